@@ -132,9 +132,9 @@ def test_likelihood_ratio_of_nested_problems(study: Study, capsys: Capture, know
 
 
 def test_a_parameter_without_bounds_is_not_held_at_one(study: Study) -> None:
-    study.change("bounds = [0.0, 50.0]\n", "")
+    study.change("bounds = [0.0, 50.0]\n", "")  # below, that of the model, 0, is left
     assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
-    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 0.0)]) == 0
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 4.0)]) == 0
     (test,), _ = nested("held", "full")
     assert test["held_at_a_bound"] == []
 

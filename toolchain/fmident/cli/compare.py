@@ -34,9 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     if len(arguments.results) < 2:
         raise UsageError("one result cannot be compared", hint="name two or more result folders")
     compared = compare_results(arguments.results)
-    out(comparison_text(compared, width()))
+    out(comparison_text(compared.results, compared.choice, width()))
     if arguments.json is not None:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(comparison_json(compared), indent=2, allow_nan=False)
+        text = json.dumps(
+            comparison_json(compared.results, compared.choice), indent=2, allow_nan=False
+        )
         arguments.json.write_text(text + "\n", encoding="utf-8")
     return 0

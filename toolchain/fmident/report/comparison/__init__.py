@@ -1,8 +1,8 @@
 """Results side by side: parameters with intervals, fit, validation, which model to take, effort."""
 
+from fmident.report.comparison.compared import Compared
 from fmident.report.comparison.plain import comparison_json
 from fmident.report.comparison.results import (
-    Compared,
     Comparison,
     compare_any,
     compare_results,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fmident.report.result_json import plain_json
 
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit
-    from fmident.report.comparison.choice import NestedTest
-    from fmident.report.comparison.results import Comparison
+    from fmident.report.comparison.choice import Choice, NestedTest
+    from fmident.report.comparison.compared import Compared
     from fmident.statistics.choice import Criteria
 
 
-def comparison_json(comparison: Comparison) -> dict[str, Any]:
+def comparison_json(compared: Sequence[Compared], choice: Choice) -> dict[str, Any]:
     """Return the comparison for programs."""
     content = {
         "results": [
@@ -47,15 +48,15 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
                 "jacobians": c.result.jacobians,
                 "wall_time_s": c.result.seconds,
             }
-            for c in comparison.results
+            for c in compared
         ],
-        "tests": [_test_json(t) for t in comparison.choice.tests],
+        "tests": [_test_json(t) for t in choice.tests],
         "not_tested": [
             {"smaller": one, "larger": other, "since": reason}
-            for one, other, reason in comparison.choice.untested
+            for one, other, reason in choice.untested
         ],
-        "coloured_residuals": comparison.choice.coloured,
-        "samples_per_independent_sample": comparison.choice.inflation,
+        "coloured_residuals": choice.coloured,
+        "samples_per_independent_sample": choice.inflation,
     }
     found: dict[str, Any] = plain_json(content)
     return found

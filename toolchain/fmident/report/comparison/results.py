@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.errors import EstimationError
-from fmident.report.comparison.choice import Candidate, Choice, choose
+from fmident.report.comparison.choice import Choice, choose
+from fmident.report.comparison.compared import Compared
 from fmident.report.comparison.plain import comparison_json
 from fmident.report.comparison.samples import stored_table, table_of
 from fmident.report.comparison.text import comparison_text, mean_square, parameter_names
@@ -25,25 +26,6 @@ if TYPE_CHECKING:
 
 _TEXT = 92
 """Columns of the text of a comparison in Python."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One of the results.
-
-    Parameters
-    ----------
-    name
-        As short as tells it from the others.
-    result
-        As stored.
-    found
-        Criteria and weights.
-    """
-
-    name: str
-    result: EstimationResult
-    found: Candidate
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +48,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return the tables of ``fmident compare``."""
-        return comparison_text(self, _TEXT)
+        return comparison_text(self.results, self.choice, _TEXT)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
@@ -146,7 +128,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain types for JSON; what is not finite becomes ``null``."""
-        return comparison_json(self)
+        return comparison_json(self.results, self.choice)
 
 
 def _cells(table: pd.DataFrame) -> list[list[str]]:

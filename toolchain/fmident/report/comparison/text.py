@@ -12,30 +12,29 @@ from fmident.report.terminal import narrow_table, unit_text, wrap
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit, ParameterEstimate
     from fmident.report.comparison.choice import Choice
-    from fmident.report.comparison.results import Compared, Comparison
+    from fmident.report.comparison.compared import Compared
     from fmident.statistics.choice import Criteria
 
 _FOREST = 25
 _REASONS = 3
 
 
-def comparison_text(comparison: Comparison, width: int) -> str:
+def comparison_text(compared: Sequence[Compared], choice: Choice, width: int) -> str:
     """Return tables for the terminal.
 
     Parameters
     ----------
-    comparison
-        The results.
+    compared, choice
+        The results, and which to take.
     width
         Of the terminal, columns.
     """
-    compared = comparison.results
     header = ["parameter", "result", "value", "+-", "95 % interval", "unit", "intervals"]
     rows = [row for name in parameter_names(compared) for row in _parameter_rows(compared, name)]
     blocks = [
         narrow_table(header, rows, ["<", "<", ">", ">", ">", "<", "<"], width, ["+-", "unit"]),
         _figures(compared, width),
-        *_choice(comparison, width),
+        *_choice(compared, choice, width),
     ]
     blocks += [
         wrap(f"{c.name}: no AIC and BIC, since {c.found.criteria.missing}", width)
@@ -45,10 +44,9 @@ def comparison_text(comparison: Comparison, width: int) -> str:
     return "\n\n".join(blocks)
 
 
-def _choice(comparison: Comparison, width: int) -> list[str]:
+def _choice(compared: Sequence[Compared], choice: Choice, width: int) -> list[str]:
     """Return criteria, tests of nested problems, and what is to be known of both."""
-    choice = comparison.choice
-    known = [c for c in comparison.results if not c.found.criteria.missing]
+    known = [c for c in compared if not c.found.criteria.missing]
     if not known:
         return []
     white = [(c, c.found.criteria, c.found.weight) for c in known]
