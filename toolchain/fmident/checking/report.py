@@ -14,6 +14,7 @@ from fmident.arrays import F64
 from fmident.checking.global_sensitivity.result import GlobalSensitivity
 from fmident.errors import Diagnostic, Severity
 from fmident.report.numbers import percent
+from fmident.statistics.fixing import FixingStep
 
 Influence = Literal["yes", "elsewhere", "none", "fixed", "fixed, none", "dependent", "unknown"]
 
@@ -142,6 +143,8 @@ class SensitivityCheck:
         point, which hold the misfit as well.
     ranks_elsewhere
         Ranks at other points inside the bounds.
+    fixing
+        Which parameters to fix where not all can be told apart, the first one first.
     """
 
     names: tuple[str, ...]
@@ -154,6 +157,7 @@ class SensitivityCheck:
     determined: tuple[str, ...] = ()
     sigma_known: bool = True
     ranks_elsewhere: tuple[int, ...] = ()
+    fixing: tuple[FixingStep, ...] = ()
 
 
 @dataclass(frozen=True)

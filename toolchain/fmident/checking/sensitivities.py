@@ -23,6 +23,7 @@ from fmident.report.numbers import percent, plain
 from fmident.report.verdict import STRONG_CORRELATION
 from fmident.statistics import analyse_rank
 from fmident.statistics.combinations import PointSensitivity, product_verdict
+from fmident.statistics.fixing import ranked_for_fixing
 from fmident.statistics.identifiability import rank_sentence
 
 if TYPE_CHECKING:
@@ -183,6 +184,7 @@ def sensitivity_check(
         determined=tuple(c.text for c in judged.determined) if products is None else products[0],
         sigma_known=subject.problem.sigma_known,
         ranks_elsewhere=tuple(e.rank for e in elsewhere),
+        fixing=ranked_for_fixing(names, found.jacobian[:, kept], found.sizes[kept]),
     )
 
 

@@ -9,6 +9,7 @@ from fmident.checking.report import CheckReport, ParameterCheck
 from fmident.errors import Diagnostic
 from fmident.report.numbers import duration, percent, plain
 from fmident.report.terminal import table, unit_text
+from fmident.statistics.fixing import fixing_sentence
 
 _MOST_OUTPUTS = 12
 _MOST_EXPERIMENTS = 8
@@ -222,6 +223,8 @@ def _closing(report: CheckReport, width: int) -> str:
             lines.append(f"Predicted: {report.promise}.")
         values = ", ".join(f"{s:.3g}" for s in known.scaled_singular_values)
         lines.append(f"Singular values of the scaled sensitivities: {values}.")
+        if known.fixing:
+            lines.append(fixing_sentence(known.fixing))
         if known.rank == len(known.names) > 1:
             lines.append(f"Collinearity index {known.collinearity:.3g} (critical from 15 on).")
         if report.priors:

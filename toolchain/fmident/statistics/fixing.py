@@ -1,0 +1,111 @@
+"""Which parameter to fix first, where the data cannot tell all of them apart.
+
+Of all parameters, the one is fixed without which the others can be told apart best: the smallest
+singular value of their Jacobian, its columns of unit length, becomes largest. That is repeated
+until nothing is nearly collinear any more (subset selection by collinearity: Brun, Reichert and
+Kuensch, Water Resources Research 37, 2001). A value that is fixed wrongly moves the others: by how
+much follows from the same Jacobian, and is the bias of what is then estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fmident.arrays import F64
+
+ENOUGH = 10.0
+"""Collinearity index from which on Brun et al. call parameters poorly identifiable."""
+
+_SINGULAR = 1e-9
+"""Smallest singular value that is more than rounding."""
+
+
+@dataclass(frozen=True)
+class FixingStep:
+    """One parameter to fix, after those before it.
+
+    Parameters
+    ----------
+    name
+        Of the parameter.
+    before, after
+        Collinearity index of what is free without and with it fixed: 1 over the smallest singular
+        value; infinite where the data do not determine all.
+    shifts
+        Relative change of each other free parameter per relative error of the fixed value.
+    """
+
+    name: str
+    before: float
+    after: float
+    shifts: Mapping[str, float] = field(default_factory=dict)
+
+
+def ranked_for_fixing(
+    names: Sequence[str], jacobian: F64, sizes: F64, enough: float = ENOUGH
+) -> tuple[FixingStep, ...]:
+    """Return the parameters to fix, the first one first; nothing where none need be.
+
+    Parameters
+    ----------
+    names
+        Of the free parameters, n of them.
+    jacobian
+        Whitened residuals by these, shape (m, n).
+    sizes
+        Of the parameters, to which relative changes refer, shape (n,).
+    enough
+        Collinearity index at which no more are fixed.
+    """
+    norms = np.linalg.norm(jacobian, axis=0)
+    # What does nothing cannot be told from anything; collinearity has nothing to do with it.
+    free = [int(j) for j in np.flatnonzero(norms > 0.0)]
+    if len(free) < 2:
+        return ()
+    unit: F64 = np.asarray(np.linalg.qr(jacobian[:, free] / norms[free], mode="r"))
+    place = {j: k for k, j in enumerate(free)}
+    steps = []
+    now = _collinearity(unit)
+    while len(free) > 1 and now > enough:
+        trials = {j: _collinearity(unit[:, [place[k] for k in free if k != j]]) for j in free}
+        best = min(trials, key=lambda j: (trials[j], norms[j] * sizes[j]))
+        free.remove(best)
+        after = trials[best]
+        shifts = {}
+        if np.isfinite(after):
+            columns = [place[k] for k in free]
+            moved = -np.linalg.lstsq(unit[:, columns], unit[:, place[best]], rcond=None)[0]
+            effect = moved * norms[best] * sizes[best] / (norms[free] * sizes[free])
+            shifts = dict(zip((names[k] for k in free), effect.tolist(), strict=True))
+        steps.append(FixingStep(names[best], now, after, shifts))
+        now = after
+    return tuple(steps)
+
+
+def fixing_sentence(steps: Sequence[FixingStep], *, most: int = 3) -> str:
+    """Return what to fix in which order, and what that does to the others; empty without steps."""
+    if not steps:
+        return ""
+    parts = []
+    for step in steps:
+        moved = sorted(step.shifts.items(), key=lambda one: -abs(one[1]))[:most]
+        words = ", ".join(f"{name} {_percent(10.0 * shift)}" for name, shift in moved if shift)
+        effect = f"; +10 % in it gives {words}" if words else ""
+        parts.append(f"{step.name} ({_index(step.before)} to {step.after:.3g}{effect})")
+    return f"Fix first what is known from elsewhere, best in this order: {', then '.join(parts)}."
+
+
+def _collinearity(unit: F64) -> float:
+    smallest = float(np.linalg.svd(unit, compute_uv=False)[-1])
+    return 1.0 / smallest if smallest > _SINGULAR else float("inf")
+
+
+def _index(collinearity: float) -> str:
+    return "collinearity " + ("unbounded" if np.isinf(collinearity) else f"{collinearity:.3g}")
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.2g} %"
