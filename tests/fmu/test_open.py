@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 import warnings
 import zipfile
 from pathlib import Path
@@ -120,6 +121,23 @@ def test_an_fmu_that_is_missing_is_answered_with_those_at_hand(
         catalog.write_text(wrong)
         with pytest.raises(FmuError, match=r"nearest FMU: .*Slide\.fmu'"):
             open_fmu("Slide.fmu")
+
+
+def test_a_description_is_read_again_when_the_file_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = pack(tmp_path / "model.fmu")
+    later = time.time() + 60.0
+    assert read_description(path) == read_description(path)
+    monkeypatch.setattr(time, "time", lambda: later)  # it is no longer new
+    first = read_description(path)
+    assert read_description(path) is first
+    other = GOOD.replace('modelName="', 'modelName="other_')
+    pack(path, other)
+    assert read_description(path).name != first.name
+    path.unlink()
+    with pytest.raises(FmuError, match="no such FMU"):
+        read_description(path)
 
 
 BAD = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -180,8 +181,27 @@ def read_description(
     FmuError
         As :func:`open_fmu`, except that a binary is not asked for.
     """
-    archive = check_archive(Path(path), limits)
-    return _describe(archive)
+    place = Path(path)
+    try:
+        found = place.stat()
+    except OSError:  # the archive's check says what is wrong
+        return _describe(check_archive(place, limits))
+    if time.time() - found.st_ctime < _NEW:
+        return _describe(check_archive(place, limits))
+    state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return _read(place.absolute(), place, limits, state)
+
+
+_NEW = 2.0
+"""A file that was changed so many seconds ago may change again without another time stamp."""
+
+
+@functools.lru_cache(maxsize=8)
+def _read(
+    _file: Path, place: Path, limits: ArchiveLimits | None, _state: tuple[int, ...]
+) -> ModelDescription:
+    """Return the description in a file, read once while the file stays as it is."""
+    return _describe(check_archive(place, limits))
 
 
 def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = None) -> Fmu:

@@ -7,6 +7,7 @@ longer than a small estimation. It goes into a page compressed, a third of its s
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -15,7 +16,9 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from fmident._whole_file import whole_file
 from fmident.errors import Code, FmidentError
+from fmident.operating_system.kept import kept_folder
 
 _FILES = ("bokeh.min.js", "bokeh-api.min.js")
 _LEVEL = 6
@@ -61,8 +64,25 @@ def scripts() -> Scripts:
         ) from error
     library = ";\n".join(parts).encode("utf-8")
     own = _text(resources.files("fmident.report").joinpath("templates/report.js").read_bytes())
-    packed = base64.b64encode(zlib.compress(library, _LEVEL)).decode("ascii")
-    return Scripts(packed, own, (_source(own.encode("utf-8")), _source(library)))
+    digest = hashlib.sha256(library).digest()
+    sources = (_source(hashlib.sha256(own.encode("utf-8")).digest()), _source(digest))
+    return Scripts(_packed(library, digest.hex()), own, sources)
+
+
+def _packed(library: bytes, name: str) -> str:
+    """Return Base64 of the compressed library; it is kept, since packing it takes its time."""
+    folder = kept_folder("scripts")
+    place = None if folder is None else folder / f"{name}-{_LEVEL}"
+    if place is not None:
+        with contextlib.suppress(OSError):
+            digest, _, kept = place.read_bytes().partition(b" ")
+            if digest == hashlib.sha256(kept).hexdigest().encode("ascii"):
+                return kept.decode("ascii")
+    packed = base64.b64encode(zlib.compress(library, _LEVEL))
+    if place is not None:
+        with contextlib.suppress(OSError), whole_file(place) as stream:
+            stream.write(hashlib.sha256(packed).hexdigest().encode("ascii") + b" " + packed)
+    return packed.decode("ascii")
 
 
 def _text(content: bytes) -> str:
@@ -80,6 +100,5 @@ def _folder() -> Path:
     return Path(found.origin).parent / "server" / "static" / "js"
 
 
-def _source(script: bytes) -> str:
-    digest = base64.b64encode(hashlib.sha256(script).digest()).decode("ascii")
-    return f"'sha256-{digest}'"
+def _source(digest: bytes) -> str:
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import functools
+import importlib.metadata
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from fmident._version import __version__
+from fmident.operating_system.kept import kept_folder
 from fmident.report.charts.chart import CHART
 from fmident.report.charts.library import scripts
 
@@ -103,7 +106,11 @@ def image_of(svg: bytes | None) -> str:
 def _environment() -> jinja2.Environment:
     import jinja2  # slow, and only pages need it
 
+    # What Jinja makes of a template depends on its own version and on these options, and it looks
+    # at the template's text only.
+    folder = kept_folder(f"templates-{__version__}-jinja-{importlib.metadata.version('jinja2')}")
     return jinja2.Environment(
+        bytecode_cache=None if folder is None else jinja2.FileSystemBytecodeCache(str(folder)),
         loader=jinja2.PackageLoader("fmident.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,

@@ -9,8 +9,8 @@ import pytest
 
 from fmident.compilers.embedded.frontend import load_model
 from fmident.compilers.embedded.frontend.reading.source.standard_library import stand_in
-from fmident.compilers.embedded.kept import kept_folder
 from fmident.compilers.libraries import search_folders
+from fmident.operating_system.kept import kept_folder
 from fmident.units import parse_unit
 
 from ..conftest import Compile

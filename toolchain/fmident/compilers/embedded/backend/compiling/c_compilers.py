@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fmident.compilers.embedded.kept import kept_folder
 from fmident.compilers.platforms import Platform, this_platform
 from fmident.errors import Code, CompilationError
+from fmident.operating_system.kept import kept_folder
 
 GLIBC = "2.17"
 """Version of glibc from which on Linux can load what is built."""

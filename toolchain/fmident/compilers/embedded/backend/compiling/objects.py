@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from fmident.compilers.embedded.kept import kept_folder
 from fmident.operating_system import processors
+from fmident.operating_system.kept import kept_folder
 
 MOST_KEPT = 400
 """Objects that are kept; older ones are removed."""

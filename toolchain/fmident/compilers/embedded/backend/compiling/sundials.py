@@ -24,8 +24,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from fmident._whole_file import whole_file
-from fmident.compilers.embedded.kept import kept_folder
 from fmident.errors import Code, CompilationError
+from fmident.operating_system.kept import kept_folder
 
 VERSION = "6.4.1"
 VARIABLE = "FMIDENT_SUNDIALS"

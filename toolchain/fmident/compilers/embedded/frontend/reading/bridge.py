@@ -26,10 +26,10 @@ from fmident.compilers.embedded.frontend.reading.source.nested_bases import (
 )
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceMap, SourceTree
 from fmident.compilers.embedded.frontend.reading.source.unused_imports import without_unused_imports
-from fmident.compilers.embedded.kept import kept_folder
 from fmident.errors import CompilationError
 from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.operating_system import ENDED_FOR_PROCESSOR_TIME, ENDED_FOR_WANT_OF_MEMORY
+from fmident.operating_system.kept import kept_folder
 
 SUPPORTED_VERSION = "0.10."
 TIME_LIMIT_S = 300.0

@@ -1,4 +1,4 @@
-"""The folder for what the compiler keeps from one build to the next."""
+"""The folder for what is kept from one build, or one report, to the next."""
 
 from __future__ import annotations
 
