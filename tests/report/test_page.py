@@ -21,11 +21,11 @@ from fmident.estimation.contract import Iteration
 from fmident.estimation.result import EstimationResult, InputSignal, Validation
 from fmident.report import page as page_module
 from fmident.report.charts.search.iterations import searches
-from fmident.report.numbers import percent
 from fmident.report.page import HtmlReporter, render
 from fmident.report.plots.fits import cost_history, envelope, fit_plot, residual_histogram
 from fmident.report.sections import Section, Text
 from fmident.report.sections.html import fragment
+from fmident.report.sections.uncertainty.sensitivities import share_text
 
 from .conftest import with_everything
 
@@ -60,7 +60,7 @@ def test_tags_are_balanced_and_nothing_is_loaded(make_result: MakeResult) -> Non
     parser.feed(html)
     assert parser.open == []
     body = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
-    assert re.findall(r"""(?:src|href|url)\s*[=(]""", body) == []
+    assert re.findall(r"""(?:src|href|url)\s*[=(](?!"#section-)""", body) == []
 
 
 def test_the_policy_names_each_script_that_runs_by_its_hash(make_result: MakeResult) -> None:
@@ -303,7 +303,7 @@ def test_what_the_samples_tell_is_shown_with_a_sentence(make_result: MakeResult)
     for one in result.sensitivities:
         assert f"<code>{one.name}</code>" in section
         for share in one.shares:
-            assert percent(share) in section
+            assert f"{100.0 * share:.1f} %" in section
     links = [
         [p["x"]["link"] for p in chart["panels"]]
         for chart in charts(html)
@@ -342,3 +342,11 @@ def test_every_section_can_be_reached_from_the_top(make_result: MakeResult) -> N
         section = html.split(f'<section id="{anchor}"')[1]
         assert section.split("<h2>")[1].startswith(f"{title}</h2>")
     assert len({anchor for anchor, _ in links}) == len(links)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0.0 %"), (6e-7, "< 0.1 %"), (0.0012, "0.1 %"), (0.3333, "33.3 %"), (1.0, "100.0 %")],
+)
+def test_parts_of_the_information_have_one_decimal(share: float, text: str) -> None:
+    assert share_text(share) == text

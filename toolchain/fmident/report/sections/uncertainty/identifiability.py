@@ -22,4 +22,5 @@ def identifiability_section(result: EstimationResult) -> str:
         chart=chart.html(),
         verdict=judged.verdict,
         directions=bool(judged.weakest),
+        stage=result.stages[-1].name if result.stages else "",
     )

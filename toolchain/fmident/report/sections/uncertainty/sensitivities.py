@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fmident.report.charts.uncertainty.sensitivities import sensitivity_chart
-from fmident.report.numbers import percent
 from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
 
 _MOST_OUTPUTS = 24
+_LEAST_SHARE = 0.001
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,14 @@ def _share(parameters: tuple[str, ...], shares: list[float], name: str) -> float
     return shares[parameters.index(name)] if name in parameters else None
 
 
+def share_text(share: float) -> str:
+    """Return a part of a whole in percent, to one decimal."""
+    if 0.0 < share < _LEAST_SHARE:
+        return f"< {100.0 * _LEAST_SHARE:g} %"
+    return f"{100.0 * share:.1f} %"
+
+
 def _cell(share: float | None) -> _Cell | None:
     if share is None:
         return None
-    return _Cell(percent(share), f"rgba(11,92,173,{0.55 * min(share, 1.0):.2f})")
+    return _Cell(share_text(share), f"rgba(11,92,173,{0.55 * min(share, 1.0):.2f})")
