@@ -6,38 +6,31 @@ Each module reads one format and imports its library when such a file is read. R
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.plugins import hookimpl
-from fmident_readers.columns import library
-from fmident_readers.excel import read_excel
-from fmident_readers.hdf5 import read_hdf5
-from fmident_readers.mat import read_mat
-from fmident_readers.mdf import read_mdf
-from fmident_readers.parquet import read_feather, read_parquet
-from fmident_readers.tdms import read_tdms
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["fmident_read_data"]
 
-_READERS: dict[str, tuple[str, Callable[[Path], pd.DataFrame]]] = {
-    ".parquet": ("pyarrow", read_parquet),
-    ".feather": ("pyarrow", read_feather),
-    ".arrow": ("pyarrow", read_feather),
-    ".mat": ("scipy", read_mat),
-    ".h5": ("h5py", read_hdf5),
-    ".hdf5": ("h5py", read_hdf5),
-    ".xlsx": ("openpyxl", read_excel),
-    ".xlsm": ("openpyxl", read_excel),
-    ".mf4": ("asammdf", read_mdf),
-    ".mdf": ("asammdf", read_mdf),
-    ".tdms": ("nptdms", read_tdms),
+_READERS = {
+    ".parquet": ("pyarrow", "parquet", "read_parquet"),
+    ".feather": ("pyarrow", "parquet", "read_feather"),
+    ".arrow": ("pyarrow", "parquet", "read_feather"),
+    ".mat": ("scipy", "mat", "read_mat"),
+    ".h5": ("h5py", "hdf5", "read_hdf5"),
+    ".hdf5": ("h5py", "hdf5", "read_hdf5"),
+    ".xlsx": ("openpyxl", "excel", "read_excel"),
+    ".xlsm": ("openpyxl", "excel", "read_excel"),
+    ".mf4": ("asammdf", "mdf", "read_mdf"),
+    ".mdf": ("asammdf", "mdf", "read_mdf"),
+    ".tdms": ("nptdms", "tdms", "read_tdms"),
 }
-"""Suffix to the library that is needed, and the reader."""
+"""Suffix to the library that is needed, and the module and function that read."""
 
 
 @hookimpl
@@ -46,6 +39,11 @@ def fmident_read_data(path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
     found = _READERS.get(path.suffix.lower())
     if found is None:
         return None
-    name, reader = found
+    # Every command imports this module, and few read such a file.
+    from fmident_readers.columns import library
+
+    name, module, function = found
+    reader = getattr(import_module(f"fmident_readers.{module}"), function)
     with library(name, path):
-        return reader(path)
+        frame: pd.DataFrame = reader(path)
+        return frame

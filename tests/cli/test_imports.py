@@ -40,6 +40,7 @@ def test_an_estimation_imports_what_it_uses_only(study: Study) -> None:
     assert not any(name.startswith("fmident_dask.executor") for name in found)
     assert "fmident_estimators.cma_es.estimator" not in found
     assert "fmident_estimators.linear_regression.estimator" not in found
+    assert "fmident_readers.excel" not in found
     assert "fmident.report.plots" not in found
 
 
