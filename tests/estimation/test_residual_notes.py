@@ -85,12 +85,23 @@ def test_noise_of_different_size_in_outputs_without_sigma_is_told(ratio: float, 
     problem = python_problem(measured, TIMES, parameters)
     estimator = load_plugins().estimators.get("least-squares")()
     with Evaluator(problem, PythonExecutor(problem, two)) as evaluator:
-        notes = run_estimation(problem, evaluator, estimator).notes
-    found = [n for n in notes if "too narrow for what the former tell" in n]
+        result = run_estimation(problem, evaluator, estimator)
+    found = [n for n in result.notes if "more weight than they deserve" in n]
     assert bool(found) == told
     if told:
         assert "The residuals of 'y' of 'data' are" in found[0]
         assert "those of 'z' of 'data'" in found[0]
+        # Each output tells one parameter, and its own residuals the noise.
+        assert result.noise is not None
+        assert result.noise.unequal
+        assert not result.noise.coloured
+        each = zip(result.estimates, "yz", (np.ones(TIMES.size), TIMES), strict=True)
+        for estimate, name, column in each:
+            left = measured[name] - estimate.value * column
+            own = np.sqrt(left @ left / (TIMES.size - 1) / (column @ column))
+            assert estimate.standard_error == pytest.approx(own, rel=1e-5)
+            freedom = result.noise.degrees_of_freedom[estimate.name]
+            assert freedom == pytest.approx(TIMES.size - 1, rel=1e-3)
 
 
 @pytest.mark.parametrize("sigma", [None, 0.01])

@@ -100,7 +100,9 @@ def _sensitivities_at(
 ) -> Sensitivities:
     problem = subject.problem
     inside = np.zeros(p.size, dtype=np.bool_)
-    statistics = uncertainty(problem, evaluator, p, inside, compare_interfaces=compare_interfaces)
+    statistics = uncertainty(
+        problem, evaluator, p, inside, counts_noise=False, compare_interfaces=compare_interfaces
+    )
     sizes = np.array([abs(x) or q.scale for q, x in zip(problem.free, p, strict=True)])
     errors = evaluator.column_errors(p)
     return Sensitivities(

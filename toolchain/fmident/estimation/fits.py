@@ -173,14 +173,24 @@ def residual_notes(
         At the final parameters.
     """
     notes = _noise_notes(problem, residuals, statistics)
-    notes += _unequal_notes(problem, residuals, fits)
+    counted = statistics.linearisation.coloured
+    notes += _unequal_notes(problem, residuals, fits, counts=counted is not None)
+    if counted is not None and counted.uneven:
+        notes.append(
+            "The residuals are larger where the parameters act more, or less, than elsewhere: the "
+            "intervals take the size of each (HC3)."
+        )
     coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in coloured_fits(fits)]
     if coloured:
         shown = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")
-        notes.append(
+        text = (
             f"Neighbouring residuals are correlated ({shown}): the model misses something or the "
-            "noise is coloured, and the true uncertainty is larger than the intervals."
+            "noise is coloured"
         )
+        if counted is not None and counted.coloured:
+            notes.append(f"{text}. The intervals count noise of that colour, not a wrong model.")
+        else:
+            notes.append(f"{text}, and the true uncertainty is larger than the intervals.")
     return notes
 
 
@@ -225,11 +235,13 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
     return notes
 
 
-def _unequal_notes(problem: Problem, residuals: F64, fits: Sequence[OutputFit]) -> list[str]:
-    """Say when outputs without sigma have noise of different size, which the intervals do not know.
+def _unequal_notes(
+    problem: Problem, residuals: F64, fits: Sequence[OutputFit], *, counts: bool
+) -> list[str]:
+    """Say when outputs without sigma have noise of different size.
 
-    One variance, of all residuals together, scales the covariance. It is too large for parameters
-    that the quieter outputs tell, and too small for those that the louder ones tell.
+    The intervals may count it. The estimate does not: the louder outputs have more weight in it
+    than they deserve.
     """
     layout = residual_layout(problem)
     if problem.sigma_known or layout.size != residuals.size or not fits:
@@ -247,10 +259,18 @@ def _unequal_notes(problem: Problem, residuals: F64, fits: Sequence[OutputFit]) 
     ratio = sizes[loud] / sizes[quiet]
     if ratio < _UNEQUAL:
         return []
-    return [
+    sizes_differ = (
         f"The residuals of {loud} are {ratio:.2g} times as large as those of {quiet}, each by its"
-        " weight; the intervals take them for equally large: too narrow for what the former tell,"
-        " too wide for what the latter tell. Give each output its sigma."
+        " weight; "
+    )
+    if counts:
+        return [
+            f"{sizes_differ}the intervals count that, but the estimate gives the former more weight"
+            " than they deserve. Give each output its sigma."
+        ]
+    return [
+        f"{sizes_differ}the intervals take them for equally large: too narrow for what the former"
+        " tell, too wide for what the latter tell. Give each output its sigma."
     ]
 
 

@@ -11,9 +11,11 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.estimation.compared import (
+    CountedNoise,
     ExcludedSamples,
     InputSignal,
     OutputFit,
+    OutputNoise,
     OutputSensitivity,
     PriorCheck,
     PriorKnowledge,
@@ -34,12 +36,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConstraintCheck",
+    "CountedNoise",
     "DerivativeCheck",
     "EstimationResult",
     "ExcludedSamples",
     "Identifiability",
     "InputSignal",
     "OutputFit",
+    "OutputNoise",
     "OutputSensitivity",
     "ParameterEstimate",
     "PriorCheck",
@@ -359,6 +363,9 @@ class EstimationResult(Drawable):
         standard errors.
     priors
         What they contributed, and whether they fit the data; ``None`` without any that counts.
+    noise
+        What standard errors and intervals count of the noise where it is not white noise of one
+        size; of the last stage, where there are stages. ``None``: they are those for white noise.
     """
 
     status: Status
@@ -396,6 +403,7 @@ class EstimationResult(Drawable):
     inputs: tuple[InputSignal, ...] = ()
     sensitivities: tuple[OutputSensitivity, ...] = ()
     priors: PriorKnowledge | None = None
+    noise: CountedNoise | None = None
 
     @property
     def derivatives_by(self) -> str:

@@ -189,6 +189,7 @@ def run_with_statistics(
         cost_options=problem.cost.options(),
         generations=monitor.generations,
         constraints=summary.constraints,
+        noise=summary.noise,
         sensitivities=()
         if summary.statistics is None
         else output_sensitivities(problem, summary.statistics, estimate.residual_weights),

@@ -27,6 +27,7 @@ from fmident.estimation.diagnostics.farther import (
     look_farther,
 )
 from fmident.estimation.diagnostics.jumps import jump_notes, look_around, withhold
+from fmident.estimation.diagnostics.noise import counted_noise
 from fmident.estimation.diagnostics.priors import prior_knowledge, prior_notes
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.estimation.fits import (
@@ -38,6 +39,7 @@ from fmident.estimation.fits import (
 )
 from fmident.estimation.result import (
     ConstraintCheck,
+    CountedNoise,
     DerivativeCheck,
     OutputFit,
     ParameterEstimate,
@@ -82,6 +84,7 @@ class Summary:
     ended_by: Ending | None = None
     constraints: tuple[ConstraintCheck, ...] = ()
     priors: PriorKnowledge | None = None
+    noise: CountedNoise | None = None
 
 
 def summarise(
@@ -169,6 +172,7 @@ def summarise(
         outcome.ended_by if outcome.status == "limit" else None,
         constraint_checks(problem, active, p, held),
         priors,
+        counted_noise(problem, statistics),
     )
 
 

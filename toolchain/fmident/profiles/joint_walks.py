@@ -14,6 +14,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
+from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.steps import parameter_size
@@ -136,7 +137,9 @@ def run_profiles(
         sizes = parameter_size(evaluator.space, initial, evaluator.space.from_physical(p))
         optimum = _refined(problem, evaluator, Landscape(evaluator, sizes), p, level)
         held = parameters_at_bound(problem, optimum.p)
-        statistics = uncertainty(problem, evaluator, optimum.p, held, compare_interfaces=False)
+        statistics = uncertainty(
+            problem, evaluator, optimum.p, held, counts_noise=False, compare_interfaces=False
+        )
         if attempt == 0:
             notes += _moved(problem, p, optimum.p, statistics)
         plan = _plan(problem, evaluator, statistics, optimum, level, accuracy)
@@ -190,6 +193,13 @@ def run_profiles(
         many = f"{failed} simulation{'' if failed == 1 else 's'}"
         notes.append(f"{many} failed on the way; last: {evaluator.last_failure}.")
     notes += not_converged(found)
+    residuals = evaluator.data_residuals(optimum.p)
+    if noise_of(problem, residuals, statistics.linearisation.data_jacobian) is not None:
+        notes.append(
+            "The residuals are not white noise of one size, for which these intervals hold: the"
+            " true ones are wider, in about the ratio of the standard errors that 'fmident"
+            " estimate' gives for this noise and for white noise."
+        )
     return ProfileResult(
         status="interrupted" if interrupted else "complete",
         level=level,

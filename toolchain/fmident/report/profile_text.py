@@ -134,7 +134,7 @@ def threshold_text(result: ProfileResult) -> str:
         source = "chi-squared with 1 degree of freedom, the noise is given"
     else:
         source = f"F with 1 and {result.freedom} degrees of freedom, the noise is estimated"
-    return f"at the ends the cost has risen by {result.threshold:.4g} ({source})"
+    return f"at the ends the cost has risen by {result.threshold:.4g} ({source}, white)"
 
 
 def percent_text(level: float) -> str:

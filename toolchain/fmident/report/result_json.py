@@ -133,6 +133,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             for u in result.inputs
         ],
         "sensitivities": [_sensitivity(s) for s in result.sensitivities],
+        "noise": None if result.noise is None else dataclasses.asdict(result.noise),
         "constraints": [dataclasses.asdict(c) for c in result.constraints],
         "priors": _priors(result.priors),
         "stages": [_stage(s) for s in result.stages],

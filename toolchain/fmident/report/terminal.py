@@ -199,11 +199,23 @@ def _parameters(result: EstimationResult, width: int) -> str:
             cells = [plain(e.value), "", ""]
         else:
             cells = [value, error, interval(e.interval_95, e.standard_error)]
+        said = remark(e, result.identifiability)
         rows.append(
-            [e.name, *cells, unit_text(e.unit), plain(e.initial), remark(e, result.identifiability)]
+            [e.name, *cells, white_error(e, result), unit_text(e.unit), plain(e.initial), said]
         )
-    header = ["parameter", "value", "+-", "95 % interval", "unit", "initial", ""]
-    return narrow_table(header, rows, ["<", ">", ">", ">", "<", ">", "<"], width, ["initial", "+-"])
+    header = ["parameter", "value", "+-", "95 % interval", "if white", "unit", "initial", ""]
+    align: list[Alignment] = ["<", ">", ">", ">", ">", "<", ">", "<"]
+    if result.noise is None:
+        rows = [[*row[:4], *row[5:]] for row in rows]
+        header, align = [*header[:4], *header[5:]], [*align[:4], *align[5:]]
+    spare = ["initial", "if white", "+-"]
+    return narrow_table(header, rows, align, width, [name for name in spare if name in header])
+
+
+def white_error(e: ParameterEstimate, result: EstimationResult) -> str:
+    """Return the standard error if the noise were white; empty where that is the one shown."""
+    found = {} if result.noise is None else result.noise.white_errors
+    return plain(found[e.name], 2) if e.name in found else ""
 
 
 PRIOR_HEADER = ["parameter", "prior", "by the data alone", "of the priors", "apart", "p"]

@@ -119,6 +119,7 @@ def verdict(result: EstimationResult) -> Verdict:
             reasons[-1] = (
                 f"The constraints leave {rank} of {free} parameters free, and {which} identifiable."
             )
+    reasons += [_sentence(n.summary) for n in [result.noise] if n is not None]
     kept = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
     if kept:
         one = len(kept) == 1
@@ -286,6 +287,11 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
     if seen.delays:
         return _delayed(seen)
     if seen.autocorrelation > _STRONGLY_COLOURED:
+        if result.noise is not None and result.noise.coloured:
+            return (
+                "neighbouring residuals are strongly correlated, which the intervals count: look"
+                " for what the model lacks"
+            )
         return (
             "neighbouring residuals are strongly correlated, so that the true uncertainty is "
             "larger than the intervals"

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.statistics.identifiability import RankAnalysis
+from fmident.statistics.noise import NoiseFinding
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,9 @@ class Linearisation:
         parameter j, and the Jacobian is that along it. ``None`` without constraints.
     priors
         Number of rows at the end that are of priors, in units of the noise.
+    coloured
+        The noise of the residuals where it is not white noise of one size: it takes the place of
+        `noise` and `freedom` in all that follows from the noise.
     """
 
     jacobian: F64
@@ -54,6 +58,7 @@ class Linearisation:
     residuals: F64
     tangent: F64 | None = None
     priors: int = 0
+    coloured: NoiseFinding | None = None
 
     @property
     def samples(self) -> int:
@@ -103,7 +108,37 @@ class Linearisation:
 
         Its product with its own transpose is the covariance.
         """
+        if self.coloured is not None:
+            answers = self._pseudo_inverse()
+            data = self.coloured.answers(answers[:, : self.samples])
+            return -self._along(np.hstack([data, self.noise * answers[:, self.samples :]]))
         return -self.noise * self._along(self._pseudo_inverse())
+
+    def white_errors(self) -> F64:
+        """Return the standard errors if the noise were white and of one size, shape (n,)."""
+        errors: F64 = self.noise * np.linalg.norm(self._along(self._pseudo_inverse()), axis=1)
+        return errors
+
+    def freedoms(self, rows: F64) -> F64:
+        """Return the degrees of freedom of the variances of quantities, shape (h,).
+
+        Parameters
+        ----------
+        rows
+            Derivatives of the quantities with respect to the parameters, shape (h, n).
+        """
+        if self.coloured is None:
+            return np.full(len(rows), self.freedom)
+        answers = rows @ self._along(self._pseudo_inverse())
+        data, rest = answers[:, : self.samples], self.noise * answers[:, self.samples :]
+        found = self.coloured.freedoms(data)
+        if not self.priors:
+            return found
+        # The variance that priors contribute is known.
+        from_data = np.sum(self.coloured.answers(data) ** 2, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares: F64 = 1.0 + np.sum(rest**2, axis=1) / from_data
+        return found * shares**2
 
     def _along(self, movements: F64) -> F64:
         """Return movements of all parameters from those of `kept`."""

@@ -78,10 +78,14 @@ _Columns = tuple[slice | npt.NDArray[np.intp], slice | npt.NDArray[np.intp]]
 
 @dataclass(eq=False)
 class _Row:
-    """How one parameter answers: to each noise (by its number), and along open directions."""
+    """How one parameter answers: to each noise (by its number), and along open directions.
+
+    Where a noise is not white noise of one size, also the degrees of freedom of its part.
+    """
 
     noise: dict[int, F64] = field(default_factory=dict)
     open: dict[int, float] = field(default_factory=dict)
+    freedom: dict[int, float] = field(default_factory=dict)
 
 
 class SequentialCovariance:
@@ -143,6 +147,9 @@ class SequentialCovariance:
         self._noises.append(_Noise(noise, freedom, answers.shape[1], samples))
         own = answers if samples is not None else _compressed(answers)
         rows = [_Row({number: row}) for row in own]
+        if found.coloured is not None:
+            for row, nu in zip(rows, found.freedoms(np.eye(len(rows))), strict=True):
+                row.freedom[number] = float(nu)
         if held.names:
             self._inherit(rows, found, held)
         self._open(rows, found)
@@ -170,9 +177,17 @@ class SequentialCovariance:
         """Return the effective degrees of freedom of the variances, shape (n,); may be infinite."""
         shares = np.array([np.diag(part) for part in self._parts(names)])  # (noises, n)
         # Relative standard deviation of each estimated variance, but for the factor sqrt(2).
-        doubt = np.array([n.freedom**-0.5 if n.freedom > 0.0 else 0.0 for n in self._noises])
-        together = np.outer(doubt, doubt) * self._alikeness()
-        spread = np.einsum("sj,tj,st->j", shares, shares, together)
+        freedom = np.array(
+            [
+                [
+                    self._rows[n].freedom.get(s, noise.freedom) if n in self._rows else np.nan
+                    for n in names
+                ]
+                for s, noise in enumerate(self._noises)
+            ]
+        )
+        doubt = np.where(freedom > 0.0, np.maximum(freedom, 1e-300) ** -0.5, 0.0)
+        spread = np.einsum("sj,tj,st->j", shares * doubt, shares * doubt, self._alikeness())
         freedoms = np.full(len(names), np.inf)
         uncertain = spread > 0.0
         freedoms[uncertain] = shares.sum(axis=0)[uncertain] ** 2 / spread[uncertain]
@@ -220,6 +235,8 @@ class SequentialCovariance:
                     continue
                 for number, answer in source.noise.items():
                     row.noise[number] = row.noise.get(number, 0.0) + moves[j, h] * answer
+                for number, nu in source.freedom.items():
+                    row.freedom[number] = min(nu, row.freedom.get(number, np.inf))
         for k in sorted({k for source in sources for k in source.open}):
             along = np.array([source.open.get(k, 0.0) for source in sources])
             whole = float(np.sum(np.abs(along) * np.where(seen, lengths, 0.0)))
@@ -306,6 +323,8 @@ def _noise_alone(found: Linearisation, held: HeldValues) -> tuple[float, float]:
     residuals = found.residuals[: found.samples]
     size = float(residuals @ residuals)
     if not held.names or not np.isfinite(found.freedom) or not found.noise > 0.0 or size == 0.0:
+        return found.noise, found.freedom
+    if found.coloured is not None:  # a model of its own tells the noise
         return found.noise, found.freedom
     lengths = np.linalg.norm(held.jacobian, axis=0)
     seen = lengths > held.errors

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.statistics.linearisation import Linearisation
+from fmident.statistics.noise import NoiseFinding
 from fmident.statistics.uncertainty import ParameterStatistics, t_quantile
 
 _OPEN = 1e-6
@@ -117,9 +118,9 @@ def along(found: ParameterStatistics, tangent: Tangent, values: F64) -> Paramete
         correlation: F64 = covariance / np.outer(errors, errors)
     np.fill_diagonal(correlation, np.where(np.isfinite(errors), 1.0, np.nan))
     intervals = found.intervals.copy()
-    quantile = t_quantile(0.95, linear.freedom)
+    freedoms = linear.freedoms(np.eye(values.size))
     for j in np.flatnonzero(tangent.pivots):
-        half = quantile * errors[j]
+        half = t_quantile(0.95, freedoms[j]) * errors[j]
         intervals[j] = (-np.inf, np.inf) if lost[j] else (values[j] - half, values[j] + half)
     doubts = np.maximum(found.doubts, np.max(np.where(uses, found.doubts, 0.0), axis=1))
     return replace(
@@ -131,6 +132,7 @@ def along(found: ParameterStatistics, tangent: Tangent, values: F64) -> Paramete
         linearisation=linear,
         remaining_step=linear.answer(linear.residuals),
         doubts=np.where(tangent.pivots, doubts, found.doubts),
+        freedoms=np.where(tangent.pivots, freedoms, found.freedoms),
     )
 
 
@@ -274,11 +276,32 @@ def region_of(
         Derivatives of the inequalities, shape (k, n), and their values, shape (k,).
     """
     moved = jacobian @ tangent / linear.noise
-    return Region(
-        moved,
-        moved.T @ (residuals / linear.noise),
-        tangent,
-        rows @ tangent,
-        slacks,
-        t_quantile(0.95, linear.freedom),
-    )
+    gradient = moved.T @ (residuals / linear.noise)
+    quantile = t_quantile(0.95, linear.freedom)
+    if linear.coloured is not None:
+        moved, gradient = _of_the_same_covariance(linear.coloured, moved, gradient, linear.noise)
+        quantile = t_quantile(0.95, float(np.nanmin(linear.freedoms(np.eye(len(tangent))))))
+    return Region(moved, gradient, tangent, rows @ tangent, slacks, quantile)
+
+
+def _of_the_same_covariance(
+    noise: NoiseFinding, jacobian: F64, gradient: F64, level: float
+) -> tuple[F64, F64]:
+    """Return a problem with white noise whose estimate and covariance are those of coloured noise.
+
+    Parameters
+    ----------
+    noise
+        Of the residuals.
+    jacobian, gradient
+        Over the level of white noise, shapes (m, q) and (q,).
+    level
+        That level.
+    """
+    inverse = np.asarray(np.linalg.pinv(jacobian), dtype=np.float64)
+    answers = noise.answers(inverse / level)
+    step = np.linalg.lstsq(jacobian.T @ jacobian, gradient)[0]
+    values, vectors = np.linalg.eigh(answers @ answers.T)
+    values = np.maximum(values, 1e-14 * values[-1])
+    square_root: F64 = (vectors / np.sqrt(values)).T
+    return square_root, square_root.T @ (square_root @ step)

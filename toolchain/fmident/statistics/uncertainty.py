@@ -19,6 +19,7 @@ from fmident.statistics.identifiability import (
     weakest_directions,
 )
 from fmident.statistics.linearisation import Linearisation
+from fmident.statistics.noise import NoiseFinding
 from fmident.statistics.precision import ALLOWED, standard_error_doubts
 from fmident.statistics.prior import (
     PriorContribution,
@@ -57,6 +58,9 @@ class ParameterStatistics:
         loss what its scores tell.
     degrees_of_freedom
         Residuals minus determined parameters.
+    freedoms
+        Degrees of freedom of each standard error, shape (n,): infinite where the noise is known,
+        effective ones where it is not white noise of one size.
     identifiability
         Rank and verdict.
     linearisation
@@ -82,6 +86,7 @@ class ParameterStatistics:
     linearisation: Linearisation
     remaining_step: F64
     doubts: F64
+    freedoms: F64
     prior: PriorContribution | None = None
 
 
@@ -99,6 +104,7 @@ def parameter_statistics(
     prior: PriorRows | None = None,
     level: float = 0.95,
     units: Sequence[str | None] | None = None,
+    coloured: NoiseFinding | None = None,
 ) -> ParameterStatistics:
     """Return covariance, intervals and the rank verdict at a least-squares solution.
 
@@ -141,6 +147,9 @@ def parameter_statistics(
         Probability of the intervals.
     units
         Of the parameters, for the verdict; ``None`` where unknown.
+    coloured
+        The noise of the residuals, where it is not white noise of one size: the covariance is the
+        sandwich with its covariance, Student's t has effective degrees of freedom.
     """
     count = values.size
     held = np.zeros(count, dtype=np.bool_) if at_bound is None else at_bound
@@ -166,12 +175,27 @@ def parameter_statistics(
     else:
         variance = 1.0 if sigma_known else _variance(residuals, freedom)
 
-    partial = _pseudo_inverse_covariance(
-        analysis.right[:, : analysis.rank],
-        analysis.singular_values[: analysis.rank],
-        analysis.column_norms,
+    linearisation = Linearisation(
+        jacobian,
+        analysis,
+        np.array(kept, dtype=np.intp),
+        np.zeros(count, dtype=np.bool_),
+        float(np.sqrt(variance)),
+        np.inf if sigma_known else float(freedom),
+        residuals if scores is None else scores.as_residuals,
+        priors=0 if prior is None else len(prior.names),
+        coloured=coloured,
     )
-    partial *= variance
+    if coloured is None:
+        partial = _pseudo_inverse_covariance(
+            analysis.right[:, : analysis.rank],
+            analysis.singular_values[: analysis.rank],
+            analysis.column_norms,
+        )
+        partial *= variance
+    else:
+        answers = linearisation.answer_to_noise()[kept]
+        partial = answers @ answers.T
     partial[analysis.involved, :] = np.nan
     partial[:, analysis.involved] = np.nan
     covariance = np.full((count, count), np.nan)
@@ -182,7 +206,9 @@ def parameter_statistics(
     np.fill_diagonal(correlation, np.where(np.isfinite(errors), 1.0, np.nan))
 
     freedoms = np.full(count, np.inf if sigma_known else float(freedom))
-    if prior is not None:
+    if coloured is not None:
+        freedoms = linearisation.freedoms(np.eye(count))
+    elif prior is not None:
         freedoms = freedoms_of(covariance, prior_shares(covariance, prior), float(freedoms[0]))
     quantile = np.array([t_quantile(level, nu) for nu in freedoms])
     intervals = np.column_stack([values - quantile * errors, values + quantile * errors])
@@ -221,17 +247,7 @@ def parameter_statistics(
     )
     doubtful = np.zeros(count, dtype=np.bool_)
     doubtful[[names.index(name) for name in undecided]] = True
-    residuals = residuals if scores is None else scores.as_residuals
-    linearisation = Linearisation(
-        jacobian,
-        analysis,
-        np.array(kept, dtype=np.intp),
-        doubtful,
-        float(np.sqrt(variance)),
-        np.inf if sigma_known else float(freedom),
-        residuals,
-        priors=0 if prior is None else len(prior.names),
-    )
+    linearisation = replace(linearisation, undecided=doubtful)
     contribution = None
     if prior is not None:
         contribution = prior_contribution(
@@ -257,8 +273,9 @@ def parameter_statistics(
         freedom,
         identifiability,
         linearisation,
-        linearisation.answer(residuals),
+        linearisation.answer(linearisation.residuals),
         doubts,
+        freedoms,
         contribution,
     )
 

@@ -119,7 +119,8 @@ def dependent_uncertainty(
     values, rows = dependence.values(p), dependence.derivatives(p)
     linear, judged = statistics.linearisation, statistics.identifiability
     noise = linear.answer_to_noise()
-    spread, quantile = linear.open_directions, t_quantile(_LEVEL, linear.freedom)
+    spread = linear.open_directions
+    freedoms = dict(zip(names, linear.freedoms(np.array([rows[n] for n in names])), strict=True))
     unknown = {*judged.withheld, *judged.undecided, *judged.jumps}
     doubtful = np.array([q.name in unknown for q in problem.free], dtype=np.bool_)
     found = {}
@@ -134,7 +135,8 @@ def dependent_uncertainty(
         elif bool((np.abs(row @ spread) > _OPEN * moves).any()):
             found[name] = (np.nan, (-np.inf, np.inf))
         else:
-            found[name] = (error, (value - quantile * error, value + quantile * error))
+            half = t_quantile(_LEVEL, freedoms[name]) * error
+            found[name] = (error, (value - half, value + half))
     return found
 
 

@@ -16,6 +16,7 @@ from fmident.estimation.diagnostics.constraints import (
     active_constraints,
     within_inequalities,
 )
+from fmident.estimation.diagnostics.noise import noise_of
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
 from fmident.evaluation.solver_error import SolverError, solver_error
@@ -123,6 +124,7 @@ def uncertainty(
     scores: ResidualScores | None = None,
     *,
     verify: bool = True,
+    counts_noise: bool = True,
     compare_interfaces: bool = True,
 ) -> VerifiedStatistics:
     """Return covariance, intervals and rank at `p`, from derivatives that are verified there.
@@ -151,6 +153,9 @@ def uncertainty(
     verify
         Whether the derivatives may take further simulations; else their error is predicted from
         the noise and the curvature that were measured.
+    counts_noise
+        Whether noise that is not white noise of one size counts; else all follows from the formulas
+        for that.
     compare_interfaces
         Whether the Model Exchange of an FMU that ignores the tolerance shows what its
         Co-Simulation leaves.
@@ -189,6 +194,8 @@ def uncertainty(
         return np.asarray(np.sqrt(found**2 @ basis**2) * share)
 
     errors = weighted_errors()
+    seen = _as_noise(weighted(residuals), scores)
+    noise = noise_of(problem, seen, weighted(jacobian), used, counts=counts_noise)
 
     def judge(jacobian: F64, spread: F64 | None) -> ParameterStatistics:
         return parameter_statistics(
@@ -203,6 +210,7 @@ def uncertainty(
             spread=None if spread is None else weighted(spread),
             scores=scores,
             prior=prior,
+            coloured=noise,
         )
 
     def completed(found: ParameterStatistics, **more: object) -> VerifiedStatistics:
@@ -245,6 +253,11 @@ def uncertainty(
         solver=compared,
         exact=evaluator.jacobian_is_exact(p),
     )
+
+
+def _as_noise(residuals: F64, scores: ResidualScores | None) -> F64:
+    """Return the residuals to which the estimate answers as least squares does."""
+    return residuals if scores is None else scores.as_residuals
 
 
 def _verified(found: ParameterStatistics, **more: object) -> VerifiedStatistics:

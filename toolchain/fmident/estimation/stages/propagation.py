@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import FmidentError
+from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.result import EstimationResult, ParameterEstimate, StageUncertainty
 from fmident.estimation.run import Run
 from fmident.estimation.stages.common_samples import CommonSamples, common_samples
@@ -18,7 +19,12 @@ from fmident.estimation.stages.held_values import held_derivatives
 from fmident.evaluation import Evaluator, Executor
 from fmident.evaluation.activity import Listener
 from fmident.problem.priors.rows import Priors
-from fmident.statistics import HeldValues, ParameterStatistics, SequentialCovariance
+from fmident.statistics import (
+    HeldValues,
+    Linearisation,
+    ParameterStatistics,
+    SequentialCovariance,
+)
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem, Stage
@@ -65,6 +71,8 @@ class Carried:
         Whether Ctrl-C ended it.
     blurred
         Parameters that count, but with derivatives too inexact for it.
+    counts_noise
+        Whether they count noise that is not white noise of one size.
     """
 
     uncertainty: StageUncertainty | None
@@ -73,6 +81,7 @@ class Carried:
     reason: str = ""
     interrupted: bool = False
     blurred: tuple[str, ...] = ()
+    counts_noise: bool = False
 
 
 class Propagation:
@@ -86,6 +95,7 @@ class Propagation:
 
     def __init__(self, problem: Problem) -> None:
         self.wanted = stages_with_intervals(problem)
+        self._stages = problem.stages
         self._chain = SequentialCovariance()
         self._common = common_samples(
             {
@@ -175,10 +185,14 @@ class Propagation:
         if numbers is not None and weights is not None:
             used = weights[: numbers.size] != 0.0
             numbers = numbers[used]  # the others are left out of the statistics
-        numbers = self._with_priors(problem, numbers, run.statistics.linearisation.samples)
-        self._chain.add(free, run.statistics.linearisation, values, numbers)
+        linear = self._with_noise(number, problem, run, values)
+        if linear.coloured is not None and linear.coloured.sums is not None:
+            numbers = None  # sums over samples, not samples
+        numbers = self._with_priors(problem, numbers, linear.samples)
+        self._chain.add(free, linear, values, numbers)
+        counts_noise = linear.coloured is not None
         if not held:
-            return Carried(None)
+            return Carried(None, counts_noise=counts_noise)
         counted = values.names
         uncertainty = StageUncertainty(
             counted=counted,
@@ -188,7 +202,31 @@ class Propagation:
             conditional_errors=_errors(free, run.statistics),
             simulations=took[0],
         )
-        return Carried(uncertainty, *took, reason, interrupted, blurred)
+        return Carried(uncertainty, *took, reason, interrupted, blurred, counts_noise)
+
+    def _with_noise(
+        self, number: int, problem: Problem, run: Run, values: HeldValues
+    ) -> Linearisation:
+        """Return the linearisation of a stage with its noise alone.
+
+        The errors of what it held are in its residuals, too. Those of values that an earlier stage
+        has found are counted apart from the noise; those of initial values that a later stage
+        replaces are in no interval, and the noise cannot be told from them.
+        """
+        assert run.statistics is not None
+        linear, weights = run.statistics.linearisation, run.residual_weights
+        later = {q.name for s in self._stages[number + 1 :] for q in s.problem.free}
+        if later & set(_fixed(problem)) - self._searched:
+            return replace(linear, coloured=None)
+        if not values.names:
+            return linear
+        count = linear.samples
+        everything = np.column_stack([linear.data_jacobian, values.jacobian[:count]])
+        used = None
+        if weights is not None:
+            used = weights[: weights.size - linear.priors] != 0.0
+        noise = noise_of(problem, linear.residuals[:count], everything, used)
+        return replace(linear, coloured=noise)
 
     def _with_priors(
         self, problem: Problem, numbers: npt.NDArray[np.int64] | None, count: int

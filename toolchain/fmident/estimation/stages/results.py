@@ -13,6 +13,7 @@ from fmident.estimation.diagnostics.dependent import dependent_after_stages
 from fmident.estimation.diagnostics.priors import after_stages
 from fmident.estimation.population import Generation
 from fmident.estimation.result import (
+    CountedNoise,
     EstimationResult,
     OutputFit,
     OutputSensitivity,
@@ -99,6 +100,39 @@ def combined(
         stages=tuple(_stage_result(d) for d in done),
         sensitivities=_sensitivities(done),
         priors=after_stages([d.result.priors for d in done]),
+        noise=_noise(done, {name: one for name, (one, _) in final.items()}),
+    )
+
+
+def _noise(done: Sequence[StageRun], last: Mapping[str, StageRun]) -> CountedNoise | None:
+    """Return the noise that the intervals count, each parameter's as its last stage has found it.
+
+    Parameters
+    ----------
+    done
+        The stages that were run.
+    last
+        The last one that searched each parameter.
+    """
+    found = [
+        (d, d.result.noise) for d in done if d.result.noise is not None and d.carried.counts_noise
+    ]
+    if not found:
+        return None
+
+    def joined(key: str) -> dict[str, float]:
+        each = ((d, name, x) for d, noise in found for name, x in getattr(noise, key).items())
+        return {name: x for d, name, x in each if last.get(name) is d}
+
+    return CountedNoise(
+        any(n.coloured for _, n in found),
+        any(n.unequal for _, n in found),
+        any(n.uneven for _, n in found),
+        found[-1][1].outputs,
+        any(n.contradicted for _, n in found),
+        joined("white_errors"),
+        joined("factors"),
+        joined("degrees_of_freedom"),
     )
 
 

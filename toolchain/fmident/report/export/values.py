@@ -134,7 +134,8 @@ def exported_values(
         result.fmu_name,
         tuple(values),
         left_out,
-        f"{result.estimator}, {result.status}",
+        f"{result.estimator}, {result.status}"
+        + ("" if result.noise is None else f"; {result.noise.summary}"),
         None if description is None else _elements(description, start_values or {}),
     )
 

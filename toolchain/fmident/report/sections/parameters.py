@@ -10,11 +10,10 @@ import numpy as np
 from fmident.report.charts.uncertainty.forest import forest_chart
 from fmident.report.numbers import interval, plain, with_error
 from fmident.report.sections.html import fragment
-from fmident.report.terminal import remark, unit_text
+from fmident.report.terminal import remark, unit_text, white_error
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, ParameterEstimate
-    from fmident.statistics import Identifiability
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,7 @@ class _Row:
     description: str
     value: str
     error: str
+    white: str
     interval: str
     unit: str
     initial: str
@@ -41,22 +41,24 @@ def parameters_section(result: EstimationResult, *, picture: bool = True) -> str
         Whether to show the picture; only a page with the report's script can draw it.
     """
     forest = forest_chart(result) if picture else None
-    rows = [_row(e, result.identifiability) for e in result.estimates]
-    return fragment("parameters", rows=rows, forest=forest and forest.html())
+    rows = [_row(e, result) for e in result.estimates]
+    noise = "" if result.noise is None else result.noise.summary
+    return fragment("parameters", rows=rows, forest=forest and forest.html(), noise=noise)
 
 
-def _row(e: ParameterEstimate, judged: Identifiability | None) -> _Row:
+def _row(e: ParameterEstimate, result: EstimationResult) -> _Row:
     value, error = with_error(e.value, e.standard_error)
     return _Row(
         name=e.name,
         description=e.description,
         value=plain(e.value) if e.fixed else value,
         error="" if e.fixed else error,
+        white=white_error(e, result),
         interval="" if e.fixed else interval(e.interval_95, e.standard_error),
         unit=unit_text(e.unit),
         initial=plain(e.initial),
         bounds=_bounds(e),
-        remark=remark(e, judged),
+        remark=remark(e, result.identifiability),
     )
 
 

@@ -15,12 +15,14 @@ from fmident.errors import Code, EstimationError
 from fmident.estimation.contract import Ending, Status
 from fmident.estimation.result import (
     ConstraintCheck,
+    CountedNoise,
     DerivativeCheck,
     EstimationResult,
     ExcludedSamples,
     Identifiability,
     InputSignal,
     OutputFit,
+    OutputNoise,
     OutputSensitivity,
     ParameterEstimate,
     PriorCheck,
@@ -141,9 +143,44 @@ def _result(content: JsonTable) -> EstimationResult:
         derivative_origins=_origins(content.table("derivative_origins", {})),
         residuals=None if seen is None else _residuals(seen),
         validation=None if validated is None else _validation(validated),
+        noise=_noise(content),
         inputs=tuple(content.each("inputs", _input, [])),
         sensitivities=tuple(content.each("sensitivities", _sensitivity, [])),
         priors=None if known is None else _priors(known),
+    )
+
+
+def _noise(content: JsonTable) -> CountedNoise | None:
+    """Return the noise that the standard errors count; results of earlier versions have none."""
+    stored = content.maybe_table("noise")
+    if stored is None:
+        return None
+    return CountedNoise(
+        stored.flag("coloured"),
+        stored.flag("unequal"),
+        stored.flag("uneven"),
+        tuple(stored.each("outputs", _output_noise, [])),
+        stored.flag("contradicted"),
+        stored.named_numbers("white_errors"),
+        stored.named_numbers("factors"),
+        # Infinite where the noise is known, which JSON does not have.
+        {
+            name: math.inf if math.isnan(value) else value
+            for name, value in stored.named_numbers("degrees_of_freedom").items()
+        },
+    )
+
+
+def _output_noise(stored: JsonTable) -> OutputNoise:
+    return OutputNoise(
+        stored.text("name"),
+        stored.count("samples"),
+        stored.number("autocorrelation"),
+        stored.number("p_white"),
+        stored.count("order"),
+        tuple(stored.numbers("coefficients")),
+        stored.number("deviation"),
+        stored.number("p_innovations"),
     )
 
 

@@ -1,0 +1,126 @@
+"""What a result says of noise that is not white, from the run to the stored folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import signal, stats
+
+from fmident.estimation import EstimationResult, run_estimation
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.plugins import load_plugins
+from fmident.problem import Parameter
+from fmident.report.export.comments import header
+from fmident.report.export.values import exported_values
+from fmident.report.result_json import FILE_NAME, as_json
+from fmident.report.sections.parameters import parameters_section
+from fmident.report.stored.estimation import read_result
+from fmident.report.terminal import summary
+from fmident.report.verdict import verdict
+
+TIMES = np.arange(400) * 0.01
+TRUTH = (1.0, 0.7)
+
+
+def model(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
+    return {"y": a * np.exp(-k * times)}
+
+
+def run(noise: np.ndarray, sigma: float | None = None) -> EstimationResult:
+    measured = model(TIMES, {}, *TRUTH)["y"] + noise
+    given = {} if sigma is None else {"sigma": sigma}
+    parameters = [Parameter("a", 1.2, variable="a"), Parameter("k", 0.4, variable="k")]
+    problem = python_problem({"y": measured}, TIMES, parameters, **given)
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
+        return run_estimation(problem, evaluator, estimator)
+
+
+def coloured(seed: int = 1) -> np.ndarray:
+    innovations = np.random.default_rng(seed).standard_normal(TIMES.size)
+    return 0.003 * signal.lfilter([1.0], [1.0, -0.95], innovations)
+
+
+@pytest.fixture(scope="module")
+def found() -> EstimationResult:
+    return run(coloured())
+
+
+def test_standard_errors_count_the_colour_of_the_noise(found: EstimationResult) -> None:
+    noise = found.noise
+    assert noise is not None
+    assert noise.coloured
+    assert not noise.contradicted
+    (output,) = noise.outputs
+    assert (output.name, output.samples) == ("y", 400)
+    assert output.order >= 1
+    assert output.p_white < 1e-3 < output.p_innovations
+    a, k = TRUTH
+    columns = np.column_stack([np.exp(-k * TIMES), -a * TIMES * np.exp(-k * TIMES)])
+    inverse = np.linalg.pinv(columns)
+    exact = 0.003**2 / (1.0 - 0.95**2) * 0.95 ** np.abs(np.subtract.outer(TIMES, TIMES) / 0.01)
+    errors = np.sqrt(np.diag(inverse @ exact @ inverse.T))
+    for estimate, error in zip(found.estimates, errors, strict=True):
+        freedom = noise.degrees_of_freedom[estimate.name]
+        # As far as the record tells it: the variance has few degrees of freedom.
+        ratio = freedom * (estimate.standard_error / error) ** 2
+        assert stats.chi2.ppf(1e-3, freedom) < ratio < stats.chi2.ppf(0.999, freedom)
+        half = 0.5 * np.diff(estimate.interval_95)[0]
+        quantile = stats.t.ppf(0.975, freedom)
+        assert half == pytest.approx(quantile * estimate.standard_error, rel=1e-6)
+        factor = noise.factors[estimate.name]
+        white = noise.white_errors[estimate.name]
+        assert estimate.standard_error == pytest.approx(factor * white)
+        assert factor > 2.0
+
+
+def test_white_noise_has_no_such_part(found: EstimationResult) -> None:
+    white = run(0.01 * np.random.default_rng(3).standard_normal(TIMES.size))
+    assert white.noise is None
+    assert as_json(white, "0")["noise"] is None
+    assert "if white" not in summary(white)
+    assert "if the noise were white" not in parameters_section(white, picture=False)
+
+
+def test_residuals_far_below_the_given_noise_are_none(found: EstimationResult) -> None:
+    assert run(coloured(), sigma=1.0).noise is None
+    assert run(coloured(), sigma=0.01).noise is not None
+
+
+def test_every_report_says_which_is_shown_and_by_what_factor(found: EstimationResult) -> None:
+    assert found.noise is not None
+    factors = sorted(found.noise.factors.values())
+    span = f"{factors[0]:.2g} to {factors[1]:.2g} times those for white noise"
+    assert any(span in reason for reason in verdict(found).reasons)
+    assert "which the intervals count" in verdict(found).headline
+    text = summary(found)
+    assert "if white" in text
+    page = parameters_section(found, picture=False)
+    assert span in page
+    assert "if the noise were white" in page
+    assert any(span in line for line in header(exported_values(found)))
+    assert any("The intervals count noise of that colour" in n for n in found.notes)
+
+
+def test_a_stored_result_is_read_again(found: EstimationResult, tmp_path: Path) -> None:
+    content = as_json(found, "0")
+    (tmp_path / FILE_NAME).write_text(json.dumps(content), encoding="utf-8")
+    read = read_result(tmp_path).result.noise
+    assert read is not None
+    assert read == found.noise
+    del content["noise"]  # as versions before wrote it
+    (tmp_path / FILE_NAME).write_text(json.dumps(content), encoding="utf-8")
+    assert read_result(tmp_path).result.noise is None
+
+
+def test_a_wrong_model_is_no_noise() -> None:
+    """What the model lacks follows the input: it moves generalised least squares away."""
+    square = 0.05 * np.sign(np.sin(2.0 * np.pi * 1.5 * TIMES))
+    rng = np.random.default_rng(2)
+    wrong = run(square * np.exp(-0.3 * TIMES) + 1e-4 * rng.standard_normal(TIMES.size))
+    assert wrong.noise is not None
+    assert wrong.noise.coloured
+    assert min(wrong.noise.factors.values()) > 1.0

@@ -1,0 +1,23 @@
+"""Noise that is not white: models, tests, and the covariance of estimates under it."""
+
+from fmident.statistics.noise.covariance import (
+    NoiseFinding,
+    OutputFinding,
+    noise_found,
+    output_findings,
+)
+from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, fit_noise
+from fmident.statistics.noise.series import Series, sampling_interval, series_of
+
+__all__ = [
+    "NoiseFinding",
+    "NoiseModel",
+    "NoisyOutput",
+    "OutputFinding",
+    "Series",
+    "fit_noise",
+    "noise_found",
+    "output_findings",
+    "sampling_interval",
+    "series_of",
+]

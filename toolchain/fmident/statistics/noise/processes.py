@@ -1,0 +1,272 @@
+r"""A model of the noise of all residuals: independent outputs, each an autoregression.
+
+The one object that knows how noise hangs together: it whitens residuals and Jacobians, tells the
+covariance of what is linear in the residuals and how well that is known, and makes new noise of the
+same kind. An output without correlation has order 0; outputs differ in size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.statistics.noise.restricted import (
+    FittedAutoregression,
+    RestrictedLikelihood,
+    chosen_order,
+)
+from fmident.statistics.noise.series import Series, Whitening
+
+Order = int | Literal["auto"]
+
+_MOST = 24
+"""Largest order that is tried."""
+
+_PER_COEFFICIENT = 8
+"""Samples that it takes to try one more coefficient."""
+
+_STEP = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyOutput:
+    """Residuals that share one noise: those of one output at one sampling rate.
+
+    Parameters
+    ----------
+    name
+        Of the output.
+    series
+        One per experiment, independent of each other.
+    """
+
+    name: str
+    series: tuple[Series, ...]
+
+    @property
+    def even(self) -> bool:
+        """Whether all lie on grids, so that any order can be fitted."""
+        return all(s.even for s in self.series)
+
+    @property
+    def size(self) -> int:
+        """Number of samples."""
+        return sum(s.rows.size for s in self.series)
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseModel:
+    """Noise of all residuals.
+
+    Parameters
+    ----------
+    outputs
+        Each residual belongs to one of them.
+    fits
+        The autoregression of each.
+    scales
+        Standard deviation of each innovation over that of its output, shape (m,); ``None`` where
+        all are 1.
+    """
+
+    outputs: tuple[NoisyOutput, ...]
+    fits: tuple[FittedAutoregression, ...]
+    scales: F64 | None = None
+
+    @property
+    def white(self) -> bool:
+        """Whether no output is correlated in time."""
+        return all(f.order == 0 for f in self.fits)
+
+    @cached_property
+    def _whitenings(self) -> tuple[tuple[Series, Whitening], ...]:
+        return tuple(
+            (s, Whitening.of(s, f.partial, f.deviation))
+            for o, f in zip(self.outputs, self.fits, strict=True)
+            for s in o.series
+        )
+
+    @property
+    def log_determinant(self) -> float:
+        """Of the whitening matrix."""
+        return sum(w.log_determinant for _, w in self._whitenings)
+
+    def whiten(self, values: F64) -> F64:
+        """Return residuals as innovations of variance 1, or a Jacobian filtered likewise.
+
+        Parameters
+        ----------
+        values
+            Shape (m,) or (m, n).
+        """
+        found = np.empty_like(values)
+        for series, whitening in self._whitenings:
+            found[series.rows] = whitening.whiten(values[series.rows])
+        return found
+
+    def colour(self, innovations: F64) -> F64:
+        """Return noise from innovations of variance 1, shape (m,) or (m, n): undoes `whiten`."""
+        found = np.empty_like(innovations)
+        for series, whitening in self._whitenings:
+            found[series.rows] = whitening.colour(innovations[series.rows])
+        return found
+
+    def simulate(self, generator: np.random.Generator, count: int = 1) -> F64:
+        """Return new Gaussian noise of this kind.
+
+        Parameters
+        ----------
+        generator
+            Of the innovations.
+        count
+            How many records.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (count, m).
+        """
+        size = sum(o.size for o in self.outputs)
+        innovations = generator.standard_normal((size, count))
+        if self.scales is not None:
+            innovations *= self.scales[:, np.newaxis]
+        return self.colour(innovations).T
+
+    def answers_to_innovations(self, answers: F64) -> F64:
+        """Return how quantities answer to innovations of variance 1.
+
+        The product with its own transpose is the covariance of the quantities.
+
+        Parameters
+        ----------
+        answers
+            How they answer to the residuals' noise, shape (n, m).
+        """
+        found = np.empty_like(answers)
+        for series, whitening in self._whitenings:
+            found[:, series.rows] = whitening.coloured_answers(answers[:, series.rows])
+        if self.scales is not None:
+            found *= self.scales
+        return found
+
+    def answers_to_samples(self, answers: F64) -> F64:
+        """Return how what answers to innovations of equal variance answers to residuals, (n, m)."""
+        found = np.empty_like(answers)
+        for series, whitening in self._whitenings:
+            found[:, series.rows] = whitening.whitened_answers(answers[:, series.rows])
+        return found
+
+    def freedoms(self, answers: F64) -> F64:
+        r"""Return the effective degrees of freedom of the variances of quantities, shape (n,).
+
+        ``2 V^2 / Var(V)`` (Satterthwaite, Biometrics Bulletin 2, 1946), with the variance of the
+        estimated variance V from the information on all unknowns of the noise by the delta method
+        (Kenward and Roger, Biometrics 53, 1997; Fai and Cornelius, J. Statistical Computation and
+        Simulation 54, 1996). Of white noise of one size it is the number of residuals minus that of
+        parameters.
+
+        Parameters
+        ----------
+        answers
+            As of :meth:`answers_to_innovations`.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = np.sum(self.answers_to_innovations(answers) ** 2, axis=1)
+            doubt = np.zeros(len(answers))
+            for output, fit in zip(self.outputs, self.fits, strict=True):
+                slopes = self._slopes(answers, output, fit)
+                doubt += np.einsum("jn,jk,kn->n", slopes, fit.spread, slopes)
+            if self.scales is not None:
+                parts = self.answers_to_innovations(answers) ** 2
+                # The fourth power of a Gaussian innovation is three times its variance squared.
+                doubt += 2.0 / 3.0 * np.sum(parts**2, axis=1)
+            found: F64 = 2.0 * total**2 / doubt
+        return np.maximum(found, 1.0)
+
+    def _slopes(self, answers: F64, output: NoisyOutput, fit: FittedAutoregression) -> F64:
+        """Return derivatives of the variances with respect to an output's unknowns, (1 + p, n)."""
+
+        def variances(unknowns: F64) -> F64:
+            total = np.zeros(len(answers))
+            partial, deviation = np.tanh(unknowns[1:]), float(np.exp(0.5 * unknowns[0]))
+            for series in output.series:
+                whitening = Whitening.of(series, partial, deviation)
+                moved = whitening.coloured_answers(answers[:, series.rows])
+                if self.scales is not None:
+                    moved = moved * self.scales[series.rows]
+                total += np.sum(moved**2, axis=1)
+            return total
+
+        at = fit.unknowns
+        rows = [variances(at)]  # the variance is proportional to that of the innovations
+        for j in range(1, at.size):
+            move = np.zeros(at.size)
+            move[j] = _STEP
+            rows.append((variances(at + move) - variances(at - move)) / (2.0 * _STEP))
+        return np.array(rows)
+
+
+def fit_noise(
+    outputs: Sequence[NoisyOutput],
+    residuals: F64,
+    jacobian: F64,
+    order: Order | Sequence[Order] = "auto",
+    criterion: str = "aicc",
+) -> NoiseModel:
+    """Return the noise model of the greatest restricted likelihood.
+
+    Each output tells its own noise, from what no parameter can change of it.
+
+    Parameters
+    ----------
+    outputs
+        Of the residuals.
+    residuals
+        At the estimate, shape (m,).
+    jacobian
+        Of the residuals, shape (m, n), with columns for all that was fitted.
+    order
+        Of the autoregressions, of all or of each output; ``"auto"``: by the criterion.
+    criterion
+        ``"aicc"`` or ``"bic"``.
+    """
+    orders = [order] * len(outputs) if isinstance(order, (int, str)) else list(order)
+    fits = [
+        _fitted(output, residuals, jacobian, wanted, criterion)
+        for output, wanted in zip(outputs, orders, strict=True)
+    ]
+    return NoiseModel(tuple(outputs), tuple(fits))
+
+
+def _fitted(
+    output: NoisyOutput, residuals: F64, jacobian: F64, order: Order, criterion: str
+) -> FittedAutoregression:
+    rows = np.concatenate([s.rows for s in output.series])
+    own = [residuals[s.rows] for s in output.series]
+    basis = spanned(jacobian[rows])
+    ends = np.cumsum([s.rows.size for s in output.series])[:-1]
+    columns = np.split(basis, ends)
+    start = None
+    if order == "auto":
+        most = min(_MOST, output.size // _PER_COEFFICIENT) if output.even else 1
+        if output.even:
+            order, start = chosen_order(output.series, own, most, criterion)
+        else:
+            order = 1
+    return RestrictedLikelihood(output.series, own, columns, order).fitted(start)
+
+
+def spanned(columns: F64) -> F64:
+    """Return orthonormal columns that span the same, shape (m, r)."""
+    norms = np.linalg.norm(columns, axis=0)
+    seen = norms > 0.0
+    if not seen.any():
+        return np.empty((len(columns), 0))
+    left, singular, _ = np.linalg.svd(columns[:, seen] / norms[seen], full_matrices=False)
+    found: F64 = left[:, singular > 1e-10 * singular[0]]
+    return found

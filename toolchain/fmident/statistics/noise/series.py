@@ -1,0 +1,346 @@
+"""Where the samples of a noise process lie, and the matrix that whitens them exactly.
+
+A sample is predicted from the samples before it. With an autoregression of order p the last p
+instants tell all that the past tells (Harvey, Forecasting, Structural Time Series Models and the
+Kalman Filter, 1989, sections 3.3 and 3.4.7 on missing observations): where they are all there, the
+prediction is the autoregression's. At the beginning of a series, and after samples that are
+missing, the best prediction follows from the autocovariance and the samples that are there. Rows of
+the whitening matrix W are these prediction errors over their standard deviations, so that
+``W^T W`` is the inverse of the covariance matrix. It is a banded lower triangle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.statistics.noise.autoregression import autocovariance, orders_of, variance_of
+
+_EVEN = 0.05
+"""Part of the sampling interval by which distances of samples may be off a multiple of it."""
+
+_APART = 2000
+"""Sampling intervals between two samples from which on these are taken for independent."""
+
+_MOST = 60
+"""Samples that a prediction takes into account where many are missing: more tell nothing."""
+
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Samples of one output in one experiment, in order of time.
+
+    Parameters
+    ----------
+    rows
+        Places of its samples among all residuals, shape (k,).
+    positions
+        Their times over the sampling interval, shape (k,): whole numbers where `even`.
+    even
+        Whether the samples lie on an equidistant grid, some of which may be missing.
+    """
+
+    rows: Indices
+    positions: F64
+    even: bool
+
+
+def series_of(rows: Indices, times: F64, step: float | None = None) -> Series:
+    """Return samples at times as a series.
+
+    Parameters
+    ----------
+    rows
+        Places of the samples among all residuals, shape (k,).
+    times
+        Increasing, s, shape (k,).
+    step
+        Sampling interval, s; by default the median of what lies between the samples.
+    """
+    if times.size < 2:
+        return Series(rows, np.zeros(times.size), True)
+    between = np.diff(times)
+    interval = sampling_interval(times) if step is None else step
+    lengths = between / interval
+    whole = np.rint(lengths)
+    # What is far apart is independent, whatever part of an interval lies between.
+    off = np.where(lengths > _APART, 0.0, np.abs(lengths - whole))
+    even = bool((off <= _EVEN).all() and (whole >= 1.0).all())
+    positions = np.concatenate([[0.0], np.cumsum(whole if even else lengths)])
+    return Series(rows, positions, even)
+
+
+def sampling_interval(times: F64) -> float:
+    """Return the sampling interval of increasing times, s: the median; NaN for a single one."""
+    return float(np.median(np.diff(times))) if times.size > 1 else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Samples that are predicted from earlier ones at the same distances.
+
+    Parameters
+    ----------
+    distances
+        In sampling intervals, increasing, shape (k,).
+    rows
+        Of the samples, counted in the series, shape (c,).
+    """
+
+    distances: npt.NDArray[np.int64]
+    rows: Indices
+
+    @cached_property
+    def regular(self) -> bool:
+        """Whether these are the samples just before, as at the beginning of a series."""
+        return np.array_equal(self.distances, np.arange(1, self.distances.size + 1))
+
+    @property
+    def farthest(self) -> int:
+        """The largest distance."""
+        return int(self.distances[-1]) if self.distances.size else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How the samples of a series are predicted by an autoregression of some order.
+
+    Parameters
+    ----------
+    patterns
+        With the places of the earlier samples, shape (c, k) each.
+    size
+        Of the series.
+    """
+
+    patterns: tuple[tuple[Pattern, Indices], ...]
+    size: int
+
+    @cached_property
+    def reach(self) -> int:
+        """Places from a sample back to the earliest that predicts it, at most."""
+        return max(
+            (int(np.max(p.rows[:, np.newaxis] - e)) for p, e in self.patterns if e.size), default=0
+        )
+
+
+def layout_of(series: Series, order: int) -> Layout:
+    """Return from which samples each one of an even series is predicted.
+
+    Parameters
+    ----------
+    series
+        With samples on a grid.
+    order
+        Of the autoregression.
+    """
+    positions = series.positions.astype(np.int64)
+    size = positions.size
+    if order == 0:
+        rows = np.arange(size)
+        nothing = np.empty((size, 0), dtype=np.intp)
+        return Layout(((Pattern(np.empty(0, dtype=np.int64), rows), nothing),), size)
+    runs = _consecutive(positions)
+    found: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
+    whole = np.flatnonzero(runs >= order)
+    for i in np.flatnonzero(runs < order):
+        places = _informative(positions, runs, int(i), order)
+        distances = tuple(int(positions[i] - positions[j]) for j in places)
+        found.setdefault(distances, []).append((int(i), places))
+    patterns = []
+    if whole.size:
+        steps = np.arange(1, order + 1)
+        patterns.append((Pattern(steps, whole), whole[:, np.newaxis] - steps))
+    for distances, members in found.items():
+        rows = np.array([i for i, _ in members], dtype=np.intp)
+        earlier = np.array([p for _, p in members], dtype=np.intp).reshape(rows.size, -1)
+        patterns.append((Pattern(np.array(distances, dtype=np.int64), rows), earlier))
+    return Layout(tuple(patterns), size)
+
+
+def _consecutive(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return how many samples precede each one without a gap, shape (k,)."""
+    joined = np.concatenate([[False], np.diff(positions) == 1])
+    index = np.arange(positions.size)
+    start = np.maximum.accumulate(np.where(joined, 0, index))
+    return index - start
+
+
+def _informative(
+    positions: npt.NDArray[np.int64], runs: npt.NDArray[np.int64], i: int, order: int
+) -> list[int]:
+    """Return the samples before sample i that tell all of it, the latest first."""
+    places: list[int] = []
+    j = i - 1
+    while j >= 0 and len(places) < _MOST and positions[i] - positions[j] <= _APART:
+        places.append(j)
+        if runs[j] >= order - 1:  # what is before as many samples without a gap tells no more
+            places += range(j - 1, j - order, -1)
+            break
+        j -= 1
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """How a pattern is predicted: weights of the earlier samples, variance of the error."""
+
+    weights: F64
+    variance: float
+
+
+def predictors(layout: Layout, partial: F64) -> list[Predictor]:
+    """Return the predictor of each pattern, for innovations of variance 1.
+
+    Parameters
+    ----------
+    layout
+        Of the order of the autoregression.
+    partial
+        Partial autocorrelations, shape (p,).
+    """
+    orders = orders_of(partial)
+    # Variances of what each order leaves: the process itself, ..., the innovations.
+    left = np.cumprod(np.r_[variance_of(partial), 1.0 - partial**2])
+    farthest = max((p.farthest for p, _ in layout.patterns if not p.regular), default=0)
+    gamma = autocovariance(partial, farthest + 1) if farthest else np.empty(0)
+    return [
+        Predictor(orders[p.distances.size], float(left[p.distances.size]))
+        if p.regular
+        else _predictor(p.distances, gamma)
+        for p, _ in layout.patterns
+    ]
+
+
+def _predictor(distances: npt.NDArray[np.int64], gamma: F64) -> Predictor:
+    among = gamma[np.abs(distances[:, np.newaxis] - distances)]
+    weights = np.linalg.solve(among, gamma[distances])
+    # Rounding must not leave less than the innovation's own variance.
+    return Predictor(weights, max(float(gamma[0] - weights @ gamma[distances]), 1.0))
+
+
+class Whitening:
+    """The whitening matrix of a series, a banded lower triangle.
+
+    Parameters
+    ----------
+    bands
+        LAPACK's lower bands: ``bands[d, i]`` is the element in row ``i + d`` and column ``i``,
+        shape (b + 1, k).
+    """
+
+    def __init__(self, bands: F64) -> None:
+        self._bands = bands
+
+    @classmethod
+    def of(cls, series: Series, partial: F64, deviation: float) -> Whitening:
+        """Return that of an autoregression.
+
+        Parameters
+        ----------
+        series
+            With samples on a grid; else the order is at most 1, and the autoregression is one
+            in continuous time with this correlation over one sampling interval.
+        partial
+            Partial autocorrelations, shape (p,).
+        deviation
+            Standard deviation of the innovations over one sampling interval.
+        """
+        if not series.even:
+            return cls(
+                _continuous(series.positions, float(partial[0]) if partial.size else 0.0, deviation)
+            )
+        layout = layout_of(series, partial.size)
+        bands = np.zeros((layout.reach + 1, layout.size))
+        for (pattern, earlier), found in zip(
+            layout.patterns, predictors(layout, partial), strict=True
+        ):
+            size = deviation * np.sqrt(found.variance)
+            bands[0, pattern.rows] = 1.0 / size
+            if earlier.size:
+                bands[pattern.rows[:, np.newaxis] - earlier, earlier] = -found.weights / size
+        return cls(bands)
+
+    @property
+    def log_determinant(self) -> float:
+        """Logarithm of the determinant."""
+        return float(np.sum(np.log(self._bands[0])))
+
+    def whiten(self, values: F64) -> F64:
+        """Return ``W @ values``: (k,) -> (k,) or (k, c) -> (k, c)."""
+        columns = values.reshape(len(values), -1)
+        found: F64 = self._bands[0][:, np.newaxis] * columns
+        for d in range(1, len(self._bands)):
+            found[d:] += (
+                self._bands[d, : len(columns) - d, np.newaxis] * columns[: len(columns) - d]
+            )
+        return found.reshape(values.shape)
+
+    def colour(self, innovations: F64) -> F64:
+        """Return ``W^-1 @ innovations``: samples of the process from white ones of variance 1."""
+        return self._solved(innovations, "N")
+
+    def whitened_answers(self, answers: F64) -> F64:
+        """Return ``answers @ W``, shape (n, k): undoes :meth:`coloured_answers`."""
+        found: F64 = answers * self._bands[0]
+        for d in range(1, len(self._bands)):
+            found[:, :-d] += answers[:, d:] * self._bands[d, :-d]
+        return found
+
+    def coloured_answers(self, answers: F64) -> F64:
+        """Return ``answers @ W^-1``: how what answers to samples answers to innovations.
+
+        Its product with its own transpose is ``answers @ covariance @ answers^T``.
+
+        Parameters
+        ----------
+        answers
+            Shape (n, k).
+        """
+        return self._solved(np.ascontiguousarray(answers.T), "T").T
+
+    def _solved(self, right: F64, transposed: str) -> F64:
+        from scipy.linalg import lapack  # here, since it is slow to import and seldom needed
+
+        columns = np.asfortranarray(right.reshape(len(right), -1))
+        found, _ = lapack.dtbtrs(
+            np.asfortranarray(self._bands), columns, uplo="L", trans=transposed
+        )
+        solved: F64 = np.asarray(found).reshape(right.shape)
+        return solved
+
+
+def continuous_predictors(positions: F64, correlation: float) -> tuple[F64, F64]:
+    """Return weights and variances of an autoregression in continuous time.
+
+    Over one sampling interval it has the correlation `correlation` and innovations of variance 1;
+    over d of them ``correlation^d`` (Jones, Fitting a continuous time autoregression to discrete
+    data, in Applied Time Series Analysis II, 1981).
+
+    Returns
+    -------
+    weights
+        Of the sample before each, shape (k,); 0 for the first.
+    variances
+        Of the prediction errors, shape (k,).
+    """
+    weights = np.zeros(positions.size)
+    weights[1:] = max(correlation, 0.0) ** np.diff(positions)
+    variance = 1.0 / (1.0 - correlation**2)
+    return weights, variance * -np.expm1(2.0 * np.log(np.maximum(weights, 1e-300)))
+
+
+def _continuous(positions: F64, correlation: float, deviation: float) -> F64:
+    weights, variances = continuous_predictors(positions, correlation)
+    bands = np.zeros((2 if correlation > 0.0 else 1, positions.size))
+    sizes = deviation * np.sqrt(variances)
+    bands[0] = 1.0 / sizes
+    if correlation > 0.0:
+        bands[1, :-1] = -(weights / sizes)[1:]
+    return bands

@@ -1,0 +1,147 @@
+"""Tests of what the formulas for white noise take for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.statistics.noise.series import Series
+
+_LAGS = 20
+_FEWEST = 10
+"""Samples from which on a test says something."""
+
+_SHARE = 5
+"""Samples per lag."""
+
+
+def portmanteau(series: Sequence[Series], values: Sequence[F64], fitted: int = 0) -> float:
+    """Return the probability of autocorrelations as large as these in white noise.
+
+    The sum over up to 20 lags of the test of Ljung and Box (Biometrika 65, 1978), each correlation
+    over the root of the sum of its squared products, which its variance is whatever the samples'
+    sizes and tails are (Dalla, Giraitis and Phillips, Econometric Theory 38, 2022). Pairs of
+    samples count at their distance, so that missing samples do not make others neighbours; of
+    series that do not lie on grids neighbours do.
+
+    Parameters
+    ----------
+    series
+        Independent of each other.
+    values
+        Of each, shape (k,).
+    fitted
+        Coefficients of an autoregression that have made them white.
+
+    Returns
+    -------
+    float
+        NaN where there are too few samples.
+    """
+    from scipy import special  # here, since it is slow to import and seldom needed
+
+    size = sum(v.size for v in values)
+    power = sum(float(v @ v) for v in values)
+    lags = min(_LAGS + fitted, size // _SHARE)
+    if size < _FEWEST or lags <= fitted or power == 0.0:
+        return float("nan")
+    even = all(s.even for s in series)
+    total, used = 0.0, 0
+    for lag in range(1, (lags if even else 1) + 1):
+        products, squares, pairs = 0.0, 0.0, 0
+        for one, value in zip(series, values, strict=True):
+            later, earlier = _pairs(one, lag)
+            product = value[later] * value[earlier]
+            products, squares = products + float(product.sum()), squares + float(product @ product)
+            pairs += later.size
+        if pairs < _FEWEST or squares == 0.0:
+            continue
+        total += products**2 / squares
+        used += 1
+    freedom = used - fitted
+    return float(special.chdtrc(freedom, total)) if freedom > 0 else float("nan")
+
+
+def neighbours(series: Sequence[Series], values: Sequence[F64]) -> float:
+    """Return the correlation of neighbouring samples; NaN where there are too few."""
+    products, pairs = 0.0, 0
+    for one, value in zip(series, values, strict=True):
+        later, earlier = _pairs(one, 1)
+        products += float(value[later] @ value[earlier])
+        pairs += later.size
+    size, power = sum(v.size for v in values), sum(float(v @ v) for v in values)
+    return products / pairs * size / power if pairs >= _FEWEST and power > 0.0 else float("nan")
+
+
+def _pairs(series: Series, lag: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return places of samples that are `lag` sampling intervals apart."""
+    if not series.even:
+        index = np.arange(series.positions.size)
+        return index[lag:], index[:-lag]
+    positions = series.positions.astype(np.int64)
+    earlier = np.searchsorted(positions, positions - lag)
+    found = positions[np.minimum(earlier, positions.size - 1)] == positions - lag
+    later = np.flatnonzero(found)
+    return later, earlier[later]
+
+
+def bartlett(squares: F64, freedoms: F64) -> float:
+    """Return the probability of variances as different as these in noise of one size.
+
+    The test of Bartlett (Proc. Royal Society A 160, 1937).
+
+    Parameters
+    ----------
+    squares
+        Sums of squares, shape (k,).
+    freedoms
+        Their degrees of freedom, shape (k,).
+    """
+    from scipy import special  # here, since it is slow to import and seldom needed
+
+    usable = (freedoms > 1.0) & (squares > 0.0)
+    squares, freedoms = squares[usable], freedoms[usable]
+    if squares.size < 2:
+        return float("nan")
+    pooled = float(squares.sum() / freedoms.sum())
+    statistic = float(np.sum(freedoms * np.log(pooled / (squares / freedoms))))
+    correction = 1.0 + (float(np.sum(1.0 / freedoms)) - 1.0 / freedoms.sum()) / (
+        3.0 * (squares.size - 1)
+    )
+    return float(special.chdtrc(squares.size - 1, statistic / correction))
+
+
+def white_test(innovations: F64, shares: F64) -> float:
+    """Return the probability of squares that follow the regressors so closely in even noise.
+
+    The direct test of White (Econometrica 48, 1980) whether unequal variances change the standard
+    errors, studentised as that of Breusch and Pagan is by Koenker (J. Econometrics 17, 1981): the
+    squares of the innovations are regressed on what each of them contributes to the variances of
+    the parameters.
+
+    Parameters
+    ----------
+    innovations
+        Shape (m,).
+    shares
+        Contributions to the variance of each parameter, shape (n, m).
+    """
+    from scipy import special  # here, since it is slow to import and seldom needed
+
+    totals = shares.sum(axis=1)
+    columns = shares[totals > 0.0] / totals[totals > 0.0, np.newaxis]
+    columns = columns - columns.mean(axis=1, keepdims=True)
+    size = innovations.size
+    if not len(columns) or size < _FEWEST * (len(columns) + 1):
+        return float("nan")
+    squares = innovations**2
+    squares = squares - squares.mean()
+    left, singular, _ = np.linalg.svd(columns.T, full_matrices=False)
+    left = left[:, singular > 1e-8 * singular[0]] if singular[0] > 0.0 else left[:, :0]
+    power = float(squares @ squares)
+    if not left.shape[1] or power == 0.0:
+        return float("nan")
+    explained = float(np.sum((left.T @ squares) ** 2)) / power
+    return float(special.chdtrc(left.shape[1], size * explained))
