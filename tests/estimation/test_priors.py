@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.signal import lfilter
 
 from fmident.errors import ProblemError
 from fmident.estimation import EstimationResult, run_estimation, run_stages
@@ -216,6 +217,28 @@ def test_p_values_are_uniform_where_the_prior_holds() -> None:
         assert priors is not None
         found.append(priors.p_value)
     assert stats.kstest(found, "uniform").pvalue > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sigma", [0.3, None])
+def test_coloured_noise_is_no_conflict(sigma: float | None) -> None:
+    """AR(1) noise of 0.8: intervals cover, and what the prior drew is seldom called a conflict."""
+    rng, times = np.random.default_rng(3), np.linspace(0.0, 1.0, 300)
+    found, inside, draws = [], np.zeros(2), 150
+    for _ in range(draws):
+        truth = np.array([1.0, PRIOR.mean + PRIOR.sd * rng.normal()])
+        noise = lfilter([0.6], [1.0, -0.8], rng.normal(size=900))[600:] * 0.3
+        y = line(times, {}, *truth)["y"] + noise
+        parameters = problem(measured(), sigma).parameters
+        result = estimate(python_problem({"y": y}, times, parameters, sigma=sigma))
+        assert result.priors is not None
+        found.append(result.priors.p_value)
+        inside += [
+            e.interval_95[0] <= t <= e.interval_95[1]
+            for e, t in zip(result.estimates, truth, strict=True)
+        ]
+    assert np.mean(np.array(found) < 0.05) < 0.11
+    assert np.all(inside / draws > 0.9), inside
 
 
 def test_a_lognormal_prior_is_normal_in_logarithms() -> None:

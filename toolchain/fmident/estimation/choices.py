@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fmident.errors import Code, Location, PluginError, ProblemError
 from fmident.estimation.contract import Estimator
 from fmident.estimation.options import build_options
+from fmident.problem.cost import TimeDomain
 from fmident.problem.priors.rows import Priors
 from fmident.problem.relations.elimination import simplified
 from fmident.problem.residuals import residual_layout
@@ -118,6 +119,20 @@ def refuse_cost(
             hint="leave the cost out, or choose an estimator that minimises one, such as "
             "least-squares",
         )
+
+
+def no_errors_note(problem: Problem) -> str:
+    """Return why the cost gives no standard errors."""
+    chosen = f"'{problem.cost.name}'"
+    plain = "the time-domain cost"
+    if problem.cost.name == TimeDomain.name:  # with an option that changes what it counts
+        options = ", ".join(f"{k} = {v!r}" for k, v in problem.cost.options().items())
+        chosen += f" with {options}"
+        plain += " as it is by default"
+    return (
+        f"There are no standard errors: they do not follow from the cost {chosen}. A further "
+        f"stage with least-squares and {plain} gives them."
+    )
 
 
 def refuse_priors(

@@ -386,3 +386,53 @@ class PriorKnowledge:
             return ()
         found = tuple(c for c in by_size if c.p_value < CONFLICT)
         return found or (by_size[0],)
+
+
+@dataclass(frozen=True)
+class DrawnParameter:
+    """Draws of one parameter in numbers.
+
+    Parameters
+    ----------
+    median, mean, sd
+        Of the draws.
+    bulk, tail
+        Effective number of draws, for the middle and for the ends of intervals.
+    r_hat
+        Rank-normalised split R-hat; 1 where chains agree.
+    """
+
+    median: float
+    mean: float
+    sd: float
+    bulk: float
+    tail: float
+    r_hat: float
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean that is left by the number of draws."""
+        return self.sd / self.bulk**0.5 if self.bulk > 0.0 else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnPosterior:
+    """Draws from the posterior distribution of the searched parameters.
+
+    Parameters
+    ----------
+    parameters
+        In numbers, by name.
+    count
+        Draws that were judged.
+    values
+        Shape (chains, draws, n), physical units; every so many of those that were judged. Empty
+        where only the numbers are known.
+    densities
+        Logarithm of the posterior density, up to a constant, shape (chains, draws).
+    """
+
+    parameters: Mapping[str, DrawnParameter]
+    count: int
+    values: F64 = field(default_factory=lambda: np.empty((0, 0, 0)))
+    densities: F64 = field(default_factory=lambda: np.empty((0, 0)))

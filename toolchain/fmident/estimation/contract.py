@@ -124,6 +124,37 @@ class Monitor(Protocol):
         """Report something the user should know; it ends up in the result's notes."""
 
 
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws from the posterior distribution of the free parameters.
+
+    Parameters
+    ----------
+    values
+        Physical units, shape (chains, draws, n); independent chains of equal length.
+    densities
+        Logarithm of the posterior density of each, up to a constant, shape (chains, draws).
+    bulk, tail
+        Effective number of draws of each parameter, of those that were judged, shape (n,).
+    r_hat
+        Rank-normalised split R-hat of each parameter, shape (n,); 1 where chains agree.
+    count
+        Draws that were judged; `values` may be every so many of them.
+    """
+
+    values: F64
+    densities: F64
+    bulk: F64
+    tail: F64
+    r_hat: F64
+    count: int
+
+    @property
+    def flat(self) -> F64:
+        """All draws below each other, shape (k, n)."""
+        return self.values.reshape(-1, self.values.shape[2])
+
+
 @dataclass(frozen=True)
 class Estimate:
     """What an estimator returns.
@@ -150,6 +181,9 @@ class Estimate:
         the uncertainty is that of such an estimate; not together with `residual_weights`.
     ended_by
         With the status ``"limit"``, what ended it; ``None`` counts as ``"limit"``.
+    draws
+        From the posterior distribution: standard errors, covariance and intervals are then those of
+        the draws, and `parameters` their medians.
     """
 
     parameters: F64
@@ -160,6 +194,7 @@ class Estimate:
     series: tuple[TimeSeriesEstimate, ...] = ()
     residual_scores: ResidualScores | None = None
     ended_by: Ending | None = None
+    draws: Draws | None = None
 
 
 Options = TypeVar("Options")

@@ -12,6 +12,8 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.estimation.compared import (
     CountedNoise,
+    DrawnParameter,
+    DrawnPosterior,
     ExcludedSamples,
     InputSignal,
     OutputFit,
@@ -38,6 +40,8 @@ __all__ = [
     "ConstraintCheck",
     "CountedNoise",
     "DerivativeCheck",
+    "DrawnParameter",
+    "DrawnPosterior",
     "EstimationResult",
     "ExcludedSamples",
     "Identifiability",
@@ -366,6 +370,9 @@ class EstimationResult(Drawable):
     noise
         What standard errors and intervals count of the noise where it is not white noise of one
         size; of the last stage, where there are stages. ``None``: they are those for white noise.
+    draws
+        From the posterior distribution; ``None`` of estimators that do not draw. Standard errors,
+        covariance and intervals are then theirs.
     """
 
     status: Status
@@ -404,6 +411,7 @@ class EstimationResult(Drawable):
     sensitivities: tuple[OutputSensitivity, ...] = ()
     priors: PriorKnowledge | None = None
     noise: CountedNoise | None = None
+    draws: DrawnPosterior | None = None
 
     @property
     def derivatives_by(self) -> str:

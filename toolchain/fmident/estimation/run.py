@@ -15,6 +15,7 @@ from fmident.errors import Code, EstimationError, FmidentError, Location, Proble
 from fmident.estimation.checks import check_influence, check_initial_simulation
 from fmident.estimation.choices import refuse_cost, refuse_priors
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
+from fmident.estimation.diagnostics.draws import drawn_posterior
 from fmident.estimation.diagnostics.sensitivities import output_sensitivities
 from fmident.estimation.monitor import Observer, RunMonitor, RunPlan
 from fmident.estimation.options import build_options
@@ -194,6 +195,7 @@ def run_with_statistics(
         if summary.statistics is None
         else output_sensitivities(problem, summary.statistics, estimate.residual_weights),
         priors=summary.priors,
+        draws=None if estimate.draws is None else drawn_posterior(problem, estimate.draws),
     )
     return Run(result, summary.statistics, estimate.residual_weights)
 
@@ -336,6 +338,7 @@ def _checked(
                 f"{scores.values.shape} and {scores.slopes.shape}, but {count} numbers are "
                 "expected",
             )
+    _check_draws(problem, estimator, found)
     outside = (p < problem.lower - slack) | (p > problem.upper + slack)
     if outside.any():
         j = int(np.flatnonzero(outside)[0])
@@ -348,6 +351,23 @@ def _checked(
     details = {str(key): value for key, value in found.details.items()}
     clipped = np.clip(p, problem.lower, problem.upper)
     return dataclasses.replace(found, parameters=clipped, details=details)
+
+
+def _check_draws(problem: Problem, estimator: Estimator[Any], found: Estimate) -> None:
+    """Refuse draws of another shape, or outside of the bounds."""
+    draws = found.draws
+    if draws is None:
+        return
+    values, size = draws.values, len(problem.free)
+    if values.ndim != 3 or values.shape[2] != size or draws.densities.shape != values.shape[:2]:
+        raise _mistake(
+            estimator,
+            f"returned draws of shape {values.shape} with densities of shape"
+            f" {draws.densities.shape}, not (chains, draws, {size}) and (chains, draws)",
+        )
+    inside = (draws.flat >= problem.lower) & (draws.flat <= problem.upper)
+    if not values.size or not bool(inside.all()):
+        raise _mistake(estimator, "returned no draws, or draws outside of the bounds")
 
 
 def _best(problem: Problem, evaluator: Evaluator, monitor: RunMonitor) -> F64:

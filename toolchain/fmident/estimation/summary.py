@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.estimation.choices import no_errors_note
 from fmident.estimation.contract import Ending, Estimate, Status
 from fmident.estimation.diagnostics.bounds import left_beyond_bounds, parameters_at_bound
 from fmident.estimation.diagnostics.combinations import tested_combinations
@@ -21,6 +22,7 @@ from fmident.estimation.diagnostics.constraints import (
 )
 from fmident.estimation.diagnostics.delays import delay_notes, unmodelled_delays
 from fmident.estimation.diagnostics.dependent import parameter_estimates
+from fmident.estimation.diagnostics.draws import draw_notes, drawn
 from fmident.estimation.diagnostics.farther import (
     acting_farther,
     farther_notes,
@@ -47,7 +49,6 @@ from fmident.estimation.result import (
     ResidualCheck,
 )
 from fmident.evaluation import Evaluator, JacobianError, Simulated
-from fmident.problem.cost import TimeDomain
 from fmident.statistics import Identifiability, ParameterStatistics
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def summarise(
     held = parameters_at_bound(problem, p)
     likely = intervals and problem.cost.gives_intervals
     if intervals and not likely:
-        outcome.notes.append(_no_errors_note(problem))
+        outcome.notes.append(no_errors_note(problem))
     statistics = _statistics(problem, evaluator, estimate, held, outcome, cost) if likely else None
     active = active_constraints(problem, p, held) if statistics is None else statistics.active
     region = None if statistics is None else statistics.region
@@ -141,7 +142,8 @@ def summarise(
     priors = prior_knowledge(problem, p, statistics)
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
-        notes += _distance_notes(problem, p, statistics, searches)
+        if estimate.draws is None:
+            notes += _distance_notes(problem, p, statistics, searches)
         derivatives = _derivative_check(problem, evaluator, statistics)
         notes += _derivative_notes(derivatives, statistics)
         notes += prior_notes(problem, priors)
@@ -156,12 +158,18 @@ def summarise(
     elif not problem.cost.gives_intervals:
         check = check_fits(problem, fits)
     unknown = np.full((p.size, p.size), np.nan)
+    estimates = parameter_estimates(problem, p, held, statistics, region)
+    covariance = unknown if statistics is None else statistics.covariance
+    correlation = unknown if statistics is None else statistics.correlation
+    if estimate.draws is not None:
+        estimates, covariance, correlation = drawn(problem, estimates, estimate.draws)
+        notes += draw_notes(problem, p, cost, estimate.draws)
     return Summary(
         outcome.status,
         outcome.message,
-        parameter_estimates(problem, p, held, statistics, region),
-        unknown if statistics is None else statistics.covariance,
-        unknown if statistics is None else statistics.correlation,
+        estimates,
+        covariance,
+        correlation,
         None if statistics is None else statistics.identifiability,
         cost,
         fits,
@@ -212,20 +220,6 @@ class _Outcome:
             self.message += text
 
 
-def _no_errors_note(problem: Problem) -> str:
-    """Return why the cost gives no standard errors."""
-    chosen = f"'{problem.cost.name}'"
-    plain = "the time-domain cost"
-    if problem.cost.name == TimeDomain.name:  # with an option that changes what it counts
-        options = ", ".join(f"{k} = {v!r}" for k, v in problem.cost.options().items())
-        chosen += f" with {options}"
-        plain += " as it is by default"
-    return (
-        f"There are no standard errors: they do not follow from the cost {chosen}. A further "
-        f"stage with least-squares and {plain} gives them."
-    )
-
-
 def _statistics(
     problem: Problem,
     evaluator: Evaluator,
@@ -248,6 +242,7 @@ def _statistics(
                 estimate.residual_weights,
                 estimate.residual_scores,
                 verify=not before,
+                counts_noise=estimate.draws is None,  # draws are those of white noise
             )
             if not before:
                 statistics = _judged(problem, evaluator, estimate, held, statistics, outcome, cost)

@@ -24,6 +24,7 @@ from fmident.report.sections.signals.residuals import residuals_section
 from fmident.report.sections.signals.series import series_section
 from fmident.report.sections.signals.validation import validation_section
 from fmident.report.sections.uncertainty.correlation import correlation_section
+from fmident.report.sections.uncertainty.draws import draws_section
 from fmident.report.sections.uncertainty.identifiability import identifiability_section
 from fmident.report.sections.uncertainty.priors import priors_section
 from fmident.report.sections.uncertainty.sensitivities import sensitivities_section
@@ -115,6 +116,7 @@ def render(
         ),
         ("parameters", lambda: parameters_section(result)),
         ("priors", lambda: priors_section(result)),
+        ("draws", lambda: draws_section(result)),
         ("stages", lambda: stages_section(result)),
         ("correlation", lambda: correlation_section(result)),
         ("series", lambda: series_section(result)),

@@ -20,6 +20,7 @@ from fmident.report.contract import Reporter
 
 if TYPE_CHECKING:
     from fmident.estimation.result import (
+        DrawnPosterior,
         EstimationResult,
         OutputFit,
         OutputSensitivity,
@@ -136,6 +137,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
         "noise": None if result.noise is None else dataclasses.asdict(result.noise),
         "constraints": [dataclasses.asdict(c) for c in result.constraints],
         "priors": _priors(result.priors),
+        "draws": _draws(result.draws),
         "stages": [_stage(s) for s in result.stages],
         "free_parameters": [e.name for e in result.estimates if e.searched],
         "covariance": result.covariance,
@@ -179,6 +181,18 @@ def _priors(found: PriorKnowledge | None) -> dict[str, Any] | None:
         "p_value": found.p_value,
         "conflict": [c.name for c in found.conflict],
         "left_open": list(found.left_open),
+    }
+
+
+def _draws(found: DrawnPosterior | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "count": found.count,
+        "parameters": {
+            name: {**dataclasses.asdict(one), "error": one.error}
+            for name, one in found.parameters.items()
+        },
     }
 
 

@@ -49,6 +49,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
         wrap(judgement.headline, width),
         _parameters(result, width),
         _priors(result, width),
+        _draws(result, width),
         _stages(result, width),
         _fits(result, width),
         _validation(result, width),
@@ -243,6 +244,33 @@ def _priors(result: EstimationResult, width: int) -> str:
     if not rows:
         return ""
     return narrow_table(PRIOR_HEADER, rows, ["<", "<", ">", ">", ">", ">"], width, ["p", "apart"])
+
+
+DRAW_HEADER = ["parameter", "median", "mean", "sd", "effective", "in tails", "R-hat"]
+
+
+def draw_rows(result: EstimationResult) -> list[list[str]]:
+    """Return one row per parameter that was drawn: where it is, and how well that is known."""
+    if result.draws is None:
+        return []
+    return [
+        [
+            name,
+            with_error(one.median, one.sd)[0],
+            with_error(one.mean, one.sd)[0],
+            plain(one.sd, 3),
+            f"{one.bulk:.0f}",
+            f"{one.tail:.0f}",
+            f"{one.r_hat:.3f}",
+        ]
+        for name, one in result.draws.parameters.items()
+    ]
+
+
+def _draws(result: EstimationResult, width: int) -> str:
+    rows = draw_rows(result)
+    align: list[Alignment] = ["<", ">", ">", ">", ">", ">", ">"]
+    return narrow_table(DRAW_HEADER, rows, align, width, ["mean", "in tails"]) if rows else ""
 
 
 def _stages(result: EstimationResult, width: int) -> str:

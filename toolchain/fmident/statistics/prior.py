@@ -189,17 +189,17 @@ def freedoms_of(covariance: F64, shares: F64, freedom: float) -> F64:
     return np.where(np.isfinite(np.diag(covariance)), found, freedom)
 
 
-def prior_shares(covariance: F64, prior: PriorRows) -> F64:
+def prior_shares(covariance: F64, linear: Linearisation) -> F64:
     """Return the share of the priors in each variance, 0 to 1, shape (n,); NaN without one.
 
     Parameters
     ----------
     covariance
         Of the parameters, data and priors together, shape (n, n).
-    prior
-        At the same point.
+    linear
+        Of both together.
     """
-    by_priors = np.sum((np.nan_to_num(covariance) @ prior.slopes.T) ** 2, axis=1)
+    by_priors = np.sum(linear.answer_to_noise()[:, linear.samples :] ** 2, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares: F64 = np.minimum(by_priors / np.diag(covariance), 1.0)
     return shares
@@ -262,12 +262,15 @@ def prior_contribution(
     # To first order at the minimum next to the values.
     move = linear.answer(linear.residuals)
     known = np.isfinite(np.diag(covariance)[kept]).all()
-    inner = np.nan_to_num(covariance)
     deviations = prior.deviations + prior.slopes @ move
-    removed = 1.0 - np.einsum("ki,ij,kj->k", prior.slopes, inner, prior.slopes)
-    comparable = (removed > _SILENT) & bool(known)
+    # Of the deviations: what is left of the priors' own doubt, and what the noise adds.
+    answers = np.nan_to_num(prior.slopes @ linear.answer_to_noise())
+    left_over = np.eye(len(prior.names)) + answers[:, linear.samples :]
+    by_noise = answers[:, : linear.samples]
+    doubt = left_over @ left_over.T + by_noise @ by_noise.T
+    comparable = (np.diag(left_over) > _SILENT) & bool(known)
     apart = np.full(len(prior.names), np.nan)
-    apart[comparable] = deviations[comparable] / np.sqrt(removed[comparable])
+    apart[comparable] = deviations[comparable] / np.sqrt(np.diag(doubt)[comparable])
     limit = np.inf if sigma_known else float(freedom)
     distance, compared = float("nan"), 0
     if variance > 0.0:
@@ -275,9 +278,13 @@ def prior_contribution(
         distance = float(off @ off) / variance + float(deviations @ deviations)
         compared = len(prior.names) + data.rank - linear.analysis.rank
         compared = int(np.clip(compared, 0, np.count_nonzero(comparable)))
+    if linear.coloured is not None and compared:  # the noise is not what the residuals suppose
+        inverse = np.linalg.pinv(doubt, rcond=_SILENT**2, hermitian=True)
+        distance = float(deviations @ inverse @ deviations)
+        limit = float(np.min(linear.freedoms(prior.slopes[comparable])))
     return PriorContribution(
         prior.names,
-        prior_shares(covariance, prior),
+        prior_shares(covariance, linear),
         data_values,
         data_errors,
         apart,

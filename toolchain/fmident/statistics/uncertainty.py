@@ -209,7 +209,9 @@ def parameter_statistics(
     if coloured is not None:
         freedoms = linearisation.freedoms(np.eye(count))
     elif prior is not None:
-        freedoms = freedoms_of(covariance, prior_shares(covariance, prior), float(freedoms[0]))
+        freedoms = freedoms_of(
+            covariance, prior_shares(covariance, linearisation), float(freedoms[0])
+        )
     quantile = np.array([t_quantile(level, nu) for nu in freedoms])
     intervals = np.column_stack([values - quantile * errors, values + quantile * errors])
     doubts = np.zeros(count)

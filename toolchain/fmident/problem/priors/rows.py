@@ -132,7 +132,8 @@ class Priors:
         if not bool(np.isfinite(residuals).all()):
             return np.full(residuals.size + self.count, np.nan)
         deviations = self.deviations(p)
-        unit = self._unit(residuals, p.size) * math.sqrt(self._growth(deviations, residuals, p)[0])
+        x = float(deviations @ deviations) / self.freedom(residuals.size, p.size)
+        unit = self._unit(residuals, p.size) * math.sqrt(self._growth(x)[0])
         return np.concatenate([residuals, unit * deviations])
 
     def with_slopes(self, p: F64, residuals: F64, changes: F64, directions: F64) -> F64:
@@ -158,8 +159,9 @@ class Priors:
         unit = self._unit(residuals, p.size)
         if self.sigma_known or unit == 0.0:
             return np.vstack([changes, unit * slopes])
-        growth, bend = self._growth(deviations, residuals, p)
-        root, freedom = math.sqrt(growth), self.freedom(residuals.size, p.size)
+        freedom = self.freedom(residuals.size, p.size)
+        growth, bend = self._growth(float(deviations @ deviations) / freedom)
+        root = math.sqrt(growth)
         # Of the unit, sqrt(S / nu), and of the growth, a function of Q / nu.
         unit_slope = (residuals @ changes) / (freedom * unit)
         root_slope = bend / root * (deviations @ slopes) / freedom
@@ -174,6 +176,33 @@ class Priors:
         value = 0.5 * float(np.einsum("i,i->", rows, rows))
         return value if np.isfinite(value) else math.inf
 
+    def log_density(self, p: F64, cost: float, samples: int) -> float:
+        """Return the logarithm of likelihood times priors at a point, up to a constant.
+
+        Unknown noise is integrated out, with Jeffreys' prior. Priors count with their deviations
+        alone: a lognormal one is a density of the logarithm.
+
+        Parameters
+        ----------
+        p
+            Free parameters, shape (n,).
+        cost
+            There, as :meth:`cost` returns it.
+        samples
+            Number of residuals of the data.
+        """
+        if self.sigma_known:
+            return -cost
+        squared, growth = 0.0, 1.0
+        if self.terms:
+            deviations = self.deviations(p)
+            squared = float(deviations @ deviations)
+            freedom = self.freedom(samples, p.size)
+            growth += squared / freedom * self._growth(squared / freedom)[0]
+        if cost <= 0.0:
+            return math.inf
+        return -0.5 * samples * (math.log(2.0 * cost) - math.log(growth)) - 0.5 * squared
+
     def freedom(self, samples: int, parameters: int) -> int:
         """Return the degrees of freedom with which the noise is estimated; at least 1."""
         return max(samples - parameters, 1)
@@ -185,11 +214,10 @@ class Priors:
         total = float(np.einsum("i,i->", residuals, residuals))
         return math.sqrt(total / self.freedom(residuals.size, parameters))
 
-    def _growth(self, deviations: F64, residuals: F64, p: F64) -> tuple[float, float]:
+    def _growth(self, x: float) -> tuple[float, float]:
         """Return ``(e^x - 1) / x`` at ``x = Q / nu``, and its derivative; 1 and 0, noise known."""
         if self.sigma_known:
             return 1.0, 0.0
-        x = float(deviations @ deviations) / self.freedom(residuals.size, p.size)
         if x > _STEEPEST:  # the tangent of the exponential
             top = math.exp(_STEEPEST)
             offset = top * (1.0 - _STEEPEST) - 1.0

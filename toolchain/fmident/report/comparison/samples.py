@@ -129,6 +129,8 @@ def why_not(result: EstimationResult, table: pd.DataFrame | None) -> str:
         return f"the loss '{loss}' is not the likelihood of Gaussian noise"
     if result.priors is not None:
         return "with priors its estimate is not the maximum of the likelihood"
+    if result.draws is not None:
+        return "its values are medians of draws, not the maximum of the likelihood"
     if result.residuals is None:
         return "the run ended before its residuals were judged"
     if table is None:

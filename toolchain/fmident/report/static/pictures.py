@@ -14,6 +14,7 @@ from fmident.report.charts.search.iterations import path_chart, starts_chart
 from fmident.report.charts.signals.diagnostics import diagnostics_chart
 from fmident.report.charts.signals.inputs import inputs_chart
 from fmident.report.charts.signals.series import series_chart
+from fmident.report.charts.uncertainty.draws import pairs_chart, trace_chart
 from fmident.report.charts.uncertainty.forest import forest_chart
 from fmident.report.charts.uncertainty.identifiability import identifiability_chart
 from fmident.report.charts.uncertainty.profiles import profile_chart
@@ -165,6 +166,8 @@ def _charts(result: EstimationResult) -> Iterator[tuple[str, Chart | None]]:
         name = f"sensitivities-{number}-{stage}{one.experiment}-{one.name}"
         yield name, sensitivity_chart(one)
     yield "identifiability", identifiability_chart(result.identifiability)
+    yield "draws", trace_chart(result)
+    yield "draws-pairs", pairs_chart(result)
     yield "parameters", path_chart(result)
     yield "starts", starts_chart(result)
 

@@ -17,6 +17,8 @@ from fmident.estimation.result import (
     ConstraintCheck,
     CountedNoise,
     DerivativeCheck,
+    DrawnParameter,
+    DrawnPosterior,
     EstimationResult,
     ExcludedSamples,
     Identifiability,
@@ -98,7 +100,7 @@ def read_result(path: Path) -> StoredResult:
 def _result(content: JsonTable) -> EstimationResult:
     judged, seen = content.maybe_table("identifiability"), content.maybe_table("residuals")
     verified, validated = content.maybe_table("derivatives"), content.maybe_table("validation")
-    known = content.maybe_table("priors")
+    known, drawn = content.maybe_table("priors"), content.maybe_table("draws")
     parameters, cost, fmu = content.table("parameters"), content.table("cost"), content.table("fmu")
     estimates = tuple(_estimate(n, parameters.table(n)) for n in parameters.keys())  # noqa: SIM118
     free = sum(e.searched for e in estimates)
@@ -147,6 +149,7 @@ def _result(content: JsonTable) -> EstimationResult:
         inputs=tuple(content.each("inputs", _input, [])),
         sensitivities=tuple(content.each("sensitivities", _sensitivity, [])),
         priors=None if known is None else _priors(known),
+        draws=None if drawn is None else _draws(drawn),
     )
 
 
@@ -249,6 +252,16 @@ def _priors(stored: JsonTable) -> PriorKnowledge:
         stored.number("p_value"),
         stored.texts("left_open", []),
     )
+
+
+def _draws(stored: JsonTable) -> DrawnPosterior:
+    parameters = stored.table("parameters")
+    found = {}
+    for name in parameters.keys():  # noqa: SIM118
+        one = parameters.table(name)
+        keys = ("median", "mean", "sd", "bulk", "tail", "r_hat")
+        found[name] = DrawnParameter(*(one.number(key) for key in keys))
+    return DrawnPosterior(found, stored.count("count"))
 
 
 def _prior(stored: JsonTable) -> PriorCheck:

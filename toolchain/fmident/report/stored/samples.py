@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from fmident.arrays import F64
     from fmident.estimation.result import (
+        DrawnPosterior,
         EstimationResult,
         InputSignal,
         OutputFit,
@@ -69,6 +70,7 @@ def with_signals(
     return dataclasses.replace(
         whole if out is None else out,
         history=history or (),
+        draws=_read(folder / "draws.csv", lambda t: _draws(t, result.draws, names)) or result.draws,
         generations=_read(folder / "population.csv", lambda t: _generations(t, names)) or (),
         series=_read(folder / "series.csv", lambda t: _series(t, result)) or (),
         inputs=_read(folder / "inputs.csv", lambda t: _inputs(t, result.inputs)) or (),
@@ -127,6 +129,20 @@ def _fits(table: pd.DataFrame, fits: Sequence[OutputFit]) -> tuple[OutputFit, ..
             )
         )
     return tuple(found)
+
+
+def _draws(
+    table: pd.DataFrame, found: DrawnPosterior | None, names: Sequence[str]
+) -> DrawnPosterior | None:
+    if found is None:
+        return None
+    chains = int(table["chain"].max())
+    values = np.column_stack([_column(table, f"p:{name}") for name in names])
+    return dataclasses.replace(
+        found,
+        values=values.reshape(chains, -1, len(names)),
+        densities=_column(table, "log_density").reshape(chains, -1),
+    )
 
 
 def _inputs(table: pd.DataFrame, inputs: Sequence[InputSignal]) -> tuple[InputSignal, ...]:

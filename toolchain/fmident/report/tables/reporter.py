@@ -11,6 +11,7 @@ import numpy as np
 from fmident.estimation.result import parameter_columns
 from fmident.report.contract import Reporter
 from fmident.report.tables.csv_file import Columns, write_csv
+from fmident.report.tables.draws import draws_table
 from fmident.report.tables.inputs import inputs_table
 from fmident.report.tables.population import population_table
 from fmident.report.tables.sensitivities import sensitivities_table
@@ -29,7 +30,7 @@ class CsvReporter(Reporter):
 
     summary = (
         "parameters.csv, fit.csv, history.csv and, if any, inputs, validation, excluded,"
-        " sensitivities, series, population"
+        " sensitivities, series, population, draws"
     )
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
@@ -46,6 +47,7 @@ class CsvReporter(Reporter):
         for file, parts, digits in (
             ("series.csv", series_table(result.series), 9),
             ("population.csv", population_table(result.generations, names), 12),
+            ("draws.csv", draws_table(result.draws, names), 12),
             ("inputs.csv", inputs_table(result.inputs), 9),
             ("sensitivities.csv", sensitivities_table(result.sensitivities), 9),
         ):

@@ -1,0 +1,65 @@
+"""Draws from the posterior: on the page, in result.json and draws.csv, and read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from fmident.estimation import EstimationResult
+from fmident.estimation.result import DrawnParameter, DrawnPosterior
+from fmident.problem import Problem
+from fmident.report.charts.uncertainty.draws import pairs_chart, trace_chart
+from fmident.report.result_json import as_json
+from fmident.report.sections.uncertainty.draws import draws_section
+from fmident.report.stored import read_result
+from fmident.report.stored.samples import with_signals
+from fmident.report.tables.reporter import CsvReporter
+from fmident.report.terminal import summary
+
+Make = Callable[..., EstimationResult]
+
+NAMES = ("mass", "friction", "offset")
+VALUES = np.random.default_rng(2).normal(size=(4, 50, 3)) * [0.1, 1.1, 0.04] + [95.1, 203.5, -3.16]
+DRAWS = DrawnPosterior(
+    {n: DrawnParameter(v, v, 0.1, 180.0 + j, 160.0, 1.004) for j, (n, v) in
+     enumerate(zip(NAMES, VALUES.reshape(-1, 3).mean(axis=0).tolist(), strict=True))},
+    200,
+    VALUES,
+    -0.5 * (VALUES**2).sum(axis=2),
+)  # fmt: skip
+
+
+def test_they_are_read_back(make_result: Make, problem: Problem, tmp_path: Path) -> None:
+    result = make_result(draws=DRAWS)
+    (tmp_path / "result.json").write_text(json.dumps(as_json(result, "1")))
+    CsvReporter().write(result, problem, tmp_path)
+    numbers = read_result(tmp_path).result.draws
+    assert numbers is not None
+    assert numbers.parameters == DRAWS.parameters
+    assert numbers.values.size == 0
+    found = with_signals(read_result(tmp_path).result, tmp_path).draws
+    assert found is not None
+    np.testing.assert_allclose(found.values, VALUES, rtol=1e-11)
+    np.testing.assert_allclose(found.densities, DRAWS.densities, rtol=1e-11)
+
+
+def test_the_page_has_the_table_the_courses_and_the_pairs(make_result: Make) -> None:
+    result = make_result(draws=DRAWS)
+    page = draws_section(result)
+    assert "200 draws from the posterior" in page
+    assert page.count("<figure") == 2
+    trace, pairs = trace_chart(result), pairs_chart(result)
+    assert trace is not None
+    assert pairs is not None
+    assert [len(p.marks) for p in trace.panels] == [5, 5, 5]  # four chains and the median
+    assert len(pairs.panels) == 3 + 3
+    assert draws_section(make_result()) == ""
+
+
+def test_the_terminal_says_how_well_they_agree(make_result: Make) -> None:
+    text = summary(make_result(draws=DRAWS))
+    assert "R-hat" in text
+    assert "1.004" in text
