@@ -28,8 +28,8 @@ LAYERS = (
     "_version", "_lazy", "_child", "_compiling", "operating_system", "arrays", "_closing",
     "_recoverable_lock", "_json", "_locked_folder", "_whole_file", "errors", "_known_fmus",
     "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
-    "problem", "evaluation", "statistics", "estimation", "designing", "profiles", "report",
-    "progress",
+    "problem", "evaluation", "statistics", "estimation", "designing", "profiles",
+    "cross_validation", "report", "progress",
     "checking", "plugins", "testing", "validation",
 )  # fmt: skip
 """From the bottom up: a package may import only what stands before it."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         build_class,
         check,
         compare,
+        cross_validate,
         design,
         estimate,
         load_problem,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         profile,
     )
     from fmident.checking import CheckReport
+    from fmident.cross_validation import CrossValidation
     from fmident.errors import FmidentError
     from fmident.estimation.result import EstimationResult
     from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckReport",
+    "CrossValidation",
     "EstimationResult",
     "FmidentError",
     "Fmu",
@@ -46,6 +49,7 @@ __all__ = [
     "build_class",
     "check",
     "compare",
+    "cross_validate",
     "design",
     "estimate",
     "load_plugins",
@@ -59,6 +63,7 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
     __name__,
     {
         "CheckReport": "checking",
+        "CrossValidation": "cross_validation",
         "EstimationResult": "estimation.result",
         "Fmu": "fmu",
         "FmidentError": "errors",
@@ -69,6 +74,7 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "build_class": "api",
         "check": "api",
         "compare": "api",
+        "cross_validate": "api",
         "design": "api",
         "estimate": "api",
         "load_plugins": "plugins",

@@ -14,6 +14,7 @@ from fmident._lazy import lazy_face
 if TYPE_CHECKING:
     from fmident.api.builds import build_class
     from fmident.api.checks import check
+    from fmident.api.cross_validations import cross_validate
     from fmident.api.designs import design
     from fmident.api.estimates import estimate
     from fmident.api.problems import load_problem
@@ -26,6 +27,7 @@ __all__ = [
     "build_class",
     "check",
     "compare",
+    "cross_validate",
     "design",
     "estimate",
     "load_problem",
@@ -41,6 +43,7 @@ __getattr__, __dir__ = lazy_face(
         "build_class": "builds",
         "check": "checks",
         "compare": "results",
+        "cross_validate": "cross_validations",
         "design": "designs",
         "estimate": "estimates",
         "load_problem": "problems",

@@ -38,6 +38,7 @@ from fmident.errors import CompilationError, FmidentError, shown
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
     "doctor", "plot-cost", "profile", "init", "data", "compare",
+    "cross-validate",
 )  # fmt: skip
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED = 1, 70, 130

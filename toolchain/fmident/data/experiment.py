@@ -78,6 +78,9 @@ class Measurement:
         in the FMU's.
     exclusions
         Samples that were measured, but are missing in `values` or replaced there.
+    left_out
+        Samples that are not compared though they are there for the filter, shape (n,); ``None``
+        for none. Without decimation, such samples are NaN in `values`.
     """
 
     name: str
@@ -94,6 +97,7 @@ class Measurement:
     unit: str | None = None
     unit_given: bool = True
     exclusions: tuple[Exclusion, ...] = ()
+    left_out: npt.NDArray[np.bool_] | None = None
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -109,7 +113,8 @@ class Measurement:
         fmident.errors.DataError
             The samples are too few for the decimation, or there is a gap among them.
         """
-        return self.as_compared(self.values)
+        found = self.as_compared(self.values)
+        return found if self.left_out is None else np.where(self.left_out, np.nan, found)
 
     @cached_property
     def rows(self) -> npt.NDArray[np.intp]:

@@ -222,6 +222,12 @@ def place_folder(
     return earlier, filled
 
 
+def write_problem_as(problem: Problem, path: Path) -> None:
+    """Write the file of a further problem of a run, if it has one; the data stay where they are."""
+    if problem.text and not problem.frames:
+        path.write_text(_as_run(problem, {}), encoding="utf-8")
+
+
 def remove_left(folder: Path) -> None:
     """Remove what killed runs have left beside a result folder: results that were not finished.
 

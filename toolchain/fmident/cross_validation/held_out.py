@@ -1,0 +1,175 @@
+"""Problems of which a fold is left out.
+
+A block in time is left out of what is compared, never of what is simulated: the state runs through.
+What is left out is an experiment for validation of such a problem, so that it is predicted as these
+are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.cross_validation.folds import Fold, Way
+from fmident.errors import Code, Location, ProblemError
+
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment, Measurement
+    from fmident.problem.model import Parameter, Problem
+
+_SAME = 1e-9
+"""Relative difference of samples that are the same."""
+
+
+def fold_problem(problem: Problem, fold: Fold, way: Way, gap: float = 0.0) -> Problem:
+    """Return the problem that fits all but a fold, which is there for validation.
+
+    Parameters
+    ----------
+    problem
+        The whole.
+    fold
+        What is left out.
+    way
+        Whether whole experiments are left out, or blocks.
+    gap
+        Samples nearer to what is left out are not fitted either, s.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A stage has no sample left.
+    """
+    held = tuple(
+        _without(e, ~fold.held(e)) for e in problem.experiments if _any_left(e, ~fold.held(e))
+    )
+    fitted = {}
+    for e in problem.experiments:
+        out = fold.unfitted(e, gap)
+        whole = way == "experiments" and e.name in fold.spans
+        if not whole and _any_left(e, out):
+            fitted[e.name] = _without(e, out)
+    return replace(_only(problem, fitted, fold), validation=held, notes=())
+
+
+def _only(problem: Problem, fitted: dict[str, Experiment], fold: Fold) -> Problem:
+    experiments = tuple(fitted[e.name] for e in problem.experiments if e.name in fitted)
+    if not experiments:
+        raise ProblemError(
+            f"nothing is left to fit when '{fold.name}' is left out",
+            location=None if problem.source is None else Location(str(problem.source)),
+            hint="a stage needs another experiment than the one that is left out, and a gap that is"
+            " shorter than the record; --by blocks leaves part of each experiment",
+            code=Code.INVALID_PROBLEM,
+        )
+    stages = tuple(
+        replace(s, problem=replace(_only(s.problem, fitted, fold), notes=()))
+        for s in problem.stages
+    )
+    return replace(problem, experiments=experiments, stages=stages)
+
+
+def _any_left(experiment: Experiment, out: npt.NDArray[np.bool_]) -> bool:
+    return any(bool((~out[m.rows]).any()) for m in experiment.measurements)
+
+
+def _without(experiment: Experiment, out: npt.NDArray[np.bool_]) -> Experiment:
+    """Return an experiment without samples; an output of which none is left goes with them."""
+    left = tuple(_measurement(m, out) for m in experiment.measurements if (~out[m.rows]).any())
+    return replace(experiment, measurements=left)
+
+
+def _measurement(m: Measurement, out: npt.NDArray[np.bool_]) -> Measurement:
+    if m.decimation is None:
+        return replace(m, values=np.where(out, np.nan, m.values))
+    # The filter takes a signal without gaps.
+    return replace(m, left_out=out if m.left_out is None else out | m.left_out)
+
+
+def refuse_unpredictable(problem: Problem, way: Way, folds: Sequence[Fold]) -> None:
+    """Refuse what cannot be predicted when it is left out.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A stage with a problem file of its own; a parameter of one experiment alone, which is left
+        out as a whole.
+    """
+    for stage in problem.stages:
+        if stage.separate:
+            raise ProblemError(
+                f"the stage '{stage.name}' has a problem file of its own, whose samples would not"
+                " be left out",
+                location=None if problem.source is None else Location(str(problem.source)),
+                hint="write its experiments into this file, or cross-validate it by itself",
+                code=Code.NOT_SUPPORTED,
+            )
+    if way != "experiments":
+        return
+    for parameter in problem.free:
+        acts = _experiments_of(problem, parameter)
+        for fold in folds:
+            if acts and acts <= {*fold.spans}:
+                raise ProblemError(
+                    f"'{parameter.name}' acts on the experiment '{fold.name}' alone: when that is"
+                    " left out, nothing is known of it",
+                    location=problem.where("parameters", parameter.name),
+                    hint="cut the experiments into blocks of time: --by blocks",
+                    code=Code.NOT_SUPPORTED,
+                )
+
+
+def _experiments_of(problem: Problem, parameter: Parameter) -> set[str]:
+    """Return the experiments that a parameter acts on; empty where others follow from it."""
+    if parameter.variable is not None:
+        return {e.name for e in problem.experiments if parameter.acts_on(e.name)}
+    return {
+        e.name
+        for e in problem.experiments
+        if any(parameter.name in m.references for m in e.measurements)
+    }
+
+
+def refuse_other_samples(first: str, problem: Problem, name: str, other: Problem) -> None:
+    """Refuse a problem whose samples are not those of the first: predictions are paired.
+
+    Parameters
+    ----------
+    first, name
+        What the problems are called.
+    problem, other
+        Both.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        With what differs.
+    """
+    reason = _difference(problem, other)
+    if reason:
+        raise ProblemError(
+            f"'{name}' cannot be compared with '{first}': {reason}",
+            location=None if other.source is None else Location(str(other.source)),
+            hint="models are compared by what they predict of the same samples",
+            code=Code.OTHER_PROBLEM,
+        )
+
+
+def _difference(one: Problem, other: Problem) -> str:
+    if [e.name for e in one.experiments] != [e.name for e in other.experiments]:
+        return "their experiments differ"
+    for a, b in zip(one.experiments, other.experiments, strict=True):
+        mine = {m.name: m for m in a.measurements}
+        theirs = {m.name: m for m in b.measurements}
+        if mine.keys() != theirs.keys():
+            return f"the outputs of experiment '{a.name}' differ"
+        if a.times.shape != b.times.shape or not np.allclose(a.times, b.times, _SAME, 0.0):
+            return f"the instants of experiment '{a.name}' differ"
+        for name, m in mine.items():
+            if not np.allclose(m.compared, theirs[name].compared, _SAME, 0.0, equal_nan=True):
+                return f"the samples of '{name}' in experiment '{a.name}' differ"
+    return ""

@@ -1,0 +1,227 @@
+"""The result of a cross-validation as immutable data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.cross_validation.folds import Fold, Way
+from fmident.estimation.result import EstimationResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class OutputScore:
+    """What was predicted of one output of one experiment, in one fold.
+
+    Parameters
+    ----------
+    experiment, output, unit
+        Which output.
+    times, measured, predicted
+        Of the samples that were left out, shape (k,).
+    sigma
+        Standard deviation of the noise, as given or as the fit found it, shape (k,); NaN where
+        neither is known.
+    spread
+        Standard deviation of the measured values of this output in its whole experiment.
+    """
+
+    experiment: str
+    output: str
+    unit: str | None
+    times: F64
+    measured: F64
+    predicted: F64
+    sigma: F64
+    spread: float
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the prediction error."""
+        return float(np.sqrt(np.mean((self.measured - self.predicted) ** 2)))
+
+    @property
+    def nrmse(self) -> float:
+        """The same over `spread`: 1 is what predicting the mean would do."""
+        return self.rms / self.spread if self.spread > 0.0 else float("nan")
+
+    @property
+    def log_likelihood(self) -> float:
+        """Logarithm of the probability density of the samples, taken for independent."""
+        whitened = (self.measured - self.predicted) / self.sigma
+        return float(-0.5 * np.sum(np.log(2.0 * np.pi * self.sigma**2) + whitened**2))
+
+
+@dataclass(frozen=True, eq=False)
+class FoldResult:
+    """One fold of one model.
+
+    Parameters
+    ----------
+    fold
+        What was left out.
+    scores
+        Of each output; empty where `failure` says why.
+    values, errors
+        Searched parameter to its value without the fold, and its standard error.
+    status
+        Of the estimation.
+    failure
+        Why nothing was predicted; empty otherwise.
+    """
+
+    fold: Fold
+    scores: tuple[OutputScore, ...]
+    values: Mapping[str, float] = field(default_factory=dict)
+    errors: Mapping[str, float] = field(default_factory=dict)
+    status: str = ""
+    failure: str = ""
+
+    @property
+    def samples(self) -> int:
+        """How many were predicted."""
+        return sum(s.times.size for s in self.scores)
+
+    @property
+    def nrmse(self) -> float:
+        """Root mean square of the NRMSE of the outputs; NaN without one."""
+        known = [s.nrmse**2 for s in self.scores if np.isfinite(s.nrmse)]
+        return float(np.sqrt(np.mean(known))) if known else float("nan")
+
+    @property
+    def log_likelihood(self) -> float:
+        """Per sample."""
+        if not self.samples:
+            return float("nan")
+        return sum(s.log_likelihood for s in self.scores) / self.samples
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFolds:
+    """One model.
+
+    Parameters
+    ----------
+    name
+        Of the model.
+    full
+        Its estimate from all samples.
+    folds
+        As far as they were run.
+    """
+
+    name: str
+    full: EstimationResult
+    folds: tuple[FoldResult, ...]
+
+    @property
+    def searched(self) -> int:
+        """Number of searched parameters."""
+        return sum(e.searched for e in self.full.estimates)
+
+
+@dataclass(frozen=True, repr=False)
+class CrossValidation:
+    """What came out.
+
+    Parameters
+    ----------
+    status
+        ``"complete"`` or ``"interrupted"``.
+    way
+        What was left out: whole experiments, or blocks in time.
+    gap
+        Samples nearer to a block that were not fitted either, s.
+    folds
+        All, in their order.
+    models
+        In the order in which they were given.
+    simulations
+        Of all fits and predictions, those served from a journal included.
+    seconds
+        Wall time.
+    notes
+        What the user should know.
+    """
+
+    status: Literal["complete", "interrupted"]
+    way: Way
+    gap: float
+    folds: tuple[Fold, ...]
+    models: tuple[ModelFolds, ...]
+    simulations: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        names = ", ".join(m.name for m in self.models)
+        return f"<CrossValidation {self.status}: {len(self.folds)} folds of {names}>"
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """One row per model, fold and output: samples, RMS, NRMSE, log-likelihood."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        columns = ["model", "fold", "experiment", "output", "samples", "rms", "nrmse",
+                   "log_likelihood", "unit"]  # fmt: skip
+        return pd.DataFrame(
+            [
+                (m.name, f.fold.name, s.experiment, s.output, s.times.size, s.rms, s.nrmse,
+                 s.log_likelihood, s.unit)
+                for m, f in self._folds()
+                for s in f.scores
+            ],
+            columns=columns,
+        )  # fmt: skip
+
+    @property
+    def parameters(self) -> pd.DataFrame:
+        """One row per model, fold and parameter; the fold ``""`` is the fit of all samples."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        rows: list[tuple[str, str, str, float, float]] = []
+        for m in self.models:
+            rows += [
+                (m.name, "", e.name, e.value, e.standard_error)
+                for e in m.full.estimates
+                if e.searched
+            ]
+            rows += [
+                (m.name, f.fold.name, name, value, f.errors[name])
+                for f in m.folds
+                for name, value in f.values.items()
+            ]
+        return pd.DataFrame(rows, columns=["model", "fold", "parameter", "value", "standard_error"])
+
+    @property
+    def predictions(self) -> pd.DataFrame:
+        """One row per model, fold and sample that was left out."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        parts = [
+            pd.DataFrame(
+                {
+                    "model": m.name,
+                    "fold": f.fold.name,
+                    "experiment": s.experiment,
+                    "output": s.output,
+                    "time": s.times,
+                    "measured": s.measured,
+                    "predicted": s.predicted,
+                    "sigma": s.sigma,
+                }
+            )
+            for m, f in self._folds()
+            for s in f.scores
+        ]
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+    def _folds(self) -> Sequence[tuple[ModelFolds, FoldResult]]:
+        return [(m, f) for m in self.models for f in m.folds]
