@@ -26,7 +26,7 @@ is predicted. Several problem files are models of the same samples. The result f
 cross-validation.json, scores.csv, parameters.csv, predictions.csv, cross-validation.html and the
 pictures scores.png and parameters.png."""
 
-_SUFFIX = "-cross-validation"
+_SUFFIX = "-folds"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
