@@ -167,8 +167,8 @@ def render(result: CrossValidation, version: str) -> str:
             [
                 Table(PARAMETER_HEADER, parameter_rows(result)),
                 Text(
-                    "Standard errors of the fit take the residuals for white; the jackknife, from"
-                    " the folds, does not."
+                    "The jackknife's standard error says how far the parameter moves between folds;"
+                    " it needs no model of the noise."
                 ),
                 *moved,
             ],

@@ -113,8 +113,8 @@ def explanations(result: CrossValidation) -> list[str]:
     if any(p.ratio > 2.0 for p in spreads):
         found.append(
             "Where 'ratio' is well above 1, parts of the data disagree about the parameter by more"
-            " than its standard error says: the residuals are correlated, or the model misses"
-            " something."
+            " than its standard error says: the model misses something, the noise is of another"
+            " kind, or the folds hold different motions."
         )
     return found
 
