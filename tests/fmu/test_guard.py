@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import threading
@@ -13,12 +14,12 @@ import pytest
 
 from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import SimulationSetup, check_survives
-from fmident.fmu.processes import guard
+from fmident.fmu.processes import child, guard
 from fmident.fmu.processes.child import Child
 
 from ..refused import refused
 from .conftest import Builder
-from .test_failures import ABORT, CRASH, ERROR, EXIT, HANG, SETUP, SLOW, WARN
+from .test_failures import ABORT, CRASH, ERROR, EXIT, HANG, SETUP, SHOUT, SLOW, WARN
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -103,6 +104,25 @@ def test_messages_survive_the_crash(trouble: Path) -> None:
 def test_a_hanging_fmu_is_ended(trouble: Path) -> None:
     with refused(Code.TIMED_OUT, SimulationError, match=r"4 s, in a .* t = 1\.0 s"):
         check_survives(trouble, SETUP, {"kind": HANG}, timeout=4.0)
+
+
+def test_endless_output_does_not_fill_the_disk(
+    trouble: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths = []
+    shorten = os.truncate
+
+    def truncate(path: Path, length: int) -> None:
+        lengths.append(path.stat().st_size)
+        shorten(path, length)
+        assert path.stat().st_size < lengths[-1]  # what is printed meanwhile is little
+
+    monkeypatch.setattr(child, "MOST_OUTPUT", 100_000)
+    monkeypatch.setattr(os, "truncate", truncate)
+    with refused(Code.TIMED_OUT, SimulationError) as caught:
+        check_survives(trouble, SETUP, {"kind": SHOUT}, timeout=2.0)
+    assert len(lengths) > 3
+    assert any("shout" in line for line in caught.value.log)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for Python")

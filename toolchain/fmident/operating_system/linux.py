@@ -84,7 +84,7 @@ def start_copy(
     passed
         The only descriptor that the copy keeps.
     output
-        Takes what the copy prints.
+        To which what the copy prints is appended.
     environment
         Variables that the copy has in place of those of the same name.
 
@@ -123,7 +123,7 @@ def _be_a_copy(
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        own = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        own = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         nothing = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((nothing, 0), (own, 1), (own, 2)):
             os.dup2(source, target)

@@ -7,7 +7,6 @@ import os
 import pickle
 import queue
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -19,6 +18,7 @@ from typing import IO, Any
 from fmident._child import command
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import read_description
+from fmident.fmu.processes.child import LOOK, OUTPUT, keep_short
 from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.operating_system import end_family, kind_of_crash, start_child
 from fmident.validation.check import Check, FmuReport
@@ -155,9 +155,9 @@ class _Child:
     """One worker process, from the check numbered `first` on."""
 
     def __init__(self, plan: FmuPlan, first: int) -> None:
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in end()
         # What the child unpacks goes with this folder, however the child ends.
         self._folder = ScratchFolder("check")
+        self._said = (self._folder.path / OUTPUT).open("a+b")
         place = str(self._folder.path)
         life, self._life = os.pipe()
         self._process = start_child(
@@ -193,7 +193,7 @@ class _Child:
         while True:
             limit = max(timeout, _START_LIMIT) if at == _START_UP else timeout
             try:
-                answer = self._answers.get(timeout=limit)
+                answer = self._answer(limit)
             except queue.Empty:
                 self.short = "hung"
                 what = f"did not answer within {limit:g} s and was ended (--timeout)"
@@ -217,6 +217,24 @@ class _Child:
                 at, began = answer["begin"], time.perf_counter()
             else:
                 done.append(Check(**answer["check"]))
+
+    def _answer(self, limit: float) -> dict[str, Any] | None:
+        """Return the next answer; meanwhile, what the FMU prints is kept short.
+
+        Raises
+        ------
+        queue.Empty
+            There is none within the limit, in seconds.
+        """
+        end = time.perf_counter() + limit
+        while True:
+            left = end - time.perf_counter()
+            try:
+                return self._answers.get(timeout=max(min(left, LOOK), 0.0))
+            except queue.Empty:
+                keep_short(self._folder.path / OUTPUT)
+                if left <= LOOK:
+                    raise
 
     def _note(self, at: str, what: str, began: float) -> None:
         self.lost = Check(at, False, what, seconds=time.perf_counter() - began)

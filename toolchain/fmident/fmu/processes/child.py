@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import pickle
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,13 @@ OUTPUT = "output.txt"
 
 REQUEST, RESULT = "request.pickle", "result.json"
 """What the child is asked, and what it answers."""
+
+MOST_OUTPUT = 16_000_000
+"""Bytes of output from which on it is thrown away: an FMU that prints for ever must not fill the
+disk."""
+
+LOOK = 0.1
+"""Seconds after which the output of a child that runs is looked at."""
 
 START_LIMIT = 60.0
 """Wall-clock seconds that the child may take at least to load Python and the FMU."""
@@ -81,7 +90,7 @@ class Child(Closes):
             if copy is not None:
                 return copy
             self.copied = False
-        with (self._folder / OUTPUT).open("wb") as output:
+        with (self._folder / OUTPUT).open("ab") as output:  # see keep_short
             return start_child(
                 command(module, folder),
                 (life,),
@@ -100,11 +109,17 @@ class Child(Closes):
 
     def wait(self, seconds: float) -> bool:
         """Wait for its end; return whether it has ended."""
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        end = time.monotonic() + seconds
+        while True:
+            left = end - time.monotonic()
+            try:
+                self._process.wait(max(min(left, LOOK), 0.0))
+            except subprocess.TimeoutExpired:
+                keep_short(self._folder / OUTPUT)
+                if left <= LOOK:
+                    return False
+            else:
+                return True
 
     @property
     def result(self) -> Any:
@@ -122,6 +137,19 @@ class Child(Closes):
         if self._life >= 0:
             os.close(self._life)
             self._life = -1
+
+
+def keep_short(output: Path) -> None:
+    """Throw away what a file holds that has become too long.
+
+    Parameters
+    ----------
+    output
+        To which a process appends: it goes on at the new end.
+    """
+    with contextlib.suppress(OSError):
+        if output.stat().st_size > MOST_OUTPUT:
+            os.truncate(output, 0)
 
 
 def prepare(life: str) -> None:
