@@ -28,7 +28,8 @@ LAYERS = (
     "_version", "_lazy", "_child", "_compiling", "operating_system", "arrays", "_closing",
     "_recoverable_lock", "_json", "_locked_folder", "_whole_file", "errors", "_known_fmus",
     "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
-    "problem", "evaluation", "statistics", "estimation", "designing", "profiles",
+    "problem", "evaluation", "statistics", "estimation", "designing", "prediction",
+    "profiles", "resampling",
     "cross_validation", "report", "progress",
     "checking", "plugins", "testing", "validation",
 )  # fmt: skip
@@ -120,6 +121,7 @@ def test_only_methods_of_public_classes_call_the_layers_above() -> None:
     }
     assert found == {
         "problem/model.py", "estimation/drawable.py", "profiles/result.py", "checking/report.py",
+        "resampling/result.py",
     }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from fmident._version import __version__
 
 if TYPE_CHECKING:
     from fmident.api import (
+        bootstrap,
         build_class,
         check,
         compare,
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     from fmident.plugins import load_plugins
     from fmident.problem.model import Problem
     from fmident.profiles import ProfileResult
+    from fmident.resampling import BootstrapResult
 
 __all__ = [
+    "BootstrapResult",
     "CheckReport",
     "CrossValidation",
     "EstimationResult",
@@ -46,6 +49,7 @@ __all__ = [
     "SimulationSetup",
     "Simulator",
     "__version__",
+    "bootstrap",
     "build_class",
     "check",
     "compare",
@@ -62,6 +66,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
     __name__,
     {
+        "BootstrapResult": "resampling",
         "CheckReport": "checking",
         "CrossValidation": "cross_validation",
         "EstimationResult": "estimation.result",
@@ -71,6 +76,7 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "ProfileResult": "profiles",
         "SimulationSetup": "fmu",
         "Simulator": "fmu",
+        "bootstrap": "api",
         "build_class": "api",
         "check": "api",
         "compare": "api",

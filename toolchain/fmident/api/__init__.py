@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from fmident.api.problems import load_problem
     from fmident.api.profiles import profile
     from fmident.api.results import compare, load_result
+    from fmident.api.uncertainty.bootstraps import bootstrap
     from fmident.api.wiring import Report, warn
 
 __all__ = [
     "Report",
+    "bootstrap",
     "build_class",
     "check",
     "compare",
@@ -40,6 +42,7 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "Report": "wiring",
+        "bootstrap": "uncertainty.bootstraps",
         "build_class": "builds",
         "check": "checks",
         "compare": "results",

@@ -6,18 +6,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fmident.api.estimates import estimate
 from fmident.api.journalled import JournalledRun, RunKind
+from fmident.api.uncertainty.begin import (
+    activity_of,
+    estimated,
+    loss_of,
+    start_of,
+    without_constraints,
+)
 from fmident.api.wiring import Report, loaded, warn
-from fmident.arrays import F64
-from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
+from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
 from fmident.problem.settings_keys import as_written
 from fmident.problem.stages import continued
@@ -194,9 +199,9 @@ def profile(
     chosen_parameters(part, parameters)  # before the estimation: that may take long
     chosen_in_pairs(part, pairs)
     check_profile(part, level, accuracy)
-    found = _estimated(problem, result, host, observers, report, workspace)
+    found = estimated(problem, result, host, observers, report, workspace, what="the profiles")
     part, notes = _part(problem, stage, found)
-    start = _start(part, found)
+    start = start_of(part, found)
     factors, counted = _factors(problem, stage, found)
     notes += counted
     if runs_in_this_process(part, kinds):
@@ -208,7 +213,7 @@ def profile(
     )
     executor = executor_of(part)
     with Evaluator(part, executor) as evaluator:
-        evaluator.activities.listener = _activity(observers)
+        evaluator.activities.listener = activity_of(observers)
         notes += _differences(problem, part, stage, found, evaluator.cost(start))
         profiles = run_profiles(
             part,
@@ -232,53 +237,6 @@ def profile(
     return with_notes(profiles, [*notes, *differing, *about.doubts, *about.notes])
 
 
-def _activity(observers: Sequence[Observer]) -> Callable[[str, int, int], None] | None:
-    """Return what tells observers how far a batch of simulations is."""
-    from fmident.estimation.monitor import ActivityObserver
-
-    interested = [o for o in observers if isinstance(o, ActivityObserver)]
-
-    def tell(text: str, done: int, expected: int) -> None:
-        for observer in interested:
-            observer.activity(text, done, expected)
-
-    return tell if interested else None
-
-
-def _estimated(
-    problem: Problem,
-    result: EstimationResult | str | Path | None,
-    host: Host,
-    observers: Sequence[Observer],
-    report: Report,
-    workspace: Workspace | None,
-) -> EstimationResult:
-    """Return the estimate: as given, read from its folder, or found now.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The estimation failed.
-    KeyboardInterrupt
-        It was interrupted.
-    """
-    if isinstance(result, EstimationResult):
-        return result
-    if result is not None:
-        from fmident.report.stored import read_result
-
-        return read_result(Path(result)).result
-    found = estimate(problem, host=host, observers=observers, report=report, workspace=workspace)
-    if found.status == "interrupted":
-        raise KeyboardInterrupt
-    if found.status == "failed":
-        raise EstimationError(
-            f"there is no estimate to begin the profiles from: {found.message}",
-            hint="'fmident check' shows why an estimation fails",
-        )
-    return found
-
-
 def _part(
     problem: Problem, stage: str | None, result: EstimationResult | None
 ) -> tuple[Problem, list[str]]:
@@ -292,39 +250,15 @@ def _part(
     if not problem.stages:
         if stage is not None:
             raise ProblemError(f"the problem has no stages, so none named '{stage}'")
-        return _replaced(problem), []
+        return without_constraints(problem, "profiles"), []
     chosen = _stage(problem, stage)
     values: Mapping[str, float] = {} if result is None else result.values
     # What a stage starts from is no matter any more.
     part, _ = continued(dataclasses.replace(chosen, starts={}), values)
-    part = _replaced(part)
+    part = without_constraints(part, "profiles")
     held = [q.name for q in part.parameters if q.fixed]
     note = f"The profiles are those of the stage '{chosen.name}'"
     return part, [note + (f", with {', '.join(held)} held." if held else ".")]
-
-
-def _replaced(problem: Problem) -> Problem:
-    """Return the problem with bounds and dependent parameters in place of its constraints.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A constraint is left.
-    """
-    if not problem.constraints:
-        return problem
-    from fmident.problem.relations.elimination import simplified
-
-    found = simplified(problem)
-    if found.constraints:
-        raise ProblemError(
-            f"profiles do not keep the constraint {found.constraints[0]}",
-            location=None if problem.source is None else Location(str(problem.source)),
-            hint="the intervals of 'fmident estimate' end where constraints do; profiles need"
-            " linear equalities or linear inequalities in one parameter",
-            code=Code.NOT_SUPPORTED,
-        )
-    return found
 
 
 def _stage(problem: Problem, name: str | None) -> Stage:
@@ -362,34 +296,6 @@ def _check_stage(problem: Problem, stage: str | None, names: Sequence[str]) -> N
             )
 
 
-def _start(problem: Problem, result: EstimationResult) -> F64:
-    """Return the estimate as a point of the problem, shape (n,).
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The result does not have a parameter, or has it outside of its bounds.
-    """
-    source = None if problem.source is None else Location(str(problem.source))
-    values = result.values
-    for q in problem.free:
-        if q.name not in values:
-            raise ProblemError(
-                f"the result has no value of the parameter '{q.name}'",
-                location=source,
-                hint="it is one of another problem: estimate this one, or leave --result out",
-            )
-        slack = 1e-9 * max(abs(values[q.name]), np.finfo(np.float64).tiny)
-        if not q.lower - slack <= values[q.name] <= q.upper + slack:
-            raise ProblemError(
-                f"the result has {q.name} = {values[q.name]:g}, outside of the bounds "
-                f"[{q.lower:g}, {q.upper:g}]",
-                location=source,
-                hint="the bounds have changed since: estimate again, or leave --result out",
-            )
-    return np.array([values[q.name] for q in problem.free], dtype=np.float64)
-
-
 def _differences(
     problem: Problem, part: Problem, stage: str | None, result: EstimationResult, cost: float
 ) -> list[str]:
@@ -411,8 +317,7 @@ def _differences(
             )
             return notes
         before = next((s.cost_final for s in result.stages if s.name == chosen.name), before)
-    options = result.settings.get("options", {})
-    loss = options.get("loss", "linear") if isinstance(options, Mapping) else "linear"
+    loss = loss_of(result)
     if loss != "linear":
         notes.append(
             f"The estimate has the robust loss '{loss}', the profiles have none: they are those "
@@ -470,9 +375,7 @@ def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, fl
 
     None of a robust loss, and of a stage those with the values that it held for exactly known.
     """
-    options = result.settings.get("options", {})
-    loss = options.get("loss", "linear") if isinstance(options, Mapping) else "linear"
-    if loss != "linear":
+    if loss_of(result) != "linear":
         return {}
     found = {e.name: e.standard_error for e in result.estimates if e.searched and not e.at_bound}
     for stage in result.stages:

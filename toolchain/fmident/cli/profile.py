@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fmident.cli import journalled
 from fmident.cli.console import width
 from fmident.cli.journalled import Shown
-from fmident.cli.usage import UsageError
+from fmident.cli.usage import probability
 
 if TYPE_CHECKING:
     from fmident.api import Report
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--level",
-        type=_level,
+        type=probability,
         default=0.95,
         metavar="P",
         help="probability of the intervals, such as 0.95 or 95%% (default 0.95)",
@@ -119,22 +119,3 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _nothing(_: object) -> None:
     """Take what nobody wants to see."""
-
-
-def _level(text: str) -> float:
-    """Return a probability.
-
-    Raises
-    ------
-    UsageError
-        It is none.
-    """
-    try:
-        value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
-    except ValueError:
-        value = float("nan")
-    if not 0.0 < value < 1.0:
-        raise UsageError(
-            f"--level '{text}' is not a probability between 0 and 1", hint="such as 0.95 or 95%"
-        )
-    return value

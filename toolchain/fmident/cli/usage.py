@@ -170,3 +170,22 @@ def number(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+
+
+def probability(text: str) -> float:
+    """Return a probability, such as ``0.95`` or ``95%``.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    try:
+        value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 < value < 1.0:
+        raise UsageError(
+            f"--level '{text}' is not a probability between 0 and 1", hint="such as 0.95 or 95%"
+        )
+    return value

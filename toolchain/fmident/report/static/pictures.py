@@ -11,6 +11,7 @@ import numpy as np
 
 from fmident.errors import Code, EstimationError
 from fmident.report.charts.search.iterations import path_chart, starts_chart
+from fmident.report.charts.signals.bands import band_chart
 from fmident.report.charts.signals.diagnostics import diagnostics_chart
 from fmident.report.charts.signals.inputs import inputs_chart
 from fmident.report.charts.signals.series import series_chart
@@ -26,6 +27,7 @@ from fmident.report.stored.samples import with_signals
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
+    from fmident.prediction import OutputBand
     from fmident.profiles import ProfileResult
     from fmident.report.charts.chart import Chart
     from fmident.report.sections.content import Section
@@ -85,6 +87,26 @@ def write_profile_pictures(result: ProfileResult, folder: Path, form: str = "svg
         `form` is none of these.
     """
     return _written(folder, form, _profiles(result), ())
+
+
+def write_band_pictures(bands: Sequence[OutputBand], level: str, folder: Path) -> list[Path]:
+    """Write one SVG file for each output with its bands into the folder ``figures``.
+
+    Parameters
+    ----------
+    bands
+        The outputs.
+    level
+        Probability of the bands as text.
+    folder
+        The result folder.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The files cannot be written.
+    """
+    return _written(folder, "svg", _bands(bands, level), ())
 
 
 def _written(
@@ -178,6 +200,14 @@ def _profiles(result: ProfileResult) -> Iterator[tuple[str, bytes]]:
     for number, profile in enumerate(result.profiles, 1):
         name = _name(f"profile-{number}-{profile.name}")
         yield name, drawn(profile_chart(profile, result), name)
+
+
+def _bands(bands: Sequence[OutputBand], level: str) -> Iterator[tuple[str, bytes]]:
+    from fmident.report.static.drawing import drawn
+
+    for number, band in enumerate(bands, 1):
+        name = _name(f"bands-{number}-{band.experiment}-{band.name}")
+        yield name, drawn(band_chart(band, level), name)
 
 
 def _figures(sections: Sequence[Section]) -> Iterator[tuple[str, bytes]]:

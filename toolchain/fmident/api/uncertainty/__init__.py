@@ -1,0 +1,1 @@
+"""What begins from an estimate and asks how sure it is, wired together."""

@@ -1,0 +1,277 @@
+"""A bootstrap of a problem, everything wired together: the estimate, an executor, a journal.
+
+:func:`bootstrap` is what ``fmident.bootstrap`` is, and what the command line calls.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from fmident.api.journalled import JournalledRun, RunKind
+from fmident.api.uncertainty.begin import estimated, loss_of, start_of, without_constraints
+from fmident.api.wiring import Report, loaded, warn
+from fmident.errors import Code, Location, ProblemError
+from fmident.estimation.result import EstimationResult
+from fmident.problem.settings_keys import as_written
+from fmident.resampling import (
+    BootstrapOptions,
+    BootstrapParameter,
+    BootstrapResult,
+    Method,
+    Weights,
+)
+
+if TYPE_CHECKING:
+    from fmident.errors import Diagnostic
+    from fmident.estimation.monitor import Observer
+    from fmident.evaluation.journal import Workspace
+    from fmident.plugins import Host
+    from fmident.problem.model import Problem
+
+Listener = Callable[[int, int], None]
+"""Receives the number of replicates that have ended, and that of all."""
+
+_SAME_COST = 1e-3
+"""Difference between the cost here and in the result, relative to it, that is no accident."""
+
+
+@dataclass(frozen=True)
+class BootstrapRun(RunKind[BootstrapResult]):
+    """A bootstrap as a run with a journal and a result folder."""
+
+    result: EstimationResult | str | Path | None = None
+    options: BootstrapOptions = field(default_factory=BootstrapOptions)
+    host: Host | None = None
+    observers: Sequence[Observer] = ()
+    listener: Listener = lambda _, __: None
+    report: Report = warn
+    marker: ClassVar[str] = "bootstrap.json"
+
+    def run(self, problem: Problem, workspace: Workspace) -> BootstrapResult:
+        """Estimate if needed, and fit the replicates."""
+        return _bootstrap(problem, self, workspace)
+
+    def status(self, result: BootstrapResult) -> str:
+        """Return that of the result, in the words of an estimation."""
+        return "converged" if result.status == "complete" else result.status
+
+    def write(
+        self, result: BootstrapResult, problem: Problem, folder: Path
+    ) -> Iterable[Diagnostic]:
+        """Write the files."""
+        from fmident.report.bootstrap.folder import write_bootstrap
+
+        write_bootstrap(result, problem, folder)
+        return ()
+
+
+def bootstrap(
+    problem: Problem,
+    result: EstimationResult | str | Path | None = None,
+    *,
+    count: int = 500,
+    method: Method | None = None,
+    weights: Weights = "rademacher",
+    block_length: int | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    host: Host | None = None,
+    observers: Sequence[Observer] = (),
+    listener: Listener = lambda _, __: None,
+    report: Report = warn,
+    progress: bool = False,
+    folder: str | Path | None = None,
+    resume: bool = False,
+) -> BootstrapResult:
+    """Fit replicates of the data, and return what their estimates say of the uncertainty.
+
+    A replicate is what the estimate predicts, with resampled residuals or new noise. Each is fitted
+    by least squares from the estimate, with exact sensitivities where the FMU offers them.
+
+    Parameters
+    ----------
+    problem
+        From :func:`fmident.load_problem`, or built in Python; without stages.
+    result
+        An estimate of it, or the folder of one; estimated first when not given.
+    count
+        Number of replicates.
+    method
+        ``"residual"``: residuals drawn with replacement, for independent noise; ``"wild"``:
+        residuals with random signs, for noise whose size varies; ``"block"``: blocks of
+        neighbouring residuals, for correlated noise; ``"parametric"``: new normal noise, of an
+        autoregression where the residuals are not white. By default as tests of the residuals say.
+    weights
+        Factors of the wild bootstrap: ``"rademacher"`` or ``"mammen"``.
+    block_length
+        Of the blocks, in samples; automatic by default (Politis and White 2004).
+    level
+        Probability of the intervals and bands.
+    seed
+        Of the random numbers: the same seed gives the same replicates.
+    host
+        Plugins; loaded when not given.
+    observers
+        Receives the iterations where the problem is estimated first.
+    listener
+        Receives how many replicates have ended.
+    report
+        Takes warnings and notes; Python warnings by default.
+    progress
+        Show the run as it goes, on standard error or in the output of a notebook's cell.
+    folder
+        Where the result folder is written; a journal is kept beside it during the run.
+    resume
+        With `folder`: go on from the journal of a run that was interrupted or killed.
+
+    Returns
+    -------
+    fmident.resampling.BootstrapResult
+        Also when the run was interrupted with Ctrl-C: with the replicates so far.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        The problem cannot be estimated or bootstrapped; a result that is not one of this problem.
+    """
+    options = BootstrapOptions(count, method, weights, block_length, level, seed)
+    if progress:
+        from fmident.progress import watching
+
+        with watching() as watch:
+
+            def both(done: int, expected: int) -> None:
+                watch.work("replicates", done, expected)
+                listener(done, expected)
+
+            kind = BootstrapRun(result, options, host, (watch, *observers), both, report)
+            return _run(problem, kind, folder, resume=resume)
+    kind = BootstrapRun(result, options, host, observers, listener, report)
+    return _run(problem, kind, folder, resume=resume)
+
+
+def _run(
+    problem: Problem, kind: BootstrapRun, folder: str | Path | None, *, resume: bool
+) -> BootstrapResult:
+    if folder is not None:
+        run = JournalledRun(kind, Path(folder), resume=resume, report=kind.report)
+        return run.execute(problem)
+    if resume:
+        raise ValueError("resume needs the result folder of the run that was interrupted")
+    return _bootstrap(problem, kind, None)
+
+
+def _bootstrap(
+    problem: Problem, kind: BootstrapRun, workspace: Workspace | None
+) -> BootstrapResult:
+    from fmident.estimation.checks import check_survives
+    from fmident.evaluation import Evaluator, runs_in_this_process
+    from fmident.evaluation.journal import recording
+    from fmident.resampling import check_bootstrap, run_bootstrap
+
+    report = kind.report
+    host = loaded(kind.host, report)
+    kinds = host.executors.by_name
+    _refuse_stages(problem)
+    part = without_constraints(problem, "replicates")
+    check_bootstrap(part, kind.options)  # before the estimation: that may take long
+    found = estimated(
+        problem, kind.result, host, kind.observers, report, workspace, what="the replicates"
+    )
+    _refuse_loss(problem, found)
+    start = start_of(part, found)
+    if runs_in_this_process(part, kinds):
+        check_survives(part)
+    executor_of = recording(
+        workspace.journal if workspace is not None else None,
+        kinds,
+        warn=lambda diagnostic: report([diagnostic]),
+    )
+    executor = executor_of(part)
+    with Evaluator(part, executor) as evaluator:
+        notes = _differences(part, found, evaluator.cost(start))
+        result = run_bootstrap(part, evaluator, start, kind.options, kind.listener)
+        about = executor.report()
+    notes += [*about.doubts, *about.notes]
+    settings = {"evaluation": {**as_written(part.evaluation), **about.settings()}}
+    return dataclasses.replace(
+        result,
+        parameters=tuple(_beside(p, found) for p in result.parameters),
+        notes=(*notes, *result.notes),
+        settings=settings,
+    )
+
+
+def _refuse_stages(problem: Problem) -> None:
+    """Refuse a problem with stages.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        It has some.
+    """
+    if problem.stages:
+        raise ProblemError(
+            "a problem with stages cannot be bootstrapped: every replicate would have to go "
+            "through all of them",
+            location=problem.where("stages") or None,
+            hint="bootstrap a problem that searches all parameters at once, begun at this result; "
+            "the intervals of stages count what the stages before leave uncertain",
+            code=Code.NOT_SUPPORTED,
+        )
+
+
+def _refuse_loss(problem: Problem, result: EstimationResult) -> None:
+    """Refuse an estimate that minimises a robust loss.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        It does.
+    """
+    loss = loss_of(result)
+    if loss != "linear":
+        raise ProblemError(
+            f"the estimate minimises the robust loss '{loss}', and replicates are fitted by least "
+            "squares: their spread would be that of another estimate",
+            location=None if problem.source is None else Location(str(problem.source)),
+            hint="estimate with --set estimator.loss=linear, after excluding outliers "
+            "([experiments.prepare]); the intervals of the robust estimate count its loss",
+            code=Code.NOT_SUPPORTED,
+        )
+
+
+def _differences(problem: Problem, result: EstimationResult, cost: float) -> list[str]:
+    """Return what makes the result another than one of this problem, or no minimum of it."""
+    notes, before = [], result.cost_final
+    if result.status != "converged":
+        notes.append(
+            f"The estimation that the replicates begin from has not converged ({result.status})."
+        )
+    if (
+        result.cost == problem.cost.name
+        and np.isfinite(cost)
+        and abs(cost - before) > _SAME_COST * max(abs(before), 1e-300)
+        and abs(cost - before) > 1e-6
+    ):
+        notes.append(
+            f"The cost at the estimate is {cost:.6g}, but {before:.6g} in its result: the data, "
+            "the FMU or the problem have changed since."
+        )
+    return notes
+
+
+def _beside(parameter: BootstrapParameter, result: EstimationResult) -> BootstrapParameter:
+    """Return a parameter with the interval that the result has."""
+    for e in result.estimates:
+        if e.name == parameter.name:
+            return dataclasses.replace(
+                parameter, result_error=e.standard_error, result_interval=e.interval_95
+            )
+    return parameter

@@ -1,0 +1,1 @@
+"""A bootstrap as text, and as a result folder."""

@@ -1,0 +1,478 @@
+"""Replicates of a problem's data, the estimate of each, and what they say together."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.errors import EstimationError, Location, ProblemError
+from fmident.estimation.diagnostics.bounds import parameters_at_bound
+from fmident.estimation.diagnostics.noise import noise_of
+from fmident.estimation.diagnostics.uncertainty import uncertainty
+from fmident.evaluation import Evaluator, JacobianError
+from fmident.prediction.noise import noise_sizes
+from fmident.problem.priors.rows import Priors
+from fmident.resampling.panels import Panel, panels_of
+from fmident.resampling.refits import Origin, Refit, origin_of, refined, refit
+from fmident.resampling.result import BootstrapResult, FailedReplicate
+from fmident.resampling.schemes import (
+    METHODS,
+    WEIGHTS,
+    Blocks,
+    Method,
+    Modelled,
+    Parametric,
+    Residual,
+    Scheme,
+    Weights,
+    Wild,
+)
+from fmident.resampling.summary import Fitted, parameters_of
+from fmident.statistics import ParameterStatistics
+from fmident.statistics.noise import NoiseFinding
+from fmident.statistics.noise.covariance import REJECTED
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+FEWEST = 20
+"""Replicates below which there is no interval to speak of."""
+
+_REFINED = 1e-3
+"""Length of the step that the estimate may leave, in standard errors."""
+
+_MOVED = 0.01
+_VANISHING = 10.0
+"""Residuals within so many times the noise of the simulation say nothing about the data's."""
+
+_MANY_FAILED = 0.02
+_FULL_LEVERAGE = 1.0 - 1e-6
+_BAND_INSTANTS = 2000
+"""Instants of an output at which there are bands, at most."""
+
+
+@dataclass(frozen=True)
+class BootstrapOptions:
+    """What is asked for.
+
+    Parameters
+    ----------
+    count
+        Number of replicates.
+    method
+        ``None`` chooses by whether the residuals are white.
+    weights
+        Of the wild bootstrap.
+    block_length
+        Of moving blocks, in samples; ``None`` for an automatic one.
+    level
+        Probability of the intervals.
+    seed
+        Of the random numbers.
+    """
+
+    count: int = 500
+    method: Method | None = None
+    weights: Weights = "rademacher"
+    block_length: int | None = None
+    level: float = 0.95
+    seed: int = 0
+
+
+Listener = Callable[[int, int], None]
+"""Receives the number of replicates that have ended, and that of all."""
+
+
+def run_bootstrap(
+    problem: Problem,
+    evaluator: Evaluator,
+    start: F64,
+    options: BootstrapOptions,
+    listener: Listener = lambda _, __: None,
+) -> BootstrapResult:
+    """Fit replicates of the data side by side, each from the estimate.
+
+    What they return does not depend on the executor, and a run that is resumed asks for the same
+    simulations in the same order.
+
+    Parameters
+    ----------
+    problem, evaluator
+        What was estimated.
+    start
+        The estimate, free parameters of shape (n,); refined first where it is not a minimum.
+    options
+        How many replicates, and how they come about.
+    listener
+        Called whenever a replicate has ended.
+
+    Returns
+    -------
+    BootstrapResult
+        After Ctrl-C, too, with the replicates so far.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The cost is not a sum over samples; nothing is known of the noise; options that make no
+        sense.
+    fmident.errors.EstimationError
+        The simulation fails at the estimate; Ctrl-C before two replicates were fitted is
+        ``KeyboardInterrupt``.
+    """
+    began = time.monotonic()
+    check_bootstrap(problem, options)
+    before = evaluator.simulations, evaluator.jacobians
+    p, statistics, notes = _estimate(problem, evaluator, start)
+    origin = _origin(evaluator, p, statistics.residual_variance)
+    panels = panels_of(problem)
+    leverages = _leverages(evaluator, origin)
+    noise = noise_of(problem, origin.residuals, origin.jacobian)
+    scheme, reason = _scheme(problem, panels, origin, leverages, noise, options)
+    notes += _scheme_notes(problem, origin, leverages, noise, scheme)
+    linearisation = statistics.linearisation
+    answers = linearisation.answer_to_noise() / linearisation.noise
+    found: dict[int, Refit] = {}
+    linear: dict[int, F64] = {}
+    kept = _band_rows(panels)
+
+    def search(number: int, generator: np.random.Generator, branch: Evaluator) -> None:
+        drawn = scheme.draw(generator)
+        priors = _moved_priors(problem, p, generator)
+        fitted = refit(branch, origin, drawn - origin.residuals, priors)
+        found[number] = dataclasses.replace(fitted, simulated=fitted.simulated[kept])
+        # Not by BLAS, whose threads cost more than they save.
+        change = np.append(drawn, linearisation.noise * priors.deviations(p))
+        linear[number] = np.einsum("ij,j->i", answers, change)
+        listener(len(found), options.count)
+
+    seeds = np.random.SeedSequence(options.seed).spawn(options.count)
+    searches = [partial(search, k, np.random.default_rng(s)) for k, s in enumerate(seeds)]
+    interrupted = False
+    try:
+        evaluator.side_by_side(searches)
+    except KeyboardInterrupt:
+        interrupted = True
+    good = sorted(k for k, f in found.items() if not f.failure)
+    if interrupted and len(good) < FEWEST:
+        raise KeyboardInterrupt
+    failed = [FailedReplicate(k, f.failure) for k, f in sorted(found.items()) if f.failure]
+    if len(good) < FEWEST:
+        why = f"; the first: {failed[0].reason}" if failed else ""
+        raise EstimationError(
+            f"only {len(good)} of {len(found)} replicates could be fitted{why}",
+            hint="'fmident check' shows where simulations fail; narrower bounds keep them away",
+        )
+    notes += _failure_notes(failed, len(found))
+    fitted = Fitted(
+        np.array(good, dtype=np.intp),
+        np.array([found[k].p for k in good]),
+        np.array([found[k].cost for k in good]),
+        np.array([found[k].simulated for k in good]),
+        kept,
+        np.array([linear[k] for k in good]),
+        answers,
+    )
+    summary = parameters_of(problem, p, statistics, scheme, fitted, options.level)
+    sizes = noise_sizes(problem, origin.residuals, leverages, noise)
+    return BootstrapResult(
+        status="interrupted" if interrupted else "complete",
+        method=scheme.name,
+        reason=reason,
+        level=options.level,
+        wanted=options.count,
+        seed=options.seed,
+        parameters=summary.parameters,
+        covariance=summary.covariance,
+        correlation=summary.correlation,
+        numbers=fitted.numbers,
+        replicates=fitted.values,
+        costs=fitted.costs,
+        failed=tuple(failed),
+        bands=summary.bands(origin.residuals, sizes),
+        weights=options.weights if scheme.name == "wild" else None,
+        block_lengths=_block_lengths(scheme),
+        simulations=evaluator.simulations - before[0],
+        jacobians=evaluator.jacobians - before[1],
+        seconds=time.monotonic() - began,
+        notes=(*notes, *summary.notes),
+        settings={},
+    )
+
+
+def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
+    """Refuse what cannot be bootstrapped.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The cost is not a sum over samples; no free parameter; options that make no sense.
+    """
+    location = None if problem.source is None else Location(str(problem.source))
+    if not problem.free:
+        raise ProblemError("no parameter is free: there is nothing to bootstrap", location=location)
+    if not (problem.cost.gives_intervals and problem.cost.by_sample):
+        raise ProblemError(
+            f"the cost '{problem.cost.name}' is not a sum over samples with equal weights, so that "
+            "its residuals cannot be resampled",
+            location=location,
+            hint="bootstrap with the time-domain cost as it is by default: --set "
+            "cost.name=time-domain",
+        )
+    if options.count < FEWEST:
+        raise ProblemError(
+            f"{options.count} replicates are too few for an interval",
+            hint=f"take at least {FEWEST}; 500 are usual, 2000 for the ends of intervals",
+        )
+    if not 0.0 < options.level < 1.0:
+        raise ProblemError(f"a confidence level lies between 0 and 1, not {options.level:g}")
+    if options.method is not None and options.method not in METHODS:
+        raise ProblemError(f"there is no method '{options.method}': {', '.join(METHODS)}")
+    if options.weights not in WEIGHTS:
+        raise ProblemError(f"there are no weights '{options.weights}': {', '.join(WEIGHTS)}")
+    if options.block_length is not None and options.block_length < 1:
+        raise ProblemError(f"a block has at least 1 sample, not {options.block_length}")
+    if options.seed < 0:
+        raise ProblemError(f"a seed is not negative, as {options.seed} is")
+
+
+def _estimate(
+    problem: Problem, evaluator: Evaluator, start: F64
+) -> tuple[F64, ParameterStatistics, list[str]]:
+    """Return the minimum of the cost next to a point, its statistics, and what is to be said."""
+    p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
+    residuals = evaluator.data_residuals(p)
+    if not bool(np.isfinite(residuals).all()):
+        raise EstimationError(
+            f"the simulation fails at the estimate: {evaluator.last_failure}",
+            hint="give the result folder of an estimation of this problem with --result",
+        )
+    if residuals.size <= p.size:
+        raise ProblemError(
+            f"there are {residuals.size} samples for {p.size} parameters: no residuals are left to"
+            " resample"
+        )
+    freedom = residuals.size - p.size
+    variance = 1.0 if problem.sigma_known else float(residuals @ residuals) / freedom
+    before, found = p, refined(evaluator, _origin(evaluator, p, variance), _REFINED)
+    if found.failure:
+        raise EstimationError(
+            f"there is no minimum of the cost next to the estimate: {found.failure}",
+            hint="estimate again",
+        )
+    p = found.p
+    held = parameters_at_bound(problem, p)
+    statistics = uncertainty(
+        problem, evaluator, p, held, counts_noise=False, compare_interfaces=False
+    )
+    with np.errstate(invalid="ignore"):
+        off = np.abs(p - before) > _MOVED * statistics.standard_errors
+    names = [q.name for q, o in zip(problem.free, off, strict=True) if o]
+    notes = []
+    if names:
+        notes.append(
+            "The estimate was not at the least cost of this problem; the replicates are those of "
+            f"the minimum next to it ({', '.join(f'{n} moved' for n in names)})."
+        )
+    if bool(held.any()):
+        on = [q.name for q, h in zip(problem.free, held, strict=True) if h]
+        notes.append(
+            f"{', '.join(on)} {'lies' if len(on) == 1 else 'lie'} on a bound: percentiles of such a"
+            " parameter, and of those that depend on it, need not hold the truth as often as they "
+            "say (Andrews, Econometrica 68, 2000)."
+        )
+    return p, statistics, notes
+
+
+def _origin(evaluator: Evaluator, p: F64, variance: float) -> Origin:
+    """Return the origin of replicates at a point.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The data have no noise.
+    fmident.errors.EstimationError
+        There are no derivatives.
+    """
+    noise = evaluator.noise(p)
+    residuals = evaluator.data_residuals(p)
+    if not variance > 0.0 or float(np.mean(residuals**2)) <= (_VANISHING * noise) ** 2:
+        raise ProblemError(
+            "the residuals vanish: there is no noise that replicates of the data could have",
+            hint="a bootstrap needs measured data, or data with noise",
+        )
+    try:
+        return origin_of(evaluator, p, float(np.sqrt(variance)))
+    except JacobianError as error:
+        raise EstimationError(
+            f"there are no derivatives at the estimate: {error.message}", hint=error.hint
+        ) from error
+
+
+def _leverages(evaluator: Evaluator, origin: Origin) -> F64:
+    """Return the diagonal of the hat matrix, of the rows of the data, shape (m,)."""
+    scale = evaluator.space.derivative(origin.p)[:, np.newaxis]
+    moved = origin.jacobian @ (scale * origin.directions) / origin.spread
+    leverages: F64 = np.clip(np.einsum("ij,ij->i", moved, moved), 0.0, 1.0)
+    return leverages
+
+
+def _scheme(
+    problem: Problem,
+    panels: Sequence[Panel],
+    origin: Origin,
+    leverages: F64,
+    noise: NoiseFinding | None,
+    options: BootstrapOptions,
+) -> tuple[Scheme, str]:
+    """Return how replicates come about, and why so."""
+    residuals = origin.residuals
+    method, reason = options.method, "as asked for"
+    if method is None:
+        method, reason = _chosen(noise)
+    if method == "wild":
+        if float(leverages.max()) >= _FULL_LEVERAGE:
+            raise ProblemError(
+                "a single sample decides about a parameter: its residual is zero and tells nothing "
+                "of its noise",
+                hint="take --method residual or parametric",
+            )
+        # Unbiased for noise of equal size (HC2; MacKinnon and White 1985).
+        return Wild(panels, residuals / np.sqrt(1.0 - leverages), options.weights), reason
+    # The fit has taken part of the noise: sqrt(m / (m - n)).
+    scaled = residuals * np.sqrt(residuals.size / (residuals.size - float(leverages.sum())))
+    if method == "block":
+        return Blocks(panels, scaled, options.block_length), reason
+    if method == "residual":
+        return Residual(panels, scaled), reason
+    if noise is not None:
+        return Modelled(panels, scaled, noise.model), reason
+    sizes = np.ones(residuals.size)
+    if not problem.sigma_known:
+        found = noise_sizes(problem, residuals, leverages)
+        for panel in panels:
+            for k, label in enumerate(panel.labels):
+                sizes[panel.rows[:, k]] = found[label].size
+    return Parametric(panels, scaled, sizes), reason
+
+
+def _chosen(noise: NoiseFinding | None) -> tuple[Method, str]:
+    """Return the method for the noise that the residuals show, and why."""
+    if noise is None:
+        return "residual", "the residuals are white"
+    if noise.coloured:
+        found = f"neighbouring residuals are correlated ({_correlations(noise)})"
+        if noise.sums is None:
+            return "parametric", f"{found} as an autoregression says"
+        return "block", f"{found}, otherwise than any autoregression says"
+    if noise.uneven:
+        return "wild", "the noise changes its size along the record"
+    return "residual", "the residuals are white, of different size in different outputs"
+
+
+def _correlations(noise: NoiseFinding) -> str:
+    """Return the outputs with correlated residuals in words."""
+    found = [f"{o.correlation:.2f} for '{o.name}'" for o in noise.outputs if o.p_white < REJECTED]
+    return ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+
+
+def _scheme_notes(
+    problem: Problem, origin: Origin, leverages: F64, noise: NoiseFinding | None, scheme: Scheme
+) -> list[str]:
+    notes = []
+    size = origin.residuals.size - float(leverages.sum())
+    ratio = float(np.sqrt(origin.residuals @ origin.residuals / size))
+    spread = 5.0 / np.sqrt(2.0 * size)
+    if problem.sigma_known and abs(ratio - 1.0) > max(spread, 0.05):
+        taken = "given" if isinstance(scheme, Parametric) else "seen in the residuals"
+        notes.append(
+            f"The residuals are {ratio:.3g} times as large as the given sigma; the replicates have "
+            f"the noise that is {taken}."
+        )
+    if isinstance(scheme, Blocks):
+        shortest = min(
+            panel.size / length for panel, length in zip(scheme.panels, scheme.lengths, strict=True)
+        )
+        if shortest < 20.0:
+            notes.append(
+                f"The record has only {shortest:.3g} blocks of the length that the correlation of "
+                "the residuals asks for: the bootstrap then finds too little uncertainty. A longer "
+                "record, or a model of the noise, is what helps."
+            )
+    elif noise is not None and noise.coloured:
+        if not isinstance(scheme, Modelled):
+            notes.append(
+                f"Neighbouring residuals are correlated ({_correlations(noise)}), which the method "
+                f"'{scheme.name}' does not keep: the intervals are too narrow. '--method block' and"
+                " '--method parametric' keep it."
+            )
+        elif noise.sums is not None:
+            notes.append(
+                "The residuals contradict the autoregression whose noise the replicates have: a "
+                "part of them is what the model lacks. '--method block' keeps it."
+            )
+    if Priors.of(problem).count:
+        notes.append(
+            "The centre of each prior is drawn anew for each replicate, around the estimate and "
+            "with the prior's standard deviation, as a measurement would be."
+        )
+    return notes
+
+
+def _moved_priors(problem: Problem, p: F64, generator: np.random.Generator) -> Priors:
+    """Return the priors with centres as if each were a new measurement of the estimate."""
+    priors = Priors.of(problem)
+    if not priors.count:
+        return priors
+    values = priors.dependence.values(p)
+    terms = []
+    for name, prior in priors.terms:
+        deviation = prior.deviation(values[name]) - float(generator.standard_normal())
+        # The centre moves by so many standard deviations, on the scale on which it is normal.
+        if prior.distribution == "lognormal":
+            factor = float(np.exp(prior.log_sd * deviation))
+            moved = dataclasses.replace(prior, mean=prior.mean * factor, sd=prior.sd * factor)
+        else:
+            moved = dataclasses.replace(prior, mean=prior.mean + prior.sd * deviation)
+        terms.append((name, moved))
+    return dataclasses.replace(priors, terms=tuple(terms))
+
+
+def _band_rows(panels: Sequence[Panel]) -> npt.NDArray[np.intp]:
+    """Return the residuals whose predictions are kept for bands, in their order."""
+    chosen = [p.rows[:: -(-p.size // _BAND_INSTANTS)].ravel() for p in panels]
+    return np.sort(np.concatenate(chosen))
+
+
+def _block_lengths(scheme: Scheme) -> dict[str, int]:
+    if not isinstance(scheme, Blocks):
+        return {}
+    return {
+        f"{experiment}: {name}": length
+        for panel, length in zip(scheme.panels, scheme.lengths, strict=True)
+        for experiment, name in panel.labels
+    }
+
+
+def _failure_notes(failed: Sequence[FailedReplicate], count: int) -> list[str]:
+    if not failed:
+        return []
+    share = len(failed) / count
+    text = (
+        f"{len(failed)} of {count} replicates could not be fitted and are left out; the first: "
+        f"{failed[0].reason}."
+    )
+    if share > _MANY_FAILED:
+        text += (
+            f" That is {100.0 * share:.2g} %: those that are left are a selection, and the "
+            "intervals may be too narrow."
+        )
+    return [text]

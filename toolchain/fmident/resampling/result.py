@@ -1,0 +1,179 @@
+"""A bootstrap as immutable data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident._lazy import above
+from fmident.arrays import F64
+from fmident.prediction import OutputBand
+from fmident.resampling.schemes import Method, Weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Status = Literal["complete", "interrupted"]
+
+
+@dataclass(frozen=True)
+class BootstrapParameter:
+    """What the replicates say of one parameter.
+
+    Parameters
+    ----------
+    name, unit
+        Of the parameter.
+    value
+        The estimate.
+    bounds
+        Lower and upper.
+    standard_error
+        Standard deviation of the replicates; NaN where the data do not determine the parameter.
+    bias
+        Mean of the replicates minus the estimate.
+    percentile, bca
+        Intervals; NaN for an end that lies beyond all replicates, infinite where the data do not
+        determine the parameter.
+    linearised_error, linearised
+        Standard error and interval by the Jacobian, for independent noise.
+    result_error, result_interval
+        Those of the result that the bootstrap began from, 95 %, as it counts the noise; NaN where
+        it has none.
+    acceleration
+        Of the BCa interval.
+    """
+
+    name: str
+    unit: str | None
+    value: float
+    bounds: tuple[float, float]
+    standard_error: float
+    bias: float
+    percentile: tuple[float, float]
+    bca: tuple[float, float]
+    linearised_error: float
+    linearised: tuple[float, float]
+    acceleration: float
+    result_error: float = float("nan")
+    result_interval: tuple[float, float] = (float("nan"), float("nan"))
+
+
+@dataclass(frozen=True)
+class FailedReplicate:
+    """A replicate without an estimate: its number, and why."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, repr=False)
+class BootstrapResult:
+    """Estimates of replicates of the data, and what follows from them.
+
+    Parameters
+    ----------
+    status
+        ``"interrupted"`` after Ctrl-C: with the replicates so far.
+    method
+        Where the noise of the replicates comes from.
+    reason
+        Why this method.
+    level
+        Probability of the intervals and bands.
+    wanted
+        Number of replicates that were asked for.
+    seed
+        Of the random numbers.
+    parameters
+        One item per free parameter.
+    covariance, correlation
+        Of the replicates, shape (n, n), physical units.
+    numbers
+        Of the replicates that were fitted, shape (b,).
+    replicates
+        Their estimates, shape (b, n), in physical units.
+    costs
+        Their costs, shape (b,).
+    failed
+        Replicates without an estimate.
+    bands
+        Of the outputs that were fitted.
+    weights
+        Of the wild bootstrap; ``None`` for the others.
+    block_lengths
+        Of the moving blocks, by experiment and output, in samples.
+    simulations, jacobians, seconds
+        What it took.
+    notes
+        What the user should know.
+    settings
+        For the record.
+    """
+
+    status: Status
+    method: Method
+    reason: str
+    level: float
+    wanted: int
+    seed: int
+    parameters: tuple[BootstrapParameter, ...]
+    covariance: F64
+    correlation: F64
+    numbers: npt.NDArray[np.intp]
+    replicates: F64
+    costs: F64
+    failed: tuple[FailedReplicate, ...]
+    bands: tuple[OutputBand, ...]
+    weights: Weights | None
+    block_lengths: Mapping[str, int]
+    simulations: int
+    jacobians: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return (
+            f"<BootstrapResult {self.status}: {len(self.numbers)} replicates by '{self.method}' of "
+            f"{', '.join(p.name for p in self.parameters)}>"
+        )
+
+    def __str__(self) -> str:
+        """Return headline, table of intervals and notes."""
+        text: str = above("report.bootstrap.text").bootstrap_summary(self)
+        return text
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the free parameters."""
+        return tuple(p.name for p in self.parameters)
+
+    @property
+    def intervals(self) -> pd.DataFrame:
+        """One row per parameter, indexed by name."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        found = self.parameters
+        columns: dict[str, list[Any]] = {
+            "value": [p.value for p in found],
+            "standard_error": [p.standard_error for p in found],
+            "bias": [p.bias for p in found],
+        }
+        for name in ("bca", "percentile", "linearised", "result_interval"):
+            for end, words in enumerate(("low", "high")):
+                columns[f"{name}_{words}"] = [getattr(p, name)[end] for p in found]
+        columns["unit"] = [p.unit for p in found]
+        return pd.DataFrame(columns, index=pd.Index(self.names, name="name"))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The replicates, a row each: number, cost, parameters."""
+        import pandas as pd  # here, since it is slow to import and seldom needed
+
+        columns = {name: self.replicates[:, j] for j, name in enumerate(self.names)}
+        return pd.DataFrame({"replicate": self.numbers, "cost": self.costs, **columns})

@@ -1,0 +1,295 @@
+"""How the noise of a replicate comes about: resampled residuals, or new noise.
+
+A scheme draws the whitened residuals ``e*`` that the estimate would leave in the data of a
+replicate. Their mean over all draws is zero. Sources: Davison and Hinkley, Bootstrap Methods and
+their Application, 1997, chapters 6 and 8; Wu, Annals of Statistics 14, 1986, and Mammen, Annals of
+Statistics 21, 1993 (wild); Kuensch, Annals of Statistics 17, 1989 (moving blocks).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.resampling.block_length import block_length
+from fmident.resampling.panels import Panel
+from fmident.statistics.noise import NoiseModel
+
+Method = Literal["residual", "wild", "block", "parametric"]
+Weights = Literal["rademacher", "mammen"]
+
+METHODS: tuple[str, ...] = get_args(Method)
+WEIGHTS: tuple[str, ...] = get_args(Weights)
+
+_MOST_STARTS = 4000
+"""Beginnings of blocks that the closed form of the covariance looks at."""
+
+_ROOT_5 = float(np.sqrt(5.0))
+
+
+class Scheme(ABC):
+    """Draws the residuals of replicates.
+
+    Parameters
+    ----------
+    panels
+        Which residuals were measured together.
+    residuals
+        Whitened, at the estimate, shape (m,), already scaled for the degrees of freedom that the
+        fit has taken.
+    """
+
+    name: ClassVar[Method]
+    symmetric: ClassVar[bool] = False
+    """Whether a draw and its negative are equally likely, whatever the residuals are."""
+
+    def __init__(self, panels: Sequence[Panel], residuals: F64) -> None:
+        self.panels, self.residuals = tuple(panels), residuals
+
+    @abstractmethod
+    def draw(self, generator: np.random.Generator) -> F64:
+        """Return the residuals of one replicate, shape (m,)."""
+
+    @abstractmethod
+    def covariance(self, answers: F64) -> F64:
+        """Return the covariance of ``answers @ e*`` over all draws, (n, m) -> (n, n)."""
+
+    def influences(self, answers: F64) -> F64:
+        """Return what each independent part of the residuals contributes, (n, m) -> (n, parts)."""
+        parts = [self._by_instant(answers, panel) for panel in self.panels]
+        return np.concatenate(parts, axis=1) if parts else np.empty((answers.shape[0], 0))
+
+    def _by_instant(self, answers: F64, panel: Panel) -> F64:
+        """Return ``sum_outputs answer * residual`` at the instants of a panel, (n, k)."""
+        found: F64 = np.einsum(
+            "nko,ko->nk", answers[:, panel.rows], self.residuals[panel.rows], optimize=True
+        )
+        return found
+
+
+class Residual(Scheme):
+    """Centred residuals, drawn with replacement: independent noise of any distribution."""
+
+    name = "residual"
+
+    def __init__(self, panels: Sequence[Panel], residuals: F64) -> None:
+        super().__init__(panels, residuals)
+        self._centred = []
+        for panel in self.panels:
+            own = residuals[panel.rows]
+            self._centred.append(own - own.mean(axis=0))
+
+    def draw(self, generator: np.random.Generator) -> F64:
+        """Return the residuals of one replicate, shape (m,)."""
+        found = np.empty_like(self.residuals)
+        for panel, own in zip(self.panels, self._centred, strict=True):
+            found[panel.rows] = own[generator.integers(panel.size, size=panel.size)]
+        return found
+
+    def covariance(self, answers: F64) -> F64:
+        """Return the covariance of ``answers @ e*``."""
+        found = np.zeros((answers.shape[0],) * 2)
+        for panel, own in zip(self.panels, self._centred, strict=True):
+            square = own.T @ own / panel.size
+            here = answers[:, panel.rows]
+            found += np.tensordot(here @ square, here, axes=([1, 2], [1, 2]))
+        return found
+
+
+class Wild(Scheme):
+    """Each residual with a random factor: noise whose size differs from sample to sample.
+
+    Parameters
+    ----------
+    panels, residuals
+        As of :class:`Scheme`.
+    weights
+        Distribution of the factors, of mean 0 and variance 1: ``"rademacher"``, +1 or -1;
+        ``"mammen"``, two values whose third moment is 1, so that skewness is kept.
+    """
+
+    name = "wild"
+
+    def __init__(
+        self, panels: Sequence[Panel], residuals: F64, weights: Weights = "rademacher"
+    ) -> None:
+        super().__init__(panels, residuals)
+        self._weights = weights
+        self.symmetric = weights == "rademacher"  # type: ignore[misc]
+
+    def draw(self, generator: np.random.Generator) -> F64:
+        """Return the residuals of one replicate, shape (m,)."""
+        found = np.empty_like(self.residuals)
+        for panel in self.panels:
+            factors = self._factors(generator, panel.size)
+            found[panel.rows] = self.residuals[panel.rows] * factors[:, np.newaxis]
+        return found
+
+    def _factors(self, generator: np.random.Generator, count: int) -> F64:
+        if self._weights == "rademacher":
+            return np.asarray(2.0 * generator.integers(2, size=count) - 1.0)
+        low = generator.random(count) < (_ROOT_5 + 1.0) / (2.0 * _ROOT_5)
+        return np.where(low, 0.5 * (1.0 - _ROOT_5), 0.5 * (1.0 + _ROOT_5))
+
+    def covariance(self, answers: F64) -> F64:
+        """Return the covariance of ``answers @ e*``."""
+        influences = self.influences(answers)
+        found: F64 = influences @ influences.T
+        return found
+
+
+class Blocks(Scheme):
+    """Blocks of neighbouring residuals, laid end to end: correlated noise.
+
+    Blocks never reach across a gap, and all outputs of a panel have the same ones. Each place of a
+    block is centred by its own mean over all blocks, so that draws have the mean zero.
+
+    Parameters
+    ----------
+    panels, residuals
+        As of :class:`Scheme`.
+    length
+        In samples; ``None`` for that of Politis and White, the longest of a panel's outputs.
+    """
+
+    name = "block"
+
+    def __init__(self, panels: Sequence[Panel], residuals: F64, length: int | None = None) -> None:
+        super().__init__(panels, residuals)
+        self.lengths = tuple(_length(panel, residuals, length) for panel in self.panels)
+        """Of each panel, in samples."""
+        self._blocks = [
+            _blocks_of(panel, residuals, size)
+            for panel, size in zip(self.panels, self.lengths, strict=True)
+        ]
+
+    def draw(self, generator: np.random.Generator) -> F64:
+        """Return the residuals of one replicate, shape (m,)."""
+        found = np.empty_like(self.residuals)
+        for panel, size, (starts, means) in zip(
+            self.panels, self.lengths, self._blocks, strict=True
+        ):
+            own = self.residuals[panel.rows]
+            for begin, end in panel.runs:
+                places = np.arange(end - begin)
+                chosen = starts[generator.integers(starts.size, size=-(-(end - begin) // size))]
+                inside = places % size
+                values = own[chosen[places // size] + inside] - means[inside]
+                found[panel.rows[begin:end]] = values
+        return found
+
+    def covariance(self, answers: F64) -> F64:
+        """Return the covariance of ``answers @ e*``."""
+        found = np.zeros((answers.shape[0],) * 2)
+        for panel, size, (starts, means) in zip(
+            self.panels, self.lengths, self._blocks, strict=True
+        ):
+            own = self.residuals[panel.rows]
+            some = starts[:: -(-starts.size // _MOST_STARTS)]
+            # All blocks, (size * outputs, blocks).
+            blocks = own[some[:, np.newaxis] + np.arange(size)] - means
+            columns = blocks.reshape(some.size, -1).T
+            outputs = own.shape[1]
+            for begin, end in panel.runs:
+                for first in range(begin, end, size):
+                    rows = panel.rows[first : min(first + size, end)]
+                    moved = answers[:, rows.ravel()] @ columns[: rows.shape[0] * outputs]
+                    found += moved @ moved.T / some.size
+        return found
+
+    def influences(self, answers: F64) -> F64:
+        """Return what each block of the residuals contributes, (n, m) -> (n, blocks)."""
+        parts = []
+        for panel, size in zip(self.panels, self.lengths, strict=True):
+            instants = self._by_instant(answers, panel)
+            for begin, end in panel.runs:
+                edges = np.arange(begin, end, size)
+                parts.append(np.add.reduceat(instants[:, :end], edges, axis=1))
+        return np.concatenate(parts, axis=1)
+
+
+class Parametric(Scheme):
+    """New normal noise, of the size that is known or that the residuals have.
+
+    Parameters
+    ----------
+    panels, residuals
+        As of :class:`Scheme`.
+    sizes
+        Standard deviation of each whitened residual, shape (m,).
+    """
+
+    name = "parametric"
+    symmetric = True
+
+    def __init__(self, panels: Sequence[Panel], residuals: F64, sizes: F64) -> None:
+        super().__init__(panels, residuals)
+        self._sizes = sizes
+
+    def draw(self, generator: np.random.Generator) -> F64:
+        """Return the residuals of one replicate, shape (m,)."""
+        found: F64 = self._sizes * generator.standard_normal(self._sizes.size)
+        return found
+
+    def covariance(self, answers: F64) -> F64:
+        """Return the covariance of ``answers @ e*``."""
+        scaled = answers * self._sizes
+        found: F64 = scaled @ scaled.T
+        return found
+
+
+class Modelled(Scheme):
+    """New normal noise of a model that is fitted to the residuals, correlated in time or not.
+
+    Parameters
+    ----------
+    panels, residuals
+        As of :class:`Scheme`.
+    model
+        Of the noise of all residuals.
+    """
+
+    name = "parametric"
+    symmetric = True
+
+    def __init__(self, panels: Sequence[Panel], residuals: F64, model: NoiseModel) -> None:
+        super().__init__(panels, residuals)
+        self.model = model
+
+    def draw(self, generator: np.random.Generator) -> F64:
+        """Return the residuals of one replicate, shape (m,)."""
+        found: F64 = self.model.simulate(generator)[0]
+        return found
+
+    def covariance(self, answers: F64) -> F64:
+        """Return the covariance of ``answers @ e*``."""
+        moved = self.model.answers_to_innovations(answers)
+        found: F64 = moved @ moved.T
+        return found
+
+
+def _length(panel: Panel, residuals: F64, given: int | None) -> int:
+    if given is not None:
+        return max(min(given, panel.longest), 1)
+    columns = residuals[panel.rows]
+    found = max(
+        block_length([columns[begin:end, k] for begin, end in panel.runs])
+        for k in range(columns.shape[1])
+    )
+    return max(min(round(found), panel.longest), 1)
+
+
+def _blocks_of(
+    panel: Panel, residuals: F64, size: int
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], F64]:
+    """Return where blocks may begin, and the mean at each place of a block, (size, outputs)."""
+    own = residuals[panel.rows]
+    starts = np.concatenate(
+        [np.arange(begin, max(end - size + 1, begin)) for begin, end in panel.runs]
+    ).astype(np.intp)
+    means = np.array([own[starts + k].mean(axis=0) for k in range(size)])
+    return starts, means

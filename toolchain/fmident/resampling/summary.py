@@ -1,0 +1,245 @@
+r"""What replicates say together: errors, bias, intervals, bands.
+
+Mean and covariance of the replicates are taken with the linearised estimates of the same
+replicates as control variates: their mean and covariance over all draws are known in closed form,
+so that only the difference is left to chance (Davison and Hinkley, Bootstrap Methods and their
+Application, 1997, sections 9.3.1 and 9.3.2),
+
+.. math:: \operatorname{Cov} = \operatorname{Cov}_\infty(\ell)
+    + \widehat{\operatorname{Cov}}(\theta^*) - \widehat{\operatorname{Cov}}(\ell).
+
+The intervals are those of the replicates themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.prediction import OutputBand, drawn_bands
+from fmident.prediction.noise import NoiseSize
+from fmident.problem.residuals import residual_layout
+from fmident.resampling.intervals import acceleration_of, bca_interval, percentile_interval
+from fmident.resampling.result import BootstrapParameter
+from fmident.resampling.schemes import Scheme
+from fmident.statistics import ParameterStatistics
+from fmident.statistics.uncertainty import t_quantile
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+_FOLLOWS = 0.8
+"""Squared correlation of replicates with their linearised estimates from which on these are control
+variates; below, they would add more chance than they take away."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The replicates that were fitted.
+
+    Parameters
+    ----------
+    numbers
+        Shape (b,).
+    values
+        Estimates in physical units, shape (b, n).
+    costs
+        Shape (b,).
+    simulated
+        Residuals of the data at the estimate of each replicate, at the rows `kept`, (b, k).
+    kept
+        Rows of the residuals, shape (k,).
+    linear
+        By how much the linearised estimate moves, shape (b, n).
+    answers
+        By how much it moves for each residual, priors behind those of the data, shape (n, m + q).
+    """
+
+    numbers: npt.NDArray[np.intp]
+    values: F64
+    costs: F64
+    simulated: F64
+    kept: npt.NDArray[np.intp]
+    linear: F64
+    answers: F64
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What the replicates say together."""
+
+    problem: Problem
+    fitted: Fitted
+    level: float
+    parameters: tuple[BootstrapParameter, ...]
+    covariance: F64
+    correlation: F64
+    notes: tuple[str, ...]
+
+    def bands(
+        self, residuals: F64, sizes: Mapping[tuple[str, str], NoiseSize]
+    ) -> tuple[OutputBand, ...]:
+        """Return the bands of the outputs that were fitted.
+
+        Parameters
+        ----------
+        residuals
+            Whitened, of the data, at the estimate, shape (m,).
+        sizes
+            Noise by experiment and output.
+        """
+        layout, found = residual_layout(self.problem), []
+        place = np.full(layout.size, -1)
+        place[self.fitted.kept] = np.arange(self.fitted.kept.size)
+        for i, experiment in enumerate(self.problem.experiments):
+            for j, measurement in enumerate(experiment.measurements):
+                whole = layout.rows_of(i, j)
+                chosen = place[whole] >= 0
+                if not bool(chosen.any()):
+                    continue
+                rows, scale = whole[chosen], measurement.whitening[chosen]
+                measured = measurement.compared[measurement.rows][chosen]
+                predicted = measured - residuals[rows] / scale
+                draws = measured - self.fitted.simulated[:, place[rows]] / scale
+                size = sizes[experiment.name, measurement.name]
+                noise = size.size / scale
+                ends = drawn_bands(predicted, draws, noise, size.freedom, self.level)
+                found.append(
+                    OutputBand(
+                        experiment.name, measurement.name, measurement.unit, layout.time[rows],
+                        measured, predicted, *ends, noise,
+                    )
+                )  # fmt: skip
+        return tuple(found)
+
+
+def parameters_of(
+    problem: Problem,
+    p: F64,
+    statistics: ParameterStatistics,
+    scheme: Scheme,
+    fitted: Fitted,
+    level: float,
+) -> Summary:
+    """Return errors, bias and intervals of all parameters.
+
+    Parameters
+    ----------
+    problem
+        Of the parameters.
+    p
+        The estimate, shape (n,).
+    statistics
+        There.
+    scheme
+        Of the replicates.
+    fitted
+        The replicates.
+    level
+        Probability of the intervals.
+    """
+    linear = statistics.linearisation
+    priors = fitted.answers[:, linear.samples :] * linear.noise
+    data = fitted.answers[:, : linear.samples]
+    control = scheme.covariance(data) + priors @ priors.T
+    moved = fitted.values - p
+    covariance, bias = _with_control(moved, fitted.linear, control)
+    lost = _lost(statistics)
+    covariance[lost] = covariance[:, lost] = np.nan
+    errors = np.sqrt(np.diag(covariance))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.where(errors > 0.0, covariance / np.outer(errors, errors), np.nan)
+    influences = scheme.influences(data)
+    found, notes = [], []
+    unresolved = []
+    for j, q in enumerate(problem.free):
+        acceleration = 0.0
+        if not scheme.symmetric:
+            acceleration = acceleration_of(influences[j], float(priors[j] @ priors[j]))
+        open_ends = (-np.inf, np.inf)
+        percentile = percentile_interval(fitted.values[:, j], level)
+        bca = bca_interval(fitted.values[:, j], float(p[j]), acceleration, level)
+        if not bool(np.isfinite([*percentile, *bca]).all()) and not lost[j]:
+            unresolved.append(q.name)
+        found.append(
+            BootstrapParameter(
+                name=q.name,
+                unit=q.unit,
+                value=float(p[j]),
+                bounds=(q.lower, q.upper),
+                standard_error=float(errors[j]),
+                bias=float("nan") if lost[j] else float(bias[j]),
+                percentile=open_ends if lost[j] else percentile,
+                bca=open_ends if lost[j] else bca,
+                linearised_error=float(statistics.standard_errors[j]),
+                linearised=_linearised(statistics, p, j, level),
+                acceleration=acceleration,
+            )
+        )
+    if bool(lost.any()):
+        names = ", ".join(q.name for q, gone in zip(problem.free, lost, strict=True) if gone)
+        notes.append(
+            f"The data do not determine {names}: the replicates leave such parameters where they "
+            "are along the open directions, and no interval follows from them."
+        )
+    if unresolved:
+        notes.append(
+            f"{len(fitted.numbers)} replicates do not reach as far as the ends of the intervals of "
+            f"{', '.join(unresolved)}: take more (-n)."
+        )
+    return Summary(problem, fitted, level, tuple(found), covariance, correlation, tuple(notes))
+
+
+def _with_control(moved: F64, linear: F64, known: F64) -> tuple[F64, F64]:
+    """Return covariance and mean of the replicates, with control variates where they follow them.
+
+    Parameters
+    ----------
+    moved, linear
+        By how much the replicates and their linearised estimates differ from the estimate, (b, n).
+    known
+        Covariance of the linearised estimates over all draws, shape (n, n).
+    """
+    centred, straight = moved - moved.mean(axis=0), linear - linear.mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        square = np.sum(centred * straight, axis=0) ** 2
+        square = square / (np.sum(centred**2, axis=0) * np.sum(straight**2, axis=0))
+    follows = np.nan_to_num(square) >= _FOLLOWS
+    used, most = np.outer(follows, follows), len(moved) - 1
+    plain = centred.T @ centred / most
+    covariance = np.where(used, known + plain - straight.T @ straight / most, plain)
+    # Two kinds of entries need not make a positive matrix, nor a difference.
+    if not bool(follows.all()) or float(np.linalg.eigvalsh(_scaled(covariance))[0]) < 0.0:
+        covariance = np.where(np.eye(len(known), dtype=np.bool_), covariance, plain)
+        ratio = np.sqrt(np.maximum(np.diag(covariance), 0.0) / np.diag(plain))
+        covariance = plain * np.outer(ratio, ratio)
+    mean = np.where(follows, (moved - linear).mean(axis=0), moved.mean(axis=0))
+    return covariance, mean
+
+
+def _scaled(covariance: F64) -> F64:
+    sizes = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    safe = np.where(sizes > 0.0, sizes, 1.0)
+    found: F64 = covariance / np.outer(safe, safe)
+    return found
+
+
+def _lost(statistics: ParameterStatistics) -> npt.NDArray[np.bool_]:
+    """Return which parameters the data do not determine, shape (n,)."""
+    return np.asarray(np.isinf(statistics.intervals).any(axis=1), dtype=np.bool_)
+
+
+def _linearised(
+    statistics: ParameterStatistics, p: F64, j: int, level: float
+) -> tuple[float, float]:
+    low, high = statistics.intervals[j]
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return float(low), float(high)
+    error = float(statistics.standard_errors[j])
+    half = t_quantile(level, statistics.linearisation.freedom) * error
+    return float(p[j]) - half, float(p[j]) + half
