@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,15 +11,18 @@ import pytest
 from scipy import stats
 
 from fmident import Problem
-from fmident.errors import FmidentError
+from fmident.errors import FmidentError, ProblemError
 from fmident.evaluation import python_problem
 from fmident.evaluation.journal.identity import identity_of
-from fmident.problem import Expression, Parameter, Prior, Priors
+from fmident.fmu import ModelDescription
+from fmident.problem import Expression, Parameter, Prior, Priors, validate_problem
 from fmident.problem.reading.priors import read_prior
 from fmident.toml_file import Section, Source, loads
 
 from .conftest import DATA, Case
 
+PROBLEM_WITH_UNIFORM = """[parameters.m]
+prior = { distribution = "uniform", min = 1.0, max = 4.0 }"""
 M = "[parameters.m]\ninitial = 2.5\nbounds = [0.5, 10.0]"
 
 
@@ -233,3 +237,30 @@ def test_from_python_and_back(case: Case) -> None:
             parameters={"m": {"prior": {**known, "sd": -1.0}}, "k": {"initial": 300.0}},
             outputs={"x": {"column": "position", "sigma": 0.01}},
         )
+
+
+@pytest.mark.parametrize(
+    ("prior", "said"),
+    [
+        (Prior("normal", 1.0, -0.1), "an sd above 0"),
+        (Prior("lognormal", -1.0, 0.1), "its mean must be positive"),
+        (Prior("uniform", lower=0.5, upper=2.0), "go beyond its prior"),
+    ],
+)
+def test_a_problem_made_of_its_parts_is_checked_too(
+    model: ModelDescription, case: Case, prior: Prior, said: str
+) -> None:
+    found = case.load()
+    m = dataclasses.replace(found.parameters[0], prior=prior)
+    made = dataclasses.replace(found, parameters=(m, *found.parameters[1:]))
+    with pytest.raises(ProblemError, match=said):
+        validate_problem(made, model)
+
+
+def test_the_bounds_of_a_stage_keep_to_the_prior(message: Callable[..., str]) -> None:
+    stage = (
+        '[[stages]]\nname = "one"\n[stages.parameters.m]\nbounds = [0.2, 3.0]\n\n[[experiments]]'
+    )
+    text = f"{PROBLEM_WITH_UNIFORM}\n\n[parameters.k]\ninitial = 300.0\n\n{stage}"
+    old = f"{M}\n\n[parameters.k]\ninitial = 300.0\n\n[[experiments]]"
+    assert "go beyond its prior" in message(old, text)

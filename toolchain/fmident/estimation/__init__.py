@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fmident.estimation.checks import check_influence, check_initial_simulation, check_survives
     from fmident.estimation.choices import suited
     from fmident.estimation.contract import (
+        Draws,
         Ending,
         Estimate,
         Estimator,
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
     from fmident.estimation.options import build_options
     from fmident.estimation.population import Generation
     from fmident.estimation.result import (
+        DrawnParameter,
+        DrawnPosterior,
         EstimationResult,
         Identifiability,
         OutputFit,
         ParameterEstimate,
+        PriorCheck,
+        PriorKnowledge,
         ResidualCheck,
         StageResult,
         StageUncertainty,
@@ -39,6 +44,9 @@ if TYPE_CHECKING:
     from fmident.estimation.stages.sequence import run_stages
 
 __all__ = [
+    "DrawnParameter",
+    "DrawnPosterior",
+    "Draws",
     "Ending",
     "Estimate",
     "EstimationResult",
@@ -55,6 +63,8 @@ __all__ = [
     "OnlineEstimator",
     "OutputFit",
     "ParameterEstimate",
+    "PriorCheck",
+    "PriorKnowledge",
     "Requirement",
     "ResidualCheck",
     "RunMonitor",
@@ -77,6 +87,9 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
+        "DrawnParameter": "result",
+        "DrawnPosterior": "result",
+        "Draws": "contract",
         "Ending": "contract",
         "Estimate": "contract",
         "EstimationResult": "result",
@@ -92,6 +105,8 @@ __getattr__, __dir__ = lazy_face(
         "OnlineEstimator": "online.estimator",
         "OutputFit": "result",
         "ParameterEstimate": "result",
+        "PriorCheck": "result",
+        "PriorKnowledge": "result",
         "Requirement": "contract",
         "ResidualCheck": "result",
         "RunMonitor": "monitor",

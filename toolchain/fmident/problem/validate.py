@@ -51,6 +51,7 @@ def validate_problem(
         )
     for parameter in problem.parameters:
         _check_values(parameter, where)
+        _check_prior(parameter, where)
         _check_experiments(parameter, names, where)
         _refuse_unfitted(problem, parameter, where)
     _refuse_twice([p.name for p in problem.parameters], "parameters")
@@ -160,6 +161,31 @@ def _check_values(p: Parameter, where: Where) -> None:
             f" [{p.lower:g}, {p.upper:g}]",
             location=where("parameters", p.name, "bounds"),
             hint='give positive bounds, or use scaling = "linear"',
+        )
+
+
+def _check_prior(p: Parameter, where: Where) -> None:
+    """Check what the reader of files has checked of theirs."""
+    prior = p.prior
+    if prior is None:
+        return
+    place = where("parameters", p.name, "prior")
+    if prior.counts and not (np.isfinite(prior.mean) and np.isfinite(prior.sd) and prior.sd > 0.0):
+        raise ProblemError(
+            f"the prior of '{p.name}' needs a mean and an sd above 0, not {prior}", location=place
+        )
+    positive = prior.distribution == "lognormal"
+    if positive and not prior.mean > 0.0:
+        raise ProblemError(
+            f"the prior of '{p.name}' is lognormal, so its mean must be positive", location=place
+        )
+    lower = 0.0 if positive else prior.lower
+    if p.searched and not (lower <= p.lower and p.upper <= prior.upper):
+        raise ProblemError(
+            f"the bounds [{p.lower:g}, {p.upper:g}] of '{p.name}' go beyond its prior, which is"
+            f" {'positive' if positive else prior}",
+            location=place,
+            hint="narrow the bounds",
         )
 
 

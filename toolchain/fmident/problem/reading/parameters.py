@@ -226,7 +226,7 @@ def _parameter(
         lower = _or(variable.minimum if variable else None, -np.inf)
         upper = _or(variable.maximum if variable else None, np.inf)
     if prior is not None:
-        lower, upper = within_prior(section, name, prior, (lower, upper), bounds is not None)
+        lower, upper = within_prior(section, name, prior, (lower, upper), given=bounds is not None)
     scaling: Scaling = section.choice("scaling", get_args(Scaling), "linear")
     if scaling == "log":
         if bounds is not None and lower <= 0.0:

@@ -85,6 +85,7 @@ def within_prior(
     name: str,
     prior: Prior,
     bounds: tuple[float, float],
+    *,
     given: bool,
 ) -> tuple[float, float]:
     """Return the bounds of a parameter with its prior: they must fit each other.

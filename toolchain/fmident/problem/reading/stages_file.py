@@ -10,6 +10,7 @@ from typing import Any
 from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.problem.cost import Cost
 from fmident.problem.model import EstimatorSettings, Parameter, Problem, Stage
+from fmident.problem.reading.priors import within_prior
 from fmident.problem.reading.quantities import stays_as_is, to_unit
 from fmident.problem.stages import stage_of
 from fmident.toml_file import Section
@@ -136,6 +137,8 @@ def _parameter(section: Section, q: Parameter, starts: dict[str, float]) -> Para
             raise section.error(
                 f"'{q.name}' has log scaling, so its bounds must be positive", "bounds"
             )
+        if q.prior is not None:
+            within_prior(section, q.name, q.prior, (lower, upper), given=True)
         q = replace(q, lower=lower, upper=upper)
     if initial is not None:
         value = converted(initial, "the initial value")
