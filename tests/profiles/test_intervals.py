@@ -9,6 +9,9 @@ import pytest
 from scipy import stats
 from scipy.optimize import lsq_linear, minimize_scalar
 
+from fmident.estimation.diagnostics.uncertainty import uncertainty
+from fmident.evaluation import Evaluator, PythonExecutor
+
 from .rig import TIMES, by_name, crossing, parameter, problem_of, profiles, two_runs
 
 STATED = 1e-3
@@ -231,3 +234,32 @@ def test_bounds_of_others_make_an_interval_of_a_linear_model_shorter():
     expected = [crossing(cost, best, threshold, found.value + far, found.value) for far in (-1, 1)]
     reach = expected[1] - expected[0]
     np.testing.assert_allclose(found.interval, expected, atol=0.5 * STATED * reach)
+
+
+def test_noise_that_is_not_white_widens_the_intervals():
+    """As wide as the linearised ones of the estimate, which count the noise, in a linear model."""
+    times = np.linspace(0.0, 1.0, 400)
+    rng = np.random.default_rng(4)
+    noise = np.zeros(400)
+    for k in range(1, 400):
+        noise[k] = 0.9 * noise[k - 1] + 0.05 * rng.standard_normal()
+    measured = 1.0 + 2.0 * times - times**2 + noise
+    problem = problem_of(measured, [parameter(n) for n in "abc"], None, times)
+    with Evaluator(problem, PythonExecutor(problem, line)) as evaluator:
+        held = np.zeros(3, dtype=np.bool_)
+        best = np.polynomial.polynomial.polyfit(times, measured, 2)
+        counted = uncertainty(problem, evaluator, best, held, compare_interfaces=False)
+    result = profiles(problem, line)
+    for found, interval in zip(result.profiles, counted.intervals, strict=True):
+        assert found.factor > 2.0
+        assert found.verdict.kind == "agrees"
+        half = 0.5 * (interval[1] - interval[0])
+        np.testing.assert_allclose(found.interval, interval, atol=0.01 * half)
+    assert any("not white noise of one size" in note for note in result.notes)
+
+
+def test_white_noise_leaves_the_threshold_alone():
+    measured = noisy(1.0 + 2.0 * TIMES - TIMES**2, 0.1)
+    result = profiles(problem_of(measured, [parameter(n) for n in "abc"], None), line)
+    assert [p.factor for p in result.profiles] == [1.0, 1.0, 1.0]
+    assert not any("not white" in note for note in result.notes)

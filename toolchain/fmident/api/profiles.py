@@ -223,7 +223,7 @@ def profile(
             pairs=pairs,
             level=level,
             accuracy=accuracy,
-            factors=factors,
+            factors=factors or None,
             listener=listener,
         )
         about = executor.report()
@@ -373,11 +373,14 @@ def _factors(
 def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, float]:
     """Return the standard errors of a result that those of the profiles can be compared with.
 
-    None of a robust loss, and of a stage those with the values that it held for exactly known.
+    None of a robust loss, those for white noise, and of a stage those with the values that it held
+    for exactly known.
     """
     if loss_of(result) != "linear":
         return {}
     found = {e.name: e.standard_error for e in result.estimates if e.searched and not e.at_bound}
+    if result.noise is not None:
+        found |= {name: error for name, error in result.noise.white_errors.items() if name in found}
     for stage in result.stages:
         if stage.uncertainty is not None:
             found |= stage.uncertainty.conditional_errors

@@ -23,10 +23,11 @@ from fmident.profiles.collect import collected, not_converged
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
 from fmident.profiles.regions import check_pairs, pair_of, region_of
-from fmident.profiles.result import ProfileResult
+from fmident.profiles.result import ParameterProfile, ProfileResult
 from fmident.profiles.verdict import judge
 from fmident.profiles.walk import Plan, Walk, walk_along
 from fmident.statistics import ParameterStatistics
+from fmident.statistics.distributions import student_quantile
 from fmident.statistics.likelihood import critical_tau, rise_of
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def run_profiles(
     factors
         The standard error of a parameter over that which the cost knows, such as because values
         that are held are uncertain themselves; tau at the ends is multiplied with it, which is
-        exact in a linear model. 1 by default.
+        exact in a linear model. By default what noise that is not white does to it.
     listener
         Called with each walk at each point, and at its end.
 
@@ -160,7 +161,17 @@ def run_profiles(
                 )
             )
 
-        plans = {j: plan.times((factors or {}).get(problem.free[j].name, 1.0)) for j in chosen}
+        noisy = None
+        if _coloured(problem, evaluator, optimum, statistics):
+            noisy = uncertainty(problem, evaluator, optimum.p, held, compare_interfaces=False)
+        plans = {
+            j: plan.times(
+                _noise_factor(statistics, noisy, j, level, plan)
+                if factors is None
+                else factors.get(problem.free[j].name, 1.0)
+            )
+            for j in chosen
+        }
         searches = [
             partial(_search, optimum, plans[walk.index], sizes, walk, report) for walk in walks
         ]
@@ -193,13 +204,7 @@ def run_profiles(
         many = f"{failed} simulation{'' if failed == 1 else 's'}"
         notes.append(f"{many} failed on the way; last: {evaluator.last_failure}.")
     notes += not_converged(found)
-    residuals = evaluator.data_residuals(optimum.p)
-    if noise_of(problem, residuals, statistics.linearisation.data_jacobian) is not None:
-        notes.append(
-            "The residuals are not white noise of one size, for which these intervals hold: the"
-            " true ones are wider, in about the ratio of the standard errors that 'fmident"
-            " estimate' gives for this noise and for white noise."
-        )
+    notes += _about_noise(found, noisy is not None, factors is None, bool(regions))
     return ProfileResult(
         status="interrupted" if interrupted else "complete",
         level=level,
@@ -218,6 +223,58 @@ def run_profiles(
         settings={"accuracy": accuracy},
         regions=tuple(region_of(problem, evaluator, optimum, pair) for pair in regions),
     )
+
+
+def _coloured(
+    problem: Problem, evaluator: Evaluator, optimum: State, statistics: ParameterStatistics
+) -> bool:
+    """Return whether the residuals are other than white noise of one size."""
+    residuals = evaluator.data_residuals(optimum.p)
+    return noise_of(problem, residuals, statistics.linearisation.data_jacobian) is not None
+
+
+def _noise_factor(
+    white: ParameterStatistics,
+    noisy: ParameterStatistics | None,
+    index: int,
+    level: float,
+    plan: Plan,
+) -> float:
+    """Return the half width of the linearised interval over that for white noise, 1 at least.
+
+    The likelihood ratio of white noise, divided by its square, has about its usual distribution
+    under the noise that the data have (Rotnitzky and Jewell, Biometrika 77, 1990), exactly so in a
+    linear model.
+    """
+    if noisy is None:
+        return 1.0
+    quantile = student_quantile(0.5 * (1.0 + level), float(noisy.freedoms[index]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = noisy.standard_errors[index] / white.standard_errors[index]
+    factor = float(ratio) * quantile / plan.critical_tau
+    # Next to a wrong minimum, the misfit may look like noise that narrows the intervals.
+    return max(factor, 1.0) if np.isfinite(factor) else 1.0
+
+
+def _about_noise(
+    profiles: Sequence[ParameterProfile], coloured: bool, counted: bool, regions: bool
+) -> list[str]:
+    """Return how noise that is not white of one size counts."""
+    if not coloured:
+        return []
+    if not counted:
+        return [
+            "The residuals are not white noise of one size, for which the threshold holds: the true"
+            " intervals are wider."
+        ]
+    most = max(profiles, key=lambda p: abs(np.log(p.factor)))
+    notes = [
+        "The residuals are not white noise of one size: tau at the ends is larger by what that does"
+        f" to the linearised intervals, by {most.factor:.3g} for {most.name}."
+    ]
+    if regions:
+        notes.append("The joint regions do not count that; the true ones are larger.")
+    return notes
 
 
 def _joint_tau(problem: Problem, statistics: ParameterStatistics, level: float) -> float:

@@ -199,7 +199,7 @@ class Propagation:
             taken_for_known=tuple(n for n in held if n not in counted),
             shared_experiments=common.experiments if counted else (),
             taken_for_independent=common.altered if counted else (),
-            conditional_errors=_errors(free, run.statistics),
+            conditional_errors=_errors(free, run.statistics, counts_noise=counts_noise),
             simulations=took[0],
         )
         return Carried(uncertainty, *took, reason, interrupted, blurred, counts_noise)
@@ -302,6 +302,11 @@ def _fixed(problem: Problem) -> list[str]:
     return [q.name for q in problem.parameters if q.fixed]
 
 
-def _errors(names: Sequence[str], statistics: ParameterStatistics) -> dict[str, float]:
+def _errors(
+    names: Sequence[str], statistics: ParameterStatistics, *, counts_noise: bool
+) -> dict[str, float]:
+    """Return standard errors by name; without the noise that what was held may have made."""
     errors: npt.NDArray[np.float64] = statistics.standard_errors
+    if not counts_noise and statistics.linearisation.coloured is not None:
+        errors = np.where(np.isfinite(errors), statistics.linearisation.white_errors(), errors)
     return {name: float(error) for name, error in zip(names, errors, strict=True)}
