@@ -199,6 +199,59 @@ print(sum(name.startswith("fmident.") for name in sys.modules))
 """
 
 
+COPY = """
+import errno, os, signal, sys
+from pathlib import Path
+from fmident.operating_system import end_child, start_copy
+
+{before}
+inner, outer = os.pipe()
+copy = start_copy(lambda: {work}, inner, Path(sys.argv[1]), {{}})
+{after}
+"""
+
+
+def in_a_new_process(folder: Path, before: str, work: str, after: str) -> str:
+    """Copy a process that has one thread, and return what it prints."""
+    program = COPY.format(before=before, work=work, after=after)
+    command = [sys.executable, "-c", program, str(folder / "printed.txt")]
+    return subprocess.run(command, capture_output=True, check=True, timeout=60, text=True).stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has copies")
+@pytest.mark.parametrize("number", ["ENOSYS", "EPERM"])
+def test_no_copy_where_the_system_refuses_what_it_is_waited_for_by(
+    number: str, tmp_path: Path
+) -> None:
+    """Linux before 5.3, and containers that forbid the call: nothing is started, nor left over."""
+    refuse = f"""
+def refused(pid):
+    raise OSError(errno.{number}, "refused")
+os.pidfd_open = refused
+"""
+    count = """
+try:
+    os.waitpid(-1, os.WNOHANG)
+    left = "a child"
+except ChildProcessError:
+    left = "no child"
+print(copy, left)
+"""
+    assert in_a_new_process(tmp_path, refuse, "None", count).split("\n")[0] == "None no child"
+    assert not (tmp_path / "printed.txt").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has copies")
+def test_a_copy_is_waited_for_where_the_parent_ignores_its_end(tmp_path: Path) -> None:
+    """As what has started this process may have told it to."""
+    ignore = "signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
+    work, after = "print('done', flush=True)", "print(copy.wait(30.0), copy.poll())"
+    assert in_a_new_process(tmp_path, ignore, work, after).split() == ["0", "0"]
+    assert (tmp_path / "printed.txt").read_text() == "done\n"
+    after = "print(copy.poll()); end_child(copy); copy.wait(30.0)"
+    assert in_a_new_process(tmp_path, ignore, "signal.pause()", after).split() == ["None"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="what is pretended is so")
 def test_everything_is_imported_where_posix_is_not() -> None:

@@ -70,6 +70,23 @@ def test_the_function_of_ishigami(check: Check) -> None:
         assert abs(output.indices[key][0] - truth) < 2.0 * output.indices[f"{key}_conf"][0]
 
 
+def test_the_spread_is_in_the_unit_of_the_output_whatever_its_weight(check: Check) -> None:
+    """``y = a``, a even over [0, 2]: the standard deviation is 2/sqrt(12)."""
+
+    def model(times: np.ndarray, _: object, a: float) -> dict[str, np.ndarray]:
+        return {"y": np.full(times.size, a)}
+
+    problem = problem_with(a=(0.0, 2.0))
+    (experiment,) = problem.experiments
+    (measurement,) = experiment.measurements
+    for changes in ({"weight": 40.0, "sigma": None}, {"weight": 3.0}):
+        weighed = replace(experiment, measurements=(replace(measurement, **changes),))
+        report = found_by(
+            check, replace(problem, experiments=(weighed,)), model, GlobalMethod("sobol", 512)
+        )
+        assert indices(report).outputs[0].spread == pytest.approx(2.0 / np.sqrt(12.0), rel=0.02)
+
+
 def test_variances_are_summed_over_time(check: Check) -> None:
     """What moves the output much counts more than what moves it at quiet instants."""
 

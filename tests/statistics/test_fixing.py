@@ -18,6 +18,14 @@ def test_nothing_is_fixed_where_all_can_be_told_apart() -> None:
     assert fixing_sentence(()) == ""
 
 
+def test_fewer_samples_than_parameters_cannot_tell_them_apart() -> None:
+    """Two samples, three parameters: the null space has a dimension, however the columns lie."""
+    jacobian = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    (step,) = ranked_for_fixing("abc", jacobian, np.ones(3))
+    assert step.before == np.inf
+    assert step.after < 10.0
+
+
 def test_of_a_product_one_factor_is_fixed() -> None:
     """``y = a b t + c``: of a and b either; c can be told from both."""
     a, b, c = 2.0, 5.0, 1.0

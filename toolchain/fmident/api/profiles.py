@@ -204,6 +204,8 @@ def profile(
     start = start_of(part, found)
     factors, counted = _factors(problem, stage, found)
     notes += counted
+    if counted and pairs:
+        notes.append("The joint regions do not count that: they are those with exact values.")
     if runs_in_this_process(part, kinds):
         check_survives(part)
     executor_of = recording(

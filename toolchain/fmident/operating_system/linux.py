@@ -42,7 +42,7 @@ class Copy:
     def poll(self) -> int | None:
         """Return how it ended, ``None`` while it lives."""
         if self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            pid, status = self._asked(os.WNOHANG)
             if pid:
                 self._ended(status)
         return self.returncode
@@ -54,7 +54,7 @@ class Copy:
                 from subprocess import TimeoutExpired  # many import this module, few start others
 
                 raise TimeoutExpired("a copy of this process", timeout)
-            self._ended(os.waitpid(self.pid, 0)[1])
+            self._ended(self._asked(0)[1])
         assert self.returncode is not None
         return self.returncode
 
@@ -63,6 +63,16 @@ class Copy:
         if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
+
+    def _asked(self, options: int) -> tuple[int, int]:
+        """Return number and status of the copy; 0 for the first while it lives."""
+        try:
+            return os.waitpid(self.pid, options)
+        except ChildProcessError:
+            # SIGCHLD is ignored here, so that nothing is kept of how a process ended.
+            if not select.select([self._end], [], [], 0.0)[0]:
+                return 0, 0
+            return self.pid, 0
 
     def _ended(self, status: int) -> None:
         self.returncode = os.waitstatus_to_exitcode(status)
@@ -91,11 +101,16 @@ def start_copy(
     Returns
     -------
     ChildProcess or None
-        ``None`` where there can be none: not on Linux, or several threads run here.
+        ``None`` where there can be none: not on Linux, where a process cannot be waited for by a
+        descriptor, or several threads run here.
     """
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
         return None
     if threading.active_count() > 1 or threading.current_thread() is not threading.main_thread():
+        return None
+    try:  # kernels before 5.3 have no such call, and some containers do not allow it
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
         return None
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):

@@ -99,6 +99,8 @@ def fixing_sentence(steps: Sequence[FixingStep], *, most: int = 3) -> str:
 
 
 def _collinearity(unit: F64) -> float:
+    if unit.shape[0] < unit.shape[1]:  # fewer samples than parameters
+        return float("inf")
     smallest = float(np.linalg.svd(unit, compute_uv=False)[-1])
     return 1.0 / smallest if smallest > _SINGULAR else float("inf")
 

@@ -113,7 +113,7 @@ def _outputs(
                 experiment.name,
                 measurement.name,
                 measurement.unit,
-                spread * size,
+                spread * size / measurement.weight,
                 by_name,
                 layout.time[rows],
                 over_time,

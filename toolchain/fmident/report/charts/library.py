@@ -7,7 +7,6 @@ longer than a small estimation. It goes into a page compressed, a third of its s
 from __future__ import annotations
 
 import base64
-import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -16,9 +15,9 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from fmident._whole_file import whole_file
 from fmident.errors import Code, FmidentError
 from fmident.operating_system.kept import kept_folder
+from fmident.report.kept import keep_bytes, kept_bytes
 
 _FILES = ("bokeh.min.js", "bokeh-api.min.js")
 _LEVEL = 6
@@ -73,15 +72,12 @@ def _packed(library: bytes, name: str) -> str:
     """Return Base64 of the compressed library; it is kept, since packing it takes its time."""
     folder = kept_folder("scripts")
     place = None if folder is None else folder / f"{name}-{_LEVEL}"
-    if place is not None:
-        with contextlib.suppress(OSError):
-            digest, _, kept = place.read_bytes().partition(b" ")
-            if digest == hashlib.sha256(kept).hexdigest().encode("ascii"):
-                return kept.decode("ascii")
+    kept = None if place is None else kept_bytes(place)
+    if kept is not None:
+        return kept.decode("ascii")
     packed = base64.b64encode(zlib.compress(library, _LEVEL))
     if place is not None:
-        with contextlib.suppress(OSError), whole_file(place) as stream:
-            stream.write(hashlib.sha256(packed).hexdigest().encode("ascii") + b" " + packed)
+        keep_bytes(place, packed)
     return packed.decode("ascii")
 
 

@@ -106,11 +106,13 @@ def image_of(svg: bytes | None) -> str:
 def _environment() -> jinja2.Environment:
     import jinja2  # slow, and only pages need it
 
+    from fmident.report.sections.compiled import CompiledTemplates
+
     # What Jinja makes of a template depends on its own version and on these options, and it looks
     # at the template's text only.
     folder = kept_folder(f"templates-{__version__}-jinja-{importlib.metadata.version('jinja2')}")
     return jinja2.Environment(
-        bytecode_cache=None if folder is None else jinja2.FileSystemBytecodeCache(str(folder)),
+        bytecode_cache=None if folder is None else CompiledTemplates(folder),
         loader=jinja2.PackageLoader("fmident.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
