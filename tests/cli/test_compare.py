@@ -131,6 +131,34 @@ def test_likelihood_ratio_of_nested_problems(study: Study, capsys: Capture, know
     assert both.figures["weight"].sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("sigma = 2e-5", "sigma = 2e-5, gain = 1.001", "the gain of 'x' differs"),
+        ("sigma = 2e-5", "sigma = 2e-5, offset = 1e-6", "the offset of 'x' differs"),
+        ("sigma = 2e-5", "sigma = 2e-5, delay = 1e-3", "the delay of 'x' differs"),
+        ('F = "force"', 'F = "later"', "the input 'F' differs"),
+        ('F = "force"', 'F = { column = "force" }', ""),
+        ("sigma = 2e-5", "sigma = 2e-5, gain = 1, offset = 0", ""),
+    ],
+)
+def test_other_measurements_or_inputs_are_not_nested(
+    study: Study, before: str, after: str, reason: str
+) -> None:
+    table = pd.read_csv(study.data)
+    table.assign(later=1.001 * table["force"]).to_csv(study.data, index=False)
+    assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
+    study.change(before, after)
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 4.0)]) == 0
+    tests, untested = nested("held", "full")
+    if reason:
+        assert tests == []
+        assert [one["since"] for one in untested] == [reason]
+    else:
+        assert len(tests) == 1
+        assert untested == []
+
+
 def test_a_parameter_without_bounds_is_not_held_at_one(study: Study) -> None:
     study.change("bounds = [0.0, 50.0]\n", "")  # below, that of the model, 0, is left
     assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0

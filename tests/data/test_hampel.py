@@ -131,6 +131,13 @@ def test_good_samples_among_the_outliers_are_noted(outliers: int, noted: bool) -
     assert ("good-samples-taken-for-outliers" in rules) == noted
 
 
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("window", [None, 1.0])
+def test_a_record_too_short_for_any_outlier_is_refused(count: int, window: float | None) -> None:
+    with pytest.raises(DataError, match=rf"a record of {count} samples? has no outliers"):
+        find_outliers(WAVE[:count], TIMES[:count], Hampel(("x",), window))
+
+
 def test_a_window_without_neighbours_is_refused() -> None:
     with pytest.raises(DataError, match=r"fewer than 3 samples, which come every 0\.01 s"):
         find_outliers(WAVE, TIMES, Hampel(("x",), window=0.011))

@@ -139,10 +139,16 @@ def find_outliers(values: F64, times: F64, hampel: Hampel) -> Outliers:
     Raises
     ------
     fmident.errors.DataError
-        The window is too short to hold three samples.
+        The window, or the record, is too short to hold three samples.
     """
     low, high = _windows(times, hampel)
     widest = int((high - low).max(initial=0))
+    if times.size < _LEAST:
+        raise DataError(
+            f"a record of {times.size} sample{'' if times.size == 1 else 's'} has no outliers: a"
+            f" Hampel filter takes at least {_LEAST}",
+            hint="leave out the filter",
+        )
     if widest < _LEAST:
         raise DataError(
             f"a window of {hampel.window:g} s holds fewer than {_LEAST} samples, which come every"

@@ -7,10 +7,17 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, ParameterEstimate
+
+_Key: TypeAlias = tuple[str, str, str]
+
+_START = "start value of"
+
+_MEASURING = {"gain": 1.0, "offset": 0.0, "delay": 0.0}
+"""Keys of outputs that say how they come about from the model's, and their defaults."""
 
 _SAME = 1e-9
 """Relative difference of values that are the same."""
@@ -52,8 +59,8 @@ def containment(
     smaller, larger
         Results; the larger one searches all parameters of the smaller one, and more.
     files
-        Problem files of both as they were run, where there are some: values that are set without
-        being parameters are compared.
+        Problem files of both as they were run, where there are some: inputs, and values that are
+        set without being parameters, are compared.
     """
     if (smaller.fmu_name, smaller.fmu_guid) != (larger.fmu_name, larger.fmu_guid):
         return "their FMUs differ"
@@ -127,28 +134,41 @@ def _other_relations(
 
 
 def _other_settings(files: tuple[Path | None, Path | None], extra: set[str]) -> str:
-    one, other = (_start_values(f) for f in files)
+    one, other = (_settings(f) for f in files)
     if one is None or other is None:
         return ""
     for key in one.keys() | other.keys():
-        if one.get(key) != other.get(key) and key[-1] not in extra:
-            return f"the start value of '{key[-1]}' differs"
+        what, _, name = key
+        if one.get(key) != other.get(key) and not (what == _START and name in extra):
+            return f"the {what} '{name}' differs"
     return ""
 
 
-def _start_values(file: Path | None) -> dict[tuple[str, str], Any] | None:
-    """Return the start values of a problem file by experiment and variable."""
+def _settings(file: Path | None) -> dict[_Key, Any] | None:
+    """Return what a problem file sets without parameters, each by what, experiment and name."""
     if file is None or not file.exists():
         return None
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    found = {("", k): v for k, v in _table(_table(document, "model"), "start_values").items()}
+    found: dict[_Key, Any] = {}
+    for name, value in _table(_table(document, "model"), "start_values").items():
+        found[_START, "", name] = value
     experiments = document.get("experiments", [])
-    for number, table in enumerate(experiments if isinstance(experiments, list) else []):
-        own = _table(table, "start_values") if isinstance(table, dict) else {}
-        found |= {(str(number), k): v for k, v in own.items()}
+    tables = experiments if isinstance(experiments, list) else []
+    fitted = [e for e in tables if isinstance(e, dict) and e.get("role") != "validation"]
+    for number, table in enumerate(fitted):
+        for name, value in _table(table, "start_values").items():
+            found[_START, str(number), name] = value
+        for name, value in _table(table, "inputs").items():
+            found["input", str(number), name] = (
+                value if isinstance(value, dict) else {"column": value}
+            )
+        for name, value in _table(table, "outputs").items():
+            entry = value if isinstance(value, dict) else {}
+            for key, default in _MEASURING.items():
+                found[f"{key} of", str(number), name] = entry.get(key, default)
     return found
 
 
@@ -173,7 +193,10 @@ def _doubts(
     if common:
         found.append(f"{', '.join(common)} at a bound: the test takes the value for known")
     if any(f is None or not f.exists() for f in files):
-        found.append("that both set the same start values was not verified: there is no file")
+        found.append(
+            "that both have the same inputs, gains, offsets, delays and start values was not"
+            " verified: there is no file"
+        )
     return found
 
 
