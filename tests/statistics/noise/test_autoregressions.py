@@ -122,3 +122,14 @@ def test_new_noise_has_the_covariance_of_the_model() -> None:
     covariance = dense(kept, fit.partial, fit.deviation)
     np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.05 * covariance[0, 0])
     np.testing.assert_allclose(model.whiten(model.colour(e)), e, atol=1e-12)
+
+
+def test_a_search_may_try_processes_that_numbers_cannot_represent() -> None:
+    """All unknowns at their limits: beside gaps the variance of the process itself is needed."""
+    kept = np.r_[0:60, 75:140]
+    columns = np.linalg.qr(np.ones((kept.size, 1)))[0]
+    likelihood = RestrictedLikelihood([grid(kept)], [np.sin(0.3 * kept)], [columns], 20)
+    signs = (-1.0) ** np.arange(20)
+    for unknowns in (np.full(20, 5.0), np.full(20, -5.0), 5.0 * signs):
+        assert np.isfinite(likelihood.deviance(unknowns))
+        assert likelihood.deviance(unknowns) > likelihood.deviance(np.zeros(20))

@@ -210,7 +210,7 @@ class RestrictedLikelihood:
 
     def deviance(self, unknowns: F64) -> float:
         """Return ``-2`` times the likelihood with the best variance, but for a constant."""
-        logs, squares = self.parts(unknowns)
+        logs, squares = self.parts(_representable(unknowns))
         return float(logs + self.freedom * (np.log(squares) + _beyond(unknowns)))
 
     def fitted(self, start: F64 | None = None) -> FittedAutoregression:
@@ -272,8 +272,26 @@ class RestrictedLikelihood:
 
 def _beyond(unknowns: F64) -> float:
     """Return a penalty that keeps a search away from processes that numbers cannot represent."""
-    size = 2.0 * float(np.sum(np.log(np.cosh(unknowns))))  # logarithm of the process variance
-    return max(size - _LARGEST_VARIANCE, 0.0) ** 2
+    return max(_log_variance(unknowns) - _LARGEST_VARIANCE, 0.0) ** 2
+
+
+def _log_variance(unknowns: F64) -> float:
+    """Return the logarithm of the variance of the process, for innovations of variance 1."""
+    return 2.0 * float(np.sum(np.log(np.cosh(unknowns))))
+
+
+def _representable(unknowns: F64) -> F64:
+    """Return the unknowns, shrunk to a process that numbers can represent."""
+    low, high = 0.0, 1.0
+    if _log_variance(unknowns) <= _LARGEST_VARIANCE:
+        return unknowns
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if _log_variance(middle * unknowns) <= _LARGEST_VARIANCE:
+            low = middle
+        else:
+            high = middle
+    return low * unknowns
 
 
 def chosen_order(
