@@ -18,6 +18,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from ci import noise_coverage  # noqa: E402
+from ci.noise_coverage import KINDS, MODELS  # noqa: E402
 from tests.estimation.stages.test_propagation_coverage import (  # noqa: E402
     with_common_data,
     with_noise_of_unknown_size,
@@ -47,7 +49,28 @@ def main() -> int:
         epilog="exit code 0: as often as three standard deviations allow, 1: not so",
     )
     parser.add_argument("--draws", type=int, default=1000, help="of the noise (default 1000)")
-    draws = parser.parse_args().draws
+    parser.add_argument(
+        "--noise",
+        metavar="KIND,...",
+        help=f"other studies, noise that is not white: all, or some of {','.join(KINDS)}",
+    )
+    parser.add_argument(
+        "--models", default="all", metavar="NAME,...", help=f"all, or some of {','.join(MODELS)}"
+    )
+    parser.add_argument(
+        "--noise-model",
+        choices=("default", "ar"),
+        default="default",
+        help="how the noise is estimated: default, or ar: with the parameters",
+    )
+    asked = parser.parse_args()
+    draws = asked.draws
+    if asked.noise:
+        kinds = KINDS if asked.noise == "all" else asked.noise.split(",")
+        models = tuple(MODELS) if asked.models == "all" else asked.models.split(",")
+        wrong = noise_coverage.main(kinds, models, draws, asked.noise_model)
+        print(f"{wrong} shares are not between 93 and 97 %, as far as {draws} draws tell")
+        return 1 if wrong else 0
     allowed = 3.0 * np.sqrt(COVERED * (1.0 - COVERED) / draws)
     wrong = 0
     for name, study in STUDIES.items():

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.data.filters import Decimation, kept_samples, low_pass_for
+from fmident.data.noise import NoiseChoice
 from fmident.errors import Diagnostic
 
 __all__ = ["Decimation", "Exclusion", "Experiment", "Measurement", "NumberOrParameter"]
@@ -81,6 +82,8 @@ class Measurement:
     left_out
         Samples that are not compared though they are there for the filter, shape (n,); ``None``
         for none. Without decimation, such samples are NaN in `values`.
+    noise
+        Model of the noise to be estimated with the parameters; ``None``: none.
     """
 
     name: str
@@ -98,6 +101,7 @@ class Measurement:
     unit_given: bool = True
     exclusions: tuple[Exclusion, ...] = ()
     left_out: npt.NDArray[np.bool_] | None = None
+    noise: NoiseChoice | None = None
 
     @property
     def references(self) -> tuple[str, ...]:

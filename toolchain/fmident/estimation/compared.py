@@ -135,6 +135,10 @@ class ResidualCheck:
     hiding_bounds: tuple[str, ...] = ()
 
 
+_COLOURED = 1e-3
+"""Probability below which innovations are not white."""
+
+
 @dataclass(frozen=True)
 class OutputNoise:
     """The noise of one output as its residuals show it.
@@ -190,6 +194,9 @@ class CountedNoise:
         By which the standard errors are larger than these, by name.
     degrees_of_freedom
         Effective ones of Student's t for the intervals, by name.
+    modelled
+        Whether the noise was modelled and estimated with the parameters, which are those of
+        whitened residuals then.
     """
 
     coloured: bool
@@ -200,6 +207,7 @@ class CountedNoise:
     white_errors: Mapping[str, float] = field(default_factory=dict)
     factors: Mapping[str, float] = field(default_factory=dict)
     degrees_of_freedom: Mapping[str, float] = field(default_factory=dict)
+    modelled: bool = False
 
     @property
     def largest_factor(self) -> float:
@@ -210,6 +218,18 @@ class CountedNoise:
     @property
     def summary(self) -> str:
         """What standard errors and intervals count, by what factor: one sentence, no full stop."""
+        if self.modelled:
+            each = [
+                f"'{o.name}' an autoregression of order {o.order}"
+                if o.order
+                else f"'{o.name}' white noise"
+                for o in self.outputs
+            ]
+            left = [f"'{o.name}'" for o in self.outputs if o.p_innovations < _COLOURED]
+            text = f"the noise is estimated with the parameters: {', '.join(each)}"
+            if left:
+                text += f"; what that leaves of {', '.join(left)} is still correlated"
+            return text
         kinds = [
             *(["is correlated in time"] if self.coloured else []),
             *(["differs between outputs"] if self.unequal else []),

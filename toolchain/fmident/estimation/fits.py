@@ -216,7 +216,8 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
                 "sigma is that of the decimated samples."
             )
         return notes
-    if np.isfinite(statistics.residual_variance):
+    modelled = any(m.noise is not None for m in measurements)
+    if np.isfinite(statistics.residual_variance) and not modelled:
         notes.append(
             "The noise is not given for every output; the intervals use the size of the residuals."
         )

@@ -373,6 +373,8 @@ class EstimationResult(Drawable):
     draws
         From the posterior distribution; ``None`` of estimators that do not draw. Standard errors,
         covariance and intervals are then theirs.
+    whitened
+        The fits with innovations in place of residuals, where the noise was modelled; not stored.
     """
 
     status: Status
@@ -412,6 +414,7 @@ class EstimationResult(Drawable):
     priors: PriorKnowledge | None = None
     noise: CountedNoise | None = None
     draws: DrawnPosterior | None = None
+    whitened: tuple[OutputFit, ...] = ()
 
     @property
     def derivatives_by(self) -> str:

@@ -18,6 +18,7 @@ from fmident.estimation.contract import Ending, Estimate, Estimator, Status, Sto
 from fmident.estimation.diagnostics.draws import drawn_posterior
 from fmident.estimation.diagnostics.sensitivities import output_sensitivities
 from fmident.estimation.monitor import Observer, RunMonitor, RunPlan
+from fmident.estimation.noise.alternate import asks_for_noise, in_turn, noise_notes, refuse_noise
 from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.summary import summarise
@@ -140,7 +141,19 @@ def run_with_statistics(
     check_initial_simulation(problem, evaluator)
     initial_outputs = evaluator.simulate(problem.initial)
     cost_initial = evaluator.cost(problem.initial)
+    refuse_noise(problem, estimator, location)
     estimate = _estimate(problem, evaluator, estimator, chosen, monitor)
+    turned = None
+    if asks_for_noise(problem) and estimate.status == "converged":
+        turned = in_turn(
+            problem,
+            evaluator,
+            estimate,
+            lambda asked, at: _estimate(asked, at, estimator, chosen, monitor, again=True),
+        )
+        problem = dataclasses.replace(problem, cost=turned.problem.cost)
+        evaluator, estimate = turned.evaluator, turned.estimate
+        cost_initial = evaluator.cost(problem.initial)
     identity = fmu or FmuIdentity(path=problem.fmu)
     summary = summarise(
         problem,
@@ -174,6 +187,7 @@ def run_with_statistics(
         notes=(
             *(d.message for d in problem.notes),
             *monitor.notes,
+            *noise_notes(turned, asks_for_noise(problem)),
             *summary.notes,
             *evaluator.notes,
         ),
@@ -191,6 +205,7 @@ def run_with_statistics(
         generations=monitor.generations,
         constraints=summary.constraints,
         noise=summary.noise,
+        whitened=summary.whitened if turned is not None else (),
         sensitivities=()
         if summary.statistics is None
         else output_sensitivities(problem, summary.statistics, estimate.residual_weights),
@@ -235,10 +250,12 @@ def _estimate(
     estimator: Estimator[Any],
     options: Any,
     monitor: RunMonitor,
+    *,
+    again: bool = False,
 ) -> Estimate:
     """Let the estimator search; turn every way it can end into an estimate or an error."""
     try:
-        if not estimator.accepts_inert_parameters:
+        if not (again or estimator.accepts_inert_parameters):
             check_influence(problem, evaluator)
         found = estimator.estimate(problem, evaluator, options, monitor)
         return _checked(problem, evaluator, estimator, found)

@@ -39,6 +39,7 @@ from fmident.estimation.fits import (
     output_fits,
     residual_notes,
 )
+from fmident.estimation.noise.prewhitened import Prewhitened, whitened_fits
 from fmident.estimation.result import (
     ConstraintCheck,
     CountedNoise,
@@ -58,12 +59,10 @@ _HIDDEN = 0.7
 """Part of the residuals that may be left without the bounds, where these hide the fit."""
 
 _AWAY = 0.5
-"""Distance from the minimum, in standard errors, from which on intervals cover visibly less: 92 %
-in place of 95 %."""
+"""Standard errors from the minimum from which on intervals cover visibly less: 92 %, not 95 %."""
 
 _MATTERS = 1e-4
-"""Relative change of a value below which it does not matter: data without noise leave nearly no
-standard error."""
+"""Relative change of a value below which it does not matter, as where there is no noise."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,7 @@ class Summary:
     constraints: tuple[ConstraintCheck, ...] = ()
     priors: PriorKnowledge | None = None
     noise: CountedNoise | None = None
+    whitened: tuple[OutputFit, ...] = ()
 
 
 def summarise(
@@ -139,6 +139,7 @@ def summarise(
         notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
     derivatives: DerivativeCheck | None = None
     check: ResidualCheck | None = None
+    judged: tuple[OutputFit, ...] = ()
     priors = prior_knowledge(problem, p, statistics)
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
@@ -148,10 +149,11 @@ def summarise(
         notes += _derivative_notes(derivatives, statistics)
         notes += prior_notes(problem, priors)
         residuals = evaluator.data_residuals(p)
-        check = check_residuals(problem, residuals, fits, statistics)
-        notes += residual_notes(problem, residuals, fits, statistics)
+        judged = whitened_fits(problem, fits, residuals)
+        check = check_residuals(problem, residuals, judged, statistics)
+        notes += residual_notes(problem, residuals, judged, statistics)
         if not outcome.interrupted and estimate.residual_weights is None:
-            check = _with_delays(problem, evaluator, p, moving, statistics, fits, check)
+            check = _with_delays(problem, evaluator, p, moving, statistics, judged, check)
             if active is None:
                 check = _with_bounds(problem, p, held, statistics, residuals, check)
             notes += delay_notes(check.delays)
@@ -181,6 +183,7 @@ def summarise(
         constraint_checks(problem, active, p, held),
         priors,
         counted_noise(problem, statistics),
+        judged,
     )
 
 
@@ -307,6 +310,8 @@ def _scale(
     """Return the standard deviation of the whitened residuals; NaN where it is not known."""
     if statistics is None:
         return float("nan")
+    if isinstance(problem.cost, Prewhitened):
+        return problem.cost.model.deviation
     if estimate.residual_weights is not None and not problem.sigma_known:
         return float(np.sqrt(2.0 * cost / max(statistics.degrees_of_freedom, 1)))
     return float(np.sqrt(statistics.residual_variance))

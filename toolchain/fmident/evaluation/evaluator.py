@@ -364,6 +364,16 @@ class Evaluator(Closes):
         point = self._checked(p)[0]
         return self._runs.priors.with_slopes(point, self.data_residuals(p), changes, directions)
 
+    def for_problem(self, problem: Problem) -> Evaluator:
+        """Return an evaluator of a problem that differs in cost and initial values alone.
+
+        It shares the executor and the counts. Only one of both is to be closed.
+        """
+        other = Evaluator(problem, self._executor)
+        other._runs.counts = self._runs.counts
+        other._runs.activities = self._runs.activities
+        return other
+
     def _most(self) -> int:
         """Return how many searches may run at once for the memory that they need."""
         return int(np.clip(_BRANCHES_BYTES // max(self._runs.branch_bytes(), 1), 2, MOST))

@@ -16,6 +16,7 @@ from fmident.errors import Code, EstimationError, Location, ProblemError, did_yo
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.uncertainty import uncertainty
+from fmident.estimation.noise.alternate import refuse_modelled
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.steps import parameter_size
 from fmident.problem.priors.rows import Priors
@@ -344,6 +345,7 @@ def check_profile(problem: Problem, level: float, accuracy: float) -> None:
     fmident.errors.ProblemError
         The cost is not a likelihood; a level or accuracy that makes no sense.
     """
+    refuse_modelled(problem, "profiles")
     location = None if problem.source is None else Location(str(problem.source))
     if not problem.cost.gives_intervals:
         raise ProblemError(

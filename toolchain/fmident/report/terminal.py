@@ -206,7 +206,7 @@ def _parameters(result: EstimationResult, width: int) -> str:
         )
     header = ["parameter", "value", "+-", "95 % interval", "if white", "unit", "initial", ""]
     align: list[Alignment] = ["<", ">", ">", ">", ">", "<", ">", "<"]
-    if result.noise is None:
+    if result.noise is None or not result.noise.white_errors:
         rows = [[*row[:4], *row[5:]] for row in rows]
         header, align = [*header[:4], *header[5:]], [*align[:4], *align[5:]]
     spare = ["initial", "if white", "+-"]

@@ -287,6 +287,8 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
     if seen.delays:
         return _delayed(seen)
     if seen.autocorrelation > _STRONGLY_COLOURED:
+        if result.noise is not None and result.noise.modelled:
+            return "the model of the noise leaves residuals that are strongly correlated"
         if result.noise is not None and result.noise.coloured:
             return (
                 "neighbouring residuals are strongly correlated, which the intervals count: look"

@@ -17,6 +17,7 @@ from fmident.errors import EstimationError, Location, ProblemError
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.uncertainty import uncertainty
+from fmident.estimation.noise.alternate import refuse_modelled
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.prediction.noise import noise_sizes
 from fmident.problem.priors.rows import Priors
@@ -219,6 +220,7 @@ def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
     location = None if problem.source is None else Location(str(problem.source))
     if not problem.free:
         raise ProblemError("no parameter is free: there is nothing to bootstrap", location=location)
+    refuse_modelled(problem, "replicates")
     if not (problem.cost.gives_intervals and problem.cost.by_sample):
         raise ProblemError(
             f"the cost '{problem.cost.name}' is not a sum over samples with equal weights, so that "

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.compared import CountedNoise, OutputNoise
+from fmident.estimation.noise.prewhitened import finding_of
 from fmident.problem.cost import MeasuredSignal, TimeDomain
 from fmident.problem.residuals import measured_signals, residual_layout
 from fmident.statistics.noise import (
@@ -61,7 +62,9 @@ def noisy_outputs(
                 groups.append(place)
             place[1].append(series_of(number[rows], layout.time[rows], place[0]))
     return tuple(
-        NoisyOutput(name if len(groups) == 1 else f"{name}, every {step:.3g} s", tuple(series))
+        NoisyOutput(
+            name if len(groups) == 1 else f"{name}, every {step:.3g} s", tuple(series), name
+        )
         for name, groups in found.items()
         for step, series in groups
     )
@@ -99,6 +102,9 @@ def noise_of(
     """
     if not counts:
         return None
+    modelled = finding_of(problem, residuals, jacobian)
+    if modelled is not None:
+        return modelled
     layout = residual_layout(problem)
     total = layout.size if used is None else used.size
     if not problem.cost.gives_intervals or not isinstance(problem.cost, TimeDomain):
@@ -119,6 +125,7 @@ def counted_noise(problem: Problem, statistics: ParameterStatistics | None) -> C
     if statistics is None or statistics.linearisation.coloured is None:
         return None
     found, names = statistics.linearisation.coloured, [q.name for q in problem.free]
+    modelled = found.whitened
     known = np.isfinite(statistics.standard_errors)
     white = statistics.linearisation.white_errors()
 
@@ -146,9 +153,10 @@ def counted_noise(problem: Problem, statistics: ParameterStatistics | None) -> C
             for o in found.outputs
         ),
         found.sums is not None,
-        by_name(white),
-        factors,
+        {} if modelled else by_name(white),
+        {} if modelled else factors,
         by_name(statistics.freedoms),
+        modelled,
     )
 
 

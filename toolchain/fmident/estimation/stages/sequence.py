@@ -11,6 +11,7 @@ from fmident.errors import FmidentError
 from fmident.estimation.choices import suited
 from fmident.estimation.contract import Estimator
 from fmident.estimation.monitor import Observer
+from fmident.estimation.noise.alternate import refuse_noise
 from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.run import FmuIdentity, run_with_statistics
@@ -75,6 +76,7 @@ def run_stages(
     searched: set[str] = set()
     for stage in problem.stages:  # a mistake in the last one must not wait for the others
         estimator = estimator_of(stage.problem.estimator.name)
+        refuse_noise(problem, estimator, problem.where())
         searched |= {q.name for q in suited(stage.problem, estimator).free}
         options = build_options(estimator, stage.problem.estimator.options)
         estimator.check_problem(stage.problem, options)

@@ -19,6 +19,7 @@ from fmident.problem.reading.outputs import (
     OutputDraft,
     measurements_of,
     read_output,
+    refuse_partial_noise,
     refuse_partial_sigma,
 )
 from fmident.problem.reading.quantities import in_own_unit, note_as_is, to_unit
@@ -143,6 +144,7 @@ def _experiment(
     if not drafts:
         raise section.error(f"experiment '{name}' has no outputs", "outputs")
     refuse_partial_sigma(outputs, drafts)
+    refuse_partial_noise(outputs, drafts)
     times = grid.times
     inputs, units, as_is = _inputs(section, description, main, times, held)
     as_is += [d.note for d in drafts if d.note is not None]

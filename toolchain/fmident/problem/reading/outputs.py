@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.data import Decimation, Exclusion, Measurement, NumberOrParameter
 from fmident.data.hampel import Outliers
+from fmident.data.noise import LARGEST_ORDER, Criterion, NoiseChoice
 from fmident.errors import Code, DataError, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.check_experiment import why_not_compared
@@ -42,6 +43,7 @@ class OutputDraft:
     decimation: Decimation | None
     outliers: F64
     filter: Outliers | None
+    noise: NoiseChoice | None = None
 
 
 def refuse_partial_sigma(outputs: Section, drafts: Sequence[OutputDraft]) -> None:
@@ -52,6 +54,18 @@ def refuse_partial_sigma(outputs: Section, drafts: Sequence[OutputDraft]) -> Non
             f"sigma is given for some outputs, but not for {', '.join(map(repr, without))}",
             without[0],
             hint="give the standard deviation of every output, or of none",
+        )
+
+
+def refuse_partial_noise(outputs: Section, drafts: Sequence[OutputDraft]) -> None:
+    """Refuse outputs of which some have a model of the noise and others have none."""
+    without = [d.name for d in drafts if d.noise is None]
+    if without and len(without) < len(drafts):
+        raise outputs.error(
+            f"a model of the noise is asked for some outputs, but not for"
+            f" {', '.join(map(repr, without))}",
+            without[0],
+            hint='give every output one: noise = { model = "white" } is noise of its own size',
         )
 
 
@@ -87,6 +101,7 @@ def measurements_of(drafts: Sequence[OutputDraft], grid: Grid) -> tuple[Measurem
                 unit=d.unit,
                 unit_given=d.unit_given,
                 exclusions=_exclusions(d, grid),
+                noise=d.noise,
             )
         )
     return tuple(measurements)
@@ -197,8 +212,15 @@ def read_output(
         decimation=_decimation(section, values, grid, path),
         outliers=outliers,
         filter=sampled.table.outliers.get(column),
+        noise=_noise(section),
     )
     section.has("exclude")  # read when all signals are known
+    if draft.sigma is not None and draft.noise is not None:
+        raise section.error(
+            "'sigma' and 'noise' together: a model of the noise tells its size, too",
+            "noise",
+            hint="leave out one of both",
+        )
     if draft.sigma is not None and section.has("weight"):
         raise section.error(
             "'sigma' and 'weight' together: a weight would change the standard errors, but says"
@@ -208,6 +230,33 @@ def read_output(
         )
     section.finish()
     return draft
+
+
+def _noise(section: Section) -> NoiseChoice | None:
+    given = section.raw("noise", None)
+    if given is None:
+        return None
+    table = {"model": given} if isinstance(given, str) else given
+    if not isinstance(table, Mapping):
+        raise section.wrong("noise", given, "a table with 'model', or its name")
+    inner = Section(section.source, (*section.keys, "noise"), table)
+    model, criterion = inner.text("model"), inner.text("criterion", "aicc")
+    order = inner.raw("order", "auto")
+    if model not in ("ar", "white"):
+        raise inner.wrong("model", model, '"ar" or "white"')
+    if criterion not in ("aicc", "bic"):
+        raise inner.wrong("criterion", criterion, '"aicc" or "bic"')
+    if model == "white" and inner.has("order"):
+        raise inner.error("white noise has no order", "order", hint="leave it out")
+    whole = isinstance(order, int) and not isinstance(order, bool) and 1 <= order <= LARGEST_ORDER
+    if order != "auto" and not whole:
+        raise inner.wrong("order", order, f'"auto" or a whole number from 1 to {LARGEST_ORDER}')
+    inner.finish()
+    return NoiseChoice(
+        cast(Literal["ar", "white"], model),
+        None if order == "auto" else cast(int, order),
+        cast(Criterion, criterion),
+    )
 
 
 def _sigma(

@@ -43,7 +43,10 @@ def parameters_section(result: EstimationResult, *, picture: bool = True) -> str
     forest = forest_chart(result) if picture else None
     rows = [_row(e, result) for e in result.estimates]
     noise = "" if result.noise is None else result.noise.summary
-    return fragment("parameters", rows=rows, forest=forest and forest.html(), noise=noise)
+    both = any(row.white for row in rows)
+    return fragment(
+        "parameters", rows=rows, forest=forest and forest.html(), noise=noise, both=both
+    )
 
 
 def _row(e: ParameterEstimate, result: EstimationResult) -> _Row:

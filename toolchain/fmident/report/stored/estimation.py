@@ -171,6 +171,7 @@ def _noise(content: JsonTable) -> CountedNoise | None:
             name: math.inf if math.isnan(value) else value
             for name, value in stored.named_numbers("degrees_of_freedom").items()
         },
+        stored.flag("modelled"),
     )
 
 

@@ -5,14 +5,16 @@ from fmident.statistics.noise.covariance import (
     OutputFinding,
     noise_found,
     output_findings,
+    whitened_finding,
 )
-from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, fit_noise
+from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, Order, fit_noise
 from fmident.statistics.noise.series import Series, sampling_interval, series_of
 
 __all__ = [
     "NoiseFinding",
     "NoiseModel",
     "NoisyOutput",
+    "Order",
     "OutputFinding",
     "Series",
     "fit_noise",
@@ -20,4 +22,5 @@ __all__ = [
     "output_findings",
     "sampling_interval",
     "series_of",
+    "whitened_finding",
 ]

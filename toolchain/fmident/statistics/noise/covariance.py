@@ -38,9 +38,19 @@ _LEFT = 0.5
 _TOO_SMALL = 0.01
 """Chi-square per degree of freedom below which the residuals are not the noise that was given."""
 
+_TOO_QUIET = 0.1
+"""Sum of squares over the one that a model of the noise expects: of a random walk less than this
+has a probability of about 0.1 %."""
+
 _SAME = 1e-3
 """Part of the variance by which ordinary and generalised least squares differ at least, for a
 comparison of both."""
+
+_MOVE = 1e-3
+
+_MOST_UNSURE = 3.0
+"""Part of a variance that counts for the noise model's uncertainty at most: what is more is beyond
+the first order, from which it comes."""
 
 _FEWEST = 20
 """Samples of an output from which on an autoregression is fitted."""
@@ -100,6 +110,9 @@ class NoiseFinding:
         Whether the residuals and the Jacobian of the estimate were whitened with the model.
     sums
         Of scores, where the residuals contradict the model: the covariance is theirs then.
+    unsure
+        Of an estimate that was whitened: the Jacobian, shape (m, n), and a factor of what its
+        covariance has too little, since the model of the noise is estimated, shape (n, k).
     """
 
     model: NoiseModel
@@ -109,6 +122,7 @@ class NoiseFinding:
     uneven: bool
     whitened: bool = False
     sums: ScoreSums | None = None
+    unsure: tuple[F64, F64] | None = None
 
     def answers(self, answers: F64) -> F64:
         """Return how quantities answer to innovations of variance 1, shape (n, m).
@@ -125,7 +139,15 @@ class NoiseFinding:
             found[:, : sum(self.sums.counts)] = answers @ self.sums.weights
             return found
         if self.whitened:
-            return answers if self.model.scales is None else answers * self.model.scales
+            found = answers if self.model.scales is None else answers * self.model.scales
+            if self.unsure is None:
+                return found
+            jacobian, more = self.unsure
+            known = np.sum(found**2, axis=1, keepdims=True)
+            added = np.sum((answers @ jacobian @ more) ** 2, axis=1, keepdims=True)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                share = np.minimum(added / known, _MOST_UNSURE)
+                return np.asarray(found * np.sqrt(1.0 + share))
         return self.model.answers_to_innovations(answers)
 
     def freedoms(self, answers: F64) -> F64:
@@ -186,7 +208,10 @@ def noise_found(
     sizes = np.array([o.size * (1.0 - taken) for o in outputs])
     unequal = not sigma_known and bartlett(squares, sizes) < REJECTED
     model = fit_noise(outputs, residuals, jacobian, orders)
-    if any(coloured) and contradicted(model, residuals, columns) < REJECTED:
+    if any(coloured) and (
+        contradicted(model, residuals, columns) < REJECTED
+        or float(residuals @ residuals) < _TOO_QUIET * expected_squares(model, columns)
+    ):
         every = [s for o in outputs for s in o.series]
         sums = score_sums(every, residuals, columns.T)
         findings = output_findings(model, residuals)
@@ -201,6 +226,20 @@ def noise_found(
         unequal,
         uneven,
     )
+
+
+def expected_squares(model: NoiseModel, columns: F64) -> float:
+    """Return the sum of squared residuals of least squares that a model of the noise expects.
+
+    Parameters
+    ----------
+    model
+        Of the noise.
+    columns
+        Orthonormal, that span what the parameters can change, shape (m, r).
+    """
+    taken = float(np.sum(model.answers_to_innovations(columns.T) ** 2))
+    return len(columns) * model.deviation**2 - taken
 
 
 def contradicted(model: NoiseModel, residuals: F64, columns: F64) -> float:
@@ -267,6 +306,80 @@ def with_uneven_noise(model: NoiseModel, residuals: F64, jacobian: F64) -> tuple
         return model, False
     leverage = np.minimum(np.sum(left**2, axis=1), 0.99)
     return dataclasses.replace(model, scales=np.abs(innovations) / (1.0 - leverage)), True
+
+
+def whitened_finding(model: NoiseModel, residuals: F64, jacobian: F64) -> NoiseFinding:
+    """Return the noise of an estimate whose residuals were whitened with a model.
+
+    Parameters
+    ----------
+    model
+        Of the noise.
+    residuals, jacobian
+        Whitened, shapes (m,) and (m, n).
+    """
+    left = spanned(jacobian)
+    innovations = residuals - left @ (left.T @ residuals)
+    uneven = bool(left.shape[1]) and white_test(innovations, left.T**2) < REJECTED
+    if uneven:
+        leverage = np.minimum(np.sum(left**2, axis=1), 0.99)
+        model = dataclasses.replace(model, scales=np.abs(innovations) / (1.0 - leverage))
+    plain = dataclasses.replace(model, scales=None)
+    return NoiseFinding(
+        model,
+        output_findings(plain, plain.colour(residuals)),
+        not model.white,
+        len(model.outputs) > 1,
+        uneven,
+        whitened=True,
+        unsure=(jacobian, _unsure(plain, jacobian)),
+    )
+
+
+def _unsure(model: NoiseModel, jacobian: F64) -> F64:
+    """Return a factor of what the covariance has too little, shape (n, k).
+
+    Weights that are estimated move the estimate, and make its variance look smaller: to first order
+    both by the same (Kackar and Harville, J. American Statistical Association 79, 1984; Kenward and
+    Roger, Biometrics 53, 1997).
+    """
+    norms = np.linalg.norm(jacobian, axis=0)
+    norms = np.where(norms > 0.0, norms, 1.0)
+    raw = model.colour(jacobian / norms)
+    parts = []
+    for place, fit in enumerate(model.fits):
+        moves = []
+        for j in range(1, fit.unknowns.size):
+            ends = [_answers_with(model, place, j, sign * _MOVE, raw) for sign in (1.0, -1.0)]
+            moves.append((ends[0] - ends[1]) / (2.0 * _MOVE))
+        if moves:
+            root = _square_root(fit.spread[1:, 1:])
+            moved = np.array([model.answers_to_innovations(m) for m in moves])
+            parts.append(np.einsum("jk,jnm->nkm", root, moved).reshape(len(norms), -1))
+    if not parts:
+        return np.zeros((norms.size, 1))
+    wide = np.sqrt(2.0) * np.hstack(parts) / norms[:, np.newaxis]
+    triangle: F64 = np.asarray(np.linalg.qr(wide.T, mode="r"), dtype=np.float64).T
+    return triangle
+
+
+def _answers_with(model: NoiseModel, place: int, unknown: int, move: float, raw: F64) -> F64:
+    """Return how generalised least squares answers to samples with one unknown moved, (n, m)."""
+    fit = model.fits[place]
+    unknowns = fit.unknowns.copy()
+    unknowns[unknown] += move
+    changed = dataclasses.replace(fit, partial=np.tanh(unknowns[1:]))
+    fits = (*model.fits[:place], changed, *model.fits[place + 1 :])
+    other = NoiseModel(model.outputs, fits)
+    inverse = np.asarray(np.linalg.pinv(other.whiten(raw), rcond=1e-10), dtype=np.float64)
+    return other.answers_to_samples(inverse)
+
+
+def _square_root(matrix: F64) -> F64:
+    """Return a factor whose product with its own transpose is a positive matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    found: F64 = vectors * np.sqrt(np.maximum(values, 0.0))
+    return found
 
 
 def output_findings(model: NoiseModel, residuals: F64) -> tuple[OutputFinding, ...]:

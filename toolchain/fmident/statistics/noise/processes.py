@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.statistics.noise.autoregression import variance_of
 from fmident.statistics.noise.restricted import (
     FittedAutoregression,
     RestrictedLikelihood,
@@ -24,13 +25,13 @@ from fmident.statistics.noise.series import Series, Whitening
 
 Order = int | Literal["auto"]
 
-_MOST = 24
+_MOST = 16
 """Largest order that is tried."""
 
 _PER_COEFFICIENT = 8
 """Samples that it takes to try one more coefficient."""
 
-_STEP = 1e-4
+_STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +44,13 @@ class NoisyOutput:
         Of the output.
     series
         One per experiment, independent of each other.
+    measurement
+        The output's name alone, where `name` tells the sampling rate, too.
     """
 
     name: str
     series: tuple[Series, ...]
+    measurement: str = ""
 
     @property
     def even(self) -> bool:
@@ -82,6 +86,15 @@ class NoiseModel:
     def white(self) -> bool:
         """Whether no output is correlated in time."""
         return all(f.order == 0 for f in self.fits)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise, the root mean square over all samples."""
+        parts = [
+            o.size * f.deviation**2 * variance_of(f.partial)
+            for o, f in zip(self.outputs, self.fits, strict=True)
+        ]
+        return float(np.sqrt(sum(parts) / sum(o.size for o in self.outputs)))
 
     @cached_property
     def _whitenings(self) -> tuple[tuple[Series, Whitening], ...]:
@@ -207,7 +220,7 @@ class NoiseModel:
         for j in range(1, at.size):
             move = np.zeros(at.size)
             move[j] = _STEP
-            rows.append((variances(at + move) - variances(at - move)) / (2.0 * _STEP))
+            rows.append((variances(at + move) - rows[0]) / _STEP)
         return np.array(rows)
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.statistics.noise.autoregression import coefficients_of
+from fmident.statistics.noise.autoregression import autocovariance, coefficients_of
 from fmident.statistics.noise.series import (
     Layout,
     Series,
@@ -38,6 +38,10 @@ _LARGEST = 5.0
 
 _ENOUGH = 3.0
 """Whole stretches of the longest order that it takes to choose an order, per coefficient."""
+
+_SHORT = 4
+"""Orders up to which the information is that of this likelihood; of longer ones that of large
+samples."""
 
 _LARGEST_VARIANCE = 18.0
 """Logarithm of the variance of the process over that of its innovations."""
@@ -229,7 +233,12 @@ class RestrictedLikelihood:
 
             limits = [(-_LARGEST if self._even else 0.0, _LARGEST)] * self.order
             found = optimize.minimize(
-                self.deviance, np.clip(at, limits[0][0], None), method="L-BFGS-B", bounds=limits
+                self.deviance,
+                np.clip(at, limits[0][0], None),
+                method="L-BFGS-B",
+                bounds=limits,
+                # Least squares begins near where long autoregressions end.
+                options={"maxiter": 100 if self.order <= _SHORT else 8},
             )
             at = np.asarray(found.x, dtype=np.float64)
         squares = self.parts(at)[1]
@@ -241,6 +250,8 @@ class RestrictedLikelihood:
     def _spread(self, at: F64) -> F64:
         """Return the inverse of the information of all unknowns, by differences."""
         size = at.size
+        if size > _SHORT:
+            return _spread_of_many(at, self.freedom)
         information = np.zeros((size + 1, size + 1))
         information[0, 0] = 0.5 * self.freedom
         if size:
@@ -268,6 +279,27 @@ class RestrictedLikelihood:
         floor = 1e-3 * max(float(values.max()), 1.0) / self.freedom
         found: F64 = (vectors / np.maximum(values, floor)) @ vectors.T
         return found
+
+
+def _spread_of_many(at: F64, freedom: int) -> F64:
+    """Return the covariance of the unknowns in large samples.
+
+    That of the coefficients is the inverse of their Toeplitz matrix of autocovariances over the
+    number of samples (Brockwell and Davis, Time Series: Theory and Methods, section 8.8).
+    """
+    from scipy import linalg  # here, since it is slow to import and seldom needed
+
+    partial = np.tanh(at)
+    moves = np.eye(at.size) * _STEP
+    ends = [(coefficients_of(np.tanh(at + m)), coefficients_of(np.tanh(at - m))) for m in moves]
+    slopes = np.column_stack([(up - down) / (2.0 * _STEP) for up, down in ends])
+    toeplitz = linalg.toeplitz(autocovariance(partial, at.size))
+    information = freedom * slopes.T @ toeplitz @ slopes
+    values, vectors = np.linalg.eigh(information)
+    found = np.zeros((at.size + 1, at.size + 1))
+    found[0, 0] = 2.0 / freedom
+    found[1:, 1:] = (vectors / np.maximum(values, 1e-3)) @ vectors.T
+    return found
 
 
 def _beyond(unknowns: F64) -> float:

@@ -26,6 +26,8 @@ _EVEN = 0.05
 _APART = 2000
 """Sampling intervals between two samples from which on these are taken for independent."""
 
+_ROUNDING = 1e-14
+
 _MOST = 60
 """Samples that a prediction takes into account where many are missing: more tell nothing."""
 
@@ -220,6 +222,8 @@ def predictors(layout: Layout, partial: F64) -> list[Predictor]:
 
 def _predictor(distances: npt.NDArray[np.int64], gamma: F64) -> Predictor:
     among = gamma[np.abs(distances[:, np.newaxis] - distances)]
+    # A search also tries processes that rounding makes singular.
+    among[np.diag_indices_from(among)] += _ROUNDING * gamma[0]
     weights = np.linalg.solve(among, gamma[distances])
     # Rounding must not leave less than the innovation's own variance.
     return Predictor(weights, max(float(gamma[0] - weights @ gamma[distances]), 1.0))

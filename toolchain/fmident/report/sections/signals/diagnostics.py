@@ -20,7 +20,11 @@ def diagnostics_section(result: EstimationResult) -> str:
     """Return the residuals of each output, compared with the inputs; empty without any."""
     outputs = []
     held_out = () if result.validation is None else result.validation.fits
-    fits = [*((fit, "") for fit in result.fits), *((fit, ", not fitted") for fit in held_out)]
+    fits = [
+        *((fit, "") for fit in result.fits),
+        *((fit, ", whitened by the model of the noise") for fit in result.whitened),
+        *((fit, ", not fitted") for fit in held_out),
+    ]
     for fit, remark in fits[:_MOST_OUTPUTS]:
         chart = diagnostics_chart(fit, inputs_at(fit, result), MOST_INPUTS)
         if chart is not None:

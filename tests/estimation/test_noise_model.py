@@ -1,0 +1,201 @@
+"""Noise that is estimated with the parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import linalg, optimize, signal
+
+from fmident.data.noise import NoiseChoice
+from fmident.errors import ProblemError
+from fmident.estimation import EstimationResult, run_estimation
+from fmident.estimation.noise.alternate import refuse_modelled
+from fmident.estimation.noise.prewhitened import Prewhitened
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.plugins import load_plugins
+from fmident.problem import Parameter, Problem, TimeDomain
+from fmident.problem.residuals import measured_signals
+from fmident.profiles.joint_walks import check_profile
+from fmident.report.terminal import summary
+from fmident.report.verdict import verdict
+from fmident.statistics.noise import NoisyOutput, fit_noise, series_of
+
+TIMES = np.arange(300) * 0.01
+TRUTH = {"a": 1.0, "k": 0.7, "b": 0.05}
+MISSING = np.r_[40:52, 130, 131, 200:206]
+
+
+def model(times: np.ndarray, inputs: object, a: float, k: float, b: float) -> dict[str, Any]:
+    return {"y": a * np.exp(-k * times) + b * np.sign(np.sin(9.0 * times))}
+
+
+def made(seed: int, choice: NoiseChoice | None, *, correlation: float = 0.98) -> Problem:
+    innovations = np.random.default_rng(seed).standard_normal(TIMES.size)
+    innovations[0] /= np.sqrt(1.0 - correlation**2)
+    noise = 0.003 * signal.lfilter([1.0], [1.0, -correlation], innovations)
+    measured = model(TIMES, {}, **TRUTH)["y"] + noise
+    measured[MISSING] = np.nan
+    parameters = [Parameter(n, 1.3 * v, variable=n) for n, v in TRUTH.items()]
+    return with_noise(python_problem({"y": measured}, TIMES, parameters), choice)
+
+
+def with_noise(problem: Problem, choice: NoiseChoice | None) -> Problem:
+    return dataclasses.replace(
+        problem,
+        experiments=tuple(
+            dataclasses.replace(
+                e, measurements=tuple(dataclasses.replace(m, noise=choice) for m in e.measurements)
+            )
+            for e in problem.experiments
+        ),
+    )
+
+
+def run(
+    problem: Problem, name: str = "least-squares", options: dict[str, Any] | None = None
+) -> EstimationResult:
+    estimator = load_plugins().estimators.get(name)()
+    with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
+        return run_estimation(problem, evaluator, estimator, options)
+
+
+@pytest.mark.parametrize("name", ["least-squares", "scipy-minimize"])
+def test_the_estimate_is_that_of_dense_generalised_least_squares(name: str) -> None:
+    found = run(made(3, NoiseChoice(order=1)), name)
+    assert found.status == "converged"
+    assert found.noise is not None
+    assert found.noise.modelled
+    (output,) = found.noise.outputs
+    assert output.order == 1
+    kept = np.setdiff1d(np.arange(TIMES.size), MISSING)
+    phi = output.coefficients[0]
+    apart = np.abs(kept[:, np.newaxis] - kept)
+    covariance = output.deviation**2 / (1.0 - phi**2) * phi**apart
+    factor = linalg.cholesky(covariance, lower=True)
+    problem = made(3, None)
+    (measured,) = measured_signals(problem)
+
+    def innovations(p: np.ndarray) -> np.ndarray:
+        left = (measured.measured - model(TIMES, {}, *p)["y"])[kept]
+        return linalg.solve_triangular(factor, left * measured.scale[kept], lower=True)
+
+    exact = optimize.least_squares(innovations, list(TRUTH.values()), x_scale=[1, 1, 0.05])
+    errors = np.sqrt(np.diag(np.linalg.inv(exact.jac.T @ exact.jac)))
+    values = np.array([found.values[n] for n in TRUTH])
+    assert (np.abs(values - exact.x) < 0.02 * errors).all()
+    assert found.cost_final == pytest.approx(exact.cost, rel=1e-3)
+    # The variance of the innovations is that of the restricted likelihood.
+    assert 2.0 * exact.cost == pytest.approx(kept.size - 3, rel=1e-3)
+    for estimate, error in zip(found.estimates, errors, strict=True):
+        # Larger by what the estimated noise model leaves open, less than half here.
+        assert 0.999 * error <= estimate.standard_error < 1.5 * error
+
+
+def test_the_derivatives_are_filtered_as_the_residuals_are() -> None:
+    problem = made(3, None)
+    signals = measured_signals(problem)
+    rows = signals[0].rows
+    output = NoisyOutput("y", (series_of(np.arange(rows.size), TIMES[rows]),))
+    rng = np.random.default_rng(1)
+    noise = fit_noise([output], rng.standard_normal(rows.size), np.ones((rows.size, 1)), 2)
+    cost, predicted = Prewhitened(noise), [rng.standard_normal(TIMES.size)]
+    way = rng.standard_normal((TIMES.size, 2))
+    base = cost.residuals(signals, predicted)
+    for j in range(2):
+        moved = cost.residuals(signals, [predicted[0] + way[:, j]])
+        slopes = cost.derivatives(signals, predicted, [way])
+        np.testing.assert_allclose(slopes[:, j], moved - base, atol=1e-9)
+    plain = TimeDomain().residuals(signals, predicted)
+    np.testing.assert_allclose(noise.colour(base), plain, atol=1e-9)
+
+
+def test_it_is_far_better_than_ordinary_least_squares_where_noise_is_slow() -> None:
+    """A parameter that switches, at a correlation of 0.98; 24 records."""
+    off: dict[str, list[float]] = {"plain": [], "modelled": []}
+    errors: dict[str, list[float]] = {"plain": [], "modelled": []}
+    for seed in range(100, 124):
+        for kind, choice in (("plain", None), ("modelled", NoiseChoice())):
+            b = run(made(seed, choice)).estimates[2]
+            off[kind].append(b.value - TRUTH["b"])
+            errors[kind].append(b.standard_error)
+    rms = {kind: np.sqrt(np.mean(np.square(values))) for kind, values in off.items()}
+    assert rms["plain"] > 2.0 * rms["modelled"]
+    assert np.median(errors["plain"]) > 2.0 * np.median(errors["modelled"])
+    # 24 squared errors in units of their standard errors: chi-squared, within 99.9 %.
+    squares = np.sum(np.square(np.array(off["modelled"]) / errors["modelled"]))
+    assert 8.0 < squares < 52.0
+
+
+def test_what_is_left_is_looked_at_and_said() -> None:
+    found = run(made(3, NoiseChoice()))
+    assert found.noise is not None
+    assert found.noise.outputs[0].p_innovations > 1e-3
+    assert not found.noise.white_errors
+    assert found.residuals is not None
+    assert found.residuals.autocorrelation < 0.5
+    (fit,) = found.whitened
+    known = fit.measured[np.isfinite(fit.measured)]
+    assert known.size == TIMES.size - MISSING.size
+    assert np.std(known) == pytest.approx(1.0, abs=0.02)
+    assert any("agree after" in n for n in found.notes)
+    assert any("an autoregression of order" in r for r in verdict(found).reasons)
+    assert "if white" not in summary(found)
+
+
+def test_white_noise_of_own_size_weights_outputs_by_their_noise() -> None:
+    """Two sensors of one quantity, one 20 times worse: the mean weighted by the variances."""
+    rng = np.random.default_rng(8)
+    good, bad = 1.0 + 0.01 * rng.standard_normal(40), 1.0 + 0.2 * rng.standard_normal(60)
+    times = np.arange(60) * 0.1
+    data = {"y": np.r_[good, np.full(20, np.nan)], "z": bad}
+
+    def level(times: np.ndarray, inputs: object, a: float) -> dict[str, np.ndarray]:
+        return {"y": a + 0.0 * times, "z": a + 0.0 * times}
+
+    problem = with_noise(
+        python_problem(data, times, [Parameter("a", 0.5, variable="a")]), NoiseChoice("white")
+    )
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, level)) as evaluator:
+        found = run_estimation(problem, evaluator, estimator)
+    variances = np.array([np.var(good, ddof=1), np.var(bad, ddof=1)]) / [40, 60]
+    weights = 1.0 / variances
+    mean = weights @ [good.mean(), bad.mean()] / weights.sum()
+    (a,) = found.estimates
+    assert a.value == pytest.approx(mean, abs=0.02 * weights.sum() ** -0.5)
+    assert a.standard_error == pytest.approx(weights.sum() ** -0.5, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("cma-es", {"generations": 1}, "does not search again from where it ended"),
+        ("least-squares", {"loss": "huber"}, "together with a robust loss"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    name: str, options: dict[str, Any], message: str
+) -> None:
+    problem = made(3, NoiseChoice())
+    bounded = tuple(dataclasses.replace(q, lower=0.01, upper=5.0) for q in problem.parameters)
+    with pytest.raises(ProblemError, match=message):
+        run(dataclasses.replace(problem, parameters=bounded), name, options)
+
+
+def test_profiles_and_replicates_refuse_it() -> None:
+    for check in (
+        lambda problem: check_profile(problem, 0.95, 0.1),
+        lambda problem: refuse_modelled(problem, "replicates"),
+    ):
+        check(made(3, None))
+        with pytest.raises(ProblemError, match="take no account of a model of the noise"):
+            check(made(3, NoiseChoice()))
+
+
+def test_another_cost_is_refused() -> None:
+    problem = dataclasses.replace(made(3, NoiseChoice()), cost=TimeDomain("mean-square"))
+    with pytest.raises(ProblemError, match="it is the noise of samples"):
+        run(problem)

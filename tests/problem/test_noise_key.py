@@ -1,0 +1,64 @@
+"""``noise`` of an output in a problem file."""
+
+from __future__ import annotations
+
+import pytest
+
+from fmident.data.noise import NoiseChoice
+from fmident.errors import FmidentError
+from fmident.problem import load_problem
+
+from .conftest import Case
+
+OUTPUT = 'x = { column = "position", sigma = 0.01 }'
+
+
+def changed(keys: str) -> str:
+    return OUTPUT.replace(", sigma = 0.01", keys)
+
+
+@pytest.mark.parametrize(
+    ("keys", "choice"),
+    [
+        (', noise = { model = "ar", order = "auto" }', NoiseChoice()),
+        (', noise = "ar"', NoiseChoice()),
+        (', noise = { model = "ar", order = 3, criterion = "bic" }', NoiseChoice("ar", 3, "bic")),
+        (', noise = { model = "white" }', NoiseChoice("white")),
+        ("", None),
+    ],
+)
+def test_a_model_of_the_noise_is_read(case: Case, keys: str, choice: NoiseChoice | None) -> None:
+    problem = case.load(OUTPUT, changed(keys))
+    (x,) = problem.experiments[0].measurements
+    assert x.noise == choice
+    assert not problem.sigma_known
+    target = case.folder / "copy.toml"
+    problem.to_toml(target)
+    (again,) = load_problem(target).experiments[0].measurements
+    assert again.noise == choice
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (', sigma = 0.01, noise = "ar"', "'sigma' and 'noise' together"),
+        (', noise = "arma"', '"ar" or "white"'),
+        (", noise = 3", "a table with 'model', or its name"),
+        (', noise = { model = "ar", order = 0 }', "a whole number from 1 to 40"),
+        (', noise = { model = "ar", order = true }', "a whole number from 1 to 40"),
+        (', noise = { model = "white", order = 2 }', "white noise has no order"),
+        (', noise = { model = "ar", criterion = "aic" }', '"aicc" or "bic"'),
+        (', noise = { model = "ar", ordre = 2 }', "unknown key 'ordre'"),
+    ],
+)
+def test_another_model_of_the_noise_is_refused(case: Case, keys: str, message: str) -> None:
+    with pytest.raises(FmidentError) as refused:
+        case.load(OUTPUT, changed(keys))
+    assert message in str(refused.value)
+    assert refused.value.location is not None
+
+
+def test_all_outputs_have_one_or_none(case: Case) -> None:
+    two = changed(', noise = "ar"') + '\n"q[1]" = { column = "angle" }'
+    with pytest.raises(FmidentError, match="but not for 'q"):
+        case.load(OUTPUT, two)

@@ -1,0 +1,1 @@
+"""Estimates with a model of the noise, which is estimated with the parameters."""
