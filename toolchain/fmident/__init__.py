@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         estimate,
         load_problem,
         load_result,
+        predict,
         profile,
     )
     from fmident.checking import CheckReport
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
     from fmident.fmu import Fmu, SimulationSetup, Simulator, open_fmu
     from fmident.plugins import load_plugins
+    from fmident.prediction import Prediction
     from fmident.problem.model import Problem
     from fmident.profiles import ProfileResult
     from fmident.resampling import BootstrapResult
@@ -44,6 +46,7 @@ __all__ = [
     "EstimationResult",
     "FmidentError",
     "Fmu",
+    "Prediction",
     "Problem",
     "ProfileResult",
     "SimulationSetup",
@@ -60,6 +63,7 @@ __all__ = [
     "load_problem",
     "load_result",
     "open_fmu",
+    "predict",
     "profile",
 ]
 
@@ -72,6 +76,7 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "EstimationResult": "estimation.result",
         "Fmu": "fmu",
         "FmidentError": "errors",
+        "Prediction": "prediction",
         "Problem": "problem.model",
         "ProfileResult": "profiles",
         "SimulationSetup": "fmu",
@@ -87,6 +92,7 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "load_problem": "api",
         "load_result": "api",
         "open_fmu": "fmu",
+        "predict": "api",
         "profile": "api",
     },
 )

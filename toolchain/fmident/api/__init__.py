@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fmident.api.profiles import profile
     from fmident.api.results import compare, load_result
     from fmident.api.uncertainty.bootstraps import bootstrap
+    from fmident.api.uncertainty.predictions import predict
     from fmident.api.wiring import Report, warn
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "estimate",
     "load_problem",
     "load_result",
+    "predict",
     "profile",
     "warn",
 ]
@@ -51,6 +53,7 @@ __getattr__, __dir__ = lazy_face(
         "estimate": "estimates",
         "load_problem": "problems",
         "load_result": "results",
+        "predict": "uncertainty.predictions",
         "profile": "profiles",
         "warn": "wiring",
     },

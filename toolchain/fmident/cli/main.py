@@ -37,7 +37,7 @@ from fmident.errors import CompilationError, FmidentError, shown
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
-    "doctor", "plot-cost", "profile", "bootstrap", "init", "data", "compare",
+    "doctor", "plot-cost", "profile", "bootstrap", "predict", "init", "data", "compare",
     "cross-validate",
 )  # fmt: skip
 

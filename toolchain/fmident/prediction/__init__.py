@@ -1,5 +1,18 @@
 """What a model predicts with the parameters that were found, and how sure that is."""
 
 from fmident.prediction.bands import OutputBand, band_table, drawn_bands, normal_bands
+from fmident.prediction.predict import Uncertainty, chosen_draws, covariance_of, predict
+from fmident.prediction.result import Prediction, Source
 
-__all__ = ["OutputBand", "band_table", "drawn_bands", "normal_bands"]
+__all__ = [
+    "OutputBand",
+    "Prediction",
+    "Source",
+    "Uncertainty",
+    "band_table",
+    "chosen_draws",
+    "covariance_of",
+    "drawn_bands",
+    "normal_bands",
+    "predict",
+]

@@ -1,0 +1,295 @@
+"""Predictions of a result, everything wired together: problem, new data, executors.
+
+:func:`predict` is what ``fmident.predict`` is, and what the command line calls.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fmident._json import loads_json
+from fmident.api.uncertainty.begin import start_of
+from fmident.api.wiring import Report, loaded, warn
+from fmident.arrays import F64
+from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
+from fmident.estimation.result import EstimationResult
+from fmident.prediction import Prediction, Uncertainty
+
+if TYPE_CHECKING:
+    from fmident.plugins import Host
+    from fmident.problem.model import Problem
+
+PROBLEM = "problem.toml"
+"""Of a result folder: the problem as it was run."""
+
+
+def predict(
+    result: str | Path,
+    *,
+    data: str | Path | Sequence[str | Path] = (),
+    like: str | None = None,
+    bootstrap: str | Path | None = None,
+    linearised: bool = False,
+    level: float = 0.95,
+    fitted: bool = True,
+    overrides: Mapping[str, object] | None = None,
+    host: Host | None = None,
+    report: Report = warn,
+    listener: Callable[[int, int], None] = lambda _, __: None,
+    folder: str | Path | None = None,
+    replace: bool = False,
+) -> Prediction:
+    """Predict experiments with the parameters of a result, with bands of mean and new samples.
+
+    The experiments for validation of the problem are predicted, those of `data`, and those that
+    were fitted. Where new samples were measured, those inside of the band are counted.
+
+    Parameters
+    ----------
+    result
+        Folder that ``fmident estimate`` wrote.
+    data
+        Data files of further experiments, with the columns of an experiment of the problem.
+    like
+        Name of that experiment; the first one by default.
+    bootstrap
+        Folder that ``fmident bootstrap`` wrote: its replicates say how uncertain the parameters
+        are. By default draws do where the result has them, else its covariance.
+    linearised
+        Whether the covariance does, also where the result has draws.
+    level
+        Probability of the bands.
+    fitted
+        Whether the experiments that were fitted are predicted, too.
+    overrides
+        Of keys of the problem file, such as ``{"evaluation.workers": 2}``.
+    host
+        Plugins; loaded when not given.
+    report
+        Takes warnings and notes; Python warnings by default.
+    listener
+        Receives how many experiments are done, and how many there are.
+    folder
+        Where the result folder is written.
+    replace
+        Whether an earlier one there is deleted, not kept.
+
+    Returns
+    -------
+    fmident.prediction.Prediction
+        With a band for each output.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        There is no result, it is of another problem, or a file does not have the columns.
+    """
+    from fmident.api.results import load_result
+    from fmident.estimation.checks import check_survives
+    from fmident.evaluation import runs_in_this_process
+    from fmident.evaluation.journal import recording
+    from fmident.prediction import predict as predicted
+    from fmident.report.folder import check_target
+
+    if not 0.0 < level < 1.0:
+        raise ProblemError(f"a confidence level lies between 0 and 1, not {level:g}")
+    if folder is not None:
+        check_target(Path(folder), "prediction.json")
+    host = loaded(host, report)
+    place = Path(result) if Path(result).is_dir() else Path(result).parent
+    found = load_result(place)
+    if not isinstance(found, EstimationResult):
+        raise EstimationError(
+            f"'{place}' holds no estimate",
+            hint="give the folder that 'fmident estimate' wrote",
+            code=Code.UNUSABLE_FILE,
+        )
+    files = [data] if isinstance(data, str | Path) else list(data)
+    problem = _problem(place, [Path(f) for f in files], like, overrides, host, report)
+    if any(stage.separate for stage in problem.stages):
+        raise ProblemError(
+            "stages with a problem file of their own cannot be predicted together",
+            location=Location(str(place / PROBLEM)),
+            hint="predict from a result of one problem file",
+            code=Code.NOT_SUPPORTED,
+        )
+    new = problem.validation
+    if not new and not fitted:
+        raise ProblemError(
+            "there is no new experiment to predict",
+            location=Location(str(place / PROBLEM)),
+            hint='give a file with --data, or an experiment of the problem role = "validation"',
+        )
+    start = start_of(problem, found)
+    uncertainty = _uncertainty(problem, found, bootstrap, linearised=linearised)
+    kinds = host.executors.by_name
+    if runs_in_this_process(problem, kinds):
+        check_survives(dataclasses.replace(problem, constraints=(), stages=()))
+    executor_of = recording(None, kinds, warn=lambda diagnostic: report([diagnostic]))
+    prediction = predicted(
+        problem,
+        new,
+        start,
+        uncertainty,
+        executor_of,
+        level=level,
+        fitted=fitted,
+        listener=listener,
+    )
+    settings = {"result": str(place), "data": [str(f) for f in files]}
+    prediction = dataclasses.replace(prediction, settings=settings)
+    if folder is not None:
+        _write(prediction, problem, Path(folder), replace=replace, report=report)
+    return prediction
+
+
+def _write(
+    prediction: Prediction, problem: Problem, folder: Path, *, replace: bool, report: Report
+) -> None:
+    from fmident.errors import Diagnostic
+    from fmident.report.folder import place_folder
+    from fmident.report.prediction.folder import FILE_NAME, write_prediction
+
+    def fill(work: Path) -> None:
+        write_prediction(prediction, problem, work)
+
+    kept, _ = place_folder(folder, problem, fill, replace=replace, marker=FILE_NAME)
+    if kept is not None:
+        report([Diagnostic("note", f"the earlier prediction is kept as '{kept}'")])
+
+
+def _problem(
+    place: Path,
+    files: Sequence[Path],
+    like: str | None,
+    overrides: Mapping[str, object] | None,
+    host: Host,
+    report: Report,
+) -> Problem:
+    """Return the problem of a result folder, with further experiments for validation."""
+    from fmident.api.problems import load_problem
+    from fmident.problem import read_problem_file
+    from fmident.toml_file import encoded, parse_toml
+
+    path = place / PROBLEM
+    if not path.is_file():
+        raise EstimationError(
+            f"'{place}' has no {PROBLEM}, which says what was estimated",
+            hint="predict from a folder that 'fmident estimate' wrote for a problem file",
+            code=Code.UNKNOWN_NAME,
+        )
+    text = read_problem_file(path)
+    if like is not None and not files:
+        raise ProblemError("--like says which experiment new data are like: give them with --data")
+    if files:
+        tables = [dict(t) for t in parse_toml(text, path)["experiments"]]
+        names = [str(t.get("name", Path(str(t.get("data", ""))).stem)) for t in tables]
+        if like is not None and like not in names:
+            raise ProblemError(
+                f"there is no experiment '{like}'",
+                hint=did_you_mean(like, names, kind="experiment"),
+                code=Code.UNKNOWN_NAME,
+            )
+        model = tables[0 if like is None else names.index(like)]
+        for file in files:
+            table = _table(model, file, names)
+            names.append(str(table["name"]))
+            lines = "\n".join(f"{encoded(k)} = {encoded(v)}" for k, v in table.items())
+            text = f"{text.rstrip()}\n\n[[experiments]]\n{lines}\n"
+    return load_problem(path, host=host, overrides=overrides, report=report, text=text)
+
+
+def _table(model: Mapping[str, Any], file: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Return the experiment of a new data file, as the problem file would have it."""
+    outputs = model.get("outputs", {})
+    for output, given in outputs.items() if isinstance(outputs, Mapping) else ():
+        if isinstance(given, Mapping) and "data" in given:
+            raise ProblemError(
+                f"the output '{output}' has a data file of its own, so that one new file does not"
+                " say what it was",
+                hint='write the new experiment into the problem file, with role = "validation"',
+                code=Code.NOT_SUPPORTED,
+            )
+    name = file.stem
+    while name in names:
+        name += "'"
+    left_out = {"name", "data", "window", "role"}
+    table = {k: v for k, v in model.items() if k not in left_out}
+    return {"name": name, "data": str(file.resolve()), "role": "validation", **table}
+
+
+def _uncertainty(
+    problem: Problem,
+    result: EstimationResult,
+    bootstrap: str | Path | None,
+    *,
+    linearised: bool,
+) -> Uncertainty:
+    """Return what is known of the parameters, from where it was asked for."""
+    from fmident.prediction import chosen_draws, covariance_of
+
+    count = len(problem.free)
+    nothing = np.zeros((count, count))
+    names = [q.name for q in problem.free]
+    if bootstrap is not None:
+        draws = _replicates(Path(bootstrap), problem, result)
+        return Uncertainty("bootstrap", nothing, np.inf, chosen_draws(draws))
+    drawn = result.draws
+    if drawn is not None and drawn.values.size and not linearised:
+        searched = [e.name for e in result.estimates if e.searched]
+        order = [searched.index(name) for name in names]
+        flat = drawn.values.reshape(-1, drawn.values.shape[-1])[:, order]
+        return Uncertainty("posterior", nothing, np.inf, chosen_draws(flat))
+    covariance, freedom = covariance_of(problem, result)
+    return Uncertainty("linearised", covariance, freedom, np.empty((0, count)))
+
+
+def _replicates(folder: Path, problem: Problem, result: EstimationResult) -> F64:
+    """Return the replicates of a bootstrap, shape (k, n).
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        There are none, or they are those of another estimate.
+    """
+    import pandas as pd  # here, since it is slow to import and seldom needed
+
+    hint = "give the folder that 'fmident bootstrap' wrote"
+    try:
+        content = loads_json((folder / "bootstrap.json").read_text(encoding="utf-8"))
+        table = pd.read_csv(folder / "replicates.csv")
+        values = {name: float(p["value"]) for name, p in content["parameters"].items()}
+        errors = {n: p["standard_error"] for n, p in content["parameters"].items()}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EstimationError(
+            f"'{folder}' holds no bootstrap that can be read: {error}",
+            hint=hint,
+            code=Code.UNUSABLE_FILE,
+        ) from None
+    names = [q.name for q in problem.free]
+    if missing := [n for n in names if n not in table.columns or n not in values]:
+        raise EstimationError(
+            f"the bootstrap in '{folder}' has no parameter {', '.join(missing)}",
+            hint=hint,
+            code=Code.UNKNOWN_NAME,
+        )
+    for name in names:
+        off, size = abs(values[name] - result.values[name]), errors[name]
+        if size is None:
+            raise EstimationError(
+                f"the bootstrap in '{folder}' does not determine {name}: its replicates do not say"
+                " how uncertain a prediction is",
+                hint="predict by the covariance of the result",
+            )
+        if off > 0.05 * float(size):
+            raise EstimationError(
+                f"the bootstrap in '{folder}' is of another estimate: {name} is"
+                f" {values[name]:.6g} there, {result.values[name]:.6g} in the result",
+                hint="bootstrap this result: fmident bootstrap PROBLEM --result RESULT",
+            )
+    return np.asarray(table[names], dtype=np.float64)

@@ -1,0 +1,395 @@
+r"""What an estimate predicts of experiments, with the uncertainty of parameters and noise.
+
+Linearised, the mean of an output has the variance :math:`g^T V g`, with the derivatives :math:`g`
+of the output in the experiment itself and the covariance :math:`V` that the result has: the one
+that counts the noise as it is. Draws, of a bootstrap or from a posterior, are simulated instead.
+The size of the noise of new samples is that of the residuals of the same output, of the
+experiments that were fitted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.data.experiment import Experiment, Measurement
+from fmident.errors import EstimationError
+from fmident.estimation.diagnostics.noise import noise_of
+from fmident.evaluation import Evaluator, JacobianError
+from fmident.prediction.bands import OutputBand, drawn_bands, normal_bands
+from fmident.prediction.noise import noise_sizes
+from fmident.prediction.result import Prediction, Source
+from fmident.problem.cost import TimeDomain
+from fmident.problem.residuals import residual_layout
+
+if TYPE_CHECKING:
+    from fmident.estimation.result import EstimationResult
+    from fmident.evaluation import Executor
+    from fmident.problem.model import Problem
+
+MOST_DRAWS = 500
+"""Draws that are simulated, at most."""
+
+_FEWEST = 20
+_ROUNDING = 1e-12
+_ENTRIES = 20_000_000
+"""Predicted values of draws that are held at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """What is known of the parameters.
+
+    Parameters
+    ----------
+    source
+        Where it comes from.
+    covariance
+        Of the free parameters, shape (n, n); NaN for those that are not determined.
+    freedom
+        Degrees of freedom of its variances; infinite where they are known.
+    draws
+        Of the free parameters, shape (k, n); empty where it is linearised.
+    """
+
+    source: Source
+    covariance: F64
+    freedom: float
+    draws: F64
+
+
+def covariance_of(problem: Problem, result: EstimationResult) -> tuple[F64, float]:
+    """Return the covariance of the free parameters that a result has, and its freedom.
+
+    Parameters
+    ----------
+    problem
+        What was estimated.
+    result
+        Of it.
+
+    Returns
+    -------
+    covariance
+        Shape (n, n); NaN for parameters that are not determined, zero for those on a bound.
+    freedom
+        Of Student's t: the least of all parameters.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The result has no covariance.
+    """
+    searched = [e for e in result.estimates if e.searched]
+    place = {e.name: k for k, e in enumerate(searched)}
+    found = result.covariance
+    if found.shape != (len(searched),) * 2 or any(q.name not in place for q in problem.free):
+        raise EstimationError(
+            "the result has no covariance of its parameters",
+            hint="estimate with a method and a cost that give intervals, or predict by --bootstrap",
+        )
+    order = [place[q.name] for q in problem.free]
+    covariance = np.array(found[np.ix_(order, order)], dtype=np.float64)
+    if covariance.size and bool(np.isnan(np.diag(covariance)).all()):
+        raise EstimationError(
+            "the result has no standard errors",
+            hint="its notes say why; 'fmident predict --bootstrap' needs none",
+        )
+    held = np.array([searched[k].at_bound for k in order], dtype=np.bool_)
+    covariance[held] = covariance[:, held] = 0.0
+    return covariance, _freedom(problem, result)
+
+
+def _freedom(problem: Problem, result: EstimationResult) -> float:
+    noise = getattr(result, "noise", None)
+    known = [] if noise is None else [f for f in noise.degrees_of_freedom.values() if f > 0.0]
+    if known:
+        return float(min(known))
+    if problem.sigma_known:
+        return math.inf
+    return float(max(residual_layout(problem).size - len(problem.free), 1))
+
+
+def predict(
+    problem: Problem,
+    new: Sequence[Experiment],
+    p: F64,
+    uncertainty: Uncertainty,
+    executor_of: Callable[[Problem], Executor],
+    *,
+    level: float = 0.95,
+    fitted: bool = True,
+    listener: Callable[[int, int], None] = lambda _, __: None,
+) -> Prediction:
+    """Return what an estimate predicts of its own experiments and of new ones.
+
+    Parameters
+    ----------
+    problem
+        What was estimated; its residuals tell the noise.
+    new
+        Experiments that were not fitted.
+    p
+        The estimate, free parameters of shape (n,).
+    uncertainty
+        Of the parameters.
+    executor_of
+        Makes the executor of a problem.
+    level
+        Probability of the bands.
+    fitted
+        Whether the experiments that were fitted are predicted, too.
+    listener
+        Receives how many experiments are done, and how many there are.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The simulation fails at the estimate.
+    """
+    began = time.monotonic()
+    simple = dataclasses.replace(
+        problem, cost=TimeDomain(), stages=(), constraints=(), validation=()
+    )
+    with executor_of(simple) as executor, Evaluator(simple, executor) as evaluator:
+        known = _noise(simple, evaluator, p)
+        simulations = evaluator.simulations
+    experiments = [*new, *(problem.experiments if fitted else ())]
+    bands: list[list[OutputBand]] = []
+    notes, failures = [], 0
+    for number, experiment in enumerate(experiments):
+        listener(number, len(experiments))
+        probe = dataclasses.replace(simple, experiments=(_as_zero(experiment),))
+        with executor_of(probe) as executor, Evaluator(probe, executor) as evaluator:
+            found = _Outputs.of(probe, evaluator, p, uncertainty, experiment.name)
+            simulations += evaluator.simulations
+        failures += found.failures
+        bands.append(_bands(experiment, probe, found, uncertainty, known, level))
+    listener(len(experiments), len(experiments))
+    notes += _notes(problem, uncertainty, [b for some in bands for b in some], failures)
+    count = len(new)
+    return Prediction(
+        source=uncertainty.source,
+        level=level,
+        new=tuple(b for some in bands[:count] for b in some),
+        fitted=tuple(b for some in bands[count:] for b in some),
+        draws=len(uncertainty.draws),
+        failures=failures,
+        simulations=simulations,
+        seconds=time.monotonic() - began,
+        notes=tuple(notes),
+    )
+
+
+def chosen_draws(draws: F64) -> F64:
+    """Return so many of the draws as are simulated, evenly chosen, shape (k, n)."""
+    if len(draws) <= MOST_DRAWS:
+        return draws
+    return draws[np.linspace(0, len(draws) - 1, MOST_DRAWS).round().astype(np.intp)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Outputs:
+    """What is predicted of one experiment: mean, its deviation or draws, in the order of rows."""
+
+    predicted: F64
+    deviations: F64
+    draws: F64
+    failures: int
+
+    @classmethod
+    def of(
+        cls, probe: Problem, evaluator: Evaluator, p: F64, uncertainty: Uncertainty, name: str
+    ) -> _Outputs:
+        """Simulate: with measurements of zero, residuals are the prediction with a minus sign."""
+        if not len(uncertainty.draws):
+            jacobian, residuals = _linearised(evaluator, p, f"the simulation of '{name}'")
+            predicted = -residuals
+            found = _deviations(jacobian, uncertainty.covariance)
+            return cls(predicted, found, np.empty((0, predicted.size)), 0)
+        predicted = -evaluator.data_residuals(p)
+        if not bool(np.isfinite(predicted).all()):
+            raise _failed(evaluator, f"the simulation of '{name}'")
+        chosen = uncertainty.draws
+        step = max(_ENTRIES // max(predicted.size, 1), 1)
+        if len(chosen) > step:
+            chosen = chosen[:: -(-len(chosen) // step)]
+        rows = -evaluator.probe(np.clip(chosen, probe.lower, probe.upper))
+        good = np.isfinite(rows).all(axis=1)
+        if int(good.sum()) < _FEWEST:
+            raise EstimationError(
+                f"only {int(good.sum())} of {len(rows)} draws of the parameters can be simulated in"
+                f" '{name}': {evaluator.last_failure}",
+                hint="a bootstrap needs at least 20 replicates, a posterior as many draws",
+            )
+        return cls(predicted, np.zeros(predicted.size), rows[good], int((~good).sum()))
+
+
+def _linearised(evaluator: Evaluator, p: F64, what: str) -> tuple[F64, F64]:
+    """Return Jacobian and residuals of the data.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The simulation fails.
+    """
+    try:
+        # The Jacobian first: its simulation has the residuals, too.
+        jacobian = evaluator.data_jacobian(p)
+    except JacobianError:
+        raise _failed(evaluator, what) from None
+    residuals = evaluator.data_residuals(p)
+    if not bool(np.isfinite(residuals).all()):
+        raise _failed(evaluator, what)
+    return jacobian, residuals
+
+
+def _failed(evaluator: Evaluator, what: str) -> EstimationError:
+    return EstimationError(f"{what} fails at the estimate: {evaluator.last_failure}")
+
+
+def _deviations(jacobian: F64, covariance: F64) -> F64:
+    """Return the standard deviations of predictions; NaN where an open parameter moves them."""
+    lost = np.isnan(np.diag(covariance))
+    kept = covariance[np.ix_(~lost, ~lost)]
+    moved = jacobian[:, ~lost]
+    variances = np.einsum("ij,jk,ik->i", moved, kept, moved, optimize=True)
+    found: F64 = np.sqrt(np.maximum(variances, 0.0))
+    sizes = np.abs(jacobian[:, lost])
+    found[(sizes > _ROUNDING * sizes.max(initial=0.0)).any(axis=1)] = np.nan
+    return found
+
+
+@dataclass(frozen=True)
+class _OutputNoise:
+    """Noise of a fitted output: in its unit, in the given sigma if there is one, its freedom."""
+
+    size: float
+    ratio: float | None
+    freedom: float
+
+
+_KnownNoise = Mapping[tuple[str, str], _OutputNoise]
+"""By experiment and output."""
+
+
+def _as_zero(experiment: Experiment) -> Experiment:
+    """Return the experiment as if zero had been measured at all instants, with weight one."""
+    measurements = tuple(
+        dataclasses.replace(
+            m, values=np.zeros(experiment.times.size), sigma=None, weight=1.0, exclusions=()
+        )
+        for m in experiment.measurements
+    )
+    return dataclasses.replace(experiment, measurements=measurements)
+
+
+def _noise(problem: Problem, evaluator: Evaluator, p: F64) -> _KnownNoise:
+    """Return the noise of each fitted output, as its residuals show it."""
+    jacobian, residuals = _linearised(evaluator, p, "the simulation")
+    norms = np.linalg.norm(jacobian, axis=0)
+    left, values, _ = np.linalg.svd(
+        jacobian / np.where(norms > 0.0, norms, 1.0), full_matrices=False
+    )
+    left = left[:, values > 1e-9 * values.max(initial=0.0)]
+    leverages = np.einsum("ij,ij->i", left, left)
+    found = noise_sizes(problem, residuals, leverages, noise_of(problem, residuals, jacobian))
+    known = {}
+    for experiment in problem.experiments:
+        for m in experiment.measurements:
+            size = found[experiment.name, m.name]
+            # Whitened residuals are in units of sigma over the weight.
+            relative = size.size / m.weight
+            sigma = None if m.sigma is None else float(np.sqrt(np.mean(np.square(m.sigma))))
+            known[experiment.name, m.name] = _OutputNoise(
+                relative if sigma is None else relative * sigma,
+                None if sigma is None else relative,
+                size.freedom,
+            )
+    return known
+
+
+def _noise_for(experiment: str, m: Measurement, known: _KnownNoise) -> tuple[F64, float]:
+    """Return the standard deviation of the noise of an output, and its degrees of freedom.
+
+    Its own, else that of the same output in other experiments; in the ratio of the sigmas where
+    both have one.
+    """
+    own = known.get((experiment, m.name))
+    same = [own] if own else [n for (_, name), n in known.items() if name == m.name]
+    sigma = None if m.sigma is None else np.asarray(m.sigma, dtype=np.float64)
+    if not same:
+        return np.array(math.nan) if sigma is None else sigma, math.inf
+    freedom = sum(n.freedom for n in same)
+    ratios = [n.ratio for n in same if n.ratio is not None]
+    if sigma is not None and len(ratios) == len(same):
+        return sigma * _root_mean_square(ratios), freedom
+    return np.array(_root_mean_square([n.size for n in same])), freedom
+
+
+def _root_mean_square(values: Sequence[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def _bands(
+    experiment: Experiment,
+    probe: Problem,
+    found: _Outputs,
+    uncertainty: Uncertainty,
+    known: _KnownNoise,
+    level: float,
+) -> list[OutputBand]:
+    layout, bands = residual_layout(probe), []
+    for j, m in enumerate(experiment.measurements):
+        rows = layout.rows_of(0, j)
+        samples = layout.sample[rows]
+        size, freedom = _noise_for(experiment.name, m, known)
+        noise = np.broadcast_to(size, experiment.times.shape)[samples]
+        predicted = found.predicted[rows]
+        if len(found.draws):
+            ends = drawn_bands(predicted, found.draws[:, rows], noise, freedom, level)
+        else:
+            deviations = found.deviations[rows]
+            means = normal_bands(predicted, deviations, noise, uncertainty.freedom, level)
+            news = normal_bands(predicted, deviations, noise, freedom, level)
+            ends = (*means[:2], *news[2:])
+        measured = m.compared[samples]
+        bands.append(
+            OutputBand(
+                experiment.name, m.name, m.unit, layout.time[rows], measured, predicted, *ends,
+                np.array(noise),
+            )
+        )  # fmt: skip
+    return bands
+
+
+def _notes(
+    problem: Problem, uncertainty: Uncertainty, bands: Sequence[OutputBand], failures: int
+) -> list[str]:
+    notes = []
+    if failures:
+        notes.append(f"{failures} simulations of draws failed and are left out of the bands.")
+    lost = np.isnan(np.diag(uncertainty.covariance))
+    if uncertainty.source == "linearised" and bool(lost.any()):
+        names = ", ".join(q.name for q, gone in zip(problem.free, lost, strict=True) if gone)
+        notes.append(
+            f"{names} have no standard error: where an output depends on them, it has no band."
+        )
+    still = np.diag(uncertainty.covariance) == 0.0
+    if uncertainty.source == "linearised" and bool(still.any()):
+        names = ", ".join(q.name for q, on in zip(problem.free, still, strict=True) if on)
+        notes.append(f"{names} on a bound: the bands hold for this value.")
+    unknown = sorted({b.name for b in bands if not bool(np.isfinite(b.noise).any())})
+    if unknown:
+        notes.append(
+            f"Nothing is known of the noise of {', '.join(unknown)}, which no experiment that was"
+            " fitted has measured: there are bands of the mean only."
+        )
+    return notes

@@ -1,0 +1,75 @@
+"""Predictions as immutable data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from fmident._lazy import above
+from fmident.prediction.bands import OutputBand, band_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Source = Literal["linearised", "bootstrap", "posterior"]
+"""Where the uncertainty of the parameters comes from."""
+
+
+@dataclass(frozen=True, repr=False)
+class Prediction:
+    """Outputs that an estimate predicts, with bands of their mean and of new samples.
+
+    Parameters
+    ----------
+    source
+        Where the uncertainty of the parameters comes from.
+    level
+        Probability of the bands.
+    new, fitted
+        Outputs of experiments that were not fitted, and of those that were.
+    draws
+        Draws of the parameters that were simulated; 0 where it is linearised.
+    failures
+        How many of them could not be.
+    simulations, seconds
+        What it took.
+    notes
+        What the user should know.
+    settings
+        For the record.
+    """
+
+    source: Source
+    level: float
+    new: tuple[OutputBand, ...]
+    fitted: tuple[OutputBand, ...]
+    draws: int
+    failures: int
+    simulations: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Prediction {self.source}: {self.inside} of {self.samples} new samples inside>"
+
+    def __str__(self) -> str:
+        """Return headline, counts and notes."""
+        text: str = above("report.prediction.text").prediction_summary(self)
+        return text
+
+    @property
+    def samples(self) -> int:
+        """Measured samples of experiments that were not fitted, for which there are bands."""
+        return sum(b.samples for b in self.new)
+
+    @property
+    def inside(self) -> int:
+        """How many of them lie inside of the bands of new samples."""
+        return sum(b.inside for b in self.new)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All bands: a row for each output and instant."""
+        return band_table([*self.new, *self.fitted])

@@ -1,0 +1,1 @@
+"""A prediction as text, and as a result folder."""
