@@ -130,6 +130,27 @@ def test_conditions_see_an_output_from_another_file(
     assert left(problem, 0) == [k for k, t in enumerate(times) if t not in (0.0, 0.52, 1.0)]
 
 
+@pytest.mark.parametrize("where", ["prepare", "extra"])
+def test_a_condition_that_says_nothing_of_any_sample_is_refused(
+    measured: Case, refusal: Callable[..., FmidentError], load: Callable[..., Problem], where: str
+) -> None:
+    """An output between the instants of what is compared: all of its samples would count."""
+    rows = "\n".join(f"{t + 0.01:.2f},1.0" for t in TIMES[:-1])
+    measured.write("other.csv", f"time [s],angle [rad]\n{rows}\n")
+    other = '"q[1]" = {{ data = "other.csv", column = "angle", sigma = 1.0{} }}'
+    condition = 'exclude = "x > 1"'
+    if where == "prepare":
+        error = refusal(condition, extra=other.format(""))
+    else:
+        error = refusal(extra=other.format(f", {condition}"))
+    assert "of no sample of output 'q[1]' it is known whether 'x > 1' is true" in error.message
+    assert error.hint is not None
+    assert "write 'exclude' at the outputs" in error.hint
+    # Inputs are known everywhere.
+    problem = load(extra=other.format(', exclude = "F > 0.5"'))
+    assert 0 < problem.experiments[0].measurements[1].exclusions[0].samples.size < TIMES.size
+
+
 @pytest.mark.usefixtures("spike")
 def test_hampel_leaves_out_outliers(load: Callable[..., Problem]) -> None:
     plain = load()

@@ -34,6 +34,14 @@ def test_student_quantiles(freedom: float) -> None:
         assert student_quantile(1.0 - level, freedom) == pytest.approx(-found, rel=1e-12)
 
 
+@pytest.mark.parametrize("freedom", [201.0, 1e3, 1e5, 1e7])
+def test_far_quantiles_of_student_with_many_degrees_of_freedom(freedom: float) -> None:
+    """Against the tail of SciPy, since its quantiles have fewer digits there."""
+    for share in (1e-12, 1e-9, 1e-6, 1e-4):
+        found = student_quantile(share, freedom)
+        assert float(special.stdtr(freedom, found)) == pytest.approx(share, rel=1e-8)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_student_quantiles_in_closed_form(level: float) -> None:
     """One degree of freedom is Cauchy's distribution; two have a formula."""

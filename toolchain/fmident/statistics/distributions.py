@@ -19,8 +19,8 @@ _MOST = 100_000
 _LARGE = 100.0
 """From here on, what follows of expansions in powers of one over it is below rounding."""
 
-_FAR = 8.0
-"""Beyond, Student's tail is smaller than what rounding leaves of one half minus the rest."""
+_FAR = 3.0
+"""From here on, one half minus the rest of Student's distribution loses digits of its tail."""
 
 _HALF_STEP = (
     1.0, -1.0 / 8.0, 1.0 / 128.0, 5.0 / 1024.0, -21.0 / 32768.0, -399.0 / 262144.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from fmident.data import Exclusion, Measurement
 from fmident.errors import Diagnostic, ProblemError
 from fmident.problem.reading.parameters import in_expression
 from fmident.problem.reading.sampling import Grid
-from fmident.problem.relations.condition import Bools, Signals, where_true
+from fmident.problem.relations.condition import Bools, Signals, judged
 from fmident.toml_file import Section
 
 TIME = "time"
@@ -70,8 +71,8 @@ def excluded(
     Raises
     ------
     fmident.errors.ProblemError
-        A condition that cannot be read, names what does not exist, or leaves no sample of an
-        output; with its line and column.
+        A condition that cannot be read, names what does not exist, is unknown at all samples of
+        an output or leaves none of them; with its line and column.
     """
     signals = _signals(measurements, inputs, input_units, grid)
     shared = section.table("prepare") if section.has("prepare") else None
@@ -82,6 +83,10 @@ def excluded(
         entry = outputs.raw(measurement.name)
         own = outputs.table(measurement.name) if isinstance(entry, Mapping) else None
         of_one = [] if own is None else _evaluated(own, signals)
+        if shared is not None:
+            _refuse_unknown(shared, measurement, of_all)
+        if own is not None:
+            _refuse_unknown(own, measurement, of_one)
         left = _without(measurement, [*of_all, *of_one])
         if not np.isfinite(left.values).any():
             place = own if own is not None and of_one else shared
@@ -156,20 +161,39 @@ def _signals(
     return Signals(list(names), values, grid.times.size)
 
 
-def _evaluated(section: Section, signals: Signals) -> list[tuple[str, Bools]]:
+_Judged: TypeAlias = tuple[str, Bools, Bools]
+"""A condition, where it is known to be true, and where to be true or false."""
+
+
+def _evaluated(section: Section, signals: Signals) -> list[_Judged]:
     found = []
     for text in conditions(section):
         try:
-            found.append((text, where_true(text, signals)))
+            true, false = judged(text, signals)
+            found.append((text, true, true | false))
         except ProblemError as error:
             raise in_expression(section, "exclude", error) from error
     return found
 
 
-def _without(measurement: Measurement, found: Sequence[tuple[str, Bools]]) -> Measurement:
+def _refuse_unknown(section: Section, measurement: Measurement, found: Sequence[_Judged]) -> None:
+    """Refuse conditions that say nothing of any sample, which would all count."""
+    there = np.isfinite(measurement.values)
+    for text, _, known in found:
+        if there.any() and not (known & there).any():
+            raise section.error(
+                f"of no sample of output '{measurement.name}' it is known whether '{text}' is true:"
+                " what it compares was not measured at these instants",
+                "exclude",
+                hint="compare inputs, 'time' or signals with samples at these instants, or write"
+                " 'exclude' at the outputs for which it can be known",
+            )
+
+
+def _without(measurement: Measurement, found: Sequence[_Judged]) -> Measurement:
     """Return an output without samples; the first condition that holds is the reason."""
     values, exclusions = measurement.values, list(measurement.exclusions)
-    for text, holds in found:
+    for text, holds, _ in found:
         samples = np.flatnonzero(holds & np.isfinite(values))
         exclusions.append(Exclusion(text, samples, values[samples]))
         values = np.where(holds, np.nan, values)

@@ -125,8 +125,15 @@ def where_true(text: str, signals: Signals) -> Bools:
         It cannot be read, names what does not exist, or has a unit that fits nothing; with the
         position.
     """
-    true, _ = _Evaluation(text, signals).of(read_condition(text))
-    return true
+    return judged(text, signals)[0]
+
+
+def judged(text: str, signals: Signals) -> tuple[Bools, Bools]:
+    """Return the samples at which a condition is known to be true, and those where false.
+
+    Parameters and errors are those of :func:`where_true`.
+    """
+    return _Evaluation(text, signals).of(read_condition(text))
 
 
 def read_condition(text: str) -> Tree:
