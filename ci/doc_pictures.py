@@ -6,6 +6,7 @@ import sys
 
 import picturing.guides
 import picturing.machines
+import picturing.models
 import picturing.tree  # noqa: F401 - registers its picture, as those above
 from picturing.drawing import PICTURES, write
 
