@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -63,6 +64,27 @@ def test_new_data(study: Study, estimated: Path, capsys: Capture, monkeypatch: A
     assert len(content(folder)["outputs"]) == 1
 
 
+def test_new_data_without_outputs_are_predicted_alike(study: Study, estimated: Path) -> None:
+    frame = pd.read_csv(study.data)
+    inputs, empty = study.folder / "inputs.csv", study.folder / "empty.csv"
+    left = [c for c in frame if not str(c).startswith("position")]
+    frame[left].to_csv(inputs, index=False)
+    frame.assign(position=np.nan).to_csv(empty, index=False)
+    quiet = {"evaluation.executor": "inline"}
+    whole = fmident.predict(estimated, data=study.data, overrides=quiet, fitted=False)
+    folder = study.folder / "prediction"
+    for file in (inputs, empty):
+        found = fmident.predict(estimated, data=file, overrides=quiet, folder=folder, replace=True)
+        assert (found.samples, found.inside) == (0, 0)
+        assert "No sample of the new experiments was measured" in str(found)
+        (band,) = found.new
+        np.testing.assert_array_equal(band.predicted, whole.new[0].predicted)
+        np.testing.assert_array_equal(band.new_high, whole.new[0].new_high)
+        assert np.isnan(band.measured).all()
+    # The folder's problem is one that can be read.
+    assert fmident.load_problem(folder / "problem.toml").validation == ()
+
+
 def test_by_replicates_of_a_bootstrap(study: Study, estimated: Path) -> None:
     words = ["--result", str(estimated), "-n", "40", "-q", *INLINE]
     boot = study.folder / "boot"
@@ -112,6 +134,8 @@ def test_what_cannot_be_predicted_is_refused(study: Study, estimated: Path) -> N
         fmident.predict(estimated, like="push", overrides=quiet)
     with pytest.raises(ProblemError, match="between 0 and 1"):
         fmident.predict(estimated, level=2.0, overrides=quiet)
+    with refused(Code.UNKNOWN_NAME, EstimationError, match="there is no '.*nowhere'"):
+        fmident.predict(study.folder / "nowhere", overrides=quiet)
     (estimated / "problem.toml").unlink()
     with refused(Code.UNKNOWN_NAME, EstimationError, match=r"has no problem\.toml"):
         fmident.predict(estimated, overrides=quiet)

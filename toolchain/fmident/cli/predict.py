@@ -34,7 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="data of a new experiment, with the columns of one of the problem; may be repeated",
+        help="data of a new experiment, with the columns of one of the problem; those of outputs "
+        "may be missing; may be repeated",
     )
     parser.add_argument(
         "--like", metavar="NAME", help="experiment whose columns new data have; the first one"
@@ -92,7 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
     loud, watch = not arguments.quiet, Watch()
-    place = arguments.result if arguments.result.is_dir() else arguments.result.parent
+    given: Path = arguments.result
+    place = given.parent if given.is_file() else given
     whole = place.resolve()
     folder = arguments.output or whole.parent / f"{whole.name}-prediction"
 

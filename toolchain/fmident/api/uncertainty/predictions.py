@@ -8,24 +8,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident._json import loads_json
 from fmident.api.uncertainty.begin import start_of
+from fmident.api.uncertainty.new_data import PROBLEM, problem_with
 from fmident.api.wiring import Report, loaded, warn
 from fmident.arrays import F64
-from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
+from fmident.errors import Code, EstimationError, Location, ProblemError
 from fmident.estimation.result import EstimationResult
 from fmident.prediction import Prediction, Uncertainty
 
 if TYPE_CHECKING:
     from fmident.plugins import Host
     from fmident.problem.model import Problem
-
-PROBLEM = "problem.toml"
-"""Of a result folder: the problem as it was run."""
 
 
 def predict(
@@ -54,7 +52,8 @@ def predict(
     result
         Folder that ``fmident estimate`` wrote.
     data
-        Data files of further experiments, with the columns of an experiment of the problem.
+        Data files of further experiments, with the columns of an experiment of the problem; those
+        of outputs may be missing.
     like
         Name of that experiment; the first one by default.
     bootstrap
@@ -101,7 +100,13 @@ def predict(
     if folder is not None:
         check_target(Path(folder), "prediction.json")
     host = loaded(host, report)
-    place = Path(result) if Path(result).is_dir() else Path(result).parent
+    place = Path(result).parent if Path(result).is_file() else Path(result)
+    if not place.is_dir():
+        raise EstimationError(
+            f"there is no '{place}'",
+            hint="give the folder that 'fmident estimate' wrote",
+            code=Code.UNKNOWN_NAME,
+        )
     found = load_result(place)
     if not isinstance(found, EstimationResult):
         raise EstimationError(
@@ -110,7 +115,7 @@ def predict(
             code=Code.UNUSABLE_FILE,
         )
     files = [data] if isinstance(data, str | Path) else list(data)
-    problem = _problem(place, [Path(f) for f in files], like, overrides, host, report)
+    problem = problem_with(place, [Path(f) for f in files], like, overrides, host, report)
     if any(stage.separate for stage in problem.stages):
         raise ProblemError(
             "stages with a problem file of their own cannot be predicted together",
@@ -161,66 +166,6 @@ def _write(
     kept, _ = place_folder(folder, problem, fill, replace=replace, marker=FILE_NAME)
     if kept is not None:
         report([Diagnostic("note", f"the earlier prediction is kept as '{kept}'")])
-
-
-def _problem(
-    place: Path,
-    files: Sequence[Path],
-    like: str | None,
-    overrides: Mapping[str, object] | None,
-    host: Host,
-    report: Report,
-) -> Problem:
-    """Return the problem of a result folder, with further experiments for validation."""
-    from fmident.api.problems import load_problem
-    from fmident.problem import read_problem_file
-    from fmident.toml_file import encoded, parse_toml
-
-    path = place / PROBLEM
-    if not path.is_file():
-        raise EstimationError(
-            f"'{place}' has no {PROBLEM}, which says what was estimated",
-            hint="predict from a folder that 'fmident estimate' wrote for a problem file",
-            code=Code.UNKNOWN_NAME,
-        )
-    text = read_problem_file(path)
-    if like is not None and not files:
-        raise ProblemError("--like says which experiment new data are like: give them with --data")
-    if files:
-        tables = [dict(t) for t in parse_toml(text, path)["experiments"]]
-        names = [str(t.get("name", Path(str(t.get("data", ""))).stem)) for t in tables]
-        if like is not None and like not in names:
-            raise ProblemError(
-                f"there is no experiment '{like}'",
-                hint=did_you_mean(like, names, kind="experiment"),
-                code=Code.UNKNOWN_NAME,
-            )
-        model = tables[0 if like is None else names.index(like)]
-        for file in files:
-            table = _table(model, file, names)
-            names.append(str(table["name"]))
-            lines = "\n".join(f"{encoded(k)} = {encoded(v)}" for k, v in table.items())
-            text = f"{text.rstrip()}\n\n[[experiments]]\n{lines}\n"
-    return load_problem(path, host=host, overrides=overrides, report=report, text=text)
-
-
-def _table(model: Mapping[str, Any], file: Path, names: Sequence[str]) -> dict[str, Any]:
-    """Return the experiment of a new data file, as the problem file would have it."""
-    outputs = model.get("outputs", {})
-    for output, given in outputs.items() if isinstance(outputs, Mapping) else ():
-        if isinstance(given, Mapping) and "data" in given:
-            raise ProblemError(
-                f"the output '{output}' has a data file of its own, so that one new file does not"
-                " say what it was",
-                hint='write the new experiment into the problem file, with role = "validation"',
-                code=Code.NOT_SUPPORTED,
-            )
-    name = file.stem
-    while name in names:
-        name += "'"
-    left_out = {"name", "data", "window", "role"}
-    table = {k: v for k, v in model.items() if k not in left_out}
-    return {"name": name, "data": str(file.resolve()), "role": "validation", **table}
 
 
 def _uncertainty(
