@@ -26,14 +26,14 @@ def models(figure: Figure, colours: Palette) -> None:
     places = np.arange(len(MODELS))[::-1]
     fitted = [m.full.cost_final for m in found.models]
     left.plot(fitted[0] - np.array(fitted), places, "o", color=colours.measured)
-    left.set_xlabel("cost below that of the smallest model")
+    left.set_xlabel("fits better by (cost)")
     left.set_yticks(places, MODELS)
     for place, one in zip(places, summarised(found), strict=True):
         error = 0.0 if one.worse == 0.0 else one.worse_error
         right.errorbar(one.worse, place, xerr=error, fmt="o", color=colours.fitted)
     right.axvline(0.0, color=colours.quiet, lw=0.8)
     right.set_yticks(places, [""] * len(MODELS))
-    right.set_xlabel("predicts worse than the best by (log-likelihood per sample)")
+    right.set_xlabel("predicts worse by (log-likelihood per sample)")
     for axes in (left, right):
         axes.set_ylim(-0.5, len(MODELS) - 0.5)
 
