@@ -74,11 +74,11 @@ class ParameterEstimate:
         ``nan`` when not identifiable or not computed.
     interval_95
         Lower and upper end of the 95 % interval; infinite when not identifiable, NaN when
-        not computed or on a bound.
+        not computed. On a bound, it begins there.
     lower, upper
         Bounds.
     at_bound
-        The value lies on a bound; it has no interval, and those of the others hold for
+        The value lies on a bound; its interval is one-sided, and those of the others hold for
         this value.
     fixed
         It was not searched.

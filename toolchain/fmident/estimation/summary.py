@@ -374,8 +374,8 @@ def _bound_notes(problem: Problem, held: npt.NDArray[np.bool_], has_intervals: b
     if not has_intervals:
         return [f"{', '.join(names)} {verb}."]
     return [
-        f"{', '.join(names)} {verb}: no interval is given there, and the intervals of the other "
-        "parameters hold for that value."
+        f"{', '.join(names)} {verb}: the interval begins there, and those of the other parameters "
+        "hold for that value."
     ]
 
 

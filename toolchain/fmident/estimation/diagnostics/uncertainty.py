@@ -17,6 +17,7 @@ from fmident.estimation.diagnostics.constraints import (
     within_inequalities,
 )
 from fmident.estimation.diagnostics.noise import noise_of
+from fmident.estimation.diagnostics.one_sided import one_sided
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
 from fmident.evaluation.solver_error import SolverError, solver_error
@@ -197,7 +198,9 @@ def uncertainty(
     seen = _as_noise(weighted(residuals), scores)
     noise = noise_of(problem, seen, weighted(jacobian), used, counts=counts_noise)
 
-    def judge(jacobian: F64, spread: F64 | None) -> ParameterStatistics:
+    def judge(
+        jacobian: F64, spread: F64 | None, held: npt.NDArray[np.bool_] = held
+    ) -> ParameterStatistics:
         return parameter_statistics(
             weighted(jacobian),
             weighted(residuals),
@@ -215,7 +218,8 @@ def uncertainty(
 
     def completed(found: ParameterStatistics, **more: object) -> VerifiedStatistics:
         if active is None:
-            return _verified(found, **more)
+            ended = one_sided(problem, p, held, found, lambda held: judge(jacobian, None, held))
+            return _verified(ended, **more)
         found = along(found, active.tangent, p)
         found, region = within_inequalities(problem, found, active, p, *whole)
         return _verified(found, **more, active=active, region=region)
