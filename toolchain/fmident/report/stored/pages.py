@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 from fmident._json import JsonTable, loads_json
 from fmident.errors import Code, EstimationError
+from fmident.report.bootstrap.folder import FILE_NAME as BOOTSTRAP
+from fmident.report.bootstrap.folder import PAGE as BOOTSTRAP_PAGE
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.page import render
+from fmident.report.prediction.folder import FILE_NAME as PREDICTION
+from fmident.report.prediction.folder import PAGE as PREDICTION_PAGE
 from fmident.report.profile_folder import FILE_NAME as PROFILES
 from fmident.report.profile_folder import PAGE as PROFILE_PAGE
 from fmident.report.profile_folder import render_profiles
@@ -128,6 +132,13 @@ def _problem(stored: StoredFolder) -> str:
 
 
 def _no_result_in(folder: Path) -> EstimationError:
+    for name, what, page in (
+        (BOOTSTRAP, "a bootstrap", BOOTSTRAP_PAGE),
+        (PREDICTION, "a prediction", PREDICTION_PAGE),
+    ):
+        if (folder / name).is_file():
+            hint = f"open its page, '{folder / page}'"
+            return _refused(folder, f"holds {what}, which this command does not show", hint)
     inside = sorted(p.parent for name in (RESULT, PROFILES) for p in folder.glob(f"*/{name}"))
     if inside:
         named = ", ".join(f"'{p}'" for p in inside[:_MOST_NAMED])
