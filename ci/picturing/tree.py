@@ -29,19 +29,23 @@ QUESTIONS = (
         "differential-evolution: few parameters, little to set\n"
         "binary-genetic: to compare with published results",
     ),
+    (
+        "Is the distribution of the parameters wanted,\nnot an estimate with an interval?",
+        "posterior",
+    ),
 )
 OTHERWISE = "least-squares"
 
 
-@picture("choose-an-estimator", width=7.6, height=4.7)
+@picture("choose-an-estimator", width=7.6, height=5.6)
 def choose(figure: Figure, colours: Palette) -> None:
     """Draw questions from top to bottom, and what to take where the answer is yes."""
     axes = figure.subplots()
-    axes.set(xlim=(0.0, 10.0), ylim=(0.2, 4.9))
+    axes.set(xlim=(0.0, 10.0), ylim=(0.2, 5.9))
     axes.axis("off")
     left, right = 2.1, 7.5
     for row, (question, answer) in enumerate(QUESTIONS):
-        height = 4.5 - row
+        height = 5.5 - row
         _box(axes, left, height, question, colours.quiet, colours)
         _box(axes, right, height, answer, colours.fitted, colours)
         _arrow(axes, (4.25, height), (5.0, height), "yes", colours)

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.problem.priors.rows import Priors
+from fmident.statistics.distributions import chi_squared_tail, f_tail
 from fmident.statistics.identifiability import INVISIBLE, analyse_rank, listed
 from fmident.statistics.linearisation import Linearisation
 
@@ -299,13 +300,11 @@ def prior_contribution(
 
 def _probability(squared: float, compared: int, freedom: float) -> float:
     """Return how probable a larger squared distance is: chi-squared, or F for unknown noise."""
-    from scipy import special  # here, since it is slow to import and seldom needed
-
     if not np.isfinite(squared) or freedom <= 0.0 or compared == 0:
         return float("nan")
     if np.isinf(freedom):
-        return float(special.chdtrc(compared, squared))
-    return float(special.fdtrc(compared, freedom, squared / compared))
+        return chi_squared_tail(compared, squared)
+    return f_tail(compared, freedom, squared / compared)
 
 
 def prior_sentences(found: PriorContribution, names: Sequence[str], count: int) -> str:

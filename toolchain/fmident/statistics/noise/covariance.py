@@ -25,6 +25,7 @@ from typing import Literal
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.statistics.distributions import chi_squared_tail
 from fmident.statistics.noise.long_run import ScoreSums, score_sums
 from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, fit_noise, spanned
 from fmident.statistics.noise.whiteness import bartlett, neighbours, portmanteau, white_test
@@ -258,8 +259,6 @@ def contradicted(model: NoiseModel, residuals: F64, columns: F64) -> float:
     columns
         Orthonormal, that span what the parameters can change, shape (m, r).
     """
-    from scipy import special  # here, since it is slow to import and seldom needed
-
     left, triangle = np.linalg.qr(model.whiten(columns))
     step = np.linalg.solve(triangle, left.T @ model.whiten(residuals))
     ordinary = model.answers_to_innovations(columns.T)
@@ -270,7 +269,7 @@ def contradicted(model: NoiseModel, residuals: F64, columns: F64) -> float:
     if not kept.any():
         return float("nan")
     statistic = float(np.sum((vectors[:, kept].T @ step) ** 2 / values[kept]))
-    return float(special.chdtrc(int(kept.sum()), statistic))
+    return chi_squared_tail(int(kept.sum()), statistic)
 
 
 def _is_noise(residuals: F64, left: F64, rank: int, *, sigma_known: bool) -> bool:

@@ -310,6 +310,9 @@ class Whitening:
         return self._solved(np.ascontiguousarray(answers.T), "T").T
 
     def _solved(self, right: F64, transposed: str) -> F64:
+        if len(self._bands) == 1:  # white noise, of which the matrix is diagonal
+            scaled: F64 = (right.T / self._bands[0]).T
+            return scaled
         from scipy.linalg import lapack  # here, since it is slow to import and seldom needed
 
         columns = np.asfortranarray(right.reshape(len(right), -1))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.statistics.distributions import chi_squared_tail
 from fmident.statistics.noise.series import Series
 
 _LAGS = 20
@@ -40,8 +41,6 @@ def portmanteau(series: Sequence[Series], values: Sequence[F64], fitted: int = 0
     float
         NaN where there are too few samples.
     """
-    from scipy import special  # here, since it is slow to import and seldom needed
-
     size = sum(v.size for v in values)
     power = sum(float(v @ v) for v in values)
     lags = min(_LAGS + fitted, size // _SHARE)
@@ -61,7 +60,7 @@ def portmanteau(series: Sequence[Series], values: Sequence[F64], fitted: int = 0
         total += products**2 / squares
         used += 1
     freedom = used - fitted
-    return float(special.chdtrc(freedom, total)) if freedom > 0 else float("nan")
+    return chi_squared_tail(freedom, total) if freedom > 0 else float("nan")
 
 
 def neighbours(series: Sequence[Series], values: Sequence[F64]) -> float:
@@ -99,8 +98,6 @@ def bartlett(squares: F64, freedoms: F64) -> float:
     freedoms
         Their degrees of freedom, shape (k,).
     """
-    from scipy import special  # here, since it is slow to import and seldom needed
-
     usable = (freedoms > 1.0) & (squares > 0.0)
     squares, freedoms = squares[usable], freedoms[usable]
     if squares.size < 2:
@@ -110,7 +107,8 @@ def bartlett(squares: F64, freedoms: F64) -> float:
     correction = 1.0 + (float(np.sum(1.0 / freedoms)) - 1.0 / freedoms.sum()) / (
         3.0 * (squares.size - 1)
     )
-    return float(special.chdtrc(squares.size - 1, statistic / correction))
+    # Of sizes that are equal, rounding may make it negative.
+    return chi_squared_tail(squares.size - 1, max(statistic / correction, 0.0))
 
 
 def white_test(innovations: F64, shares: F64) -> float:
@@ -128,8 +126,6 @@ def white_test(innovations: F64, shares: F64) -> float:
     shares
         Contributions to the variance of each parameter, shape (n, m).
     """
-    from scipy import special  # here, since it is slow to import and seldom needed
-
     totals = shares.sum(axis=1)
     columns = shares[totals > 0.0] / totals[totals > 0.0, np.newaxis]
     columns = columns - columns.mean(axis=1, keepdims=True)
@@ -144,4 +140,4 @@ def white_test(innovations: F64, shares: F64) -> float:
     if not left.shape[1] or power == 0.0:
         return float("nan")
     explained = float(np.sum((left.T @ squares) ** 2)) / power
-    return float(special.chdtrc(left.shape[1], size * explained))
+    return chi_squared_tail(left.shape[1], size * explained)
