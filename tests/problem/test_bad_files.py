@@ -57,6 +57,8 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
      (":3:", "'c_G' is a symbol of 'k' (Stiffness, c_G)")),
     # --- types
     ("text for a number", "initial = 2.5", 'initial = "2.5"', (":5:", "'initial'", "a number")),
+    ("number for fixed", "initial = 2.5", "fixed = 2.5",
+     (":5:", "'fixed' must be true or false", "initial = 2.5, and fixed = true")),
     ("truth for a number", "initial = 2.5", "initial = true", (":5:", "a number", "True")),
     ("three bounds", "[0.5, 10.0]", "[0.5, 1.0, 10.0]", (":6:", "'bounds'", "two numbers")),
     ("number for a table", 'F = "force"', "F = 3", (":16:", "'F'", "column")),

@@ -215,7 +215,7 @@ def test_a_filter_and_a_condition_go_together(load: Callable[..., Problem]) -> N
             "one",
         ),
         ({"prepare": 'hampel = { columns = ["position"], treshold = 2 }'}, "treshold", "threshold"),
-        ({"prepare": 'hampel = "position"'}, "hampel", ""),
+        ({"prepare": 'hampel = "position"'}, "must be a list of strings", ""),
         ({"prepare": 'exclude = "xx > 1"'}, "no signal 'xx'", "'x'"),
         ({"prepare": "exclude = 3"}, "condition", ""),
         ({"prepare": "exclude = []"}, "empty", "leave"),

@@ -90,6 +90,22 @@ def test_nothing_is_asked_for_and_the_policy_is_kept(
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_wide_table_of_the_run_scrolls_by_itself(
+    report: Callable[..., Path], make_result: MakeResult
+) -> None:
+    local = [
+        {"start": k, "parameters": [1.23456789e5, 2.3456789e-5, 3.456789012], "cost": 12.5 + k,
+         "status": "converged", "iterations": 12}
+        for k in range(3)
+    ]  # fmt: skip
+    path = report(make_result(settings={"solver": "ceres", "local_results": local}))
+    with opened(path, viewport={"width": 390, "height": 900}) as seen:
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert seen.page.evaluate(
+            "[...document.querySelectorAll('dd .scroll')].some(e => e.scrollWidth > e.clientWidth)"
+        )
+
+
 def test_scripts_that_the_policy_does_not_name_are_refused(report: Callable[..., Path]) -> None:
     with opened(report()) as seen:
         seen.chart(0)

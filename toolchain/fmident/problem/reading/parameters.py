@@ -264,6 +264,14 @@ def _parameter(
 
 
 def _fixed(section: Section, name: str, prior: Prior | None) -> bool:
+    given = section.raw("fixed", False)
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        raise section.error(
+            f"{section.title}: 'fixed' must be true or false, not {given}",
+            "fixed",
+            hint=f"to hold it at that value: initial = {given}, and fixed = true in the next line",
+            code=Code.WRONG_TYPE,
+        )
     fixed = section.flag("fixed", False)
     if fixed and prior is not None:
         raise section.error(

@@ -106,7 +106,7 @@ def _hampel(section: Section) -> Hampel | None:
     if not section.has("hampel"):
         return None
     given = section.raw("hampel")
-    if isinstance(given, list):
+    if not isinstance(given, dict):
         names = section.words("hampel")
         return Hampel(names or ())
     inner = section.table("hampel")
