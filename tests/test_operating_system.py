@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from fmident import operating_system
-from fmident.operating_system import TakenError, kernel32, windows, windows_files
+from fmident.operating_system import TakenError, kept, kernel32, windows, windows_files
+from fmident.operating_system.kept import kept_folder
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "toolchain" / "fmident" / "operating_system"
@@ -448,3 +449,17 @@ def test_own_limits_last_as_long_as_the_process(fake: FakeKernel32) -> None:
 def test_exit_codes_of_windows_are_named(code: int, name: str | None) -> None:
     assert windows.kind_of_crash(code) == name
     assert not windows.was_killed(code)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights as POSIX has them")
+def test_code_is_kept_in_folders_of_this_user_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FMIDENT_CACHE", str(tmp_path))
+    folder = kept_folder("templates")
+    assert folder == tmp_path / "templates"
+    folder.chmod(0o777)
+    assert kept_folder("templates") is None
+    folder.chmod(0o755)
+    monkeypatch.setattr(kept, "belongs_to_user", lambda _: False)
+    assert kept_folder("templates") is None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
+
+from fmident.operating_system import belongs_to_user
 
 VARIABLE = "FMIDENT_CACHE"
 """Names another folder; empty for none, so that nothing is kept."""
@@ -12,7 +15,8 @@ VARIABLE = "FMIDENT_CACHE"
 def kept_folder(name: str) -> Path | None:
     """Return a folder in the user's cache, made when it is not there; ``None`` without one.
 
-    What is in it may be removed at any time.
+    What is in it may be removed at any time. Some of it is run as code: a folder of another user,
+    or one to which everybody can write, is not taken.
     """
     given = os.environ.get(VARIABLE)
     if given == "":
@@ -28,6 +32,8 @@ def kept_folder(name: str) -> Path | None:
     folder = base.absolute() / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        found = folder.stat()
     except OSError:
         return None
-    return folder if os.access(folder, os.W_OK) else None
+    own = belongs_to_user(found) and not (os.name == "posix" and found.st_mode & stat.S_IWOTH)
+    return folder if own and os.access(folder, os.W_OK) else None
