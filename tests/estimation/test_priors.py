@@ -298,6 +298,64 @@ def test_a_profile_counts_the_prior(sigma: float | None) -> None:
         assert p.upper.value - p.lower.value == pytest.approx(width, rel=tolerance)
 
 
+# --------------------------------------------------------- a valley that the data leave open
+
+FAR = Prior("normal", 2.0, 0.1)
+VALLEY = (
+    Parameter("a", 1.0, 0.1, 9.0, variable="a", prior=FAR),
+    Parameter("b", 1.0, 0.1, 9.0, variable="b"),
+)
+
+
+def product(times: np.ndarray, inputs: Any, a: float, b: float) -> Any:
+    """Return what shows the product of its parameters and nothing else."""
+    return {"y": a * b * (1.0 + times)}
+
+
+def valley(noise: float) -> Problem:
+    white = np.random.default_rng(0).normal(size=TIMES.size)
+    return python_problem({"y": 3.0 * (1.0 + TIMES) + noise * white}, TIMES, VALLEY)
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "scipy"}, {"solver": "ceres"}])
+@pytest.mark.parametrize("noise", [0.3, 1e-2, 1e-8, 0.0])
+def test_a_search_follows_a_valley_to_the_prior(noise: float, options: dict[str, Any]) -> None:
+    """Ten standard deviations along the curve a*b = constant, whose walls are noise apart."""
+    found = valley(noise)
+    result = estimate(found, model=product, **options)
+    (y,) = (m.values for m in found.experiments[0].measurements)
+    x = 1.0 + TIMES
+    assert result.status == "converged", result.message
+    a, b = values(result)
+    # The data determine the product alone, so that the prior holds exactly.
+    assert a == pytest.approx(FAR.mean, abs=1e-5)
+    assert a * b == pytest.approx(float(x @ y / (x @ x)), rel=1e-6)
+    assert result.simulations < 100
+    if noise:
+        assert result.estimates[0].standard_error == pytest.approx(FAR.sd, rel=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["ceres", "scipy"])
+@pytest.mark.parametrize("slope", [2.1, 2.4, 3.0])
+def test_where_a_search_ends_the_concentrated_posterior_is_flat(solver: str, slope: float) -> None:
+    """From agreement to a conflict of ten standard deviations, by differences of the density."""
+    y = measured(truth=np.array([1.0, slope]), noise=0.02)
+    found = problem(y, sigma=None, prior=FAR)
+    result = estimate(found, solver=solver)
+    assert result.status == "converged", result.message
+
+    def density(p: np.ndarray) -> float:
+        r = y - X @ p
+        return float(-0.5 * (y.size - 2) * np.log(r @ r) - 0.5 * FAR.deviation(p[1]) ** 2)
+
+    best = density(values(result))
+    for direction in np.linalg.cholesky(result.covariance).T:
+        ahead, behind = (density(values(result) + s * 1e-2 * direction) for s in (1.0, -1.0))
+        assert max(ahead, behind) < best
+        # Half the difference is the slope, per standard error: far less than one.
+        assert abs(ahead - behind) / 2e-2 < 1e-3
+
+
 def test_what_cannot_weigh_a_prior_refuses_it() -> None:
     found = problem(measured())
     with pytest.raises(ProblemError, match="'b' has a prior, but the estimator"):

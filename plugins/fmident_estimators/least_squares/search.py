@@ -16,6 +16,7 @@ from fmident.statistics import DirectionErrors, analyse_rank
 from fmident_estimators.least_squares.arrival import NOISE, Errors, Rest, if_too_coarse, rest
 from fmident_estimators.least_squares.ends import Arrived, NoDescent, Stalled
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
+from fmident_estimators.least_squares.noise_level import SearchedRows
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.progress import LocalResult, Progress
 
@@ -94,6 +95,8 @@ class LocalSearch:
         self._names = [q.name for q in problem.free]
         self._lower, self._upper = problem.lower, problem.upper
         self._evaluator = evaluator
+        self._rows = SearchedRows(problem, evaluator)
+        self._balancing = False
         self._progress = progress
 
     def physical(self, z: F64) -> F64:
@@ -111,7 +114,7 @@ class LocalSearch:
         NoDescent
             A step that is tiny, or promises less than is known of the cost, does not lower it.
         """
-        r = self._evaluator.residuals(self.physical(z))
+        r = self._rows.residuals(self.physical(z))
         if not bool(np.isfinite(r).all()):
             self._last_failed = self.iterations
         accepted = self._accepted
@@ -129,7 +132,11 @@ class LocalSearch:
 
     def cost(self, z: F64) -> float:
         """Return the cost, robust loss included."""
-        return self.cost_of(self._evaluator.residuals(self.physical(z)))
+        return self.cost_of(self._rows.residuals(self.physical(z)))
+
+    def _reported_cost(self, z: F64) -> float:
+        """Return the cost that searches are compared by, whatever noise is held here."""
+        return self._evaluator.cost(self.physical(z)) if self._rows.weighed else self.cost(z)
 
     def cost_of(self, residuals: F64) -> float:
         """Return the cost of residuals, robust loss included."""
@@ -144,7 +151,7 @@ class LocalSearch:
             Nothing is left to go from here.
         """
         p = self.physical(z)
-        scaled: F64 = self._evaluator.jacobian(p) * self.space.derivative(p)
+        scaled: F64 = self._rows.jacobian(p) * self.space.derivative(p)
         if self._accurate:
             scaled, errors = self._refined(p, scaled)
         else:
@@ -165,6 +172,8 @@ class LocalSearch:
         fmident.evaluation.JacobianError
             The Jacobian cannot be computed.
         """
+        if self._rows.weighed:
+            self._balance(solve)
         while True:
             try:
                 result = solve(self)
@@ -183,8 +192,36 @@ class LocalSearch:
                 self._accurate, self._plateau = False, False
                 self._accepted, self._rest = None, None
                 self._start_at(self.space.from_physical(self._origin), self._origin)
+                if self._rows.weighed:
+                    self._balance(solve)
+            elif self.iterations < self.options.max_iterations and self._rows.outdated(
+                result.parameters
+            ):
+                # Better derivatives have led further than those with which noise was found.
+                self._start_at(self.space.from_physical(result.parameters), result.parameters)
+                self._balance(solve)
             else:
                 return result
+
+    def _balance(self, solve: Callable[[LocalSearch], LocalResult]) -> None:
+        """Find the size of the noise by which priors are weighed, search by search.
+
+        Each begins where the one before has ended. The last one has no step to take, so that the
+        search that follows starts at the minimum.
+        """
+        self._balancing = True
+        try:
+            while self._rows.hold(self.start) and self.iterations < self.options.max_iterations:
+                self._rest = None  # of other residuals
+                try:
+                    p = solve(self).parameters
+                    self._start_at(self.space.from_physical(p), p)
+                except (Arrived, Stalled) as end:
+                    self._start_at(end.z)
+                self.accept(self.z0)
+        finally:
+            self._balancing = False
+        self._rest = None
 
     def _may_be_cautious(self) -> bool:
         """Return whether the solver would search in another way than before."""
@@ -252,7 +289,7 @@ class LocalSearch:
     def has_full_rank(self, z: F64) -> bool:
         """Return whether the Jacobian at `z` has full rank beyond its own error."""
         p = self.physical(z)
-        jacobian = self._evaluator.jacobian(p)
+        jacobian = self._rows.jacobian(p)
         return analyse_rank(jacobian, self._evaluator.column_errors(p)).rank == z.size
 
     def accept(self, z: F64, **details: float) -> None:
@@ -270,7 +307,7 @@ class LocalSearch:
             return
         if began and self._progress.starts > 1:
             return
-        self._progress.report(self.physical(z), self.cost(z), self._number, **details)
+        self._progress.report(self.physical(z), self._reported_cost(z), self._number, **details)
 
     def finish(self, z: F64, status: Status, message: str) -> LocalResult:
         """Return the result at `z`.
@@ -287,10 +324,12 @@ class LocalSearch:
         """
         p = self.physical(z)
         ended_by: Ending | None = None
+        if self._balancing:
+            return LocalResult(self._origin, p, self.cost(z), status, message, self.iterations)
         if status == "converged":
             ended_by, message = self._confirmed(z, p, message)
             status = "converged" if ended_by is None else "limit"
-        cost = self.cost(z)
+        cost = self._reported_cost(z)
         self._progress.ended(p, cost)
         return LocalResult(self._origin, p, cost, status, message, self.iterations, ended_by)
 
@@ -305,7 +344,7 @@ class LocalSearch:
 
         Columns of parameters that are :meth:`blocked` are zero.
         """
-        plain = self._evaluator.residuals(self.physical(z))
+        plain = self._rows.residuals(self.physical(z))
         residuals, slope = robust_residuals(self.options.loss, self.options.loss_scale, plain)
         jacobian = self.jacobian(z) * slope[:, np.newaxis]
         jacobian[:, self.blocked(z, jacobian.T @ residuals)] = 0.0
@@ -319,7 +358,7 @@ class LocalSearch:
         Arrived
             Nothing.
         """
-        plain = self._evaluator.residuals(p)
+        plain = self._rows.residuals(p)
         options = self.options
         residuals, slope = robust_residuals(options.loss, options.loss_scale, plain)
         found = rest(
@@ -384,7 +423,7 @@ class LocalSearch:
 
     def _without_influence(self, p: F64) -> npt.NDArray[np.bool_]:
         """Return which parameters have no influence that can be seen, shape (n,)."""
-        jacobian = self._evaluator.jacobian(p) * self.space.derivative(p)
+        jacobian = self._rows.jacobian(p) * self.space.derivative(p)
         silent: npt.NDArray[np.bool_] = np.linalg.norm(jacobian, axis=0) <= self._column_errors(p)
         return silent
 
@@ -411,7 +450,7 @@ class LocalSearch:
         _, _, right = np.linalg.svd(np.linalg.qr(jacobian / safe, mode="r"))
         ways = right.T / safe[:, np.newaxis]
         slope = self.space.derivative(p)
-        found = self._evaluator.directional_derivatives(p, ways * slope[:, np.newaxis])
+        found = self._rows.directional_derivatives(p, ways * slope[:, np.newaxis])
         if not bool(np.isfinite(found.values).all()):
             return jacobian, Errors(self._column_errors(p))
         # Steps that suffice for intervals are not always better than those of the columns.

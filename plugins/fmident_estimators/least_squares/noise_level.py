@@ -1,0 +1,117 @@
+r"""The noise whose size is unknown, held while a search goes on, where priors are weighed by it.
+
+With the variance of the noise concentrated out, the cost is :math:`S e^{Q/\nu}`, a product of what
+the data and what the priors say (:class:`~fmident.problem.Priors`). Its residuals are far from
+linear where the priors are far from satisfied: Gauss and Newton then underestimate by a factor of
+:math:`e^{Q/\nu}` how steep the walls of a valley are that the data leave open. With the variance
+:math:`s^2` held, the sum :math:`S + s^2 Q` has the residuals of known noise, and where
+:math:`s^2 = S / \nu`, its gradient is that of the concentrated cost but for a positive factor. So
+searches take turns with :math:`s^2 = S / \nu`. Both lower
+:math:`\nu \ln s^2 + S / s^2 + Q`, whose least value over :math:`s^2` is the logarithm of the
+concentrated cost up to constants: from turn to turn that cost falls, and what does not change any
+more is its minimum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.evaluation import DirectionalDerivatives
+from fmident.evaluation.contract import Evaluator
+from fmident.problem.model import Problem
+from fmident.problem.priors.rows import Priors
+
+_SAME = 1e-12
+"""Relative change of the noise that is none."""
+
+_CLOSE = 1e-4
+"""Relative change of the noise that moves an estimate by far less than its standard error."""
+
+
+class SearchedRows:
+    """The residuals that a search makes small: those of the evaluator, or with the noise held.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the search.
+
+    Attributes
+    ----------
+    noise
+        Standard deviation of the noise by which the priors are weighed; ``None`` where the rows are
+        those of the evaluator.
+    """
+
+    def __init__(self, problem: Problem, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._priors = Priors.of(problem)
+        self.weighed = self._priors.count > 0 and not self._priors.sigma_known
+        """Whether priors are weighed by noise of unknown size."""
+        self.noise: float | None = None
+
+    def hold(self, p: F64) -> bool:
+        """Hold the noise that the residuals at a point show; return whether it has changed.
+
+        It is no less than what the simulation itself adds to the residuals: where the data are free
+        of noise, priors still decide what these leave open.
+
+        Parameters
+        ----------
+        p
+            Physical, shape (n,).
+        """
+        noise, before = self._shown(p), self.noise
+        if not np.isfinite(noise):
+            return False
+        self.noise = noise
+        return before is None or abs(noise - before) > _SAME * before
+
+    def outdated(self, p: F64) -> bool:
+        """Return whether the residuals at a point show another noise than the one held."""
+        if self.noise is None:
+            return False
+        return abs(self._shown(p) - self.noise) > _CLOSE * self.noise
+
+    def _shown(self, p: F64) -> float:
+        data = self._evaluator.residuals(p)[: -self._priors.count]
+        freedom = self._priors.freedom(data.size, p.size)
+        shown = float(np.linalg.norm(data)) / np.sqrt(freedom)
+        return float(np.maximum(shown, self._evaluator.noise(p)))
+
+    def residuals(self, p: F64) -> F64:
+        """Return the residuals at a point, shape (m,); NaN where the simulation fails."""
+        rows = self._evaluator.residuals(p)
+        if self.noise is None or not bool(np.isfinite(rows).all()):
+            return rows
+        data = rows[: -self._priors.count]
+        return np.concatenate([data, self.noise * self._priors.deviations(p)])
+
+    def jacobian(self, p: F64) -> F64:
+        """Return their derivatives with respect to the physical parameters, shape (m, n).
+
+        Raises
+        ------
+        fmident.evaluation.JacobianError
+            The simulation fails.
+        """
+        return self._with_slopes(p, self._evaluator.jacobian(p), np.eye(p.size))
+
+    def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
+        """Return accurate derivatives along directions, (n, k) -> (m, k), and their errors.
+
+        Raises
+        ------
+        fmident.evaluation.JacobianError
+            The simulation fails.
+        """
+        found = self._evaluator.directional_derivatives(p, directions)
+        values = self._with_slopes(p, found.values, directions)
+        return DirectionalDerivatives(values, found.errors)
+
+    def _with_slopes(self, p: F64, changes: F64, directions: F64) -> F64:
+        if self.noise is None:
+            return changes
+        slopes = self.noise * (self._priors.slopes(p) @ directions)
+        return np.vstack([changes[: -self._priors.count], slopes])
