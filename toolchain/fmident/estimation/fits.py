@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.estimation.diagnostics.disturbances import disturbance_notes
 from fmident.estimation.result import ExcludedSamples, OutputFit, ResidualCheck
 from fmident.evaluation import Simulated, SimulationFailure
 from fmident.problem.residuals import (
@@ -180,6 +181,7 @@ def residual_notes(
             "The residuals are larger where the parameters act more, or less, than elsewhere: the "
             "intervals take the size of each (HC3)."
         )
+    notes += disturbance_notes(problem, residuals)
     coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in coloured_fits(fits)]
     if coloured:
         shown = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")
