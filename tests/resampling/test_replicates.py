@@ -150,13 +150,16 @@ def test_residuals_that_change_their_size_are_drawn_wild() -> None:
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth() -> None:
-    """Of 80 draws, 95 % intervals of a linear model; 2.4 % is one standard deviation."""
+    """Of 80 draws, 95 % intervals of a linear model; 2.4 % is one standard deviation.
+
+    Percentiles: ends of BCa intervals may lie beyond all of so few replicates, and are NaN then.
+    """
     hits = 0
     generator = np.random.default_rng(20)
     for seed in range(80):
         data = 1.0 + 2.0 * TIMES + 0.3 * generator.standard_normal(TIMES.size)
         found = bootstrapped(straight(data), line, LINE_SLOPES, count=100, seed=seed)
-        low, high = found.parameters[1].bca
+        low, high = found.parameters[1].percentile
         hits += low <= 2.0 <= high
     assert hits / 80 > 0.95 - 3.0 * 0.024
 
