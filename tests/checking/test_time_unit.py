@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from fmident.checking import CheckReport, start_findings
-from fmident.checking.time_unit import unit_in_name
+from fmident.checking.subject import Subject
+from fmident.checking.time_unit import named_time_findings, unit_in_name
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Problem
 
@@ -82,7 +83,8 @@ def test_slow_models_whose_start_is_wrong_are_not_suspected(check: Check) -> Non
 
 @pytest.mark.parametrize(
     ("column", "unit"),
-    [("time_ms", "ms"), ("ms", "ms"), ("tMs", "ms"), ("Time ms", "ms"), ("t_us", "us"),
+    [("Date", "d"), ("time_ms", "ms"),
+     ("ms", "ms"), ("tMs", "ms"), ("Time ms", "ms"), ("t_us", "us"),
      ("time", None), ("t", None), ("timestamp", None), ("items", None), ("terms", None)],
 )  # fmt: skip
 def test_units_in_names(column: str, unit: str | None) -> None:
@@ -94,3 +96,14 @@ def test_a_name_that_says_milliseconds_is_a_warning(check: Check) -> None:
     assert "named as if it were in ms" in text
     assert "'time_ms [ms]'" in text
     assert "time-unit-suspicious" not in rules(check(recorded(1.0, column="time_ms", unit="s")))
+
+
+def test_milliseconds_since_1970_are_suspected() -> None:
+    problem = recorded(1e3)
+    (experiment,) = problem.experiments
+    late = dataclasses.replace(experiment, times=experiment.times + 1.7e12)
+    (found,) = named_time_findings(Subject(dataclasses.replace(problem, experiments=(late,))))
+    assert "begins at 1.7e+12, as if it counted from 1970 in ms" in found.message
+    assert "'time [ms]'" in (found.hint or "")
+    seconds = dataclasses.replace(experiment, times=experiment.times / 1e3 + 1.7e9)
+    assert not named_time_findings(Subject(dataclasses.replace(problem, experiments=(seconds,))))

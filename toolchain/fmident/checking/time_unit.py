@@ -23,9 +23,13 @@ _WORDS = {
     "ms": "ms", "msec": "ms", "msecs": "ms", "millis": "ms", "millisec": "ms",
     "milliseconds": "ms", "millisekunden": "ms", "us": "us", "usec": "us", "micros": "us",
     "microseconds": "us", "ns": "ns", "nanoseconds": "ns", "min": "min", "minutes": "min",
-    "minuten": "min", "h": "h", "hours": "h", "stunden": "h",
+    "minuten": "min", "h": "h", "hours": "h", "stunden": "h", "day": "d", "days": "d", "date": "d",
+    "datum": "d",
 }  # fmt: skip
 """What the last word of a column's name says of its unit."""
+
+_EPOCH_MS = 1e11
+"""Milliseconds since 1970 in the year 1973; so many seconds are three thousand years."""
 
 _STEP = 0.5
 """Times between samples from which on they may be milliseconds, s."""
@@ -55,13 +59,16 @@ def named_time_findings(subject: Subject) -> list[Diagnostic]:
     findings = []
     for i, e in enumerate(subject.problem.experiments):
         unit = unit_in_name(e.time_column) if e.time_unit is None else None
+        how = "is named as if it were"
+        if unit is None and e.time_unit is None and e.times[0] > _EPOCH_MS:
+            unit, how = "ms", f"begins at {e.times[0]:.6g}, as if it counted from 1970"
         if unit is not None:
             findings.append(
                 subject.finding(
                     "warning",
                     "time-unit-suspicious",
-                    f"the time column '{e.time_column}' of experiment '{e.name}' is named as if it"
-                    f" were in {unit}, but no unit is in its header: seconds are assumed",
+                    f"the time column '{e.time_column}' of experiment '{e.name}' {how} in {unit}, "
+                    "but no unit is in its header: seconds are assumed",
                     f"write the unit behind the name in the header: '{e.time_column} [{unit}]', or"
                     f" '{e.time_column} [s]' if it is right",
                     "experiments",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.data import Experiment, Reader
-from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mean
+from fmident.errors import Code, Diagnostic, Location, ProblemError, UnitError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.problem.balance import balanced
 from fmident.problem.reading.exclusions import excluded, note_on_exclusions
@@ -27,6 +28,7 @@ from fmident.problem.reading.roles import ROLES
 from fmident.problem.reading.sampling import Grid, Sampled, data_named_at, read_sampled
 from fmident.problem.reading.start_values import start_values, variable_of
 from fmident.toml_file import Section, Source, quoted
+from fmident.units import compatible, convert, parse_unit
 
 
 @dataclass(frozen=True)
@@ -191,10 +193,25 @@ def _notes_on_units(
     section: Section, main: Sampled, assumed: Mapping[str, str]
 ) -> list[Diagnostic]:
     """Say which columns have no unit where others of the file have one: it may be forgotten."""
-    taken = [f"'{c}' as {unit}" for c, unit in assumed.items() if c != main.time_column]
+    signals = {c: unit for c, unit in assumed.items() if c != main.time_column}
+    named = [
+        Diagnostic(
+            "warning",
+            f"the column '{column}' of '{main.table.path}' is named as if it were in {found}, but "
+            f"no unit is in its header: {unit} is assumed, the unit of the FMU",
+            location=section.source.where(section.keys),
+            hint=f"write the unit behind the name in the header: '{column} [{found}]', or "
+            f"'{column} [{unit}]' if it is right",
+            rule="unit-suspicious",
+        )
+        for column, unit in signals.items()
+        if (found := _unit_in_name(column, unit)) is not None
+    ]
+    taken = [f"'{c}' as {unit}" for c, unit in signals.items()]
     if not taken or not any(main.table.units.values()):
-        return []
+        return named
     return [
+        *named,
         Diagnostic(
             "note",
             f"columns of '{main.table.path}' without a unit are taken in the FMU's: "
@@ -202,8 +219,23 @@ def _notes_on_units(
             location=section.source.where(section.keys),
             hint="write the unit behind the name in the header, such as 'force [N]'",
             rule="column-without-unit",
-        )
+        ),
     ]
+
+
+def _unit_in_name(column: str, assumed: str) -> str | None:
+    """Return the unit that ends a column's name, as in ``force_kN``, if it differs from another."""
+    words = [word for word in re.split(r"[^A-Za-z0-9%°µ^*]+", column) if word]
+    if len(words) < 2:
+        return None
+    try:
+        named, known = parse_unit(words[-1]), parse_unit(assumed)
+    except UnitError:
+        return None
+    if not compatible(named, known):
+        return None
+    ends = convert(np.array([0.0, 1.0]), named, known)
+    return None if np.allclose(ends, [0.0, 1.0], rtol=1e-9) else words[-1]
 
 
 def _inputs(
