@@ -54,7 +54,7 @@ class SearchedRows:
     def hold(self, p: F64) -> bool:
         """Hold the noise that the residuals at a point show; return whether it has changed.
 
-        It is no less than what the simulation itself adds to the residuals: where the data are free
+        It is at least what the simulation itself adds to the residuals: where the data are free
         of noise, priors still decide what these leave open.
 
         Parameters
