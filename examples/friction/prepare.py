@@ -4,8 +4,8 @@
     python examples/friction/prepare.py --synthetic                   # the truth is in README.md
 
 Both write ``data/axis.csv``: speed and acceleration from the filtered position, and the force. The
-measured data set (EMPS) is not part of this project; ``examples/positioning-axis/README.md`` says
-where to get it.
+measured data set (EMPS) is not part of this project; the README of the study ``positioning-axis``
+says where to get it.
 """
 
 from __future__ import annotations

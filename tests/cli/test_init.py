@@ -171,4 +171,7 @@ def test_the_wheel_brings_the_examples_and_stays_small(tmp_path: Path) -> None:
     assert inside == wanted
     packages = ("fmident", "fmident_estimators", "fmident_costs", "fmident_dask", "fmident_readers")
     assert {f"{name}/__init__.py" for name in packages} <= modules
-    assert wheel.stat().st_size < 2.5e6
+    # Code compresses to 2.5 MB; what must not come with it is data and pictures.
+    assert wheel.stat().st_size < 3e6
+    with zipfile.ZipFile(wheel) as archive:
+        assert max(i.compress_size for i in archive.infolist()) < 2e5

@@ -119,10 +119,9 @@ def test_endless_output_does_not_fill_the_disk(
 
     monkeypatch.setattr(child, "MOST_OUTPUT", 100_000)
     monkeypatch.setattr(os, "truncate", truncate)
-    with refused(Code.TIMED_OUT, SimulationError) as caught:
+    with refused(Code.TIMED_OUT, SimulationError):
         check_survives(trouble, SETUP, {"kind": SHOUT}, timeout=2.0)
     assert len(lengths) > 3
-    assert any("shout" in line for line in caught.value.log)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for Python")

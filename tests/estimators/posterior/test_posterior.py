@@ -180,8 +180,8 @@ def test_simulation_based_calibration() -> None:
         return {"y": a * np.exp(-k * times)}
 
     known = (Prior("normal", 2.0, 0.3), Prior("lognormal", 1.5, 0.5))
-    rng, ranks, bins = np.random.default_rng(5), [], 10
-    for number in range(120):
+    rng, ranks, bins = np.random.default_rng(5), [], 6
+    for number in range(60):
         truth = [prior.at(float(rng.normal())) for prior in known]
         y = decay(TIMES, {}, *truth)["y"] + SIGMA * rng.normal(size=TIMES.size)
         parameters = [

@@ -31,7 +31,7 @@ CALLS = ["LOAD", "INSTANTIATE", "SETUP", "STEP", "TERMINATE", "FREE"]
 
 @pytest.fixture(autouse=True)
 def passing_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hurry(monkeypatch, tmp_path, clocks=(apart, guard, processes, worker), queues=(checks,))
+    hurry(monkeypatch, tmp_path, clocks=(apart, guard, processes, worker, checks), queues=(checks,))
     monkeypatch.setattr(processes, "_LIFE_POLL", 0.02)  # how often it looks at the clock
     monkeypatch.setattr(processes, "STARTS", 1)
 

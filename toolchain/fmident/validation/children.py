@@ -226,9 +226,9 @@ class _Child:
         queue.Empty
             There is none within the limit, in seconds.
         """
-        end = time.perf_counter() + limit
+        end = time.monotonic() + limit
         while True:
-            left = end - time.perf_counter()
+            left = end - time.monotonic()
             try:
                 return self._answers.get(timeout=max(min(left, LOOK), 0.0))
             except queue.Empty:
