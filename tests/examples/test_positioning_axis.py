@@ -50,10 +50,13 @@ def test_inverse_model_gives_the_published_values(folder: Path, solver: str) -> 
     assert problem.experiments[0].times.size == 24792
     result = fmident.estimate(problem)
     assert result.status == "converged"
+    assert result.noise is not None
     for name, (value, deviation) in PUBLISHED.items():
         row = result.parameters.loc[name]
         assert row["value"] == pytest.approx(value, rel=1e-5), name
-        assert row["standard_error"] == pytest.approx(deviation, rel=2e-3), name
+        # The residuals are correlated: the figures published are those for white noise.
+        assert result.noise.white_errors[name] == pytest.approx(deviation, rel=2e-3), name
+        assert row["standard_error"] > 1.5 * deviation, name
     (fit,) = result.fits
     assert fit.times.size == 2480
     assert fit.relative_error == pytest.approx(0.040834, abs=1e-6)
