@@ -61,6 +61,8 @@ class PythonExecutor(Executor):
         self._model = model
         self._derivatives = dict(derivatives or {})
         self._tolerance = problem.evaluation.tolerance
+        functions = (model, *self._derivatives.values())
+        self._takes_tolerance = frozenset(f for f in functions if _takes_tolerance(f))
 
     @property
     def differentiable(self) -> frozenset[str]:  # type: ignore[override]
@@ -110,7 +112,7 @@ class PythonExecutor(Executor):
         columns = []
         try:
             for function in (self._model, *(self._derivatives[name] for name in sensitivities)):
-                more = {"tolerance": asked} if _takes_tolerance(function) else {}
+                more = {"tolerance": asked} if function in self._takes_tolerance else {}
                 found = function(experiment.times, experiment.inputs, **given, **more)
                 columns += [np.broadcast_to(found[v], experiment.times.shape) for v in variables]
         except SimulationError as error:
