@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import signal
 
 import fmident
 from fmident.cli import main
@@ -251,7 +253,7 @@ def test_of_stages_one_is_profiled(study: Study) -> None:
     study.problem.write_text(study.problem.read_text() + STAGES)
     problem = fmident.load_problem(study.problem)
     result = fmident.estimate(problem)
-    last = fmident.profile(problem, result)
+    last = fmident.profile(problem, result, pairs=[("m", "d")])
     assert [p.name for p in last.profiles] == ["m", "d"]
     assert any("stage 'fine', with k held" in note for note in last.notes)
     np.testing.assert_allclose(last.parameters["m"], result.values["m"], rtol=1e-5)
@@ -267,6 +269,15 @@ def test_of_stages_one_is_profiled(study: Study) -> None:
         assert found.verdict.kind == "agrees"
         taus = [abs(q.tau) for q in found.points]
         assert max(taus) == pytest.approx(found.factor * last.critical_tau, rel=2e-3)
+    # The region is that of the covariance after stages, in a model that is nearly linear.
+    (joint,) = last.regions
+    searched = [e.name for e in result.estimates if e.searched]
+    both = [searched.index(name) for name in ("m", "d")]
+    off = np.array([e.values for e in joint.ends]) - joint.estimate
+    inverse = np.linalg.inv(result.covariance[np.ix_(both, both)])
+    reach = np.sqrt(np.einsum("ki,ij,kj->k", off, inverse, off))
+    np.testing.assert_allclose(reach, joint.critical_tau, rtol=0.06)
+    assert joint.factors[0] < 0.7
     # In common data the error of k makes up for a part of that of m.
     assert min(p.factor for p in last.profiles) < 0.7
     assert any("that k is uncertain and the data are those" in note for note in last.notes)
@@ -278,6 +289,40 @@ def test_of_stages_one_is_profiled(study: Study) -> None:
     first = fmident.profile(problem, result, stage="rough", level=0.6827)
     assert any("Later stages have found m, d" in note for note in first.notes)
     assert not any("have changed since" in note for note in first.notes)
+
+
+def test_of_stages_noise_that_is_not_white_counts(
+    study: Study, measure: Callable[[int], pd.DataFrame]
+) -> None:
+    """As in the result, whose covariance counts both the noise and what the stage held."""
+    table = measure(601)
+    slow = signal.lfilter([1.0], [1.0, -0.9], np.random.default_rng(2).standard_normal(len(table)))
+    table["position"] += 2e-5 * slow
+    table.to_csv(study.data, index=False)
+    study.change(", sigma = 2e-5", "")
+    first = STAGES.replace('free = ["k"]', 'free = ["m", "d", "k"]')
+    study.problem.write_text(study.problem.read_text() + first)
+    problem = fmident.load_problem(study.problem)
+    result = fmident.estimate(problem)
+    assert result.noise is not None
+    found = fmident.profile(problem, result, pairs=[("m", "d")])
+    intervals = {e.name: e.interval_95 for e in result.estimates}
+    for profile in found.profiles:
+        assert result.noise.factors[profile.name] > 1.5
+        low, high = intervals[profile.name]
+        assert profile.verdict.kind == "agrees"
+        np.testing.assert_allclose(profile.interval, (low, high), atol=0.05 * (high - low))
+    (joint,) = found.regions
+    searched = [e.name for e in result.estimates if e.searched]
+    both = [searched.index(name) for name in joint.names]
+    off = np.array([e.values for e in joint.ends]) - joint.estimate
+    inverse = np.linalg.inv(result.covariance[np.ix_(both, both)])
+    reach = np.sqrt(np.einsum("ki,ij,kj->k", off, inverse, off))
+    np.testing.assert_allclose(reach, reach[0], rtol=0.06)
+    assert reach[0] > joint.critical_tau  # fewer degrees of freedom than samples
+    assert not any("true intervals are wider" in note for note in found.notes)
+    assert not any("does not hold" in note for note in found.notes)
+    assert any("not white noise" in note for note in found.notes)
 
 
 def test_an_estimate_that_has_not_converged_is_told_of(study: Study) -> None:

@@ -12,6 +12,7 @@ from fmident.statistics.distributions import (
     chi_squared_tail,
     f_tail,
     normal_quantile,
+    student_freedom,
     student_quantile,
 )
 
@@ -32,6 +33,15 @@ def test_student_quantiles(freedom: float) -> None:
         found = student_quantile(level, freedom)
         assert found == pytest.approx(expected, rel=1e-12, abs=1e-300)
         assert student_quantile(1.0 - level, freedom) == pytest.approx(-found, rel=1e-12)
+
+
+@pytest.mark.parametrize("freedom", [1.0, 2.3, 30.0, 4321.0, 1e6])
+def test_degrees_of_freedom_from_a_quantile(freedom: float) -> None:
+    quantile = float(special.stdtrit(freedom, 0.975))
+    assert student_freedom(0.975, quantile) == pytest.approx(freedom, rel=1e-5)
+    assert student_freedom(0.975, 99.0) == 1.0
+    assert math.isinf(student_freedom(0.975, 1.96 - 4e-5))
+    assert math.isnan(student_freedom(0.975, math.nan))
 
 
 @pytest.mark.parametrize("freedom", [201.0, 1e3, 1e5, 1e7])

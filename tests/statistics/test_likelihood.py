@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fmident.statistics.likelihood import critical_tau, rise_of, tau_of
+from fmident.statistics.likelihood import critical_tau, joint_freedom, rise_of, tau_of
 
 
 def test_known_noise_is_the_normal_quantile() -> None:
@@ -30,3 +30,19 @@ def test_no_degrees_of_freedom_no_threshold() -> None:
 def test_tau_and_rise_belong_together() -> None:
     assert tau_of(rise_of(1.7, 0.3), 0.3) == pytest.approx(1.7)
     assert tau_of(-1e-9, 1.0) == 0.0
+
+
+def test_two_combinations_together_have_the_mean_of_f() -> None:
+    # Both alike: half the sum of squares of t with nu has the mean nu/(nu - 2), that of F.
+    for freedom in (3.0, 12.5, 400.0):
+        assert joint_freedom(np.array([freedom, freedom])) == pytest.approx(freedom)
+    found = joint_freedom(np.array([5.0, 50.0]))
+    mean = 0.5 * (5.0 / 3.0 + 50.0 / 48.0)
+    assert found / (found - 2.0) == pytest.approx(mean)
+    assert np.isinf(joint_freedom(np.array([np.inf, np.inf])))
+    assert joint_freedom(np.array([1.5, 80.0])) == 1.5
+
+
+def test_effective_degrees_of_freedom_need_not_be_whole() -> None:
+    tau = critical_tau(0.9, 7.3, sigma_known=False, parameters=2)
+    assert tau**2 == pytest.approx(2.0 * stats.f.ppf(0.9, 2, 7.3))

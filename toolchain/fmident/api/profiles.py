@@ -26,6 +26,7 @@ from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
 from fmident.problem.settings_keys import as_written
 from fmident.problem.stages import continued
+from fmident.statistics.distributions import student_freedom
 
 if TYPE_CHECKING:
     from fmident.errors import Diagnostic
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from fmident.problem.model import Problem, Stage
     from fmident.profiles import ProfileProgress, ProfileResult
     from fmident.profiles.joint_walks import Listener
+    from fmident.profiles.thresholds import Counted
 
 _SAME_COST = 1e-3
 """Difference between the cost here and in the result, relative to it, that is no accident."""
@@ -202,10 +204,10 @@ def profile(
     found = estimated(problem, result, host, observers, report, workspace, what="the profiles")
     part, notes = _part(problem, stage, found)
     start = start_of(part, found)
-    factors, counted = _factors(problem, stage, found)
-    notes += counted
-    if counted and pairs:
-        notes.append("The joint regions do not count that: they are those with exact values.")
+    counted, said = _counted(problem, part, stage, found)
+    notes += said
+    if counted is not None:
+        notes += _without_held(part, counted, pairs)
     if runs_in_this_process(part, kinds):
         check_survives(part)
     executor_of = recording(
@@ -225,7 +227,7 @@ def profile(
             pairs=pairs,
             level=level,
             accuracy=accuracy,
-            factors=factors or None,
+            counted=counted,
             listener=listener,
         )
         about = executor.report()
@@ -338,22 +340,20 @@ def _differences(
     return notes
 
 
-def _factors(
-    problem: Problem, stage: str | None, result: EstimationResult
-) -> tuple[dict[str, float], list[str]]:
-    """Return how much wider a stage's intervals are since values that it held are uncertain.
+def _counted(
+    problem: Problem, part: Problem, stage: str | None, result: EstimationResult
+) -> tuple[Counted | None, list[str]]:
+    """Return what a stage's intervals count of the values that it held, and what to say of it.
 
-    Less than 1 where the errors of those values make up for errors of the stage, as they can with
-    common data.
-
-    Also what to say of it.
+    They may be narrower for it, where the errors of those values make up for errors of the stage,
+    as they can with common data.
     """
     if not problem.stages:
-        return {}, []
+        return None, []
     chosen = _stage(problem, stage)
     counts = next((s.uncertainty for s in result.stages if s.name == chosen.name), None)
     if counts is None or not counts.counted:
-        return {}, []
+        return None, []
     errors = {e.name: e.standard_error for e in result.estimates}
     factors = {}
     for name, alone in counts.conditional_errors.items():
@@ -361,14 +361,49 @@ def _factors(
         if np.isfinite(ratio) and ratio > 0.0:
             factors[name] = float(ratio)
     if not factors:
-        return {}, []
+        return None, []
+    names = [q.name for q in part.free]
+    known = [e.name for e in result.estimates if e.searched]
+    covariance = np.full((len(names), len(names)), np.nan)
+    rows = [j for j, name in enumerate(names) if name in known]
+    places = [known.index(names[j]) for j in rows]
+    covariance[np.ix_(rows, rows)] = result.covariance[np.ix_(places, places)]
+    intervals = {e.name: e.interval_95 for e in result.estimates}
+    freedoms = [
+        student_freedom(0.975, 0.5 * float(np.diff(intervals[name])[0]) / errors[name])
+        if errors.get(name, 0.0) > 0.0
+        else np.nan
+        for name in names
+    ]
+    noisy = () if result.noise is None else result.noise.factors
+    from fmident.profiles.thresholds import Counted  # here, since this module is imported early
+
+    counted = Counted(
+        covariance, np.array(freedoms), counts_noise=all(names[j] in noisy for j in rows)
+    )
     most = max(factors, key=lambda name: abs(np.log(factors[name])))
     held = ", ".join(counts.counted)
     also = " and the data are those of an earlier stage" if counts.shared_experiments else ""
-    return factors, [
+    return counted, [
         f"The intervals count, as far as a linear model shows it, that {held} "
         f"{'is' if len(counts.counted) == 1 else 'are'} uncertain{also}: that of {most} is "
         f"{factors[most]:.3g} times as wide as with exact values."
+    ]
+
+
+def _without_held(part: Problem, counted: Counted, pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return of which regions the covariance is not known."""
+    names = [q.name for q in part.free]
+    unknown = []
+    for pair in pairs:
+        both = [names.index(name) for name in pair]
+        if not bool(np.isfinite(counted.covariance[np.ix_(both, both)]).all()):
+            unknown.append(" and ".join(pair))
+    if not unknown:
+        return []
+    return [
+        f"The region of {', of '.join(unknown)} does not count that: the result has no covariance"
+        " of both."
     ]
 
 
@@ -381,9 +416,9 @@ def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, fl
     if loss_of(result) != "linear":
         return {}
     found = {e.name: e.standard_error for e in result.estimates if e.searched and not e.at_bound}
-    if result.noise is not None:
-        found |= {name: error for name, error in result.noise.white_errors.items() if name in found}
     for stage in result.stages:
         if stage.uncertainty is not None:
             found |= stage.uncertainty.conditional_errors
+    if result.noise is not None:
+        found |= {name: error for name, error in result.noise.white_errors.items() if name in found}
     return {q.name: found[q.name] for q in problem.free if q.name in found}

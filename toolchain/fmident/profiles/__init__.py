@@ -1,7 +1,8 @@
 """Profile likelihoods: how far a parameter can go when all others make up for it.
 
 ``landscape`` evaluates points, ``descent`` finds the least cost with one parameter held, ``walk``
-goes along a profile to one side, ``regions`` along rays of two parameters, ``joint_walks`` lets all
+goes along a profile to one side, ``regions`` along rays of two parameters, ``thresholds`` says
+how far the cost may rise where more than white noise counts, ``joint_walks`` lets all
 walks run side by side, ``collect`` and ``verdict`` say what they have found. The threshold is in
 :mod:`fmident.statistics.likelihood`.
 """

@@ -24,11 +24,17 @@ from fmident.profiles.collect import collected, not_converged
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
 from fmident.profiles.regions import check_pairs, pair_of, region_of
-from fmident.profiles.result import ParameterProfile, ProfileResult
+from fmident.profiles.result import ProfileResult
+from fmident.profiles.thresholds import (
+    Counted,
+    about_thresholds,
+    counted_from_noise,
+    interval_factor,
+    joint_threshold,
+)
 from fmident.profiles.verdict import judge
 from fmident.profiles.walk import Plan, Walk, walk_along
 from fmident.statistics import ParameterStatistics
-from fmident.statistics.distributions import student_quantile
 from fmident.statistics.likelihood import critical_tau, rise_of
 
 if TYPE_CHECKING:
@@ -85,7 +91,7 @@ def run_profiles(
     pairs: Sequence[tuple[str, str]] = (),
     level: float = 0.95,
     accuracy: float = 1e-3,
-    factors: Mapping[str, float] | None = None,
+    counted: Counted | None = None,
     listener: Listener = lambda _: None,
 ) -> ProfileResult:
     """Walk along the profiles of parameters until the cost has risen to the confidence threshold.
@@ -107,10 +113,10 @@ def run_profiles(
         Probability of the intervals, and of the regions.
     accuracy
         Of their ends, in relation to the distance from the estimate.
-    factors
-        The standard error of a parameter over that which the cost knows, such as because values
-        that are held are uncertain themselves; tau at the ends is multiplied with it, which is
-        exact in a linear model. By default what noise that is not white does to it.
+    counted
+        Uncertainty beyond what the cost knows, such as since values that are held are uncertain
+        themselves: tau at the ends is larger by what it does to a linear model. By default what
+        noise that is not white does to it.
     listener
         Called with each walk at each point, and at its end.
 
@@ -147,8 +153,28 @@ def run_profiles(
         plan = _plan(problem, evaluator, statistics, optimum, level, accuracy)
         walks = [Walk(j, side) for j in chosen for side in (-1, 1)]
         slopes = evaluator.space.derivative(optimum.p)
-        wide = dataclasses.replace(plan, critical_tau=_joint_tau(problem, statistics, level))
-        regions = [pair_of(both, wide, statistics, optimum, slopes, sizes) for both in chosen_pairs]
+        coloured = _coloured(problem, evaluator, optimum, statistics)
+        more = counted
+        if coloured and counted is None:
+            more = counted_from_noise(
+                uncertainty(problem, evaluator, optimum.p, held, compare_interfaces=False)
+            )
+        regions = [
+            pair_of(
+                both,
+                plan,
+                joint_threshold(
+                    both,
+                    statistics,
+                    more,
+                    slopes,
+                    sizes,
+                    level,
+                    sigma_known=problem.sigma_known,
+                ),
+            )
+            for both in chosen_pairs
+        ]
         all_walks = [*walks, *(walk for pair in regions for walk in pair.walks)]
 
         def report(_: Walk, walks: Sequence[Walk] = all_walks) -> None:
@@ -162,15 +188,8 @@ def run_profiles(
                 )
             )
 
-        noisy = None
-        if _coloured(problem, evaluator, optimum, statistics):
-            noisy = uncertainty(problem, evaluator, optimum.p, held, compare_interfaces=False)
         plans = {
-            j: plan.times(
-                _noise_factor(statistics, noisy, j, level, plan)
-                if factors is None
-                else factors.get(problem.free[j].name, 1.0)
-            )
+            j: plan.times(interval_factor(statistics, more, j, level, plan.critical_tau))
             for j in chosen
         }
         searches = [
@@ -205,7 +224,10 @@ def run_profiles(
         many = f"{failed} simulation{'' if failed == 1 else 's'}"
         notes.append(f"{many} failed on the way; last: {evaluator.last_failure}.")
     notes += not_converged(found)
-    notes += _about_noise(found, noisy is not None, factors is None, bool(regions))
+    joint = tuple(region_of(problem, evaluator, optimum, pair) for pair in regions)
+    notes += about_thresholds(
+        found, joint, coloured=coloured, counted=more is not None and more.counts_noise
+    )
     return ProfileResult(
         status="interrupted" if interrupted else "complete",
         level=level,
@@ -222,7 +244,7 @@ def run_profiles(
         seconds=time.monotonic() - began,
         notes=tuple(notes),
         settings={"accuracy": accuracy},
-        regions=tuple(region_of(problem, evaluator, optimum, pair) for pair in regions),
+        regions=joint,
     )
 
 
@@ -232,55 +254,6 @@ def _coloured(
     """Return whether the residuals are other than white noise of one size."""
     residuals = evaluator.data_residuals(optimum.p)
     return noise_of(problem, residuals, statistics.linearisation.data_jacobian) is not None
-
-
-def _noise_factor(
-    white: ParameterStatistics,
-    noisy: ParameterStatistics | None,
-    index: int,
-    level: float,
-    plan: Plan,
-) -> float:
-    """Return the half width of the linearised interval over that for white noise, 1 at least.
-
-    The likelihood ratio of white noise, divided by its square, has about its usual distribution
-    under the noise that the data have (Rotnitzky and Jewell, Biometrika 77, 1990), exactly so in a
-    linear model.
-    """
-    if noisy is None:
-        return 1.0
-    quantile = student_quantile(0.5 * (1.0 + level), float(noisy.freedoms[index]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = noisy.standard_errors[index] / white.standard_errors[index]
-    factor = float(ratio) * quantile / plan.critical_tau
-    # Next to a wrong minimum, the misfit may look like noise that narrows the intervals.
-    return max(factor, 1.0) if np.isfinite(factor) else 1.0
-
-
-def _about_noise(
-    profiles: Sequence[ParameterProfile], coloured: bool, counted: bool, regions: bool
-) -> list[str]:
-    """Return how noise that is not white of one size counts."""
-    if not coloured:
-        return []
-    if not counted:
-        return [
-            "The residuals are not white noise of one size, for which the threshold holds: the true"
-            " intervals are wider."
-        ]
-    most = max(profiles, key=lambda p: abs(np.log(p.factor)))
-    notes = [
-        "The residuals are not white noise of one size: tau at the ends is larger by what that does"
-        f" to the linearised intervals, by {most.factor:.3g} for {most.name}."
-    ]
-    if regions:
-        notes.append("The joint regions do not count that; the true ones are larger.")
-    return notes
-
-
-def _joint_tau(problem: Problem, statistics: ParameterStatistics, level: float) -> float:
-    freedom = statistics.degrees_of_freedom
-    return critical_tau(level, freedom, sigma_known=problem.sigma_known, parameters=2)
 
 
 def _search(
@@ -325,7 +298,7 @@ def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int
 
 
 def chosen_in_pairs(problem: Problem, pairs: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """Return the indices of pairs of parameters.
+    """Return the indices of pairs of parameters, each pair once, as it was given first.
 
     Raises
     ------
@@ -333,8 +306,11 @@ def chosen_in_pairs(problem: Problem, pairs: Sequence[Sequence[str]]) -> list[tu
         As of :func:`chosen_parameters`; a pair has not two different names.
     """
     check_pairs(pairs)
-    found = [chosen_parameters(problem, pair) for pair in pairs]
-    return [(first, second) for first, second in found]
+    found: dict[frozenset[int], tuple[int, int]] = {}
+    for pair in pairs:
+        first, second = chosen_parameters(problem, pair)
+        found.setdefault(frozenset((first, second)), (first, second))
+    return list(found.values())
 
 
 def check_profile(problem: Problem, level: float, accuracy: float) -> None:

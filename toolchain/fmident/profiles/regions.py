@@ -18,12 +18,12 @@ from fmident.arrays import F64
 from fmident.errors import ProblemError
 from fmident.profiles.landscape import RayLandscape, State
 from fmident.profiles.result import JointRegion, ProfileVerdict, RegionEnd
+from fmident.profiles.thresholds import JointThreshold
 from fmident.profiles.walk import Plan, Walk, walk_along
 
 if TYPE_CHECKING:
     from fmident.evaluation import Evaluator
     from fmident.problem.model import Problem
-    from fmident.statistics import ParameterStatistics
 
 RAYS = 32
 _EDGE = 129
@@ -39,22 +39,23 @@ class Pair:
     ----------
     indices
         Of the parameters.
-    root
-        Maps the unit circle to the linearised region at tau = 1 in the search space, shape (2, 2).
-    is_linearised
-        Whether it does: where the linearised region has no edge, the root has sizes of the
-        parameters.
+    threshold
+        Where the region ends.
     plan
-        Threshold for two parameters.
+        Of each walk, but for the threshold.
     walks
         One for each ray, by rising angle.
     """
 
     indices: tuple[int, int]
-    root: F64
-    is_linearised: bool
+    threshold: JointThreshold
     plan: Plan
     walks: tuple[Walk, ...]
+
+    @property
+    def is_linearised(self) -> bool:
+        """Whether the linearised region has an edge."""
+        return self.threshold.metric is not None
 
     @property
     def angles(self) -> F64:
@@ -63,8 +64,7 @@ class Pair:
 
     def direction(self, number: int) -> F64:
         """Return the direction of one ray in the search space, shape (2,)."""
-        angle = self.angles[number]
-        return np.asarray(self.root @ np.array([np.cos(angle), np.sin(angle)]))
+        return self.threshold.direction(self.angles[number])
 
     def search(
         self,
@@ -76,7 +76,8 @@ class Pair:
     ) -> None:
         """Walk along one ray."""
         there = RayLandscape(evaluator, sizes, optimum, self.indices, self.direction(number))
-        plan = dataclasses.replace(self.plan, log=there.log)
+        tau = self.threshold.tau(self.angles[number])
+        plan = dataclasses.replace(self.plan, critical_tau=tau, log=there.log)
 
         def reason() -> str:
             return str(evaluator.last_failure or "the simulation fails")
@@ -84,14 +85,7 @@ class Pair:
         walk_along(there, there.begin, plan, self.walks[number], reason, report)
 
 
-def pair_of(
-    indices: tuple[int, int],
-    plan: Plan,
-    statistics: ParameterStatistics,
-    optimum: State,
-    slopes: F64,
-    sizes: F64,
-) -> Pair:
+def pair_of(indices: tuple[int, int], plan: Plan, threshold: JointThreshold) -> Pair:
     """Return the rays of two parameters.
 
     Parameters
@@ -99,25 +93,11 @@ def pair_of(
     indices
         Of the parameters.
     plan
-        With the threshold for two parameters.
-    statistics, optimum
-        At the estimate.
-    slopes
-        Of the physical parameters by those of the search space, shape (n,).
-    sizes
-        Of the parameters in the search space, shape (n,).
+        Of their walks.
+    threshold
+        Where they end.
     """
-    both = list(indices)
-    covariance = statistics.covariance[np.ix_(both, both)] / np.outer(slopes[both], slopes[both])
-    root: F64 = np.diag(sizes[both])
-    known = bool(np.isfinite(covariance).all()) and bool((optimum.jacobian[:, both] != 0.0).any())
-    if known:
-        try:
-            root = np.asarray(np.linalg.cholesky(covariance))
-        except np.linalg.LinAlgError:
-            known = False
-    walks = tuple(Walk(0, 1) for _ in range(RAYS))
-    return Pair(indices, np.asarray(root), known, plan, walks)
+    return Pair(indices, threshold, plan, tuple(Walk(0, 1) for _ in range(RAYS)))
 
 
 def check_pairs(pairs: Sequence[Sequence[str]]) -> None:
@@ -143,15 +123,17 @@ def region_of(problem: Problem, evaluator: Evaluator, optimum: State, pair: Pair
         _end(pair, number, walk, evaluator, optimum) for number, walk in enumerate(pair.walks)
     )
     first, second = problem.free[i], problem.free[j]
+    factors = [pair.threshold.tau(a) / pair.threshold.critical_tau for a in pair.angles]
     return JointRegion(
         names=(first.name, second.name),
         units=(first.unit, second.unit),
         log=(first.scaling == "log", second.scaling == "log"),
         estimate=(float(optimum.p[i]), float(optimum.p[j])),
-        critical_tau=pair.plan.critical_tau,
+        critical_tau=pair.threshold.critical_tau,
         ends=ends,
         linearised=_ellipse(pair, evaluator, optimum),
         verdict=_judge(ends, pair, (first.name, second.name)),
+        factors=(min(factors), max(factors)),
     )
 
 
@@ -161,18 +143,17 @@ def _end(pair: Pair, number: int, walk: Walk, evaluator: Evaluator, optimum: Sta
     distance = walk.end if walk.outcome == "reached" else reached
     values = _physical(pair, evaluator, optimum, distance * pair.direction(number))
     tau = max((place.tau for place in walk.places), default=0.0)
-    reason = ""
+    angle, reason = float(pair.angles[number]), ""
     if walk.outcome != "reached":
-        share = f"tau is {tau:.3g} there, {pair.plan.critical_tau:.3g} at an end"
+        share = f"tau is {tau:.3g} there, {pair.threshold.tau(angle):.3g} at an end"
         reason = {
             "bound": f"a bound comes first ({share})",
             "reach": f"the cost does not rise enough ({share})",
             "failure": f"{walk.detail} ({share})",
             "limit": f"given up after {len(walk.places)} points ({share})",
         }.get(walk.outcome, "interrupted")
-    return RegionEnd(
-        float(pair.angles[number]), values, distance / pair.plan.critical_tau, walk.outcome, reason
-    )
+    share_of_way = distance / pair.threshold.distance(angle)
+    return RegionEnd(angle, values, share_of_way, walk.outcome, reason)
 
 
 def _physical(pair: Pair, evaluator: Evaluator, optimum: State, step: F64) -> tuple[float, float]:
@@ -191,9 +172,9 @@ def _ellipse(pair: Pair, evaluator: Evaluator, optimum: State) -> F64:
     # Linearised in the parameters themselves, as intervals are.
     slopes = evaluator.space.derivative(optimum.p)[both]
     angles = np.linspace(0.0, 2.0 * np.pi, _EDGE)
-    circle = np.stack([np.cos(angles), np.sin(angles)])
-    edge = pair.plan.critical_tau * (slopes[:, np.newaxis] * (pair.root @ circle))
-    return np.asarray(optimum.p[both] + edge.T)
+    there = pair.threshold
+    edge = np.array([there.distance(a) * there.direction(a) for a in angles])
+    return np.asarray(optimum.p[both] + slopes * edge)
 
 
 def _judge(ends: Sequence[RegionEnd], pair: Pair, names: tuple[str, str]) -> ProfileVerdict:
@@ -222,8 +203,8 @@ def _judge(ends: Sequence[RegionEnd], pair: Pair, names: tuple[str, str]) -> Pro
 
 def _towards(ends: Sequence[RegionEnd], pair: Pair, names: tuple[str, str]) -> str:
     """Return where most of the open directions go."""
-    steps = np.array([pair.root @ np.array([np.cos(e.angle), np.sin(e.angle)]) for e in ends])
-    scaled = steps / np.linalg.norm(pair.root, axis=1)
+    steps = np.array([pair.threshold.direction(e.angle) for e in ends])
+    scaled = steps / np.linalg.norm(pair.threshold.root, axis=1)
     # Open to both sides of a line, the mean is nothing.
     words = [
         f"{'larger' if mean > 0.0 else 'smaller'} {name}"

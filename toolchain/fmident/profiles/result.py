@@ -197,6 +197,7 @@ class JointRegion:
         Of both.
     critical_tau
         On its edge: larger than for one parameter, so that the region reaches beyond the intervals.
+        For white noise, and all that is held exactly known.
     ends
         By rising angle.
     linearised
@@ -204,6 +205,9 @@ class JointRegion:
         linearised one has no edge.
     verdict
         What the region says about the linearised one.
+    factors
+        Smallest and largest one that `critical_tau` has been multiplied with, by direction, since
+        noise is not white or what is held not exactly known.
     """
 
     names: tuple[str, str]
@@ -214,6 +218,7 @@ class JointRegion:
     ends: tuple[RegionEnd, ...]
     linearised: F64
     verdict: ProfileVerdict
+    factors: tuple[float, float] = (1.0, 1.0)
 
 
 @dataclass(frozen=True, repr=False)

@@ -130,6 +130,7 @@ def _region(region: JointRegion) -> dict[str, Any]:
         "log": list(region.log),
         "estimate": list(region.estimate),
         "critical_tau": region.critical_tau,
+        "factors": list(region.factors),
         "verdict": region.verdict.kind,
         "verdict_text": region.verdict.text,
         "linearised": region.linearised.tolist(),

@@ -31,6 +31,11 @@ _HALF_STEP = (
 _STIRLING = (1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0)
 """Of the logarithm of gamma(z)/(z^(z - 1/2) exp(-z) sqrt(2 pi)) in 1/z, 1/z^3, ...; DLMF 5.11.1."""
 
+_SAME = 1e-9
+"""Relative difference of quantiles that is rounding."""
+
+_HALVINGS = 60
+
 
 def normal_quantile(level: float) -> float:
     """Return the value below which a standard normal variable is with probability `level`.
@@ -63,6 +68,35 @@ def student_quantile(level: float, freedom: float) -> float:
         return scale * math.exp(-0.5 * (freedom + 1.0) * math.log1p(t * t / freedom))
 
     return _quantile(level, lambda t: _student_tail(t, freedom), density)
+
+
+def student_freedom(level: float, quantile: float) -> float:
+    """Return the degrees of freedom for which Student's t has a quantile.
+
+    Parameters
+    ----------
+    level
+        Above one half.
+    quantile
+        The normal one, or a smaller one, has infinite degrees of freedom.
+
+    Returns
+    -------
+    float
+        1 where the quantile is larger than that of 1; NaN where it is NaN.
+    """
+    if math.isnan(quantile):
+        return math.nan
+    if quantile <= normal_quantile(level) * (1.0 + _SAME):
+        return math.inf
+    low, high = 0.0, 1.0  # of the reciprocal, with which the quantile grows
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if student_quantile(level, 1.0 / middle) < quantile:
+            low = middle
+        else:
+            high = middle
+    return 1.0 / high
 
 
 def chi_squared_tail(freedom: float, value: float) -> float:

@@ -19,11 +19,12 @@ from typing import Literal
 
 import numpy as np
 
+from fmident.arrays import F64
 from fmident.statistics.distributions import normal_quantile, student_quantile
 
 
 def critical_tau(
-    level: float, freedom: int, *, sigma_known: bool, parameters: Literal[1, 2] = 1
+    level: float, freedom: float, *, sigma_known: bool, parameters: Literal[1, 2] = 1
 ) -> float:
     """Return the magnitude of tau at the ends of a confidence interval, or the edge of a region.
 
@@ -32,7 +33,8 @@ def critical_tau(
     level
         Probability of the interval, between 0 and 1.
     freedom
-        Residuals minus determined parameters; looked at only where the noise is unknown.
+        Residuals minus determined parameters, or effective ones; looked at only where the noise is
+        unknown.
     sigma_known
         Whether the residuals were divided by known standard deviations of the noise.
     parameters
@@ -49,12 +51,38 @@ def critical_tau(
         beyond = 1.0 - level
         if sigma_known:
             return float(np.sqrt(-2.0 * np.log(beyond)))
-        if freedom <= 0:
+        if not freedom > 0:
             return float("nan")
         return float(np.sqrt(freedom * np.expm1(-2.0 / freedom * np.log(beyond))))
     # The roots of variables with these distributions are magnitudes of a normal and of Student's.
     tail = 0.5 * (1.0 + level)
     return normal_quantile(tail) if sigma_known else student_quantile(tail, freedom)
+
+
+def joint_freedom(freedoms: F64) -> float:
+    """Return the second degrees of freedom of F for two combinations together.
+
+    Both are independent, in units of their own standard errors, which are known to different
+    degrees: F has the mean of half the sum of their squares (Fai and Cornelius, Approximate F-tests
+    of multiple degree of freedom hypotheses in generalized least squares analyses of unbalanced
+    split-plot experiments, J. Statistical Computation and Simulation 54, 1996).
+
+    Parameters
+    ----------
+    freedoms
+        Of Student's t of each of them, shape (2,); may be infinite.
+
+    Returns
+    -------
+    float
+        Infinite where both are; the smaller one where that is 2 or less, so that t squared has no
+        mean.
+    """
+    least = float(np.min(freedoms))
+    if not least > 2.0:
+        return least
+    excess = float(np.sum(2.0 / (freedoms - 2.0)))  # of the means of both squares over 1
+    return float("inf") if excess == 0.0 else 2.0 * (excess + len(freedoms)) / excess
 
 
 def tau_of(rise: float, variance: float) -> float:

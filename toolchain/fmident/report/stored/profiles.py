@@ -108,6 +108,7 @@ def _profile(name: str, stored: JsonTable) -> ParameterProfile:
 def _region(stored: JsonTable) -> JointRegion:
     names, units, flags = stored.texts("parameters"), stored.listed("units"), stored.listed("log")
     estimate = stored.numbers("estimate")
+    low, high = stored.listed("factors", [1.0, 1.0])
     return JointRegion(
         (names[0], names[1]),
         (_unit(units[0]), _unit(units[1])),
@@ -120,6 +121,7 @@ def _region(stored: JsonTable) -> JointRegion:
             cast(VerdictKind, _word(stored, "verdict", get_args(VerdictKind))),
             stored.text("verdict_text"),
         ),
+        (float(low), float(high)),
     )
 
 
