@@ -40,28 +40,20 @@ class Palette:
     field: str
 
 
-LIGHT = Palette(
-    text="#2b3440",
-    quiet="#5b6673",
-    grid="#e3e8ee",
-    measured="#7b8794",
-    initial="#c77700",
-    fitted="#1f6fb2",
-    bad="#b93434",
-    good="#2c8050",
-    field="Blues_r",
-)
-DARK = Palette(
-    text="#d5dde6",
-    quiet="#a3afbc",
-    grid="#313a45",
-    measured="#97a3b0",
-    initial="#e7a64a",
-    fitted="#62b0ea",
-    bad="#f08080",
-    good="#6cca95",
-    field="Blues",
-)
+_COLOURS = {
+    "text": ("#2b3440", "#d5dde6"),
+    "quiet": ("#5b6673", "#a3afbc"),
+    "grid": ("#e3e8ee", "#313a45"),
+    "measured": ("#7b8794", "#97a3b0"),
+    "initial": ("#c77700", "#e7a64a"),
+    "fitted": ("#1f6fb2", "#62b0ea"),
+    "bad": ("#b93434", "#f08080"),
+    "good": ("#2c8050", "#6cca95"),
+    "field": ("Blues_r", "Blues"),
+}
+"""Of a page with a light background, and of one with a dark background."""
+
+LIGHT, DARK = (Palette(**{name: pair[k] for name, pair in _COLOURS.items()}) for k in (0, 1))
 
 Draw = Callable[[Figure, Palette], None]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,31 +18,17 @@ from fmident.evaluation.executors.inline import InProcessExecutor
 
 from ..refused import refused
 from ..study import Study
+from . import analyses
+from .analyses import analysed
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
 Capture = pytest.CaptureFixture[str]
-INLINE = ["--set", "evaluation.executor=inline"]
-
-
-@pytest.fixture
-def estimated(study: Study) -> Path:
-    folder = study.folder / "estimate"
-    assert main(["estimate", str(study.problem), "-o", str(folder), "-q", *INLINE]) == 0
-    return folder
-
-
-def bootstrapped(study: Study, *more: str, out: str = "out") -> int:
-    words = ["bootstrap", str(study.problem), "-o", str(study.folder / out), *INLINE, *more]
-    return main(words)
+bootstrapped = partial(analysed, "bootstrap")
 
 
 def content(study: Study, name: str = "out") -> dict[str, Any]:
-    """Return the result without what differs from run to run."""
-    text = (study.folder / name / "bootstrap.json").read_text()
-    found: dict[str, Any] = json.loads(text)
-    del found["wall_time_s"], found["settings"]
-    return found
+    return analyses.content(study, "bootstrap.json", name)
 
 
 @pytest.mark.draws

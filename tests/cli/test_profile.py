@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,31 +20,17 @@ from fmident.evaluation.executors.inline import InProcessExecutor
 
 from ..refused import refused
 from ..study import Study
+from . import analyses
+from .analyses import analysed
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
 Capture = pytest.CaptureFixture[str]
-INLINE = ["--set", "evaluation.executor=inline"]
-
-
-@pytest.fixture
-def estimated(study: Study) -> Path:
-    folder = study.folder / "estimate"
-    assert main(["estimate", str(study.problem), "-o", str(folder), "-q", *INLINE]) == 0
-    return folder
-
-
-def profiled(study: Study, *more: str, out: str = "out") -> int:
-    words = ["profile", str(study.problem), "-o", str(study.folder / out), *INLINE, *more]
-    return main(words)
+profiled = partial(analysed, "profile")
 
 
 def content(study: Study, name: str = "out") -> dict[str, Any]:
-    """Return the result without what differs from run to run."""
-    text = (study.folder / name / "profiles.json").read_text()
-    found: dict[str, Any] = json.loads(text)
-    del found["wall_time_s"], found["settings"]
-    return found
+    return analyses.content(study, "profiles.json", name)
 
 
 @pytest.mark.draws
@@ -174,7 +161,7 @@ def test_an_interrupt_while_the_result_is_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("fmident.report.profile_folder.render_profiles", pressed)
+        patch.setattr("fmident.report.profile_folder.ProfileContents.render", pressed)
         assert profiled(study, *words) == 130
     assert "to go on from here: fmident profile" in capsys.readouterr().err
     assert (study.folder / "out" / "profiles.json").read_bytes() == first

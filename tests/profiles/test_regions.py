@@ -13,8 +13,7 @@ from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.profiles import JointRegion, run_profiles
 from fmident.profiles.thresholds import Counted, JointThreshold
-from fmident.report.profile_folder import write_profiles
-from fmident.report.profile_text import profile_summary
+from fmident.report.profile_folder import PROFILES
 from fmident.report.stored.profiles import read_profiles
 
 from .rig import TIMES, parameter, problem_of, profiles
@@ -303,7 +302,7 @@ def test_the_folder_has_the_region(tmp_path: Path):
     three = [parameter("a", 1.0, -5.0, 1.05), parameter("b"), parameter("c")]
     problem = problem_of(measured, three, 0.1)
     result = profiles(problem, line, names=["a"], pairs=[("a", "b"), ("b", "c")])
-    write_profiles(result, problem, tmp_path)
+    PROFILES.write(result, problem, tmp_path)
     page = (tmp_path / "profiles.html").read_text()
     assert "Joint regions" in page
     assert "a bound comes first" in page
@@ -314,7 +313,7 @@ def test_the_folder_has_the_region(tmp_path: Path):
         assert stored.ends == found.ends
         assert stored.factors == found.factors
         np.testing.assert_array_equal(stored.linearised, found.linearised)
-    text = " ".join(profile_summary(result).split())
+    text = " ".join(PROFILES.summary(result).split())
     for region_found in result.regions:
         names = " and ".join(region_found.names)
         assert f"Region of {names}: {region_found.verdict.text}." in text

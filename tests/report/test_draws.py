@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pytest
 
+from fmident.errors import EstimationError
 from fmident.estimation import EstimationResult
 from fmident.estimation.result import DrawnParameter, DrawnPosterior
 from fmident.problem import Problem
@@ -30,6 +34,28 @@ DRAWS = DrawnPosterior(
     VALUES,
     -0.5 * (VALUES**2).sum(axis=2),
 )  # fmt: skip
+
+
+def test_their_course_and_their_pairs_are_drawn(make_result: Make) -> None:
+    result = make_result(draws=DRAWS)
+    panels = result.plot_draws()
+    assert panels.shape == (3,)
+    (axes,) = result.plot_draws("friction")
+    first = axes.get_lines()[0]
+    np.testing.assert_array_equal(first.get_xdata(), np.arange(1, 51))
+    np.testing.assert_array_equal(first.get_ydata(), VALUES[0, :, 1])
+    pairs = result.plot_corner().reshape(3, 3)
+    np.testing.assert_array_equal(
+        pairs[2, 0].get_lines()[0].get_data(), VALUES.reshape(-1, 3)[:, [0, 2]].T
+    )
+    plt.close("all")
+    with pytest.raises(EstimationError, match="does not draw") as caught:
+        make_result().plot_draws()
+    assert "estimator.name=posterior" in (caught.value.hint or "")
+    without = replace(DRAWS, values=np.empty((0, 0, 0)), densities=np.empty((0, 0)))
+    with pytest.raises(EstimationError, match="no draws") as caught:
+        make_result(draws=without).plot_corner()
+    assert "draws.csv" in (caught.value.hint or "")
 
 
 def test_they_are_read_back(make_result: Make, problem: Problem, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from fmident.cli.main import main
 from fmident.errors import Diagnostic, EstimationError
 from fmident.estimation.result import EstimationResult, Validation
 from fmident.report.page import HtmlReporter
-from fmident.report.profile_folder import profiles_json
+from fmident.report.profile_folder import PROFILES
 from fmident.report.result_json import JsonReporter
 from fmident.report.sections import Section, Text
 from fmident.report.stored.pages import make_page, stored_folder
@@ -50,7 +50,7 @@ def profiles(tmp_path: Path) -> Path:
     place = tmp_path / "problem-profiles"
     place.mkdir()
     found = profile_result(profile(reached(1.0), reached(3.5)))
-    content = json.dumps(profiles_json(found, "1.2.3", "Delta"))
+    content = json.dumps(PROFILES.content(found, "1.2.3", "Delta"))
     (place / "profiles.json").write_text(content, encoding="utf-8")
     return place
 
@@ -155,14 +155,14 @@ def test_a_file_of_a_result_names_its_folder(folder: Path) -> None:
 
 
 def test_a_folder_of_results_names_them(folder: Path, profiles: Path, tmp_path: Path) -> None:
-    with pytest.raises(EstimationError, match="holds neither") as caught:
+    with pytest.raises(EstimationError, match="holds no result") as caught:
         stored_folder(tmp_path)
     assert str(folder) in (caught.value.hint or "")
     assert str(profiles) in (caught.value.hint or "")
     with pytest.raises(EstimationError, match="there is no"):
         stored_folder(tmp_path / "nothing")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(EstimationError, match="holds neither") as caught:
+    with pytest.raises(EstimationError, match="holds no result") as caught:
         stored_folder(tmp_path / "empty")
     assert "fmident profile" in (caught.value.hint or "")
 

@@ -13,8 +13,8 @@ from fmident.profiles import ParameterProfile, ProfileEnd, ProfilePoint, Profile
 from fmident.profiles.verdict import judge
 from fmident.report.charts.uncertainty.profiles import profile_chart
 from fmident.report.plots.profiles import draw_profiles
-from fmident.report.profile_folder import profiles_json
-from fmident.report.profile_text import interval_text, profile_summary
+from fmident.report.profile_folder import PROFILES
+from fmident.report.profile_text import interval_text
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -103,7 +103,7 @@ def test_verdicts(
         chart = profile_chart(made, whole)
         json.dumps(chart.json(), allow_nan=False)
         assert len(chart.panels) == 2
-        text = json.dumps(profiles_json(whole, "1"), allow_nan=False)
+        text = json.dumps(PROFILES.content(whole, "1"), allow_nan=False)
         assert json.loads(text)["profiles"]["stiffness"]["verdict"] == kind
 
 
@@ -130,13 +130,13 @@ def test_text_keeps_within_the_terminal(width: int) -> None:
         profile(bound(0.0, 1.0, -1), reached(3.0), name="damping"),
         notes=("A note that is long enough to be wrapped at the width of any terminal there is.",),
     )
-    text = profile_summary(whole, width)
+    text = PROFILES.summary(whole, width)
     assert max(map(len, text.splitlines())) <= width
     assert "Of 2 profiles, open on one side: damping." in text
     assert "damping below: up to the bound" in text
     assert "77 simulations" in text
     assert "chi-squared" in text
-    unknown = profile_summary(result(*whole.profiles, sigma_known=False), width)
+    unknown = PROFILES.summary(result(*whole.profiles, sigma_known=False), width)
     assert "F with 1 and 50" in " ".join(unknown.split())
 
 
@@ -147,7 +147,7 @@ def test_an_interrupted_run_is_told_in_few_lines() -> None:
         profile(reached(1.0), UNFINISHED, name="mass"),
         status="interrupted",
     )
-    text = profile_summary(whole, 80)
+    text = PROFILES.summary(whole, 80)
     assert "Interrupted: 1 of 3 profiles are complete, 3 of 6 ends are found." in text
     assert "damping below: up to the bound" in text
     assert "interrupted at" not in text

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from fmident.api.estimates import estimate
-from fmident.api.journalled import JournalledRun, RunKind
+from fmident.api.journalled import WatchedKind, carried_out
 from fmident.api.wiring import Report, loaded, warn
 from fmident.arrays import F64
 from fmident.cross_validation import (
@@ -39,13 +40,14 @@ if TYPE_CHECKING:
     from fmident.evaluation.journal import Workspace
     from fmident.plugins import Host
     from fmident.problem.model import Problem
+    from fmident.progress import Watch
 
 Listener = Callable[[str, str], None]
 """Receives the model and what is fitted next: ``"all samples"``, or without which fold."""
 
 
 @dataclass(frozen=True)
-class CrossValidationRun(RunKind["CrossValidation"]):
+class CrossValidationRun(WatchedKind["CrossValidation"]):
     """Cross-validation as a run with a journal and a result folder.
 
     Parameters
@@ -69,19 +71,13 @@ class CrossValidationRun(RunKind["CrossValidation"]):
     report: Report = warn
     marker: ClassVar[str] = "cross-validation.json"
 
-    def run(self, problem: Problem, workspace: Workspace) -> CrossValidation:
+    def run(self, problem: Problem, workspace: Workspace | None) -> CrossValidation:
         """Estimate and predict, fold by fold."""
-        return cross_validate(
-            {self.name: problem, **self.others},
-            by=self.by,
-            folds=self.folds,
-            gap=self.gap,
-            host=self.host,
-            observers=self.observers,
-            listener=self.listener,
-            report=self.report,
-            workspace=workspace,
-        )
+        return _cross_validate({self.name: problem, **self.others}, self, workspace)
+
+    def watched(self, watch: Watch) -> CrossValidationRun:
+        """Return the same run, which tells the iterations of all estimations."""
+        return dataclasses.replace(self, observers=(watch, *self.observers))
 
     def status(self, result: CrossValidation) -> str:
         """Return that of the result, in the words of an estimation."""
@@ -110,7 +106,6 @@ def cross_validate(
     progress: bool = False,
     folder: str | Path | None = None,
     resume: bool = False,
-    workspace: Workspace | None = None,
 ) -> CrossValidation:
     """Return how well problems predict samples that they were not fitted to.
 
@@ -145,8 +140,6 @@ def cross_validate(
         Where the result folder is written; a journal is kept beside it during the run.
     resume
         With `folder`: go on from the journal of a run that was interrupted or killed.
-    workspace
-        In place of both, for a caller who writes the result: holds the journal, stays open.
 
     Returns
     -------
@@ -159,44 +152,31 @@ def cross_validate(
         A problem cannot be estimated from all of its samples; samples that are not the same for all
         problems; folds that cannot be made.
     """
-    if progress:
-        from fmident.progress import watching
-
-        with watching() as watch:
-            return cross_validate(
-                problems,
-                by=by,
-                folds=folds,
-                gap=gap,
-                host=host,
-                observers=(watch, *observers),
-                listener=listener,
-                report=report,
-                folder=folder,
-                resume=resume,
-                workspace=workspace,
-            )
     named = dict(problems) if isinstance(problems, Mapping) else {_name_of(problems): problems}
-    first = next(iter(named), "")
     if not named:
         raise EstimationError("there is no problem to cross-validate", hint="give one or more")
-    if folder is not None:
-        others = {n: p for n, p in named.items() if n != first}
-        kind = CrossValidationRun(others, first, by, folds, gap, host, observers, listener, report)
-        run = JournalledRun(kind, Path(folder), resume=resume, report=report)
-        return run.execute(named[first])
-    if resume:
-        raise ValueError("resume needs the result folder of the run that was interrupted")
+    first = next(iter(named))
+    others = {n: p for n, p in named.items() if n != first}
+    kind = CrossValidationRun(others, first, by, folds, gap, host, observers, listener, report)
+    return carried_out(kind, named[first], folder, progress=progress, resume=resume)
+
+
+def _cross_validate(
+    named: Mapping[str, Problem], kind: CrossValidationRun, workspace: Workspace | None
+) -> CrossValidation:
+    first, gap = kind.name, kind.gap
     if not 0.0 <= gap < float("inf"):
         raise EstimationError(f"the gap must be 0 s or longer, not {gap:g}", hint="such as 0.5")
     began = time.monotonic()
-    way, made = make_folds(named[first].experiments, by, folds)
+    way, made = make_folds(named[first].experiments, kind.by, kind.folds)
     for name, problem in named.items():
         refuse_other_samples(first, named[first], name, problem)
         refuse_unpredictable(problem, way, made)
         for fold in made:  # before the first estimation: that may take long
             fold_problem(problem, fold, way, gap)
-    work = _Work(loaded(host, report), observers, listener, report, workspace)
+    work = _Work(
+        loaded(kind.host, kind.report), kind.observers, kind.listener, kind.report, workspace
+    )
     models = work.models(named, way, made, gap)
     if not models:
         raise KeyboardInterrupt

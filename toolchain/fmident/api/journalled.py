@@ -19,6 +19,7 @@ from fmident.errors import Diagnostic
 if TYPE_CHECKING:
     from fmident.evaluation.journal import Workspace
     from fmident.problem.model import Problem
+    from fmident.progress import Watch
 
 Result = TypeVar("Result")
 
@@ -56,6 +57,73 @@ class RunKind(ABC, Generic[Result]):
 
         The problem file is written for every kind.
         """
+
+
+class WatchedKind(RunKind[Result]):
+    """A kind of run that :func:`carried_out` can show as it goes."""
+
+    report: Report
+
+    @abstractmethod
+    def run(self, problem: Problem, workspace: Workspace | None) -> Result:
+        """Do the work, as any kind; without a workspace there is no journal."""
+
+    @abstractmethod
+    def watched(self, watch: Watch) -> WatchedKind[Result]:
+        """Return the same run, which tells `watch` how it goes, too."""
+
+
+def carried_out(
+    kind: WatchedKind[Result],
+    problem: Problem,
+    folder: str | Path | None,
+    *,
+    progress: bool,
+    resume: bool,
+    workspace: Workspace | None = None,
+) -> Result:
+    """Run as a function in Python does, with a result folder where one is given.
+
+    Parameters
+    ----------
+    kind
+        What is run.
+    problem
+        Of which.
+    folder
+        Where the result folder is written, if it is.
+    progress
+        Whether the run is shown as it goes.
+    resume
+        With `folder`: go on from the journal of a run that was interrupted or killed.
+    workspace
+        In place of a folder: holds the journal, stays open.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        As of the kind, or the result cannot be written.
+    ValueError
+        `resume` without `folder`.
+    """
+    if progress:
+        from fmident.progress import watching
+
+        with watching() as watch:
+            return carried_out(
+                kind.watched(watch),
+                problem,
+                folder,
+                progress=False,
+                resume=resume,
+                workspace=workspace,
+            )
+    if folder is not None:
+        run = JournalledRun(kind, Path(folder), resume=resume, report=kind.report)
+        return run.execute(problem)
+    if resume:
+        raise ValueError("resume needs the result folder of the run that was interrupted")
+    return kind.run(problem, workspace)
 
 
 class JournalledRun(Generic[Result]):

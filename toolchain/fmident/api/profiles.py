@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fmident.api.journalled import JournalledRun, RunKind
+from fmident.api.journalled import WatchedKind, carried_out
 from fmident.api.uncertainty.begin import (
     activity_of,
+    changed_since,
     estimated,
     loss_of,
     start_of,
@@ -37,13 +38,11 @@ if TYPE_CHECKING:
     from fmident.profiles import ProfileProgress, ProfileResult
     from fmident.profiles.joint_walks import Listener
     from fmident.profiles.thresholds import Counted
-
-_SAME_COST = 1e-3
-"""Difference between the cost here and in the result, relative to it, that is no accident."""
+    from fmident.progress import Watch
 
 
 @dataclass(frozen=True)
-class ProfileRun(RunKind["ProfileResult"]):
+class ProfileRun(WatchedKind["ProfileResult"]):
     """Profiles as a run with a journal and a result folder; parameters of :func:`profile`."""
 
     result: EstimationResult | str | Path | None = None
@@ -58,22 +57,18 @@ class ProfileRun(RunKind["ProfileResult"]):
     report: Report = warn
     marker: ClassVar[str] = "profiles.json"
 
-    def run(self, problem: Problem, workspace: Workspace) -> ProfileResult:
+    def run(self, problem: Problem, workspace: Workspace | None) -> ProfileResult:
         """Estimate if needed, and profile."""
-        return profile(
-            problem,
-            self.result,
-            parameters=self.parameters,
-            pairs=self.pairs,
-            level=self.level,
-            accuracy=self.accuracy,
-            stage=self.stage,
-            host=self.host,
-            observers=self.observers,
-            listener=self.listener,
-            report=self.report,
-            workspace=workspace,
-        )
+        return _profile(problem, self, workspace)
+
+    def watched(self, watch: Watch) -> ProfileRun:
+        """Return the same run, which tells each point of a profile."""
+
+        def both(state: ProfileProgress) -> None:
+            watch.profiles(state)
+            self.listener(state)
+
+        return dataclasses.replace(self, observers=(watch, *self.observers), listener=both)
 
     def status(self, result: ProfileResult) -> str:
         """Return that of the result, in the words of an estimation."""
@@ -81,9 +76,9 @@ class ProfileRun(RunKind["ProfileResult"]):
 
     def write(self, result: ProfileResult, problem: Problem, folder: Path) -> Iterable[Diagnostic]:
         """Write the profiles."""
-        from fmident.report.profile_folder import write_profiles
+        from fmident.report.profile_folder import PROFILES
 
-        write_profiles(result, problem, folder)
+        PROFILES.write(result, problem, folder)
         return ()
 
 
@@ -155,53 +150,33 @@ def profile(
         The problem cannot be estimated or has no likelihood; a name that does not exist; a
         result that is not one of this problem.
     """
-    if progress:
-        from fmident.progress import watching
+    kind = ProfileRun(
+        result, parameters, pairs, level, accuracy, stage, host, observers, listener, report
+    )
+    return carried_out(kind, problem, folder, progress=progress, resume=resume, workspace=workspace)
 
-        def both(state: ProfileProgress) -> None:
-            watch.profiles(state)
-            listener(state)
 
-        with watching() as watch:
-            return profile(
-                problem,
-                result,
-                parameters=parameters,
-                pairs=pairs,
-                level=level,
-                accuracy=accuracy,
-                stage=stage,
-                host=host,
-                observers=(watch, *observers),
-                listener=both,
-                report=report,
-                folder=folder,
-                resume=resume,
-                workspace=workspace,
-            )
-    if folder is not None:
-        kind = ProfileRun(
-            result, parameters, pairs, level, accuracy, stage, host, observers, listener, report
-        )
-        return JournalledRun(kind, Path(folder), resume=resume, report=report).execute(problem)
-    if resume:
-        raise ValueError("resume needs the result folder of the run that was interrupted")
+def _profile(problem: Problem, kind: ProfileRun, workspace: Workspace | None) -> ProfileResult:
     from fmident.estimation.checks import check_survives
     from fmident.evaluation import Evaluator, runs_in_this_process
     from fmident.evaluation.journal import recording
     from fmident.profiles import compared_with, run_profiles, with_notes
     from fmident.profiles.joint_walks import check_profile, chosen_in_pairs, chosen_parameters
 
-    host = loaded(host, report)
+    report, stage, pairs, level = kind.report, kind.stage, kind.pairs, kind.level
+    host = loaded(kind.host, report)
     kinds = host.executors.by_name
+    parameters = kind.parameters
     if parameters is None and pairs:
         parameters = list(dict.fromkeys(name for pair in pairs for name in pair))
     part, notes = _part(problem, stage, None)
     _check_stage(problem, stage, parameters or ())
     chosen_parameters(part, parameters)  # before the estimation: that may take long
     chosen_in_pairs(part, pairs)
-    check_profile(part, level, accuracy)
-    found = estimated(problem, result, host, observers, report, workspace, what="the profiles")
+    check_profile(part, level, kind.accuracy)
+    found = estimated(
+        problem, kind.result, host, kind.observers, report, workspace, what="the profiles"
+    )
     part, notes = _part(problem, stage, found)
     start = start_of(part, found)
     counted, said = _counted(problem, part, stage, found)
@@ -217,7 +192,7 @@ def profile(
     )
     executor = executor_of(part)
     with Evaluator(part, executor) as evaluator:
-        evaluator.activities.listener = activity_of(observers)
+        evaluator.activities.listener = activity_of(kind.observers)
         notes += _differences(problem, part, stage, found, evaluator.cost(start))
         profiles = run_profiles(
             part,
@@ -226,9 +201,9 @@ def profile(
             names=parameters,
             pairs=pairs,
             level=level,
-            accuracy=accuracy,
+            accuracy=kind.accuracy,
             counted=counted,
-            listener=listener,
+            listener=kind.listener,
         )
         about = executor.report()
     settings = {
@@ -327,16 +302,8 @@ def _differences(
             f"The estimate has the robust loss '{loss}', the profiles have none: they are those "
             "of plain least squares."
         )
-    elif (
-        result.cost == part.cost.name
-        and np.isfinite(cost)
-        and abs(cost - before) > _SAME_COST * max(abs(before), 1e-300)
-        and abs(cost - before) > 1e-6
-    ):
-        notes.append(
-            f"The cost at the estimate is {cost:.6g}, but {before:.6g} in its result: the data, "
-            "the FMU or the problem have changed since."
-        )
+    else:
+        notes += changed_since(part, result, cost, before)
     return notes
 
 

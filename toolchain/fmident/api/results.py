@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.api.wiring import Report, warn
-from fmident.errors import Code, Diagnostic, EstimationError, FmidentError
+from fmident.errors import Diagnostic, FmidentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fmident.cross_validation import CrossValidation
     from fmident.estimation.result import EstimationResult
     from fmident.plugins import Host
+    from fmident.prediction import Prediction
     from fmident.profiles import ProfileResult
     from fmident.report.comparison import Comparison
     from fmident.report.sections.content import Section
+    from fmident.resampling import BootstrapResult
 
 
 def compare(
@@ -48,43 +51,39 @@ def compare(
     return compare_any([r if isinstance(r, Result) else Path(r) for r in results], names)
 
 
-def load_result(path: str | os.PathLike[str]) -> EstimationResult | ProfileResult:
-    """Read the result of an estimation, or profiles, from the folder that they were written to.
+def load_result(
+    path: str | os.PathLike[str],
+) -> EstimationResult | ProfileResult | BootstrapResult | Prediction | CrossValidation:
+    """Read a result from the folder that it was written to.
 
     Parameters
     ----------
     path
-        The folder, its ``result.json`` or its ``profiles.json``.
+        The folder of an estimation, of profiles, of a bootstrap, of a prediction or of a
+        cross-validation, or the JSON file in it, such as ``result.json``.
 
     Returns
     -------
-    fmident.EstimationResult or fmident.ProfileResult
-        With the samples, iterations, vectors and estimates over time of the tables beside
-        ``result.json``, to nine digits, as far as these are there.
+    EstimationResult, ProfileResult, BootstrapResult, Prediction or CrossValidation
+        What the call in Python returned, with the numbers of tables to nine digits. An estimation
+        has samples, iterations, vectors and estimates over time as far as their tables are there;
+        an estimate from all samples of a cross-validation has none of these.
 
     Raises
     ------
     fmident.errors.EstimationError
-        There is no result, or somebody has changed it.
+        There is no result, a file of it is missing, or somebody has changed it.
     """
-    from fmident.report.profile_folder import FILE_NAME as PROFILES
-    from fmident.report.result_json import FILE_NAME as RESULT
     from fmident.report.stored.estimation import read_result
-    from fmident.report.stored.profiles import read_profiles
+    from fmident.report.stored.pages import stored_folder
     from fmident.report.stored.samples import with_signals
 
-    given = Path(path)
-    folder = given if given.is_dir() else given.parent
-    if given.name == PROFILES or (given.is_dir() and not (given / RESULT).exists()):
-        file = given / PROFILES if given.is_dir() else given
-        if not file.exists():
-            raise EstimationError(
-                f"there is neither '{folder / RESULT}' nor '{folder / PROFILES}'",
-                hint="give the folder that 'fmident estimate' or 'fmident profile' wrote",
-                code=Code.UNKNOWN_NAME,
-            )
-        return read_profiles(file)
-    return with_signals(read_result(given).result, folder, required=False)
+    stored = stored_folder(Path(path))
+    if stored.analysis is not None:
+        found: ProfileResult | BootstrapResult | Prediction | CrossValidation
+        found = stored.analysis.read(stored.folder)
+        return found
+    return with_signals(read_result(stored.folder).result, stored.folder, required=False)
 
 
 def stored_sections(

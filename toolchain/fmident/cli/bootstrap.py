@@ -78,8 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     def describe(host: Host, report: Report) -> Shown[BootstrapResult]:
         from fmident.api.uncertainty.bootstraps import BootstrapRun
         from fmident.progress import Watch
-        from fmident.report.bootstrap.folder import CORNER, PAGE
-        from fmident.report.bootstrap.text import bootstrap_summary
+        from fmident.report.bootstrap.folder import BOOTSTRAP, CORNER
         from fmident.resampling import BootstrapOptions
 
         watch = Watch()
@@ -107,11 +106,14 @@ def run(arguments: argparse.Namespace) -> int:
         first = "no --result is given: the problem is estimated first"
         return Shown(
             kind,
-            lambda found: bootstrap_summary(found, width()),
+            lambda found: BOOTSTRAP.summary(found, width()),
             announcement=lambda _: first if arguments.result is None else "",
             progress=(watch,),
             suffix=_SUFFIX,
-            files=lambda folder: (f"report: {folder / PAGE}", f"picture: {folder / CORNER}"),
+            files=lambda folder: (
+                f"report: {folder / BOOTSTRAP.page}",
+                f"picture: {folder / CORNER}",
+            ),
             earlier="the earlier bootstrap is",
             partial="the result holds the replicates so far",
         )

@@ -65,10 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         from fmident.api.cross_validations import CrossValidationRun
         from fmident.progress import Watch
         from fmident.report.cross_validation import (
-            PAGE,
+            CROSS_VALIDATION,
             PARAMETERS_PICTURE,
             SCORES_PICTURE,
-            summary_text,
         )
 
         watch = Watch()
@@ -91,11 +90,11 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return Shown(
             kind,
-            lambda found: summary_text(found, width()),
+            lambda found: CROSS_VALIDATION.summary(found, width()),
             progress=(watch,),
             suffix=_SUFFIX,
             files=lambda folder: (
-                f"report: {folder / PAGE}",
+                f"report: {folder / CROSS_VALIDATION.page}",
                 f"pictures: {folder / SCORES_PICTURE}, {folder / PARAMETERS_PICTURE}",
             ),
             earlier="the earlier cross-validation is",

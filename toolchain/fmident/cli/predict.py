@@ -86,8 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident.api.uncertainty.predictions import predict
     from fmident.plugins import load_plugins
     from fmident.progress import Watch
-    from fmident.report.prediction.folder import FILE_NAME, PAGE
-    from fmident.report.prediction.text import prediction_summary
+    from fmident.report.prediction.folder import PREDICTION
     from fmident.toml_file.overrides import read_value
 
     host = load_plugins(without=arguments.no_plugin)
@@ -124,6 +123,6 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         watch.finish()
     if loud:
-        say(f"\n{prediction_summary(found, width())}\n")
-    say(f"result: {folder / FILE_NAME}\nreport: {folder / PAGE}")
+        say(f"\n{PREDICTION.summary(found, width())}\n")
+    say(f"result: {folder / PREDICTION.marker}\nreport: {folder / PREDICTION.page}")
     return 0

@@ -83,8 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     def describe(host: Host, report: Report) -> Shown[ProfileResult]:
         from fmident.api.profiles import ProfileRun
         from fmident.progress import Watch
-        from fmident.report.profile_folder import COST_PICTURE, PAGE, TAU_PICTURE
-        from fmident.report.profile_text import profile_summary
+        from fmident.report.profile_folder import COST_PICTURE, PROFILES, TAU_PICTURE
 
         watch = Watch()
         kind = ProfileRun(
@@ -102,12 +101,12 @@ def run(arguments: argparse.Namespace) -> int:
         first = "no --result is given: the problem is estimated first"
         return Shown(
             kind,
-            lambda found: profile_summary(found, width()),
+            lambda found: PROFILES.summary(found, width()),
             announcement=lambda _: first if arguments.result is None else "",
             progress=(watch,),
             suffix=_SUFFIX,
             files=lambda folder: (
-                f"report: {folder / PAGE}",
+                f"report: {folder / PROFILES.page}",
                 f"pictures: {folder / TAU_PICTURE}, {folder / COST_PICTURE}",
             ),
             earlier="earlier profiles are",

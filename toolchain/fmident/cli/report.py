@@ -6,12 +6,13 @@ import argparse
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fmident.cli.console import out, tell_all, width
 from fmident.errors import Code, EstimationError
 
 if TYPE_CHECKING:
+    from fmident.report.contents import Contents
     from fmident.report.sections.content import Section
     from fmident.report.stored.pages import StoredFolder
 
@@ -19,7 +20,7 @@ HELP = "show a result again"
 EXAMPLE = """\
   fmident report results
   fmident report results --open
-  fmident report results/problem-profiles --again
+  fmident report results/problem-bootstrap --again
   fmident report results --static --format pdf"""
 
 
@@ -28,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "result",
         type=Path,
-        help="result folder of 'fmident estimate' or 'fmident profile', or its JSON file",
+        help="result folder of 'fmident estimate', profile, bootstrap, predict or cross-validate, "
+        "or its JSON file",
     )
     parser.add_argument(
         "--open", action="store_true", help="open the page in the browser of this machine"
@@ -36,7 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--again",
         action="store_true",
-        help="make the page anew from the files of the folder, as one that is missing is made",
+        help="make the page and its pictures anew from the files of the folder, as a page that is "
+        "missing is made",
     )
     parser.add_argument(
         "--static",
@@ -54,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     stored = stored_folder(arguments.result)
     summary, sections, pictures = (
-        _profiles(stored, arguments)
-        if stored.kind == "profiles"
-        else _estimation(stored, arguments)
+        _estimation(stored, arguments)
+        if stored.analysis is None
+        else _analysis(stored, stored.analysis, arguments)
     )
     out(summary)
     out(f"\n{_page(stored, arguments, sections)}")
@@ -97,19 +100,17 @@ def _estimation(stored: StoredFolder, arguments: argparse.Namespace) -> _Shown:
     return summary(result, width()), sections, pictures
 
 
-def _profiles(stored: StoredFolder, arguments: argparse.Namespace) -> _Shown:
-    from fmident.report.profile_folder import FILE_NAME
-    from fmident.report.profile_text import profile_summary
-    from fmident.report.stored.profiles import read_profiles
-
-    result = read_profiles(stored.folder / FILE_NAME)
+def _analysis(
+    stored: StoredFolder, analysis: Contents[Any], arguments: argparse.Namespace
+) -> _Shown:
+    result = analysis.read(stored.folder)
 
     def pictures() -> list[Path]:
-        from fmident.report.static import write_profile_pictures
+        from fmident.report.static import write_files
 
-        return write_profile_pictures(result, stored.folder, arguments.format)
+        return write_files(stored.folder, arguments.format, analysis.pictures(result))
 
-    return profile_summary(result, width()), list, pictures
+    return analysis.summary(result, width()), list, pictures
 
 
 def _page(
@@ -128,7 +129,7 @@ def _page(
         from fmident.report.stored.pages import make_page
 
         try:
-            make_page(stored, sections())
+            make_page(stored, sections(), pictures=arguments.again)
         except EstimationError as error:
             if arguments.again or arguments.open:
                 raise

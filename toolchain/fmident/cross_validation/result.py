@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.cross_validation.folds import Fold, Way
 from fmident.estimation.result import EstimationResult
@@ -163,6 +165,58 @@ class CrossValidation:
     def __repr__(self) -> str:
         names = ", ".join(m.name for m in self.models)
         return f"<CrossValidation {self.status}: {len(self.folds)} folds of {names}>"
+
+    def __str__(self) -> str:
+        """Return headline, tables and notes."""
+        text: str = above("report.cross_validation").CROSS_VALIDATION.summary(self)
+        return text
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        html: str = above("report.cross_validation").CROSS_VALIDATION.view(self)
+        return html
+
+    def plot_scores(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
+        """Draw NRMSE and, where there is one, log-likelihood fold by fold, with Matplotlib.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on, one for each score; a new figure by default.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+            Shape (n,).
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            Another number of axes.
+        """
+        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_scores(self, ax)
+        return drawn
+
+    def plot_parameters(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
+        """Draw each searched parameter fold by fold, beside its value from all samples.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on, one for each parameter; a new figure by default.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+            Shape (n,).
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            There is nothing to draw, or another number of axes.
+        """
+        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_parameters(self, ax)
+        return drawn
 
     @property
     def scores(self) -> pd.DataFrame:

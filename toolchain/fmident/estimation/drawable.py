@@ -86,6 +86,50 @@ class Drawable:
         drawn: Axes = above("report.plots.results").plot_convergence(self, ax)
         return drawn
 
+    def plot_draws(self, name: str | None = None, *, ax: Any = None) -> Panels:
+        """Draw the course of some chains of draws from the posterior, a panel for each parameter.
+
+        Parameters
+        ----------
+        name
+            Of a parameter; all that were searched by default.
+        ax
+            Axes to draw on, one for each parameter; a new figure by default.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+            Shape (n,).
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            The estimator does not draw, there is no such parameter, or another number of axes.
+        """
+        drawn: Panels = above("report.plots.analyses").plot_draws(self, name, ax)
+        return drawn
+
+    def plot_corner(self, *, ax: Any = None) -> Panels:
+        """Draw each pair of parameters over the draws from the posterior, and their histograms.
+
+        Parameters
+        ----------
+        ax
+            n x n axes to draw on, for n parameters (10 at most); a new figure by default.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+            Row by row, shape (n * n,); those above the diagonal are empty.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            The estimator does not draw, or another number of axes.
+        """
+        drawn: Panels = above("report.plots.analyses").plot_draws_corner(self, ax)
+        return drawn
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
         html: str = above("report.notebook").result_view(self)

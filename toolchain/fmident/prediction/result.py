@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from fmident._lazy import above
 from fmident.prediction.bands import OutputBand, band_table
 
@@ -56,8 +59,40 @@ class Prediction:
 
     def __str__(self) -> str:
         """Return headline, counts and notes."""
-        text: str = above("report.prediction.text").prediction_summary(self)
+        text: str = above("report.prediction.folder").PREDICTION.summary(self)
         return text
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        html: str = above("report.prediction.folder").PREDICTION.view(self)
+        return html
+
+    def plot_bands(
+        self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
+    ) -> npt.NDArray[np.object_]:
+        """Draw outputs with the bands of their mean and of new samples, with Matplotlib.
+
+        Parameters
+        ----------
+        output, experiment
+            Names; all by default.
+        ax
+            Axes to draw on, one for each output of each experiment; a new figure by default.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+            Shape (n,), first those of new experiments.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            There is nothing of these names, or another number of axes.
+        """
+        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_bands(
+            [*self.new, *self.fitted], self.level, output, experiment, ax
+        )
+        return drawn
 
     @property
     def samples(self) -> int:

@@ -280,7 +280,7 @@ class ProfileResult:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        html: str = above("report.notebook").profiles_view(self)
+        html: str = above("report.profile_folder").PROFILES.view(self)
         return html
 
     def plot_profile(

@@ -6,11 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from fmident.report.numbers import duration, plain
-from fmident.report.profile_text import grade_of, headline, reasons
 from fmident.report.sections.content import Section, Table, Text
 from fmident.report.sections.html import embedded
 from fmident.report.sections.parameters import parameters_section
-from fmident.report.sections.uncertainty.profiles import intervals_section
 from fmident.report.sections.verdict import verdict_section
 from fmident.report.terminal import unit_text
 from fmident.report.verdict import verdict
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from fmident.data import Experiment
     from fmident.estimation.result import EstimationResult
     from fmident.problem.model import Parameter, Problem
-    from fmident.profiles import ProfileResult
 
 _MOST = 30
 """Experiments that are listed."""
@@ -33,17 +30,6 @@ def result_view(result: EstimationResult) -> str:
         [
             verdict_section(judged.grade, judged.headline, judged.reasons, result.notes),
             parameters_section(result, picture=False),
-        ],
-    )
-
-
-def profiles_view(result: ProfileResult) -> str:
-    """Return verdict and intervals of profiles as HTML."""
-    return embedded(
-        "Profile likelihood",
-        [
-            verdict_section(grade_of(result), headline(result), reasons(result), result.notes),
-            intervals_section(result),
         ],
     )
 

@@ -2,97 +2,127 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmident._version import __version__
-from fmident.report.profile_text import effort, grade_of, headline, percent_text, reasons
-from fmident.report.result_json import plain_json
-from fmident.report.sections.html import document
-from fmident.report.sections.run_facts import Entry, run_section
+from fmident.report.contents import Contents, Said
+from fmident.report.profile_text import (
+    effort,
+    grade_of,
+    headline,
+    percent_text,
+    reasons,
+    region_text,
+    table_text,
+)
+from fmident.report.sections.run_facts import Entry
 from fmident.report.sections.uncertainty.profiles import (
     intervals_section,
     profiles_section,
     regions_section,
 )
-from fmident.report.sections.verdict import verdict_section
+from fmident.report.stored.profiles import read_profiles
+from fmident.report.terminal import wrap
 
 if TYPE_CHECKING:
-    from fmident.problem.model import Problem
+    import pandas as pd
+
     from fmident.profiles import JointRegion, ParameterProfile, ProfileEnd, ProfileResult
 
-FILE_NAME = "profiles.json"
-PAGE, POINTS, TAU_PICTURE, COST_PICTURE = "profiles.html", "profiles.csv", "tau.png", "cost.png"
+POINTS, TAU_PICTURE, COST_PICTURE = "profiles.csv", "tau.png", "cost.png"
 
 
-def write_profiles(result: ProfileResult, problem: Problem, folder: Path) -> None:
-    """Write the files of a result.
+class ProfileContents(Contents["ProfileResult"]):
+    """Profiles.
 
-    Parameters
-    ----------
-    result
-        The profiles.
-    problem
-        Of which they are.
-    folder
-        Where.
-
-    Raises
-    ------
-    OSError
-        The disk is full.
+    In the JSON file a ``null`` end of an interval is open where its outcome is ``"bound"`` or
+    ``"reach"``, else not known.
     """
-    from fmident.report.plots.profiles import draw_profiles
 
-    model = problem.fmu.stem
-    text = json.dumps(profiles_json(result, __version__, model), indent=2, allow_nan=False)
-    (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
-    result.points.to_csv(folder / POINTS, index=False, float_format="%.12g")
-    draw_profiles(result, folder / TAU_PICTURE, "tau")
-    draw_profiles(result, folder / COST_PICTURE, "rise")
-    source = "" if problem.source is None else str(problem.source)
-    page = render_profiles(result, model, __version__, source)
-    (folder / PAGE).write_text(page, encoding="utf-8")
+    marker, page = "profiles.json", "profiles.html"
+    kicker, command = "Profile likelihood", "profile"
+
+    def said(self, result: ProfileResult) -> Said:
+        """Return the profiles in words."""
+        return Said(headline(result), grade_of(result), reasons(result), effort(result))
+
+    def blocks(self, result: ProfileResult, width: int) -> Sequence[str]:
+        """Return the intervals, and a sentence for each region."""
+        regions = "\n".join(wrap(region_text(r), width) for r in result.regions)
+        return [table_text(result, width), regions]
+
+    def json(self, result: ProfileResult) -> Mapping[str, Any]:
+        """Return what ``profiles.json`` holds."""
+        return {
+            "status": result.status,
+            "level": result.level,
+            "critical_tau": result.critical_tau,
+            "threshold": result.threshold,
+            "sigma_known": result.sigma_known,
+            "residual_variance": result.variance,
+            "degrees_of_freedom": result.freedom,
+            "cost": result.cost,
+            "estimate": result.parameters,
+            "profiles": {p.name: _profile(p) for p in result.profiles},
+            "regions": [_region(r) for r in result.regions],
+            "simulations": result.simulations,
+            "jacobians": result.jacobians,
+            "wall_time_s": result.seconds,
+            "notes": list(result.notes),
+            "settings": result.settings,
+        }
+
+    def tables(self, result: ProfileResult) -> Mapping[str, tuple[pd.DataFrame, str]]:
+        """Return the points."""
+        return {POINTS: (result.points, "%.12g")}
+
+    def draw(self, result: ProfileResult, folder: Path) -> None:
+        """Write tau and the rise of the cost of all parameters."""
+        from fmident.report.plots.profiles import draw_profiles
+
+        draw_profiles(result, folder / TAU_PICTURE, "tau")
+        draw_profiles(result, folder / COST_PICTURE, "rise")
+
+    def pictures(self, result: ProfileResult) -> Iterator[tuple[str, bytes]]:
+        """Yield each profile, and each region."""
+        from fmident.report.charts.uncertainty.profiles import profile_chart
+        from fmident.report.charts.uncertainty.regions import region_chart
+        from fmident.report.static.drawing import drawn
+
+        for number, profile in enumerate(result.profiles, 1):
+            name = f"profile-{number}-{profile.name}"
+            yield name, drawn(profile_chart(profile, result), name)
+        for number, region in enumerate(result.regions, 1):
+            name = f"region-{number}-{'-'.join(region.names)}"
+            yield name, drawn(region_chart(region), name)
+
+    def sections(self, result: ProfileResult) -> Sequence[str]:
+        """Return intervals, profiles and regions."""
+        return [intervals_section(result), profiles_section(result), regions_section(result)]
+
+    def shown(self, result: ProfileResult) -> Sequence[str]:
+        """Return the intervals."""
+        return [intervals_section(result)]
+
+    def facts(self, result: ProfileResult) -> Sequence[str]:
+        """Return level and effort."""
+        return [percent_text(result.level), f"{result.simulations} simulations"]
+
+    def entries(self, result: ProfileResult) -> Sequence[Entry]:
+        """Return how the run went."""
+        return [
+            Entry.of("Status", result.status),
+            Entry.of("Cost at the estimate", f"{result.cost:.6g}"),
+            Entry.of("Effort", effort(result)),
+        ]
+
+    def read(self, folder: Path) -> ProfileResult:
+        """Return the profiles that a folder holds."""
+        return read_profiles(folder / self.marker)
 
 
-def profiles_json(result: ProfileResult, version: str, model: str = "") -> dict[str, Any]:
-    """Return the content of ``profiles.json``: JSON's own types, no NaN and no infinity.
-
-    A ``null`` end of an interval is open where its outcome is ``"bound"`` or ``"reach"``, else not
-    known.
-
-    Parameters
-    ----------
-    result
-        The profiles.
-    version
-        Of fmident.
-    model
-        What was estimated.
-    """
-    content = {
-        "status": result.status,
-        "level": result.level,
-        "critical_tau": result.critical_tau,
-        "threshold": result.threshold,
-        "sigma_known": result.sigma_known,
-        "residual_variance": result.variance,
-        "degrees_of_freedom": result.freedom,
-        "cost": result.cost,
-        "estimate": result.parameters,
-        "profiles": {p.name: _profile(p) for p in result.profiles},
-        "regions": [_region(r) for r in result.regions],
-        "simulations": result.simulations,
-        "jacobians": result.jacobians,
-        "wall_time_s": result.seconds,
-        "notes": list(result.notes),
-        "settings": result.settings,
-        "fmident": version,
-        "model": model,
-    }
-    found: dict[str, Any] = plain_json(content)
-    return found
+PROFILES = ProfileContents()
 
 
 def _profile(profile: ParameterProfile) -> dict[str, Any]:
@@ -154,43 +184,3 @@ def _end(end: ProfileEnd) -> dict[str, Any]:
         "largest_tau": end.tau,
         "reason": end.reason,
     }
-
-
-def render_profiles(result: ProfileResult, title: str, version: str, source: str = "") -> str:
-    """Return the page, which needs nothing beside it.
-
-    Parameters
-    ----------
-    result
-        The profiles.
-    title
-        What was estimated.
-    version
-        Of fmident, by which they were made.
-    source
-        The problem file, if there is one.
-    """
-    words = headline(result)
-    facts = [percent_text(result.level), f"{result.simulations} simulations"]
-    if source:
-        facts.insert(0, source)
-    return document(
-        kicker="Profile likelihood",
-        title=title,
-        headline=words,
-        subtitle=" · ".join(facts),
-        sections=[
-            verdict_section(grade_of(result), words, reasons(result), result.notes),
-            intervals_section(result),
-            profiles_section(result),
-            regions_section(result),
-            run_section(
-                [
-                    Entry.of("Status", result.status),
-                    Entry.of("Cost at the estimate", f"{result.cost:.6g}"),
-                    Entry.of("Effort", effort(result)),
-                    Entry.of("fmident", version),
-                ]
-            ),
-        ],
-    )

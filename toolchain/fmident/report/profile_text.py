@@ -6,30 +6,18 @@ import math
 from typing import TYPE_CHECKING
 
 from fmident.report.numbers import duration, plain, with_error
-from fmident.report.terminal import narrow_table, unit_text, wrap
+from fmident.report.terminal import narrow_table, unit_text
 
 if TYPE_CHECKING:
     from fmident.profiles import JointRegion, ParameterProfile, ProfileResult
-
-_WIDTH = 92
-_NARROWEST, _WIDEST = 60, 110
 
 _MOST_REASONS = 3
 _HALF_WIDTHS = 2.0
 """A half width of an interval in standard errors, about; ends are rounded as these."""
 
 
-def profile_summary(result: ProfileResult, width: int = _WIDTH) -> str:
-    """Return headline, table of intervals, reasons and notes; no trailing newline.
-
-    Parameters
-    ----------
-    result
-        The profiles.
-    width
-        Of the terminal, columns.
-    """
-    width = min(max(width, _NARROWEST), _WIDEST)
+def table_text(result: ProfileResult, width: int) -> str:
+    """Return the table of the intervals, at most so many columns wide."""
     rows = [
         [
             p.name,
@@ -44,18 +32,7 @@ def profile_summary(result: ProfileResult, width: int = _WIDTH) -> str:
     header = [
         "parameter", "value", f"{percent_text(result.level)} by profile", "linearised", "unit", "",
     ]  # fmt: skip
-    table = narrow_table(
-        header, rows, ["<", ">", ">", ">", "<", "<"], width, ["linearised", "unit"]
-    )
-    blocks = [
-        wrap(headline(result), width),
-        table,
-        "\n".join(wrap(region_text(r), width) for r in result.regions),
-        "\n".join(wrap(reason, width, "  - ") for reason in reasons(result)),
-        "\n".join(wrap(f"note: {note}", width) for note in result.notes),
-        wrap(effort(result), width),
-    ]
-    return "\n\n".join(block for block in blocks if block)
+    return narrow_table(header, rows, ["<", ">", ">", ">", "<", "<"], width, ["linearised", "unit"])
 
 
 def headline(result: ProfileResult) -> str:

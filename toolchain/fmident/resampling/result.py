@@ -145,8 +145,72 @@ class BootstrapResult:
 
     def __str__(self) -> str:
         """Return headline, table of intervals and notes."""
-        text: str = above("report.bootstrap.text").bootstrap_summary(self)
+        text: str = above("report.bootstrap.folder").BOOTSTRAP.summary(self)
         return text
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        html: str = above("report.bootstrap.folder").BOOTSTRAP.view(self)
+        return html
+
+    def plot_replicates(
+        self, name: str | None = None, *, ax: Any = None
+    ) -> npt.NDArray[np.object_]:
+        """Draw histograms of the replicates with Matplotlib, with the linearised densities.
+
+        Parameters
+        ----------
+        name
+            Of a parameter; all by default.
+        ax
+            Axes to draw on, one for each parameter; a new figure by default.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+            Shape (n,).
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            There is no such parameter, or another number of axes.
+        """
+        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_replicates(
+            self, name, ax
+        )
+        return drawn
+
+    def plot_corner(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
+        """Draw the replicates of each pair of parameters, and their histograms.
+
+        Parameters
+        ----------
+        ax
+            n x n axes to draw on, for n parameters (10 at most); a new figure by default.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+            Row by row, shape (n * n,); those above the diagonal are empty.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            Another number of axes.
+        """
+        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_replicates_corner(
+            self, ax
+        )
+        return drawn
+
+    def plot_bands(
+        self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
+    ) -> npt.NDArray[np.object_]:
+        """Draw fitted outputs with their bands; as ``Prediction.plot_bands``."""
+        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_bands(
+            self.bands, self.level, output, experiment, ax
+        )
+        return drawn
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from fmident.plugins import Host
     from fmident.problem.model import Problem
 
+_SAME_COST = 1e-3
+"""Difference between the cost here and in the result, relative to it, that is no accident."""
+
 
 def estimated(
     problem: Problem,
@@ -125,6 +128,35 @@ def start_of(problem: Problem, result: EstimationResult) -> F64:
                 hint="the bounds have changed since: estimate again, or leave --result out",
             )
     return np.array([values[q.name] for q in problem.free], dtype=np.float64)
+
+
+def changed_since(
+    problem: Problem, result: EstimationResult, cost: float, before: float
+) -> list[str]:
+    """Return a note where a result is not of this problem any more.
+
+    Parameters
+    ----------
+    problem
+        As it is now.
+    result
+        The estimate.
+    cost
+        Of the problem at the estimate.
+    before
+        The cost that the result has.
+    """
+    difference = abs(cost - before)
+    if (
+        result.cost != problem.cost.name
+        or not np.isfinite(cost)
+        or difference <= max(_SAME_COST * abs(before), 1e-6)
+    ):
+        return []
+    return [
+        f"The cost at the estimate is {cost:.6g}, but {before:.6g} in its result: the data, "
+        "the FMU or the problem have changed since."
+    ]
 
 
 def loss_of(result: EstimationResult) -> str:

@@ -11,10 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from fmident.api.journalled import JournalledRun, RunKind
-from fmident.api.uncertainty.begin import estimated, loss_of, start_of, without_constraints
+from fmident.api.journalled import WatchedKind, carried_out
+from fmident.api.uncertainty.begin import (
+    changed_since,
+    estimated,
+    loss_of,
+    start_of,
+    without_constraints,
+)
 from fmident.api.wiring import Report, loaded, warn
 from fmident.errors import Code, Location, ProblemError
 from fmident.estimation.result import EstimationResult
@@ -33,16 +37,14 @@ if TYPE_CHECKING:
     from fmident.evaluation.journal import Workspace
     from fmident.plugins import Host
     from fmident.problem.model import Problem
+    from fmident.progress import Watch
 
 Listener = Callable[[int, int], None]
 """Receives the number of replicates that have ended, and that of all."""
 
-_SAME_COST = 1e-3
-"""Difference between the cost here and in the result, relative to it, that is no accident."""
-
 
 @dataclass(frozen=True)
-class BootstrapRun(RunKind[BootstrapResult]):
+class BootstrapRun(WatchedKind[BootstrapResult]):
     """A bootstrap as a run with a journal and a result folder."""
 
     result: EstimationResult | str | Path | None = None
@@ -53,9 +55,18 @@ class BootstrapRun(RunKind[BootstrapResult]):
     report: Report = warn
     marker: ClassVar[str] = "bootstrap.json"
 
-    def run(self, problem: Problem, workspace: Workspace) -> BootstrapResult:
+    def run(self, problem: Problem, workspace: Workspace | None) -> BootstrapResult:
         """Estimate if needed, and fit the replicates."""
         return _bootstrap(problem, self, workspace)
+
+    def watched(self, watch: Watch) -> BootstrapRun:
+        """Return the same run, which tells how many replicates have ended."""
+
+        def both(done: int, expected: int) -> None:
+            watch.work("replicates", done, expected)
+            self.listener(done, expected)
+
+        return dataclasses.replace(self, observers=(watch, *self.observers), listener=both)
 
     def status(self, result: BootstrapResult) -> str:
         """Return that of the result, in the words of an estimation."""
@@ -65,9 +76,9 @@ class BootstrapRun(RunKind[BootstrapResult]):
         self, result: BootstrapResult, problem: Problem, folder: Path
     ) -> Iterable[Diagnostic]:
         """Write the files."""
-        from fmident.report.bootstrap.folder import write_bootstrap
+        from fmident.report.bootstrap.folder import BOOTSTRAP
 
-        write_bootstrap(result, problem, folder)
+        BOOTSTRAP.write(result, problem, folder)
         return ()
 
 
@@ -141,30 +152,8 @@ def bootstrap(
         The problem cannot be estimated or bootstrapped; a result that is not one of this problem.
     """
     options = BootstrapOptions(count, method, weights, block_length, level, seed)
-    if progress:
-        from fmident.progress import watching
-
-        with watching() as watch:
-
-            def both(done: int, expected: int) -> None:
-                watch.work("replicates", done, expected)
-                listener(done, expected)
-
-            kind = BootstrapRun(result, options, host, (watch, *observers), both, report)
-            return _run(problem, kind, folder, resume=resume)
     kind = BootstrapRun(result, options, host, observers, listener, report)
-    return _run(problem, kind, folder, resume=resume)
-
-
-def _run(
-    problem: Problem, kind: BootstrapRun, folder: str | Path | None, *, resume: bool
-) -> BootstrapResult:
-    if folder is not None:
-        run = JournalledRun(kind, Path(folder), resume=resume, report=kind.report)
-        return run.execute(problem)
-    if resume:
-        raise ValueError("resume needs the result folder of the run that was interrupted")
-    return _bootstrap(problem, kind, None)
+    return carried_out(kind, problem, folder, progress=progress, resume=resume)
 
 
 def _bootstrap(
@@ -249,20 +238,11 @@ def _refuse_loss(problem: Problem, result: EstimationResult) -> None:
 
 def _differences(problem: Problem, result: EstimationResult, cost: float) -> list[str]:
     """Return what makes the result another than one of this problem, or no minimum of it."""
-    notes, before = [], result.cost_final
+    notes = changed_since(problem, result, cost, result.cost_final)
     if result.status != "converged":
-        notes.append(
-            f"The estimation that the replicates begin from has not converged ({result.status})."
-        )
-    if (
-        result.cost == problem.cost.name
-        and np.isfinite(cost)
-        and abs(cost - before) > _SAME_COST * max(abs(before), 1e-300)
-        and abs(cost - before) > 1e-6
-    ):
-        notes.append(
-            f"The cost at the estimate is {cost:.6g}, but {before:.6g} in its result: the data, "
-            "the FMU or the problem have changed since."
+        notes.insert(
+            0,
+            f"The estimation that the replicates begin from has not converged ({result.status}).",
         )
     return notes
 

@@ -158,12 +158,12 @@ def _write(
 ) -> None:
     from fmident.errors import Diagnostic
     from fmident.report.folder import place_folder
-    from fmident.report.prediction.folder import FILE_NAME, write_prediction
+    from fmident.report.prediction.folder import PREDICTION
 
     def fill(work: Path) -> None:
-        write_prediction(prediction, problem, work)
+        PREDICTION.write(prediction, problem, work)
 
-    kept, _ = place_folder(folder, problem, fill, replace=replace, marker=FILE_NAME)
+    kept, _ = place_folder(folder, problem, fill, replace=replace, marker=PREDICTION.marker)
     if kept is not None:
         report([Diagnostic("note", f"the earlier prediction is kept as '{kept}'")])
 

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 from fmident.report.numbers import duration, percent, with_error
 from fmident.report.profile_text import interval_text, percent_text
-from fmident.report.terminal import narrow_table, unit_text, wrap
+from fmident.report.terminal import narrow_table, unit_text
 
 if TYPE_CHECKING:
     from fmident.prediction import OutputBand
     from fmident.resampling import BootstrapParameter, BootstrapResult
-
-_WIDTH = 92
-_NARROWEST, _WIDEST = 60, 120
 
 _OTHER = 1.1
 """Ratio of two standard errors that is worth saying."""
@@ -30,17 +27,8 @@ _METHODS = {
 }
 
 
-def bootstrap_summary(result: BootstrapResult, width: int = _WIDTH) -> str:
-    """Return headline, table of intervals and notes; no trailing newline.
-
-    Parameters
-    ----------
-    result
-        The bootstrap.
-    width
-        Of the terminal, columns.
-    """
-    width = min(max(width, _NARROWEST), _WIDEST)
+def table_text(result: BootstrapResult, width: int) -> str:
+    """Return the table of the intervals, at most so many columns wide."""
     rows = []
     for p in result.parameters:
         found = texts_of(p)
@@ -49,17 +37,7 @@ def bootstrap_summary(result: BootstrapResult, width: int = _WIDTH) -> str:
         "parameter", "value", "std. error", f"{percent_text(result.level)} BCa", "linearised",
         "unit",
     ]  # fmt: skip
-    table = narrow_table(
-        header, rows, ["<", ">", ">", ">", ">", "<"], width, ["linearised", "unit"]
-    )
-    blocks = [
-        wrap(headline(result), width),
-        table,
-        "\n".join(wrap(reason, width, "  - ") for reason in reasons(result)),
-        "\n".join(wrap(f"note: {note}", width) for note in result.notes),
-        wrap(effort(result), width),
-    ]
-    return "\n\n".join(block for block in blocks if block)
+    return narrow_table(header, rows, ["<", ">", ">", ">", ">", "<"], width, ["linearised", "unit"])
 
 
 def headline(result: BootstrapResult) -> str:

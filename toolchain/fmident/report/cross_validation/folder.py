@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident._version import __version__
 from fmident.cross_validation import parameter_spreads, summarised, verdict
-from fmident.report.cross_validation.pictures import parameters_figure, scores_figure
+from fmident.report.contents import Contents, Said
 from fmident.report.cross_validation.text import (
     MODEL_HEADER,
     PARAMETER_HEADER,
@@ -18,23 +17,145 @@ from fmident.report.cross_validation.text import (
     headline,
     model_rows,
     parameter_rows,
+    table_texts,
     what_was_left_out,
 )
 from fmident.report.folder import write_problem_as
-from fmident.report.plots import style
-from fmident.report.result_json import plain_json
+from fmident.report.result_json import as_json
 from fmident.report.sections.content import Figure, Section, Table, Text
-from fmident.report.sections.html import document
-from fmident.report.sections.run_facts import Entry, run_section
-from fmident.report.sections.verdict import verdict_section
+from fmident.report.sections.run_facts import Entry
+from fmident.report.stored.cross_validation import (
+    FILE_NAME,
+    PARAMETERS,
+    PREDICTIONS,
+    SCORES,
+    read_cross_validation,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fmident.cross_validation import CrossValidation, FoldResult
     from fmident.problem.model import Problem
 
-FILE_NAME, PAGE = "cross-validation.json", "cross-validation.html"
-SCORES, PARAMETERS, PREDICTIONS = "scores.csv", "parameters.csv", "predictions.csv"
 SCORES_PICTURE, PARAMETERS_PICTURE = "scores.png", "parameters.png"
+
+
+class CrossValidationContents(Contents["CrossValidation"]):
+    """A cross-validation."""
+
+    marker, page = FILE_NAME, "cross-validation.html"
+    kicker, command = "Cross-validation", "cross-validate"
+
+    def said(self, result: CrossValidation) -> Said:
+        """Return the cross-validation in words."""
+        grade = "good" if result.status == "complete" and not result.notes else "doubtful"
+        return Said(headline(result), grade, explanations(result), effort(result))
+
+    def blocks(self, result: CrossValidation, width: int) -> Sequence[str]:
+        """Return models and parameters."""
+        return table_texts(result, width)
+
+    def json(self, result: CrossValidation) -> Mapping[str, Any]:
+        """Return what ``cross-validation.json`` holds."""
+        return {
+            "status": result.status,
+            "by": result.way,
+            "gap_s": result.gap,
+            "folds": [
+                {"name": f.name, "left_out_s": {n: list(span) for n, span in f.spans.items()}}
+                for f in result.folds
+            ],
+            "verdict": verdict(result),
+            "models": {
+                s.name: {
+                    "searched": s.searched,
+                    "nrmse": s.nrmse,
+                    "nrmse_standard_error": s.nrmse_error,
+                    "log_likelihood_per_sample": s.log_likelihood,
+                    "log_likelihood_standard_error": s.log_likelihood_error,
+                    "worse_than_the_best": s.worse,
+                    "worse_standard_error": s.worse_error,
+                    "cost_of_all_samples": m.full.cost_final,
+                    "all_samples": as_json(m.full, __version__),
+                    "parameters": {
+                        p.name: {
+                            "value": p.value,
+                            "unit": p.unit,
+                            "standard_error": p.error,
+                            "lowest": p.low,
+                            "highest": p.high,
+                            "jackknife_standard_error": p.jackknife,
+                        }
+                        for p in parameter_spreads(m)
+                    },
+                    "folds": [_fold_json(f) for f in m.folds],
+                }
+                for s, m in zip(summarised(result), result.models, strict=True)
+            },
+            "simulations": result.simulations,
+            "wall_time_s": result.seconds,
+            "notes": list(result.notes),
+        }
+
+    def tables(self, result: CrossValidation) -> Mapping[str, tuple[pd.DataFrame, str]]:
+        """Return scores, parameters and predictions."""
+        form = "%.10g"
+        return {
+            SCORES: (result.scores, form),
+            PARAMETERS: (result.parameters, form),
+            PREDICTIONS: (result.predictions, form),
+        }
+
+    def draw(self, result: CrossValidation, folder: Path) -> None:
+        """Write scores and parameters, fold by fold."""
+        from fmident.report.cross_validation.pictures import parameters_figure, scores_figure
+        from fmident.report.plots import style
+
+        style.write(scores_figure(result), folder / SCORES_PICTURE)
+        figure = parameters_figure(result)
+        if figure is not None:
+            style.write(figure, folder / PARAMETERS_PICTURE)
+
+    def pictures(self, result: CrossValidation) -> Iterator[tuple[str, bytes]]:
+        """Yield scores and parameters, fold by fold."""
+        from fmident.report.cross_validation.pictures import parameters_figure, scores_figure
+        from fmident.report.plots import style
+
+        for name, figure in (
+            ("scores", scores_figure(result)),
+            ("parameters", parameters_figure(result)),
+        ):
+            if figure is not None:
+                yield name, style.svg_of(figure, name)
+
+    def sections(self, result: CrossValidation) -> Sequence[str]:
+        """Return models and parameters, with their pictures."""
+        figures = {name: Figure(content) for name, content in self.pictures(result)}
+        return _sections(result, figures)
+
+    def shown(self, result: CrossValidation) -> Sequence[str]:
+        """Return models and parameters."""
+        return _sections(result, {})
+
+    def facts(self, result: CrossValidation) -> Sequence[str]:
+        """Return what was left out."""
+        return [what_was_left_out(result)]
+
+    def entries(self, result: CrossValidation) -> Sequence[Entry]:
+        """Return how the run went."""
+        return [Entry.of("Status", result.status), Entry.of("Effort", effort(result))]
+
+    def title(self, result: CrossValidation) -> str:
+        """Return the names of the models."""
+        return " · ".join(m.name for m in result.models)
+
+    def read(self, folder: Path) -> CrossValidation:
+        """Return the cross-validation that a folder holds."""
+        return read_cross_validation(folder)
+
+
+CROSS_VALIDATION = CrossValidationContents()
 
 
 def write_cross_validation(
@@ -57,66 +178,10 @@ def write_cross_validation(
     OSError
         The disk is full.
     """
-    for number, problem in enumerate([*problems.values()][1:], 2):
+    first, *others = problems.values()
+    for number, problem in enumerate(others, 2):
         write_problem_as(problem, folder / f"problem-{number}.toml")
-    text = json.dumps(cross_validation_json(result, __version__), indent=2, allow_nan=False)
-    (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
-    for name, table in (
-        (SCORES, result.scores),
-        (PARAMETERS, result.parameters),
-        (PREDICTIONS, result.predictions),
-    ):
-        table.to_csv(folder / name, index=False, float_format="%.10g")
-    style.write(scores_figure(result), folder / SCORES_PICTURE)
-    figure = parameters_figure(result)
-    if figure is not None:
-        style.write(figure, folder / PARAMETERS_PICTURE)
-    (folder / PAGE).write_text(render(result, __version__), encoding="utf-8")
-
-
-def cross_validation_json(result: CrossValidation, version: str) -> dict[str, Any]:
-    """Return the content of ``cross-validation.json``: JSON's own types, no NaN, no infinity."""
-    content = {
-        "status": result.status,
-        "by": result.way,
-        "gap_s": result.gap,
-        "folds": [
-            {"name": f.name, "left_out_s": {n: list(span) for n, span in f.spans.items()}}
-            for f in result.folds
-        ],
-        "verdict": verdict(result),
-        "models": {
-            s.name: {
-                "searched": s.searched,
-                "nrmse": s.nrmse,
-                "nrmse_standard_error": s.nrmse_error,
-                "log_likelihood_per_sample": s.log_likelihood,
-                "log_likelihood_standard_error": s.log_likelihood_error,
-                "worse_than_the_best": s.worse,
-                "worse_standard_error": s.worse_error,
-                "cost_of_all_samples": m.full.cost_final,
-                "parameters": {
-                    p.name: {
-                        "value": p.value,
-                        "unit": p.unit,
-                        "standard_error": p.error,
-                        "lowest": p.low,
-                        "highest": p.high,
-                        "jackknife_standard_error": p.jackknife,
-                    }
-                    for p in parameter_spreads(m)
-                },
-                "folds": [_fold_json(f) for f in m.folds],
-            }
-            for s, m in zip(summarised(result), result.models, strict=True)
-        },
-        "simulations": result.simulations,
-        "wall_time_s": result.seconds,
-        "notes": list(result.notes),
-        "fmident": version,
-    }
-    found: dict[str, Any] = plain_json(content)
-    return found
+    CROSS_VALIDATION.write(result, first, folder)
 
 
 def _fold_json(fold: FoldResult) -> dict[str, Any]:
@@ -128,6 +193,7 @@ def _fold_json(fold: FoldResult) -> dict[str, Any]:
         "nrmse": fold.nrmse,
         "log_likelihood_per_sample": fold.log_likelihood,
         "parameters": dict(fold.values),
+        "standard_errors": dict(fold.errors),
         "outputs": [
             {
                 "experiment": s.experiment,
@@ -136,6 +202,7 @@ def _fold_json(fold: FoldResult) -> dict[str, Any]:
                 "samples": s.times.size,
                 "rms": s.rms,
                 "nrmse": s.nrmse,
+                "spread": s.spread,
                 "log_likelihood": s.log_likelihood,
             }
             for s in fold.scores
@@ -143,12 +210,10 @@ def _fold_json(fold: FoldResult) -> dict[str, Any]:
     }
 
 
-def render(result: CrossValidation, version: str) -> str:
-    """Return the page, which needs nothing beside it."""
-    grade = "good" if result.status == "complete" and not result.notes else "doubtful"
-    figure = parameters_figure(result)
-    moved = [] if figure is None else [Figure(style.svg_of(figure, "parameters"))]
-    sections = [
+def _sections(result: CrossValidation, figures: Mapping[str, Figure]) -> list[str]:
+    drawn = [Figure(figures["scores"].svg, "Fold by fold.")] if "scores" in figures else []
+    moved = [figures["parameters"]] if "parameters" in figures else []
+    return [
         Section(
             "Models",
             [
@@ -159,7 +224,7 @@ def render(result: CrossValidation, version: str) -> str:
                     " independent. Means over the folds with their standard errors; the difference"
                     " to the best model is taken fold by fold."
                 ),
-                Figure(style.svg_of(scores_figure(result), "scores"), "Fold by fold."),
+                *drawn,
             ],
         ).html(),
         Section(
@@ -174,21 +239,3 @@ def render(result: CrossValidation, version: str) -> str:
             ],
         ).html(),
     ]
-    names = " · ".join(m.name for m in result.models)
-    return document(
-        kicker="Cross-validation",
-        title=names,
-        headline=headline(result),
-        subtitle=what_was_left_out(result),
-        sections=[
-            verdict_section(grade, headline(result), explanations(result), result.notes),
-            *sections,
-            run_section(
-                [
-                    Entry.of("Status", result.status),
-                    Entry.of("Effort", effort(result)),
-                    Entry.of("fmident", version),
-                ]
-            ),
-        ],
-    )

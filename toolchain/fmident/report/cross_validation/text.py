@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from fmident.cross_validation import parameter_spreads, summarised, verdict
 from fmident.report.numbers import duration, plain, with_error
-from fmident.report.terminal import Alignment, narrow_table, unit_text, wrap
+from fmident.report.terminal import Alignment, narrow_table, unit_text
 
 if TYPE_CHECKING:
     from fmident.cross_validation import CrossValidation
-
-_NARROWEST, _WIDEST = 60, 110
 
 MODEL_HEADER = (
     "model", "searched", "folds", "NRMSE", "log-likelihood per sample", "worse than the best",
@@ -80,30 +78,14 @@ def parameter_rows(result: CrossValidation) -> list[list[str]]:
     return rows
 
 
-def summary_text(result: CrossValidation, width: int) -> str:
-    """Return headline, tables and notes; no trailing newline.
-
-    Parameters
-    ----------
-    result
-        The cross-validation.
-    width
-        Of the terminal, columns.
-    """
-    width = min(max(width, _NARROWEST), _WIDEST)
+def table_texts(result: CrossValidation, width: int) -> list[str]:
+    """Return the tables of models and of parameters, at most so many columns wide."""
     right: list[Alignment] = ["<", *[">"] * (len(MODEL_HEADER) - 1)]  # type: ignore[list-item]
     models = narrow_table(MODEL_HEADER, model_rows(result), right, width, ["searched", "folds"])
     sides: list[Alignment] = ["<", "<", *[">"] * 6, "<"]  # type: ignore[list-item]
     spare = ["unit", "highest fold", "lowest fold"]
     parameters = narrow_table(PARAMETER_HEADER, parameter_rows(result), sides, width, spare)
-    blocks = [
-        wrap(headline(result), width),
-        models,
-        parameters if len(parameters.splitlines()) > 2 else "",
-        "\n".join(wrap(f"note: {note}", width) for note in (*explanations(result), *result.notes)),
-        wrap(effort(result), width),
-    ]
-    return "\n\n".join(block for block in blocks if block)
+    return [models, parameters if len(parameters.splitlines()) > 2 else ""]
 
 
 def explanations(result: CrossValidation) -> list[str]:

@@ -42,7 +42,7 @@ def plot_fit(
 ) -> Panels:
     """Draw measured, initial and fitted signals; see ``EstimationResult.plot_fit``."""
     fits = _chosen(result, output, experiment)
-    panels = _panels(len(fits), ax)
+    panels = panels_of(len(fits), ax)
     for axes, fit in zip(panels, fits, strict=True):
         draw_signals(axes, fit)
         _title(axes, fit, fits)
@@ -63,7 +63,7 @@ def plot_residuals(
 ) -> Panels:
     """Draw residuals over time; see ``EstimationResult.plot_residuals``."""
     fits = _chosen(result, output, experiment)
-    panels = _panels(len(fits), ax)
+    panels = panels_of(len(fits), ax)
     for axes, fit in zip(panels, fits, strict=True):
         draw_residual(axes, fit)
         _title(axes, fit, fits)
@@ -74,7 +74,7 @@ def plot_residuals(
 def plot_intervals(result: EstimationResult, ax: Any) -> Axes:
     """Draw the intervals of all parameters; see ``EstimationResult.plot_intervals``."""
     shown = [e for e in result.estimates if not e.fixed]
-    (axes,) = _panels(1, ax, height=1.0 + _ROW * len(shown))
+    (axes,) = panels_of(1, ax, height=1.0 + _ROW * len(shown))
     found: Axes = axes
     ends = [_relative(e) for e in shown]
     finite = [abs(x) for pair in ends for x in pair if math.isfinite(x)]
@@ -105,7 +105,7 @@ def plot_convergence(result: EstimationResult, ax: Any) -> Axes:
             "the result has no iteration with a finite cost",
             hint="a result that is read from its folder has those of 'history.csv' there",
         )
-    (axes,) = _panels(1, ax, height=1.3 * _PANEL)
+    (axes,) = panels_of(1, ax, height=1.3 * _PANEL)
     found: Axes = axes
     draw_costs(found, lines)
     return found
@@ -120,8 +120,8 @@ def plot_profile(result: ProfileResult, name: str | None, kind: Kind, ax: Any) -
         profiles = [p for p in profiles if p.name == name]
         if not profiles:
             known = [p.name for p in result.profiles]
-            raise _unknown(f"there is no profile of '{name}'", name, known, "profile")
-    panels = _panels(len(profiles), ax, columns=_COLUMNS, height=1.2 * _PANEL)
+            raise unknown_name(f"there is no profile of '{name}'", name, known, "profile")
+    panels = panels_of(len(profiles), ax, columns=_COLUMNS, height=1.2 * _PANEL)
     for axes, profile in zip(panels, profiles, strict=True):
         draw_profile(axes, profile, result, kind)
     handles, labels = legend_of(panels)
@@ -150,7 +150,7 @@ def _chosen(
         ("output", output, [f.name for f in every]),
     ):
         if asked is not None and asked not in known:
-            raise _unknown(f"the result has no {name} '{asked}'", asked, known, name)
+            raise unknown_name(f"the result has no {name} '{asked}'", asked, known, name)
     # What was held out is not fitted: it is shown when asked for.
     candidates = result.fits if experiment is None else every
     fits = [
@@ -158,7 +158,7 @@ def _chosen(
     ]
     if not fits and output is not None and experiment is not None:
         known = [f.name for f in every if f.experiment == experiment]
-        raise _unknown(
+        raise unknown_name(
             f"experiment '{experiment}' has no output '{output}'", output, known, "output"
         )
     if not any(f.times.size for f in fits):
@@ -169,13 +169,14 @@ def _chosen(
     return fits
 
 
-def _unknown(message: str, name: str, known: Sequence[str], kind: str) -> EstimationError:
+def unknown_name(message: str, name: str, known: Sequence[str], kind: str) -> EstimationError:
+    """Return the error that refuses a name, with those near to it."""
     return EstimationError(
         message, hint=did_you_mean(name, known, kind=kind), code=Code.UNKNOWN_NAME
     )
 
 
-def _panels(count: int, ax: Any, *, columns: int = 1, height: float = _PANEL) -> Panels:
+def panels_of(count: int, ax: Any, *, columns: int = 1, height: float = _PANEL) -> Panels:
     """Return the axes that were given, or a new figure's.
 
     Raises

@@ -9,13 +9,10 @@ import numpy as np
 
 from fmident.report.numbers import duration, percent, plain
 from fmident.report.profile_text import percent_text
-from fmident.report.terminal import narrow_table, unit_text, wrap
+from fmident.report.terminal import narrow_table, unit_text
 
 if TYPE_CHECKING:
     from fmident.prediction import OutputBand, Prediction
-
-_WIDTH = 92
-_NARROWEST, _WIDEST = 60, 120
 
 _SOURCES = {
     "linearised": "Uncertainty of the parameters: linearised, by the covariance of the result",
@@ -24,28 +21,11 @@ _SOURCES = {
 }
 
 
-def prediction_summary(result: Prediction, width: int = _WIDTH) -> str:
-    """Return headline, table of the outputs and notes; no trailing newline.
-
-    Parameters
-    ----------
-    result
-        The prediction.
-    width
-        Of the terminal, columns.
-    """
-    width = min(max(width, _NARROWEST), _WIDEST)
+def table_text(result: Prediction, width: int) -> str:
+    """Return the table of the outputs, at most so many columns wide."""
     header = ["experiment", "output", "mean +-", "new +-", "unit", "inside"]
     rows = [_row(b, "") for b in result.new] + [_row(b, " (fitted)") for b in result.fitted]
-    table = narrow_table(header, rows, ["<", "<", ">", ">", "<", ">"], width, ["unit"])
-    blocks = [
-        wrap(headline(result), width),
-        table,
-        "\n".join(wrap(reason, width, "  - ") for reason in reasons(result)),
-        "\n".join(wrap(f"note: {note}", width) for note in result.notes),
-        wrap(effort(result), width),
-    ]
-    return "\n\n".join(block for block in blocks if block)
+    return narrow_table(header, rows, ["<", "<", ">", ">", "<", ">"], width, ["unit"])
 
 
 def headline(result: Prediction) -> str:

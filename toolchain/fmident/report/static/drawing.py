@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -29,9 +30,13 @@ from fmident.report.charts.chart import (
     Segments,
     Values,
 )
+from fmident.report.charts.signals.bands import band_chart
 from fmident.report.numbers import plain
 from fmident.report.plots import style
 from fmident.report.plots.fits import draw_line
+
+if TYPE_CHECKING:
+    from fmident.prediction import OutputBand
 
 _WIDTH = 10.6
 _INCHES = 1.0 / 84.0
@@ -44,6 +49,9 @@ _DECADES = 100.0
 
 _MANY = 500
 """More dots than this are drawn as pixels: each would be an element of its own."""
+
+_STROKES = ("x", "+")
+"""Markers of strokes alone, which have no inside."""
 
 _MARKERS = {"circle": "o", "square": "s", "x": "x", "diamond": "D", "triangle": "^", "cross": "+"}
 
@@ -67,7 +75,7 @@ def drawn(chart: Chart, salt: str) -> bytes:
         grid = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
         handles: dict[str, Artist] = {}
         for axes, panel in zip(grid.ravel(), chart.panels, strict=False):
-            _draw(axes, panel, handles)
+            draw_panel(axes, panel, handles)
         for axes in grid.ravel()[count:]:
             axes.set_axis_off()
         if handles:
@@ -83,11 +91,28 @@ def drawn(chart: Chart, salt: str) -> bytes:
         return style.svg_of(figure, salt)
 
 
+def band_pictures(bands: Sequence[OutputBand], level: str) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of a picture of each output with its bands.
+
+    Parameters
+    ----------
+    bands
+        The outputs.
+    level
+        Probability of the bands as text.
+    """
+    for number, band in enumerate(bands, 1):
+        # Two names may differ in what a file's name cannot hold.
+        name = f"bands-{number}-{band.experiment}-{band.name}"
+        yield name, drawn(band_chart(band, level), name)
+
+
 def _height(panel: Panel) -> float:
     return panel.height * _INCHES + (0.25 if panel.title else 0.0)
 
 
-def _draw(axes: Axes, panel: Panel, handles: dict[str, Artist]) -> None:
+def draw_panel(axes: Axes, panel: Panel, handles: dict[str, Artist]) -> None:
+    """Draw one panel of a chart; `handles` takes what a legend is to show, by name."""
     for axis, said in ((axes.xaxis, panel.x), (axes.yaxis, panel.y)):
         if said.log:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
@@ -164,7 +189,7 @@ def _dots(axes: Axes, mark: Dots) -> Artist:
             mark.x, mark.y, c=mark.values, cmap="viridis_r", norm=_norm(mark.values),
             rasterized=many, linewidths=0, **how,
         )  # fmt: skip
-    elif mark.hollow:
+    elif mark.hollow and marker not in _STROKES:
         axes.scatter(
             mark.x, mark.y, facecolors="white", edgecolors=mark.color, linewidths=1.1, **how
         )

@@ -9,9 +9,8 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
-from fmident._json import JsonTable, loads_json
+from fmident._json import JsonTable
 from fmident.arrays import F64
-from fmident.errors import Code, EstimationError
 from fmident.estimation.contract import Ending, Status
 from fmident.estimation.result import (
     ConstraintCheck,
@@ -38,6 +37,7 @@ from fmident.estimation.result import (
 from fmident.problem.derivative_origins import Origin, OriginKind
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.result_json import FILE_NAME
+from fmident.report.stored.json_file import matrix, read_json, word, written_by
 from fmident.statistics.identifiability import WeakDirection
 
 
@@ -74,30 +74,23 @@ def read_result(path: Path) -> StoredResult:
         There is no ``result.json``, or it was not written by fmident.
     """
     file = path / FILE_NAME if path.is_dir() else path
-    hint = "give the folder that 'fmident estimate' wrote"
-    try:
-        content = loads_json(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise EstimationError(f"there is no '{file}'", hint=hint, code=Code.UNKNOWN_NAME) from None
-    except OSError as error:
-        raise EstimationError(
-            f"'{file}' cannot be read: {error.strerror or error}",
-            hint=hint,
-            code=Code.UNUSABLE_FILE,
-        ) from None
-    except ValueError as error:  # also bytes that are not UTF-8
-        raise EstimationError(
-            f"'{file}' is not JSON: {error}", hint=hint, code=Code.UNUSABLE_FILE
-        ) from None
-    try:
-        result, version = _result(JsonTable(content)), JsonTable(content).text("fmident", "")
-    except ValueError as error:
-        raise EstimationError(f"'{file}' is not a result of fmident: {error}", hint=hint) from None
+
+    def convert(content: JsonTable) -> tuple[EstimationResult, str]:
+        return result_of(content), content.text("fmident", "")
+
+    result, version = read_json(file, convert, "a result of fmident", written_by("estimate"))
     page = file.parent / PAGE
     return StoredResult(result, page if page.is_file() else None, version)
 
 
-def _result(content: JsonTable) -> EstimationResult:
+def result_of(content: JsonTable) -> EstimationResult:
+    """Return the result that the content of a ``result.json`` is.
+
+    Raises
+    ------
+    ValueError
+        Something in it is not what fmident writes.
+    """
     judged, seen = content.maybe_table("identifiability"), content.maybe_table("residuals")
     verified, validated = content.maybe_table("derivatives"), content.maybe_table("validation")
     known, drawn = content.maybe_table("priors"), content.maybe_table("draws")
@@ -110,8 +103,8 @@ def _result(content: JsonTable) -> EstimationResult:
         message=content.text("message"),
         estimator=content.text("estimator"),
         estimates=estimates,
-        covariance=_matrix(content, "covariance", free),
-        correlation=_matrix(content, "correlation", free),
+        covariance=matrix(content, "covariance", free),
+        correlation=matrix(content, "correlation", free),
         identifiability=None
         if judged is None
         else Identifiability(
@@ -330,10 +323,7 @@ def _origins(stored: JsonTable) -> dict[str, Origin]:
 
 
 def _status(content: JsonTable) -> Status:
-    status = content.text("status")
-    if status not in get_args(Status):
-        raise ValueError(f"the status is '{status}', none of {', '.join(get_args(Status))}")
-    return cast(Status, status)
+    return cast(Status, word(content, "status", get_args(Status)))
 
 
 def _ending(content: JsonTable) -> Ending | None:
@@ -434,18 +424,3 @@ def _excluded(stored: JsonTable) -> ExcludedSamples:
     return ExcludedSamples(
         stored.text("reason"), stored.count("samples"), stored.flag("replaced", False)
     )
-
-
-def _matrix(content: JsonTable, key: str, size: int) -> F64:
-    """Return a matrix with a row for each free parameter, or an empty one.
-
-    Raises
-    ------
-    ValueError
-        It has another shape.
-    """
-    rows = content.listed(key, [])
-    found = np.array([JsonTable({key: row}).numbers(key) for row in rows], dtype=np.float64)
-    if rows and found.shape != (size, size):
-        raise ValueError(f"'{key}' has not {size} rows and columns")
-    return found

@@ -5,32 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 from fmident._json import JsonTable, loads_json
 from fmident.errors import Code, EstimationError
-from fmident.report.bootstrap.folder import FILE_NAME as BOOTSTRAP
-from fmident.report.bootstrap.folder import PAGE as BOOTSTRAP_PAGE
+from fmident.report.bootstrap.folder import BOOTSTRAP
+from fmident.report.contents import Contents
+from fmident.report.cross_validation.folder import CROSS_VALIDATION
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.page import render
-from fmident.report.prediction.folder import FILE_NAME as PREDICTION
-from fmident.report.prediction.folder import PAGE as PREDICTION_PAGE
-from fmident.report.profile_folder import FILE_NAME as PROFILES
-from fmident.report.profile_folder import PAGE as PROFILE_PAGE
-from fmident.report.profile_folder import render_profiles
+from fmident.report.prediction.folder import PREDICTION
+from fmident.report.profile_folder import PROFILES
 from fmident.report.result_json import FILE_NAME as RESULT
 from fmident.report.stored.estimation import read_result
-from fmident.report.stored.profiles import read_profiles
+from fmident.report.stored.json_file import read_json, written_by
 from fmident.report.stored.samples import with_signals
 
 if TYPE_CHECKING:
     from fmident.report.sections.content import Section
 
-Kind = Literal["estimation", "profiles"]
+ANALYSES: tuple[Contents[Any], ...] = (PROFILES, BOOTSTRAP, PREDICTION, CROSS_VALIDATION)
+"""What a folder may hold in place of an estimate."""
+
+_MARKERS = (RESULT, *(a.marker for a in ANALYSES))
 
 _MOST_NAMED = 6
 _PICTURES = (".png", ".svg", ".pdf")
-_WRITTEN_BY = "give the folder that 'fmident estimate' or 'fmident profile' wrote"
+_WRITTEN_BY = written_by("estimate", *(a.command for a in ANALYSES))
 
 
 @dataclass(frozen=True)
@@ -39,19 +40,19 @@ class StoredFolder:
 
     Parameters
     ----------
-    kind
-        What it holds.
+    analysis
+        What it holds; ``None``: an estimate.
     folder
         Its path.
     """
 
-    kind: Kind
+    analysis: Contents[Any] | None
     folder: Path
 
     @property
     def page(self) -> Path:
         """Where its page is, or would be."""
-        return self.folder / (PAGE if self.kind == "estimation" else PROFILE_PAGE)
+        return self.folder / (PAGE if self.analysis is None else self.analysis.page)
 
 
 def stored_folder(path: Path) -> StoredFolder:
@@ -60,29 +61,30 @@ def stored_folder(path: Path) -> StoredFolder:
     Parameters
     ----------
     path
-        A folder, its ``result.json`` or its ``profiles.json``.
+        A folder, or the JSON file by which it is known, such as its ``result.json``.
 
     Raises
     ------
     fmident.errors.EstimationError
         There is no result; the message says what is there instead.
     """
+    folder = path if path.is_dir() else path.parent
+    kinds: dict[str, Contents[Any] | None] = {RESULT: None, **{a.marker: a for a in ANALYSES}}
     if path.is_dir():
-        if (path / RESULT).is_file():
-            return StoredFolder("estimation", path)
-        if (path / PROFILES).is_file():
-            return StoredFolder("profiles", path)
+        for marker, analysis in kinds.items():
+            if (path / marker).is_file():
+                return StoredFolder(analysis, folder)
         raise _no_result_in(path)
     if path.is_file():
-        if path.name == PROFILES:
-            return StoredFolder("profiles", path.parent)
-        if path.name == RESULT:
-            return StoredFolder("estimation", path.parent)
+        if path.name in kinds:
+            return StoredFolder(kinds[path.name], folder)
         raise _another_file(path)
     raise EstimationError(f"there is no '{path}'", hint=_WRITTEN_BY, code=Code.UNKNOWN_NAME)
 
 
-def make_page(stored: StoredFolder, sections: Sequence[Section] = ()) -> Path:
+def make_page(
+    stored: StoredFolder, sections: Sequence[Section] = (), *, pictures: bool = False
+) -> Path:
     """Write the page of a result folder anew.
 
     Parameters
@@ -91,13 +93,18 @@ def make_page(stored: StoredFolder, sections: Sequence[Section] = ()) -> Path:
         The folder, with its tables.
     sections
         Those of plugins.
+    pictures
+        Whether the pictures beside the page of an analysis are made anew, too.
 
     Raises
     ------
     fmident.errors.EstimationError
         A file is missing or broken, or the page cannot be written.
     """
-    content = _estimation(stored, sections) if stored.kind == "estimation" else _profiles(stored)
+    if stored.analysis is None:
+        content = _estimation(stored, sections)
+    else:
+        content = _analysis(stored, stored.analysis, pictures=pictures)
     try:
         stored.page.write_text(content, encoding="utf-8")
     except OSError as error:
@@ -118,12 +125,19 @@ def _estimation(stored: StoredFolder, sections: Sequence[Section]) -> str:
     )
 
 
-def _profiles(stored: StoredFolder) -> str:
-    file = stored.folder / PROFILES
-    result = read_profiles(file)
-    content = JsonTable(loads_json(file.read_text(encoding="utf-8")))
-    title = content.text("model", "") or stored.folder.resolve().name
-    return render_profiles(result, title, content.text("fmident", ""), _problem(stored))
+def _analysis(stored: StoredFolder, analysis: Contents[Any], *, pictures: bool) -> str:
+    result = analysis.read(stored.folder)
+
+    def convert(content: JsonTable) -> tuple[str, str]:
+        return content.text("model", ""), content.text("fmident", "")
+
+    title, version = read_json(
+        stored.folder / analysis.marker, convert, "one of fmident", written_by(analysis.command)
+    )
+    if pictures:
+        analysis.draw_again(result, stored.folder)
+    title = title or stored.folder.resolve().name
+    return analysis.render(result, title, version, _problem(stored))
 
 
 def _problem(stored: StoredFolder) -> str:
@@ -132,14 +146,7 @@ def _problem(stored: StoredFolder) -> str:
 
 
 def _no_result_in(folder: Path) -> EstimationError:
-    for name, what, page in (
-        (BOOTSTRAP, "a bootstrap", BOOTSTRAP_PAGE),
-        (PREDICTION, "a prediction", PREDICTION_PAGE),
-    ):
-        if (folder / name).is_file():
-            hint = f"open its page, '{folder / page}'"
-            return _refused(folder, f"holds {what}, which this command does not show", hint)
-    inside = sorted(p.parent for name in (RESULT, PROFILES) for p in folder.glob(f"*/{name}"))
+    inside = sorted(p.parent for name in _MARKERS for p in folder.glob(f"*/{name}"))
     if inside:
         named = ", ".join(f"'{p}'" for p in inside[:_MOST_NAMED])
         more = ", ..." if len(inside) > _MOST_NAMED else ""
@@ -147,13 +154,15 @@ def _no_result_in(folder: Path) -> EstimationError:
     else:
         hint = _WRITTEN_BY
     return EstimationError(
-        f"'{folder}' holds neither '{RESULT}' nor '{PROFILES}'", hint=hint, code=Code.UNKNOWN_NAME
+        f"'{folder}' holds no result: none of {', '.join(_MARKERS)}",
+        hint=hint,
+        code=Code.UNKNOWN_NAME,
     )
 
 
 def _another_file(path: Path) -> EstimationError:
     """Return what a file is that another command has written, and what shows it."""
-    beside = [n for n in (RESULT, PROFILES) if (path.parent / n).is_file()]
+    beside = [n for n in _MARKERS if (path.parent / n).is_file()]
     if beside:
         return _refused(path, "is one file of a result", f"give its folder, '{path.parent}'")
     if path.suffix == ".json":
@@ -182,6 +191,9 @@ def _another_file(path: Path) -> EstimationError:
     if path.suffix == ".csv":
         hint = f"see what is in it: fmident data {path}"
         return _refused(path, "is a table, such as 'fmident design' writes, and has no page", hint)
+    if path.suffix == ".html":
+        hint = "open it in a browser; to make it again, " + _WRITTEN_BY
+        return _refused(path, "is a page, such as 'fmident check --report' writes", hint)
     if path.suffix in _PICTURES:
         hint = "open it; for a report, " + _WRITTEN_BY
         return _refused(path, "is a picture, such as 'fmident plot-cost' writes", hint)

@@ -8,8 +8,7 @@ from typing import cast, get_args
 
 import numpy as np
 
-from fmident._json import JsonTable, loads_json
-from fmident.errors import Code, EstimationError
+from fmident._json import JsonTable
 from fmident.profiles.result import (
     JointRegion,
     Outcome,
@@ -22,6 +21,7 @@ from fmident.profiles.result import (
     Status,
     VerdictKind,
 )
+from fmident.report.stored.json_file import read_json, word, written_by
 
 _OPEN = (-math.inf, math.inf)
 
@@ -39,24 +39,13 @@ def read_profiles(file: Path) -> ProfileResult:
     fmident.errors.EstimationError
         It cannot be read, or was not written by fmident.
     """
-    try:
-        return _result(JsonTable(loads_json(file.read_text(encoding="utf-8"))))
-    except OSError as error:
-        raise EstimationError(
-            f"'{file}' cannot be read: {error.strerror or error}", code=Code.UNUSABLE_FILE
-        ) from None
-    except ValueError as error:  # also bytes that are not UTF-8
-        raise EstimationError(
-            f"'{file}' is not a file of profiles: {error}",
-            hint="give the folder that 'fmident profile' wrote",
-            code=Code.UNUSABLE_FILE,
-        ) from None
+    return read_json(file, _result, "a file of profiles", written_by("profile"))
 
 
 def _result(content: JsonTable) -> ProfileResult:
     profiles = content.table("profiles")
     return ProfileResult(
-        status=cast(Status, _word(content, "status", get_args(Status))),
+        status=cast(Status, word(content, "status", get_args(Status))),
         level=content.number("level"),
         critical_tau=content.number("critical_tau"),
         threshold=content.number("threshold"),
@@ -75,13 +64,6 @@ def _result(content: JsonTable) -> ProfileResult:
     )
 
 
-def _word(content: JsonTable, key: str, known: tuple[str, ...]) -> str:
-    word = content.text(key)
-    if word not in known:
-        raise ValueError(f"'{key}' is '{word}', none of {', '.join(known)}")
-    return word
-
-
 def _profile(name: str, stored: JsonTable) -> ParameterProfile:
     value, bounds = stored.number("value"), stored.pair("bounds", _OPEN)
     # JSON has one null for both: on a bound there is no interval, elsewhere it is open.
@@ -98,7 +80,7 @@ def _profile(name: str, stored: JsonTable) -> ParameterProfile:
         lower=_end(stored, "lower", 0),
         upper=_end(stored, "upper", 1),
         verdict=ProfileVerdict(
-            cast(VerdictKind, _word(stored, "verdict", get_args(VerdictKind))),
+            cast(VerdictKind, word(stored, "verdict", get_args(VerdictKind))),
             stored.text("verdict_text"),
         ),
         factor=float(stored.raw("factor", 1.0)),
@@ -118,7 +100,7 @@ def _region(stored: JsonTable) -> JointRegion:
         tuple(stored.each("ends", _region_end)),
         np.array(stored.listed("linearised"), dtype=np.float64).reshape(-1, 2),
         ProfileVerdict(
-            cast(VerdictKind, _word(stored, "verdict", get_args(VerdictKind))),
+            cast(VerdictKind, word(stored, "verdict", get_args(VerdictKind))),
             stored.text("verdict_text"),
         ),
         (float(low), float(high)),
@@ -135,14 +117,14 @@ def _region_end(stored: JsonTable) -> RegionEnd:
         stored.number("angle"),
         (values[0], values[1]),
         stored.number("distance"),
-        cast(Outcome, _word(stored, "outcome", get_args(Outcome))),
+        cast(Outcome, word(stored, "outcome", get_args(Outcome))),
         stored.text("reason"),
     )
 
 
 def _end(stored: JsonTable, key: str, side: int) -> ProfileEnd:
     end = stored.table(key)
-    outcome = cast(Outcome, _word(end, "outcome", get_args(Outcome)))
+    outcome = cast(Outcome, word(end, "outcome", get_args(Outcome)))
     missing = _OPEN if outcome in ("bound", "reach") else (math.nan, math.nan)
     return ProfileEnd(
         outcome,

@@ -1,0 +1,257 @@
+"""What the folder of an analysis holds: JSON, tables, pictures and a page.
+
+An analysis asks how sure an estimate is, or what it predicts: profiles, a bootstrap, a prediction,
+a cross-validation. Each is one :class:`Contents`; how its folder is written, drawn again and shown
+in a notebook or in a terminal is the same for all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from fmident._version import __version__
+from fmident.errors import Code, EstimationError
+from fmident.report.result_json import plain_json
+from fmident.report.sections.html import document, embedded
+from fmident.report.sections.run_facts import Entry, run_section
+from fmident.report.sections.verdict import verdict_section
+from fmident.report.terminal import wrap
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fmident.problem.model import Problem
+
+
+class Noted(Protocol):
+    """A result with notes."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know."""
+
+
+Result = TypeVar("Result", bound=Noted)
+
+_NARROWEST, _WIDEST = 60, 120
+WIDTH = 92
+"""Columns of a text whose terminal is not known."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A result in words.
+
+    Parameters
+    ----------
+    headline
+        What came out.
+    grade
+        What it is worth: ``"good"``, ``"doubtful"`` or ``"bad"``.
+    reasons
+        A sentence each.
+    effort
+        What it took.
+    """
+
+    headline: str
+    grade: str
+    reasons: Sequence[str]
+    effort: str
+
+
+class Contents(ABC, Generic[Result]):
+    """What the folder of one kind of analysis holds.
+
+    Attributes
+    ----------
+    marker : str
+        Name of the JSON file by which the folder is known.
+    page : str
+        Name of the page.
+    kicker : str
+        What the result is, as the page says above its title.
+    command : str
+        That writes the folder.
+    """
+
+    marker: ClassVar[str]
+    page: ClassVar[str]
+    kicker: ClassVar[str]
+    command: ClassVar[str]
+
+    @abstractmethod
+    def said(self, result: Result) -> Said:
+        """Return the result in words."""
+
+    @abstractmethod
+    def blocks(self, result: Result, width: int) -> Sequence[str]:
+        """Return the tables of the terminal, so many columns wide."""
+
+    @abstractmethod
+    def json(self, result: Result) -> Mapping[str, Any]:
+        """Return what the JSON file holds, without version and model."""
+
+    @abstractmethod
+    def tables(self, result: Result) -> Mapping[str, tuple[pd.DataFrame, str]]:
+        """Return each CSV file by its name, with the format of its numbers."""
+
+    @abstractmethod
+    def draw(self, result: Result, folder: Path) -> None:
+        """Write the pictures that every folder has."""
+
+    @abstractmethod
+    def pictures(self, result: Result) -> Iterator[tuple[str, bytes]]:
+        """Yield name and content of each picture for a paper, in the format of the moment."""
+
+    @abstractmethod
+    def sections(self, result: Result) -> Sequence[str]:
+        """Return the sections of the page between the verdict and the facts of the run."""
+
+    @abstractmethod
+    def shown(self, result: Result) -> Sequence[str]:
+        """Return those that a notebook shows below the verdict; they cannot draw."""
+
+    @abstractmethod
+    def facts(self, result: Result) -> Sequence[str]:
+        """Return what is said below the title of the page."""
+
+    @abstractmethod
+    def entries(self, result: Result) -> Sequence[Entry]:
+        """Return the facts of the run."""
+
+    @abstractmethod
+    def read(self, folder: Path) -> Result:
+        """Return the result that a folder holds.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            A file is missing, broken or was not written by fmident.
+        """
+
+    def title(self, result: Result) -> str:
+        """Return the title of the page; empty where it is what was estimated."""
+        return ""
+
+    def content(self, result: Result, version: str, model: str = "") -> dict[str, Any]:
+        """Return the content of the JSON file: JSON's own types, no NaN and no infinity.
+
+        Parameters
+        ----------
+        result
+            What was found.
+        version
+            Of fmident.
+        model
+            What was estimated.
+        """
+        found: dict[str, Any] = plain_json(
+            {**self.json(result), "fmident": version, "model": model}
+        )
+        return found
+
+    def write(self, result: Result, problem: Problem, folder: Path) -> None:
+        """Write all files into a folder.
+
+        Parameters
+        ----------
+        result
+            What was found.
+        problem
+            Of which it was found.
+        folder
+            Where.
+
+        Raises
+        ------
+        OSError
+            The disk is full.
+        """
+        model = problem.fmu.stem
+        text = json.dumps(self.content(result, __version__, model), indent=2, allow_nan=False)
+        (folder / self.marker).write_text(text + "\n", encoding="utf-8")
+        for name, (table, form) in self.tables(result).items():
+            table.to_csv(folder / name, index=False, float_format=form)
+        self.draw(result, folder)
+        source = "" if problem.source is None else str(problem.source)
+        page = self.render(result, model, __version__, source)
+        (folder / self.page).write_text(page, encoding="utf-8")
+
+    def draw_again(self, result: Result, folder: Path) -> None:
+        """Write the pictures of a folder anew.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            They cannot be written.
+        """
+        try:
+            self.draw(result, folder)
+        except OSError as error:
+            raise EstimationError(
+                f"the pictures cannot be written to '{folder}': {error.strerror or error}",
+                hint="make room there, or copy the result folder to a place that may be written to",
+                code=Code.UNUSABLE_FILE,
+            ) from error
+
+    def render(self, result: Result, title: str, version: str, source: str = "") -> str:
+        """Return the page, which needs nothing beside it.
+
+        Parameters
+        ----------
+        result
+            What was found.
+        title
+            What was estimated.
+        version
+            Of fmident, by which it was found.
+        source
+            The problem file, if there is one.
+        """
+        said = self.said(result)
+        facts = [source, *self.facts(result)] if source else self.facts(result)
+        entries = [*self.entries(result), Entry.of("fmident", version)]
+        return document(
+            kicker=self.kicker,
+            title=self.title(result) or title,
+            headline=said.headline,
+            subtitle=" · ".join(facts),
+            sections=[
+                self._verdict(result, said), *self.sections(result), run_section(entries),
+            ],
+        )  # fmt: skip
+
+    def view(self, result: Result) -> str:
+        """Return what a notebook shows, as HTML."""
+        return embedded(
+            self.kicker, [self._verdict(result, self.said(result)), *self.shown(result)]
+        )
+
+    def summary(self, result: Result, width: int = WIDTH) -> str:
+        """Return the result as text; no trailing newline.
+
+        Parameters
+        ----------
+        result
+            What was found.
+        width
+            Of the terminal, columns.
+        """
+        width, said = min(max(width, _NARROWEST), _WIDEST), self.said(result)
+        blocks = [
+            wrap(said.headline, width),
+            *self.blocks(result, width),
+            "\n".join(wrap(reason, width, "  - ") for reason in said.reasons),
+            "\n".join(wrap(f"note: {note}", width) for note in result.notes),
+            wrap(said.effort, width),
+        ]
+        return "\n\n".join(block for block in blocks if block)
+
+    def _verdict(self, result: Result, said: Said) -> str:
+        return verdict_section(said.grade, said.headline, said.reasons, result.notes)
