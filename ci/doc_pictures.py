@@ -7,7 +7,8 @@ import sys
 import picturing.guides
 import picturing.machines
 import picturing.models
-import picturing.tree  # noqa: F401 - registers its picture, as those above
+import picturing.tree
+import picturing.uncertain  # noqa: F401 - registers its pictures, as those above
 from picturing.drawing import PICTURES, write
 
 
