@@ -13,10 +13,10 @@ from fmident.estimation.contract import Ending, Status
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.statistics import DirectionErrors, analyse_rank
+from fmident_estimators.held_noise import SearchedRows
 from fmident_estimators.least_squares.arrival import NOISE, Errors, Rest, if_too_coarse, rest
 from fmident_estimators.least_squares.ends import Arrived, NoDescent, Stalled
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
-from fmident_estimators.least_squares.noise_level import SearchedRows
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.progress import LocalResult, Progress
 

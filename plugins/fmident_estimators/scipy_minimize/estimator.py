@@ -15,7 +15,7 @@ from fmident.problem.relations.constraints import VIOLATED
 from fmident.problem.relations.feasibility import nearest_feasible
 from fmident_estimators.scipy_minimize.functions import Functions
 from fmident_estimators.scipy_minimize.options import ScipyMinimizeOptions
-from fmident_estimators.scipy_minimize.steps import complete
+from fmident_estimators.scipy_minimize.steps import complete_in_turn
 
 _USUAL_ITERATIONS = 12
 _MANY_ITERATIONS = 60
@@ -67,7 +67,7 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
         z = np.clip(np.asarray(found.x, dtype=np.float64), functions.lower, functions.upper)
         if not (np.isfinite(z).all() and functions.cost(z) <= functions.cost(functions.z0)):
             z = evaluator.space.from_physical(functions.best)
-        ended = complete(functions, z, options.max_iterations, options.step_tolerance)
+        ended = complete_in_turn(functions, z, options.max_iterations, options.step_tolerance)
         p = functions.physical(ended.z)
         steps = f"{ended.steps} Gauss-Newton step{'s' * (ended.steps > 1)}"
         said = f"{options.method} took {int(found.nit)} iterations" + (

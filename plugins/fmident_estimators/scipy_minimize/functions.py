@@ -11,6 +11,7 @@ from fmident.estimation.contract import Monitor
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.problem.relations.constraints import Constraints
+from fmident_estimators.held_noise import SearchedRows
 
 _FAILED = 10.0
 """Cost of a point that cannot be simulated, in relation to the largest seen: steps grow shorter."""
@@ -57,10 +58,13 @@ class Functions:
         self.equalities = self.constraints.equalities
         self.scale = self.constraints.scale(start)
         self.iterations = 0
+        self.rows = SearchedRows(problem, evaluator)
         self._problem, self._evaluator, self._monitor = problem, evaluator, monitor
         self._space = evaluator.space
         self._start, self._z0 = start, evaluator.space.from_physical(start)
-        self._largest = self._unit = max(evaluator.cost(start), np.finfo(np.float64).tiny)
+        if self.rows.weighed:
+            self.rows.hold(start)
+        self._largest = self._unit = max(self.rows.cost(start), np.finfo(np.float64).tiny)
         self._best: tuple[float, float, F64] | None = None
 
     @property
@@ -91,7 +95,7 @@ class Functions:
 
     def cost(self, z: F64) -> float:
         """Return the cost in relation to that at the start; large where a simulation fails."""
-        found = self._evaluator.cost(self.physical(z))
+        found = self.rows.cost(self.physical(z))
         if not np.isfinite(found):
             return _FAILED * self._largest / self._unit
         self._largest = max(self._largest, found)
@@ -100,14 +104,22 @@ class Functions:
     def gradient(self, z: F64) -> F64:
         """Return the gradient of :meth:`cost`, shape (n,)."""
         p = self.physical(z)
-        return self._evaluator.gradient(p) * self._space.derivative(p) / self._unit
+        return self.rows.gradient(p) * self._space.derivative(p) / self._unit
 
     def hessian(self, z: F64) -> F64:
         """Return the Hessian of Gauss and Newton, shape (n, n)."""
         p = self.physical(z)
-        jacobian = self._evaluator.jacobian(p) * self._space.derivative(p)
+        jacobian = self.rows.jacobian(p) * self._space.derivative(p)
         found: F64 = jacobian.T @ jacobian / self._unit
         return found
+
+    def hold(self, z: F64) -> bool:
+        """Hold the noise that a point shows, by which priors are weighed; return if it changed."""
+        return self.rows.weighed and self.rows.hold(self.physical(z))
+
+    def residuals(self, z: F64) -> F64:
+        """Return the residuals, shape (m,); NaN where the simulation fails."""
+        return self.rows.residuals(self.physical(z))
 
     def values(self, z: F64) -> F64:
         """Return the constraints, shape (k,)."""
@@ -140,8 +152,8 @@ class Functions:
     def linearised(self, z: F64) -> Linearised:
         """Return residuals and constraints at `z` with their derivatives."""
         p = self.physical(z)
-        jacobian = self._evaluator.jacobian(p) * self._space.derivative(p)
-        return Linearised(z, self._evaluator.residuals(p), jacobian, self.values(z), self.slopes(z))
+        jacobian = self.rows.jacobian(p) * self._space.derivative(p)
+        return Linearised(z, self.residuals(z), jacobian, self.values(z), self.slopes(z))
 
     def report(self, z: F64) -> None:
         """Report the end of an iteration; the first is the start."""

@@ -4,7 +4,9 @@ SciPy's methods do not know that the cost is a sum of squares: near its minimum 
 slowly, and end early. Here each step minimises the linearised residuals subject to the linearised
 constraints (Schittkowski, Solving nonlinear least squares problems by a general purpose SQP
 method, 1988), shortened where that does not lower the cost and the violation of the constraints
-together.
+together. Along a bent valley a step is corrected before it is shortened, with the derivatives from
+where it began (the second-order correction of Fletcher, Practical Methods of Optimization, 2nd
+ed., 1987, section 14.4).
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from fmident.problem.relations.constraints import VIOLATED
 from fmident_estimators.scipy_minimize.functions import Functions, Linearised
 
 _HALVINGS = 8
+_TURNS = 100
+"""Of steps and of the noise by which priors are weighed."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -43,6 +47,29 @@ class Completed:
     z: F64
     arrived: bool
     steps: int
+
+
+def complete_in_turn(functions: Functions, z: F64, most: int, tolerance: float) -> Completed:
+    """Take steps, and hold the noise that the residuals then show, until neither changes.
+
+    Without priors nothing depends on that noise.
+
+    Parameters
+    ----------
+    functions, z, most, tolerance
+        As of :func:`complete`.
+    """
+    steps = 0
+    for _ in range(_TURNS):
+        ended = complete(functions, z, most - steps, tolerance)
+        z, steps = ended.z, steps + ended.steps
+        held = functions.rows.noise
+        functions.hold(z)
+        if functions.rows.noise == held:
+            return Completed(z, ended.arrived, steps)
+        if steps >= most:
+            break
+    return Completed(z, arrived=False, steps=steps)
 
 
 def complete(functions: Functions, z: F64, most: int, tolerance: float) -> Completed:
@@ -186,5 +213,24 @@ def _descended(functions: Functions, here: Linearised, step: F64, multiplier: fl
         candidate = z + length * step
         if merit(candidate) < before:
             return candidate
+        corrected = _corrected(functions, here, candidate)
+        if corrected is not None and merit(corrected) < before:
+            return corrected
         length *= 0.5
     return None
+
+
+def _corrected(functions: Functions, here: Linearised, candidate: F64) -> F64 | None:
+    """Return a point to which the derivatives of `here` lead from a candidate, if any."""
+    residuals = functions.residuals(candidate)
+    if not bool(np.isfinite(residuals).all()):
+        return None
+    there = Linearised(
+        candidate,
+        residuals,
+        here.jacobian,
+        functions.values(candidate),
+        functions.slopes(candidate),
+    )
+    step, _ = constrained_step(there, functions)
+    return np.clip(candidate + step, functions.lower, functions.upper)

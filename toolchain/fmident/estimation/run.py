@@ -17,6 +17,7 @@ from fmident.estimation.choices import refuse_cost, refuse_priors
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
 from fmident.estimation.diagnostics.draws import drawn_posterior
 from fmident.estimation.diagnostics.sensitivities import output_sensitivities
+from fmident.estimation.diagnostics.two_minima import best_of_both
 from fmident.estimation.monitor import Observer, RunMonitor, RunPlan
 from fmident.estimation.noise.alternate import asks_for_noise, in_turn, noise_notes, refuse_noise
 from fmident.estimation.options import build_options
@@ -24,6 +25,7 @@ from fmident.estimation.result import EstimationResult
 from fmident.estimation.summary import summarise
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.plugin_code import PLUGIN_BUG, plugin_failed
+from fmident.problem.priors.rows import Priors
 from fmident.problem.residuals import check_cost
 from fmident.statistics import ParameterStatistics
 
@@ -143,6 +145,14 @@ def run_with_statistics(
     cost_initial = evaluator.cost(problem.initial)
     refuse_noise(problem, estimator, location)
     estimate = _estimate(problem, evaluator, estimator, chosen, monitor)
+    estimate, elsewhere = best_of_both(
+        problem,
+        evaluator,
+        estimate,
+        (lambda asked: _estimate(asked, evaluator, estimator, chosen, monitor, again=True))
+        if estimator.descends
+        else None,
+    )
     turned = None
     if asks_for_noise(problem) and estimate.status == "converged":
         turned = in_turn(
@@ -162,6 +172,8 @@ def run_with_statistics(
         initial_outputs,
         intervals=intervals,
         searches=estimator.descends,
+        # A population may have been asked to end before; where priors count, it ends in valleys.
+        minimises=estimator.descends or (estimator.any_cost and Priors.of(problem).count > 0),
     )
     settings = {
         "options": _plain(chosen),
@@ -187,6 +199,7 @@ def run_with_statistics(
         notes=(
             *(d.message for d in problem.notes),
             *monitor.notes,
+            *elsewhere,
             *noise_notes(turned, asks_for_noise(problem)),
             *summary.notes,
             *evaluator.notes,

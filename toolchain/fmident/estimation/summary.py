@@ -96,6 +96,7 @@ def summarise(
     *,
     intervals: bool = True,
     searches: bool = False,
+    minimises: bool = False,
 ) -> Summary:
     """Return everything that follows from the final parameters.
 
@@ -116,9 +117,10 @@ def summarise(
     searches
         Whether the estimator goes to the least cost from where it starts: another search of the
         kind leads no further.
+    minimises
+        Whether it has converged at the least cost only.
     """
-    p = estimate.parameters
-    cost = evaluator.cost(p)
+    p, cost = estimate.parameters, evaluator.cost(estimate.parameters)
     outcome = _Outcome.of(estimate, evaluator, cost)
     held = parameters_at_bound(problem, p)
     likely = intervals and problem.cost.gives_intervals
@@ -144,7 +146,12 @@ def summarise(
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
         if estimate.draws is None:
-            notes += _distance_notes(problem, p, statistics, searches)
+            away = _distance_notes(problem, p, statistics, searches)
+            if away and minimises and estimate.residual_weights is None:
+                outcome.limit(
+                    "stuck", "; but the cost is lower more than half a standard error away"
+                )
+            notes += away
         derivatives = _derivative_check(problem, evaluator, statistics)
         notes += _derivative_notes(derivatives, statistics)
         notes += prior_notes(problem, priors)
@@ -367,8 +374,7 @@ def _with_bounds(
 
 
 def _bound_notes(problem: Problem, held: npt.NDArray[np.bool_], has_intervals: bool) -> list[str]:
-    names = [f"'{q.name}'" for q, at in zip(problem.free, held, strict=True) if at]
-    if not names:
+    if not (names := [f"'{q.name}'" for q, at in zip(problem.free, held, strict=True) if at]):
         return []
     verb = "lies on a bound" if len(names) == 1 else "lie on bounds"
     if not has_intervals:
@@ -457,8 +463,8 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
     """Say what the tolerance of the simulations does to estimate and intervals."""
     notes = []
     if check.tightened is not None:
-        what = "no step of the finite differences is"
-        what = "the sensitivities are not" if statistics.exact else what
+        differences = "no step of the finite differences is"
+        what = "the sensitivities are not" if statistics.exact else differences
         notes.append(
             "The derivatives behind the intervals were simulated with the tolerance "
             f"{check.tightened:g}: with {check.tolerance:g}, {what} exact enough."
@@ -472,10 +478,9 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
             if check.needed is None
             else f"the integration at the tolerance {check.tolerance:g}"
         )
-        advice = check.advice
         notes.append(
             f"The error of {cause} moves the estimate ({moved}), which the intervals do not count. "
-            f"{advice[0].upper()}{advice[1:]}, and estimate again."
+            f"{check.advice[0].upper()}{check.advice[1:]}, and estimate again."
         )
     if check.unknown:
         notes.append(

@@ -33,6 +33,10 @@ from fmident.statistics.prior import (
 )
 from fmident.statistics.robust import ResidualScores
 
+_FINEST = 1e-6
+"""Noise by which priors are weighed at least, in what the parameters contribute to the outputs:
+less is rounding of the derivatives, in which priors would drown."""
+
 _POORLY = 0.25
 """Relative standard error from which on a parameter counts as not determined."""
 
@@ -159,7 +163,7 @@ def parameter_statistics(
     if prior is not None:
         jacobian, spread, column_errors = without_invisible(jacobian, spread, column_errors, prior)
         data = jacobian, residuals, spread
-        noise = 1.0 if sigma_known else _variance(residuals, residuals.size - len(kept)) ** 0.5
+        noise = 1.0 if sigma_known else _prior_noise(*data[:2], values, kept)
         jacobian, residuals, spread = with_prior_rows(*data, prior, noise)
     analysis = analyse_rank(
         jacobian[:, kept],
@@ -167,9 +171,11 @@ def parameter_statistics(
         None if spread is None else spread[:, kept],
     )
     freedom = int(residuals.size) - analysis.rank
+    shown: float | None = None
     if prior is not None:
         freedom = int(data[1].size) - len(kept)
         variance = noise**2
+        shown = 1.0 if sigma_known else _variance(data[1], freedom)
     elif scores is not None:
         variance, sigma_known = scores.variance(analysis.rank), False
     else:
@@ -271,7 +277,7 @@ def parameter_statistics(
         correlation,
         errors,
         intervals,
-        variance,
+        variance if shown is None else shown,
         freedom,
         identifiability,
         linearisation,
@@ -318,6 +324,17 @@ def _undecided(
 
 def _variance(residuals: F64, freedom: int) -> float:
     return float(residuals @ residuals) / freedom if freedom > 0 else float("nan")
+
+
+def _prior_noise(jacobian: F64, residuals: F64, values: F64, kept: Sequence[int]) -> float:
+    """Return the standard deviation of noise of unknown size by which priors are weighed.
+
+    Without any noise, priors still decide what the data leave open.
+    """
+    reach = np.linalg.norm(jacobian[:, kept], axis=0) * np.abs(values[kept])
+    least = _FINEST * float(np.max(reach, initial=0.0)) / float(np.sqrt(residuals.size))
+    shown = _variance(residuals, residuals.size - len(kept))
+    return max(float(np.sqrt(shown)), least)
 
 
 def t_quantile(level: float, freedom: float) -> float:

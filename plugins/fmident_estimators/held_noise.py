@@ -1,4 +1,4 @@
-r"""The noise whose size is unknown, held while a search goes on, where priors are weighed by it.
+r"""The size of the noise, held while a search goes on, where priors are weighed by it.
 
 With the variance of the noise concentrated out, the cost is :math:`S e^{Q/\nu}`, a product of what
 the data and what the priors say (:class:`~fmident.problem.Priors`). Its residuals are far from
@@ -10,6 +10,12 @@ searches take turns with :math:`s^2 = S / \nu`. Both lower
 :math:`\nu \ln s^2 + S / s^2 + Q`, whose least value over :math:`s^2` is the logarithm of the
 concentrated cost up to constants: from turn to turn that cost falls, and what does not change any
 more is its minimum.
+
+Where the noise is known and small, the data leave a narrow valley, too, and far from the minimum
+searches fall into it at a place where the priors are not satisfied: along a bend, steps are as
+short as it is narrow. Such a search begins with noise of the size that the residuals have, and
+goes on with less, as these become smaller, down to what was given: a homotopy (Allgower and
+Georg, Numerical Continuation Methods, 1990, chapter 1).
 """
 
 from __future__ import annotations
@@ -28,6 +34,12 @@ _SAME = 1e-12
 _CLOSE = 1e-4
 """Relative change of the noise that moves an estimate by far less than its standard error."""
 
+_LARGE = 10.0
+"""Residuals, in known standard deviations, from which on a search begins with more noise."""
+
+_SMALLER = 0.5
+"""Part of the noise held to which it must fall for another search with more than is known."""
+
 
 class SearchedRows:
     """The residuals that a search makes small: those of the evaluator, or with the noise held.
@@ -39,6 +51,8 @@ class SearchedRows:
 
     Attributes
     ----------
+    weighed
+        Whether the noise by which priors are weighed may be held.
     noise
         Standard deviation of the noise by which the priors are weighed; ``None`` where the rows are
         those of the evaluator.
@@ -47,8 +61,7 @@ class SearchedRows:
     def __init__(self, problem: Problem, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._priors = Priors.of(problem)
-        self.weighed = self._priors.count > 0 and not self._priors.sigma_known
-        """Whether priors are weighed by noise of unknown size."""
+        self.weighed = self._priors.count > 0
         self.noise: float | None = None
 
     def hold(self, p: F64) -> bool:
@@ -65,12 +78,20 @@ class SearchedRows:
         noise, before = self._shown(p), self.noise
         if not np.isfinite(noise):
             return False
+        if self._priors.sigma_known:
+            return self._hold_more(noise)
         self.noise = noise
         return before is None or abs(noise - before) > _SAME * before
 
+    def _hold_more(self, shown: float) -> bool:
+        """Hold more noise than is known, as long as it becomes less from search to search."""
+        falls = self.noise is None or shown <= _SMALLER * self.noise
+        self.noise = shown if falls and shown > _LARGE else None
+        return self.noise is not None
+
     def outdated(self, p: F64) -> bool:
         """Return whether the residuals at a point show another noise than the one held."""
-        if self.noise is None:
+        if self.noise is None or self._priors.sigma_known:
             return False
         return abs(self._shown(p) - self.noise) > _CLOSE * self.noise
 
@@ -81,12 +102,33 @@ class SearchedRows:
         return float(np.maximum(shown, self._evaluator.noise(p)))
 
     def residuals(self, p: F64) -> F64:
-        """Return the residuals at a point, shape (m,); NaN where the simulation fails."""
+        """Return the residuals at a point, shape (m + q,); NaN where the simulation fails."""
         rows = self._evaluator.residuals(p)
         if self.noise is None or not bool(np.isfinite(rows).all()):
             return rows
         data = rows[: -self._priors.count]
         return np.concatenate([data, self.noise * self._priors.deviations(p)])
+
+    def cost(self, p: F64) -> float:
+        """Return half the sum of their squares; infinite where the simulation fails."""
+        if self.noise is None:
+            return self._evaluator.cost(p)
+        rows = self.residuals(p)
+        value = 0.5 * float(np.einsum("i,i->", rows, rows))
+        return value if np.isfinite(value) else float("inf")
+
+    def gradient(self, p: F64) -> F64:
+        """Return the gradient of :meth:`cost`, shape (n,).
+
+        Raises
+        ------
+        fmident.evaluation.JacobianError
+            The simulation fails.
+        """
+        if self.noise is None:
+            return self._evaluator.gradient(p)
+        found: F64 = self.jacobian(p).T @ self.residuals(p)
+        return found
 
     def jacobian(self, p: F64) -> F64:
         """Return their derivatives with respect to the physical parameters, shape (m, n).

@@ -1,0 +1,167 @@
+"""Searches with priors where the data leave a narrow valley, or disagree with the priors."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from fmident.estimation import Estimate, EstimationResult, Estimator, run_estimation
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.options import Options
+from fmident.plugins import load_plugins
+from fmident.problem import Parameter, Prior, Problem
+
+ESTIMATORS = load_plugins().estimators
+TIMES = np.linspace(0.0, 1.0, 25)
+WHITE = np.random.default_rng(0).normal(size=TIMES.size)
+PRIOR = Prior("normal", 2.0, 0.1)
+
+SEARCHES = [
+    ("least-squares", {"solver": "ceres"}),
+    ("least-squares", {"solver": "scipy"}),
+    ("scipy-minimize", {"method": "SLSQP"}),
+    ("scipy-minimize", {"method": "trust-constr"}),
+]
+
+
+def product(times: np.ndarray, inputs: Any, a: float, b: float) -> Any:
+    """Return what shows the product of its parameters and nothing else."""
+    return {"y": a * b * (1.0 + times)}
+
+
+def line(times: np.ndarray, inputs: Any, a: float, b: float) -> Any:
+    return {"y": a + b * times}
+
+
+def valley(noise: float, start: float, sigma: float | None) -> Problem:
+    y = 3.0 * (1.0 + TIMES) + noise * WHITE
+    parameters = [
+        Parameter("a", start, 0.1, 9.0, variable="a", prior=PRIOR),
+        Parameter("b", start, 0.1, 9.0, variable="b"),
+    ]
+    return python_problem({"y": y}, TIMES, parameters, sigma=sigma)
+
+
+def estimate(
+    problem: Problem, estimator: Estimator[Any], model: Any, **options: Any
+) -> EstimationResult:
+    with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
+        return run_estimation(problem, evaluator, estimator, options)
+
+
+def values(result: EstimationResult) -> np.ndarray:
+    return np.array([e.value for e in result.estimates])
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("start", [1.0, 8.0])
+@pytest.mark.parametrize("noise", [0.1, 1e-4, 1e-6])
+@pytest.mark.parametrize(("name", "options"), SEARCHES)
+def test_searches_follow_a_narrow_valley_to_the_prior(
+    name: str, options: dict[str, Any], noise: float, start: float, known: bool
+) -> None:
+    """The data determine the product alone, so that the prior holds exactly."""
+    problem = valley(noise, start, noise if known else None)
+    result = estimate(problem, ESTIMATORS.get(name)(), product, **options)
+    assert result.status == "converged", result.message
+    a, b = values(result)
+    x = 1.0 + TIMES
+    expected = 3.0 + noise * float(x @ WHITE / (x @ x))
+    assert a == pytest.approx(PRIOR.mean, abs=1e-5)
+    assert a * b == pytest.approx(expected, rel=1e-6)
+    assert result.estimates[0].standard_error == pytest.approx(PRIOR.sd, rel=2e-3)
+    assert result.simulations < 100
+
+
+@pytest.mark.parametrize("noise", [1e-8, 0.0])
+@pytest.mark.parametrize("sigma", [1e-8, None])
+@pytest.mark.parametrize(("name", "options"), SEARCHES)
+def test_a_valley_of_rounding_leads_to_the_prior_or_is_no_convergence(
+    name: str, options: dict[str, Any], sigma: float | None, noise: float
+) -> None:
+    for start in (1.0, 8.0):
+        result = estimate(valley(noise, start, sigma), ESTIMATORS.get(name)(), product, **options)
+        there = values(result)[0] == pytest.approx(PRIOR.mean, abs=1e-3)
+        assert there or result.status == "limit", (values(result), result.message)
+
+
+class Early(Estimator[Options]):
+    """Ends in the valley and calls that converged, as a population may whose costs agree."""
+
+    name: ClassVar[str] = "early"
+    options_type: ClassVar[type[Options]] = Options
+    end: ClassVar[tuple[float, float]] = (1.5, 2.0)
+
+    def estimate(
+        self, problem: Problem, evaluator: Any, options: Options, monitor: Any
+    ) -> Estimate:
+        return Estimate(np.array(self.end), "converged", "the costs came together")
+
+
+@pytest.mark.parametrize("sigma", [1e-6, None])
+@pytest.mark.parametrize("noise", [1e-6, 0.0])
+def test_five_standard_errors_from_the_least_cost_is_no_convergence(
+    noise: float, sigma: float | None
+) -> None:
+    """Also where nothing is left of the residuals: without noise, priors have their word."""
+    result = estimate(valley(noise, 1.0, sigma), Early(), product)
+    assert (result.status, result.ended_by) == ("limit", "stuck")
+    assert "half a standard error" in result.message
+    (note,) = (n for n in result.notes if "not where the cost is least" in n)
+    assert "'a' by 5" in note
+
+
+# ------------------------------------------------------- priors and data that disagree
+
+
+def disagreeing(slope: float, noise: float, start: float) -> tuple[Problem, np.ndarray]:
+    y = 1.0 + slope * TIMES + noise * np.random.default_rng(3).normal(size=TIMES.size)
+    parameters = [
+        Parameter("a", 1.0, -9.0, 9.0, variable="a"),
+        Parameter("b", start, -9.0, 9.0, variable="b", prior=PRIOR),
+    ]
+    return python_problem({"y": y}, TIMES, parameters), y
+
+
+def minima(y: np.ndarray) -> list[tuple[float, float]]:
+    """Return half the negative logarithm of the density and b of each minimum, the best first."""
+    slopes = np.linspace(1.5, 4.5, 30001)
+    left = y - y.mean() - slopes[:, np.newaxis] * (TIMES - TIMES.mean())
+    squares = np.sum(left**2, axis=1)
+    loss = 0.5 * (y.size - 2) * np.log(squares) + 0.5 * ((slopes - PRIOR.mean) / PRIOR.sd) ** 2
+    inner = np.flatnonzero((loss[1:-1] < loss[:-2]) & (loss[1:-1] < loss[2:])) + 1
+    return sorted((float(loss[k]), float(slopes[k])) for k in inner)
+
+
+@pytest.mark.parametrize("slope", [2.5, 2.9, 3.0, 3.1, 3.3, 3.5])
+@pytest.mark.parametrize("at_data", [False, True])
+@pytest.mark.parametrize("name", ["least-squares", "scipy-minimize"])
+def test_the_better_of_two_minima_is_returned_and_the_other_named(
+    name: str, at_data: bool, slope: float
+) -> None:
+    """Little noise and a wrong prior, or a right prior and much noise: from either start."""
+    problem, y = disagreeing(slope, 0.02, slope if at_data else PRIOR.mean)
+    result = estimate(problem, ESTIMATORS.get(name)(), line)
+    expected = minima(y)
+    assert result.status == "converged", result.message
+    assert values(result)[1] == pytest.approx(expected[0][1], abs=1e-3)
+    said = [n for n in result.notes if "there are two minima" in n]
+    assert len(said) == len(expected) - 1
+    if said:
+        likely = float(np.exp(expected[0][0] - expected[1][0]))
+        assert float(said[0].split(" times as dense")[0].split()[-1]) == pytest.approx(likely, 0.05)
+        other = float(said[0].split("b = ")[1].split(". ")[0])
+        assert other == pytest.approx(expected[1][1], abs=1e-3)
+
+
+def test_a_population_names_the_other_minimum() -> None:
+    problem, y = disagreeing(3.0, 0.02, PRIOR.mean)
+    estimator = ESTIMATORS.get("differential-evolution")()
+    result = estimate(problem, estimator, line, seed=1)
+    best, other = minima(y)
+    assert values(result)[1] == pytest.approx(best[1], abs=1e-2)
+    (note,) = (n for n in result.notes if "there is another minimum near" in n)
+    assert float(note.split("b = ")[1].split(",")[0]) == pytest.approx(other[1], abs=1e-3)
+    assert "where the cost is not lower" in note

@@ -1,0 +1,200 @@
+r"""A second minimum where priors contradict the data and the size of the noise is not known.
+
+With the variance of the noise concentrated out, what is minimised is :math:`\nu \ln S + Q`
+(:class:`~fmident.problem.Priors`). Near the data :math:`S` is small, near the priors :math:`Q`, and
+where both are far apart either may be a minimum: little noise and a wrong prior, or a right prior
+and much that counts as noise (O'Hagan, On outlier rejection phenomena in Bayes inference, Journal
+of the Royal Statistical Society B 41, 1979, for such conflicts of two sources). All minima lie on
+one curve, that of the least :math:`S + s^2 Q` for each size of the noise :math:`s`, at the places
+where :math:`s^2 = S / \nu`. With the model linearised at an estimate this curve takes no
+simulation; a search from the other place on it finds the other minimum.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.estimation.contract import Estimate
+from fmident.estimation.diagnostics.bounds import parameters_at_bound
+from fmident.evaluation import Evaluator, JacobianError
+from fmident.problem.priors.rows import Priors
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+_STEPS = 121
+"""Sizes of the noise that are looked at."""
+
+_SAME = 1e-3
+"""Difference of the logarithm of the density by which two minima are one, with equal values."""
+
+
+def best_of_both(
+    problem: Problem,
+    evaluator: Evaluator,
+    estimate: Estimate,
+    search: Callable[[Problem], Estimate] | None,
+) -> tuple[Estimate, list[str]]:
+    """Return the better one of two minima, and what is to be said of the other.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the run.
+    estimate
+        What was found.
+    search
+        Estimates from the initial values of a problem; ``None`` for an estimator that does not go
+        to the nearest minimum.
+    """
+    priors = Priors.of(problem)
+    if (
+        not priors.count
+        or priors.sigma_known
+        or estimate.status != "converged"
+        or estimate.draws is not None
+        or estimate.residual_weights is not None
+    ):
+        return estimate, []
+    try:
+        start = _other_place(problem, evaluator, estimate.parameters, priors)
+    except JacobianError:  # which the summary says
+        return estimate, []
+    if start is None:
+        return estimate, []
+    if search is None:
+        if not np.isfinite(evaluator.cost(start)):
+            return estimate, []
+        return estimate, [_about(problem, evaluator, estimate.parameters, start)]
+    found = search(_from(problem, start))
+    if found.status in ("interrupted", "stopped"):
+        message = f"{found.message.split(';')[0]}, while another minimum was looked for"
+        return dataclasses.replace(estimate, status=found.status, message=message), []
+    if found.status != "converged":
+        return estimate, [_about(problem, evaluator, estimate.parameters, start)]
+    here = _Minimum.at(problem, evaluator, estimate.parameters)
+    there = _Minimum.at(problem, evaluator, found.parameters)
+    apart = np.abs(here.p - there.p) > _SAME * np.maximum(np.abs(here.p), np.abs(there.p))
+    if abs(there.loss - here.loss) < _SAME and not bool(apart.any()):
+        return estimate, []
+    if there.loss < here.loss:
+        return found, _notes(problem, there, here)
+    return estimate, _notes(problem, here, there)
+
+
+@dataclass(frozen=True, eq=False)
+class _Minimum:
+    """A minimum of the concentrated cost.
+
+    Parameters
+    ----------
+    p
+        Physical, shape (n,).
+    loss
+        Negative logarithm of the density there, up to a constant.
+    noise
+        Root mean square of the residuals of the data.
+    """
+
+    p: F64
+    loss: float
+    noise: float
+
+    @classmethod
+    def at(cls, problem: Problem, evaluator: Evaluator, p: F64) -> _Minimum:
+        data = evaluator.data_residuals(p)
+        freedom = Priors.of(problem).freedom(data.size, p.size)
+        cost = max(evaluator.cost(p), float(np.finfo(np.float64).tiny))
+        noise = float(np.sqrt(np.mean(data**2)))
+        return cls(p, 0.5 * freedom * float(np.log(cost)), noise)
+
+
+def _other_place(problem: Problem, evaluator: Evaluator, p: F64, priors: Priors) -> F64 | None:
+    """Return where another minimum is with the model linearised; ``None`` where there is none."""
+    residuals, jacobian = evaluator.data_residuals(p), evaluator.data_jacobian(p)
+    slopes, deviations = priors.slopes(p), priors.deviations(p)
+    known = np.isfinite(residuals).all() and np.isfinite(jacobian).all()
+    free = ~parameters_at_bound(problem, p)
+    size = np.linalg.norm(jacobian, axis=0) + np.linalg.norm(slopes, axis=0)
+    free &= size > 0.0
+    if not known or not free.any():
+        return None
+    jacobian, slopes, size = jacobian[:, free], slopes[:, free], size[free]
+    freedom = priors.freedom(residuals.size, p.size)
+    both = np.column_stack([jacobian / size, residuals])
+    triangle: F64 = np.asarray(np.linalg.qr(both, mode="r"))
+    rows, right = triangle[:, :-1], triangle[:, -1]
+
+    def place(noise: float) -> tuple[F64, float, float]:
+        """Return the step, the noise that is left there, and the loss."""
+        weighed = np.vstack([rows, noise * slopes / size])
+        target = -np.concatenate([right, noise * deviations])
+        step = np.asarray(np.linalg.lstsq(weighed, target, rcond=None)[0])
+        left, off = right + rows @ step, deviations + slopes / size @ step
+        total = max(float(left @ left), float(np.finfo(np.float64).tiny))
+        loss = 0.5 * freedom * float(np.log(total)) + 0.5 * float(off @ off)
+        return step, float(np.sqrt(total / freedom)), loss
+
+    here = float(np.linalg.norm(residuals)) / freedom**0.5
+    if not here > 0.0:
+        return None
+    least = max(place(1e-6 * here)[1], 1e-6 * here)
+    most = place(1e6 * here)[1]
+    if not most > least:
+        return None
+    noises = np.geomspace(0.99 * least, 1.01 * most, _STEPS)
+    places = [place(float(s)) for s in noises]
+    # Below the first, too: data without noise are met exactly.
+    more = [True, *(shown > s for s, (_, shown, _) in zip(noises, places, strict=True))]
+    crossings = np.array([k for k in range(_STEPS) if more[k] and not more[k + 1]], dtype=np.intp)
+    if crossings.size < 2:
+        return None
+    own = int(np.argmin(np.abs(np.log(noises[crossings] / here))))
+    others = [int(k) for j, k in enumerate(crossings) if j != own]
+    step, noise, _ = places[min(others, key=lambda k: places[k][2])]
+    for _ in range(_STEPS):  # each lowers the loss
+        step, noise, _ = place(noise)
+    moved = p.copy()
+    moved[free] += step / size
+    return np.clip(moved, problem.lower, problem.upper)
+
+
+def _from(problem: Problem, p: F64) -> Problem:
+    start = dict(zip((q.name for q in problem.free), p.tolist(), strict=True))
+    parameters = tuple(
+        dataclasses.replace(q, initial=start[q.name]) if q.name in start else q
+        for q in problem.parameters
+    )
+    return dataclasses.replace(problem, parameters=parameters)
+
+
+def _notes(problem: Problem, best: _Minimum, other: _Minimum) -> list[str]:
+    likely = float(np.exp(best.loss - other.loss))
+    return [
+        "Priors and data disagree, and the noise is not given: there are two minima. The better one"
+        f" is returned, with residuals of {best.noise:.3g}; the other one, {likely:.2g} times as"
+        f" dense, has residuals of {other.noise:.3g} (root mean square, as they are weighted) at "
+        f"{_values(problem, other.p)}. Give each output its sigma to decide between them."
+    ]
+
+
+def _about(problem: Problem, evaluator: Evaluator, p: F64, start: F64) -> str:
+    lower = evaluator.cost(start) < evaluator.cost(p)
+    return (
+        "Priors and data disagree, and the noise is not given: by the model linearised at the"
+        f" estimate there is another minimum near {_values(problem, start)}, where the cost is"
+        f" {'lower' if lower else 'not lower'}. A search by least-squares from there shows it; or"
+        " give each output its sigma."
+    )
+
+
+def _values(problem: Problem, p: F64) -> str:
+    units = (f" {q.unit}" if q.unit not in (None, "1") else "" for q in problem.free)
+    named = zip(problem.free, p, units, strict=True)
+    return ", ".join(f"{q.name} = {value:.5g}{unit}" for q, value, unit in named)
