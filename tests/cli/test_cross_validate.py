@@ -122,6 +122,41 @@ def test_interrupted_and_resumed(
     assert found["models"] == whole["models"]
 
 
+def test_resumed_only_with_the_same_models_and_folds(
+    study: Study, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = study.folder / "other.toml"
+    text = study.problem.read_text()
+    other.write_text(text.replace("initial = 2.0", "initial = 2.1"))
+    real, count = InProcessExecutor.run, 0
+
+    def run(self: InProcessExecutor, *arguments: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == 10:
+            raise KeyboardInterrupt
+        return real(self, *arguments)
+
+    words = ["other.toml", "-q", "--folds", "3"]
+    with monkeypatch.context() as patch:
+        patch.setattr(InProcessExecutor, "run", run)
+        assert validated(*words) == 130
+    capsys.readouterr()
+    for changed, said in (
+        (["-q", "--folds", "3"], "models.other is gone"),
+        (["other.toml", "-q", "--folds", "4"], "folds.number was 3 and is 4"),
+        ([*words, "--gap", "0.1"], "folds.gap was '0.0' and is '0.1'"),
+    ):
+        assert validated(*changed, "--resume") == 2, changed
+        assert said in capsys.readouterr().err
+    other.write_text(text.replace("initial = 2.0", "initial = 2.2"))
+    assert validated(*words, "--resume") == 2
+    assert "models.other.parameters.d.initial was '2.1' and is '2.2'" in capsys.readouterr().err
+    other.write_text(text.replace("initial = 2.0", "initial = 2.1"))
+    assert validated(*words, "--resume") == 0
+    assert content()["status"] == "complete"
+
+
 def test_refused(study: Study, capsys: Capture) -> None:
     for arguments, message in (
         (["--by", "experiments"], "one experiment cannot be left out"),

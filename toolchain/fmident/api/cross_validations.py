@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -74,6 +74,16 @@ class CrossValidationRun(WatchedKind["CrossValidation"]):
     def run(self, problem: Problem, workspace: Workspace | None) -> CrossValidation:
         """Estimate and predict, fold by fold."""
         return _cross_validate({self.name: problem, **self.others}, self, workspace)
+
+    def beside(self, problem: Problem) -> Mapping[str, Any]:
+        """Return the other models, and how samples are left out."""
+        from fmident.evaluation.journal.identity import identity_of
+
+        way, made = make_folds(problem.experiments, self.by, self.folds)
+        return {
+            "models": {name: identity_of(other) for name, other in self.others.items()},
+            "folds": {"by": way, "number": len(made), "gap": repr(float(self.gap))},
+        }
 
     def watched(self, watch: Watch) -> CrossValidationRun:
         """Return the same run, which tells the iterations of all estimations."""

@@ -8,10 +8,10 @@ folder placed in one step after it, and an interrupted run goes on from its jour
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from fmident.api.wiring import Report
 from fmident.errors import Diagnostic
@@ -43,6 +43,18 @@ class RunKind(ABC, Generic[Result]):
         After Ctrl-C it returns what it has with the status ``"interrupted"``, or raises
         `KeyboardInterrupt` where there is nothing to write.
         """
+
+    def beside(self, problem: Problem) -> Mapping[str, Any]:
+        """Return what identifies the run beside its problem, as JSON's own types.
+
+        Another run goes on from its journal only if that is the same.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            It cannot be run as it is.
+        """
+        return {}
 
     @abstractmethod
     def status(self, result: Result) -> str:
@@ -189,7 +201,12 @@ class JournalledRun(Generic[Result]):
         from fmident.evaluation.journal import Workspace
 
         with Workspace(
-            self.folder, problem, resume=self.resumed, replace=self._replace, report=self._report
+            self.folder,
+            problem,
+            resume=self.resumed,
+            replace=self._replace,
+            report=self._report,
+            beside=self.kind.beside(problem),
         ) as workspace:
             try:
                 yield workspace

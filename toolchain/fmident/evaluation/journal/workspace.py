@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,8 @@ class Workspace:
         to ``.NAME.run.1``, ``.NAME.run.2``, ...
     report
         Takes notes.
+    beside
+        What identifies the run beside the problem, as JSON's own types.
 
     Raises
     ------
@@ -67,6 +69,7 @@ class Workspace:
         resume: bool = False,
         replace: bool = False,
         report: Callable[[list[Diagnostic]], None] = lambda _: None,
+        beside: Mapping[str, Any] | None = None,
     ) -> None:
         # The last part of a path such as "." is not a name that another could be made from.
         result = result if result.name not in ("", "..") else result.resolve()
@@ -90,7 +93,7 @@ class Workspace:
         try:
             if self._lock.note:
                 self._tell("warning", self._lock.note)
-            self._open(identity_of(problem), problem, replace)
+            self._open({**identity_of(problem), **(beside or {})}, problem, replace)
         except BaseException:
             self.close()
             raise
