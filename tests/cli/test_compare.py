@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 import fmident
 from fmident.cli import main
@@ -137,8 +137,16 @@ def test_likelihood_ratio_of_nested_problems(study: Study, capsys: Capture, know
         ("sigma = 2e-5", "sigma = 2e-5, gain = 1.001", "the gain of 'x' differs"),
         ("sigma = 2e-5", "sigma = 2e-5, offset = 1e-6", "the offset of 'x' differs"),
         ("sigma = 2e-5", "sigma = 2e-5, delay = 1e-3", "the delay of 'x' differs"),
-        ('F = "force"', 'F = "later"', "the input 'F' differs"),
+        ('F = "force"', 'F = "later"', "the input 'F' of experiment 'push' differs"),
         ('F = "force"', 'F = { column = "force" }', ""),
+        # The values count, not what the column is called.
+        ('F = "force"', 'F = "same"', ""),
+        ('F = "force"', 'F = { column = "milli", unit = "mN" }', ""),
+        (
+            'F = "force"',
+            'F = { column = "force", unit = "mN" }',
+            "the input 'F' of experiment 'push' differs",
+        ),
         ("sigma = 2e-5", "sigma = 2e-5, gain = 1, offset = 0", ""),
     ],
 )
@@ -146,7 +154,9 @@ def test_other_measurements_or_inputs_are_not_nested(
     study: Study, before: str, after: str, reason: str
 ) -> None:
     table = pd.read_csv(study.data)
-    table.assign(later=1.001 * table["force"]).to_csv(study.data, index=False)
+    force = table["force"]
+    more = table.assign(later=1.001 * force, same=force, milli=1e3 * force)
+    more.to_csv(study.data, index=False)
     assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
     study.change(before, after)
     assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 4.0)]) == 0
@@ -233,3 +243,128 @@ def test_coloured_residuals_count_as_fewer_samples(study: Study, capsys: Capture
     printed = " ".join(capsys.readouterr().out.split())
     assert "These numbers take the residuals for white, which they are not" in printed
     assert less["name"] == "held"
+
+
+def with_ar_noise(study: Study, correlation: float = 0.9) -> None:
+    """Give the data autoregressive noise, and let some samples be missing."""
+    table = pd.read_csv(study.data)
+    rng, noise = np.random.default_rng(5), 0.0
+    for k in range(len(table)):
+        noise = correlation * noise + rng.normal(scale=2e-5)
+        table.loc[k, "position"] += noise
+    table.loc[[20, 21, 60], "position"] = np.nan
+    table.to_csv(study.data, index=False)
+
+
+AR = "noise = { model = 'ar', order = 1 }"
+
+
+def dense_deviance(residuals: np.ndarray, places: np.ndarray, unknowns: np.ndarray) -> float:
+    """Return -2 ln L of a first-order autoregression by its dense covariance."""
+    correlation, variance = np.tanh(unknowns[0]), np.exp(unknowns[1])
+    lags = np.abs(places[:, np.newaxis] - places)
+    covariance = variance / (1.0 - correlation**2) * correlation**lags
+    return float(-2.0 * stats.multivariate_normal(cov=covariance).logpdf(residuals))
+
+
+def test_a_model_of_the_noise_has_its_own_likelihood(study: Study, capsys: Capture) -> None:
+    with_ar_noise(study)
+    study.change("sigma = 2e-5", AR)
+    assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 4.2)]) == 0
+    capsys.readouterr()
+    full, less = compared("full", "held")
+    whole = json.loads(Path("both.json").read_text())
+    deviances = []
+    for found, name, count in ((full, "full", 3), (less, "held", 2)):
+        table = pd.read_csv(f"{name}/fit.csv").dropna()
+        assert len(table) == 98
+        residuals = (table["measured"] - table["fitted"]).to_numpy() * 1e5
+        places = np.rint(table["time"].to_numpy() / 0.01)
+        places = np.rint((places - places[0]) / np.median(np.diff(places)))
+        best = optimize.minimize(
+            lambda z, r=residuals, p=places: dense_deviance(r, p, z), [1.2, 1.4],
+            method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-9},
+        )  # fmt: skip
+        deviances.append(best.fun - 2.0 * len(table) * np.log(1e5))
+        k = count + 2  # the coefficient and the variance of the innovations
+        assert found["estimated"] == k
+        assert found["aic"] == pytest.approx(deviances[-1] + 2 * k, rel=1e-8)
+        aicc = deviances[-1] + 2 * k + 2 * k * (k + 1) / (98 - k - 1)
+        assert found["aicc"] == pytest.approx(aicc, rel=1e-8)
+        assert found["bic"] == pytest.approx(deviances[-1] + k * np.log(98), rel=1e-8)
+    # What the model of the noise leaves is white: nothing is to be corrected.
+    assert not whole["coloured_residuals"]
+    (test,) = whole["tests"]
+    assert test["distribution"] == "chi2(1)"
+    assert test["statistic"] == pytest.approx(deviances[1] - deviances[0], rel=1e-3)
+    same = fmident.compare(fmident.load_result("full"), fmident.load_result("held"))
+    assert same.figures["aic"]["result 1"] == pytest.approx(full["aic"])
+
+
+def test_with_and_without_a_model_of_the_noise(study: Study, capsys: Capture) -> None:
+    with_ar_noise(study)
+    study.change("sigma = 2e-5", AR)
+    assert main(["estimate", "problem.toml", "-o", "modelled", "-q"]) == 0
+    study.change(f", {AR}", "")
+    assert main(["estimate", "problem.toml", "-o", "white", "-q", *held("d", 4.2)]) == 0
+    capsys.readouterr()
+    modelled, white = compared("white", "modelled")[::-1]
+    printed = " ".join(capsys.readouterr().out.split())
+    table = pd.read_csv("white/fit.csv").dropna()
+    squares = float(np.sum((table["measured"] - table["fitted"]) ** 2))
+    plain = 98 * (np.log(2 * np.pi * squares / 98) + 1.0) + 2 * 3
+    assert white["aic"] == pytest.approx(plain, rel=1e-8)
+    assert float(str(modelled["aic"])) < plain - 20.0
+    assert modelled["effective"]["aic"] == modelled["aic"]  # type: ignore[index]
+    assert "modelled has a model of the noise" in printed
+    whole = json.loads(Path("both.json").read_text())
+    assert whole["noise_modelled_in_some"] == ["modelled"]
+    assert whole["tests"] == []
+    assert "model of the noise" in whole["not_tested"][0]["since"]
+
+
+def test_each_output_with_white_noise_of_its_own_size(study: Study) -> None:
+    study.change("sigma = 2e-5", "noise = { model = 'white' }")
+    assert main(["estimate", "problem.toml", "-o", "own", "-q"]) == 0
+    study.change(", noise = { model = 'white' }", "")
+    assert main(["estimate", "problem.toml", "-o", "one", "-q"]) == 0
+    own, one = compared("own", "one")
+    assert own["estimated"] == one["estimated"] == 4
+    # With one output both are the same likelihood.
+    assert own["aic"] == pytest.approx(one["aic"], rel=1e-9)
+
+
+def test_a_model_of_the_noise_without_its_samples_has_no_criteria(study: Study) -> None:
+    with_ar_noise(study)
+    study.change("sigma = 2e-5", AR)
+    for name in ("one", "other"):
+        assert main(["estimate", "problem.toml", "-o", name, "-q"]) == 0
+    table = pd.read_csv("other/fit.csv")
+    table.iloc[:-5].to_csv("other/fit.csv", index=False)
+    _, other = compared("one", "other")
+    assert "not one of the samples" in str(other["no_criteria_since"])
+
+
+def test_inputs_of_the_same_name_in_another_file(study: Study) -> None:
+    """The column is called the same, but what is in it is something else."""
+    assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
+    table = pd.read_csv(study.data)
+    table.loc[90, "force"] *= 1.01
+    table.to_csv(study.data, index=False)
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 4.0)]) == 0
+    tests, ((untested),) = nested("held", "full")
+    assert tests == []
+    assert untested["since"] == "the input 'F' of experiment 'push' differs"
+
+
+def test_inputs_that_are_not_known_are_a_doubt(study: Study) -> None:
+    assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0
+    assert main(["estimate", "problem.toml", "-o", "held", "-q", *held("d", 4.0)]) == 0
+    Path("held/inputs.csv").unlink()
+    (test,), _ = nested("held", "full")
+    assert any("inputs was not verified" in str(d) for d in test["doubts"])
+    settings = ["--set", "evaluation.interpolation=hold"]
+    assert main(["estimate", "problem.toml", "-o", "steps", "-q", *settings, *held("d", 4.0)]) == 0
+    _, ((untested),) = nested("steps", "full")
+    assert "is held between samples in one of them" in str(untested["since"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,18 +16,13 @@ from fmident.problem.residuals import measured_signals, residual_layout
 from fmident.statistics.noise import (
     NoiseFinding,
     NoisyOutput,
-    Series,
     noise_found,
-    sampling_interval,
-    series_of,
+    outputs_of,
 )
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
     from fmident.statistics import ParameterStatistics
-
-_SAME = 1e-3
-"""Relative difference of sampling intervals that are the same."""
 
 _ROUNDING = 1e-9
 """Residuals smaller than this part of the measured range are rounding, or the solver's error."""
@@ -47,31 +43,15 @@ def noisy_outputs(
     layout = residual_layout(problem)
     chosen = np.ones(layout.size, dtype=np.bool_) if used is None else used
     number = np.cumsum(chosen) - 1
-    found: dict[str, list[tuple[float, list[Series]]]] = {}
-    for i, experiment in enumerate(problem.experiments):
-        for j, measurement in enumerate(experiment.measurements):
-            rows = layout.rows_of(i, j)
-            rows = rows[chosen[rows]]
-            if not rows.size:
-                continue
-            step = sampling_interval(layout.time[rows])
-            groups = found.setdefault(measurement.name, [])
-            place = next((g for g in groups if _alike(g[0], step)), None)
-            if place is None:
-                place = (step, [])
-                groups.append(place)
-            place[1].append(series_of(number[rows], layout.time[rows], place[0]))
-    return tuple(
-        NoisyOutput(
-            name if len(groups) == 1 else f"{name}, every {step:.3g} s", tuple(series), name
-        )
-        for name, groups in found.items()
-        for step, series in groups
-    )
 
+    def signals() -> Iterator[tuple[str, npt.NDArray[np.intp], F64]]:
+        for i, experiment in enumerate(problem.experiments):
+            for j, measurement in enumerate(experiment.measurements):
+                rows = layout.rows_of(i, j)
+                rows = rows[chosen[rows]]
+                yield measurement.name, number[rows], layout.time[rows]
 
-def _alike(first: float, second: float) -> bool:
-    return bool(np.isnan(second)) or abs(first - second) <= _SAME * first
+    return outputs_of(signals())
 
 
 def noise_of(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.report.comparison.nested import containment, searched
-from fmident.report.comparison.samples import Samples, why_not
+from fmident.report.comparison.samples import Samples, modelled_noise, why_not
 from fmident.statistics.choice import (
     Criteria,
     Fit,
@@ -93,6 +93,10 @@ class Choice:
         white residuals.
     reference
         Name of the result that fits best.
+    modelled
+        Names of the results with a model of the noise, where others have none.
+    caution
+        What keeps criteria from being compared as they are; empty where nothing does.
     """
 
     candidates: tuple[Candidate, ...]
@@ -100,6 +104,8 @@ class Choice:
     untested: tuple[tuple[str, str, str], ...] = field(default=())
     inflation: float = 1.0
     reference: str = ""
+    modelled: tuple[str, ...] = ()
+    caution: str = ""
 
     @property
     def coloured(self) -> bool:
@@ -138,7 +144,16 @@ def choose(
         return Choice(tuple(Candidate(c, c) for c in white))
     best = min(known, key=lambda k: _deviance(fits[k]))
     of_best = samples[best]
-    inflation = 1.0 if of_best is None else inflation_of(of_best.series())
+    inflation = 1.0 if of_best is None else inflation_of(of_best.series(results[best]))
+    modelled = [names[k] for k in known if modelled_noise(results[k]) is not None]
+    caution = ""
+    if inflation > 1.0 and modelled and names[best] not in modelled:
+        # What is right for the others would count their colour twice.
+        inflation = 1.0
+        caution = (
+            f"the residuals of {names[best]} are not white, which its likelihood takes them for:"
+            " estimate it with a model of the noise, as the others"
+        )
     effective = [
         c if fit is None or c.missing else criteria(fit, inflation)
         for c, fit in zip(white, fits, strict=True)
@@ -146,7 +161,8 @@ def choose(
     weights = akaike_weights([c.aicc for c in white])
     others = akaike_weights([c.aicc for c in effective])
     candidates = map(Candidate, white, effective, weights, others, fits)
-    tests, untested = [], []
+    tests: list[NestedTest] = []
+    untested: list[tuple[str, str, str]] = []
     for i, j in permutations(known, 2):
         if _pair_is_asked(results, i, j):
             found = _test(names, results, samples, files, (i, j), inflation)
@@ -154,7 +170,10 @@ def choose(
                 untested.append((names[i], names[j], found))
             else:
                 tests.append(found)
-    return Choice(tuple(candidates), tuple(tests), tuple(untested), inflation, names[best])
+    return Choice(
+        tuple(candidates), tuple(tests), tuple(untested), inflation, names[best],
+        tuple(modelled) if len(modelled) < len(known) else (), caution,
+    )  # fmt: skip
 
 
 def _deviance(fit: Fit | None) -> float:
@@ -188,6 +207,12 @@ def _pair_is_asked(results: Sequence[EstimationResult], i: int, j: int) -> bool:
     return less < more
 
 
+def _orders(result: EstimationResult) -> dict[str, int] | None:
+    """Return the order of the noise of each output; ``None`` without a model of the noise."""
+    noise = modelled_noise(result)
+    return None if noise is None else {o.name: o.order for o in noise.outputs}
+
+
 def _test(
     names: Sequence[str],
     results: Sequence[EstimationResult],
@@ -203,11 +228,18 @@ def _test(
     less, more = samples[i], samples[j]
     assert less is not None
     assert more is not None
+    if _orders(results[i]) != _orders(results[j]):
+        return "they do not assume the same noise (model of the noise, or its order)"
     larger, own = more.fit(results[j]), less.fit(results[i])
-    if own.sigma_known != larger.sigma_known or not more.same_noise(less, known=own.sigma_known):
+    same = own.sigma_known == larger.sigma_known
+    if not larger.noise and not (same and more.same_noise(less, known=own.sigma_known)):
         return "they do not assume the same noise (sigma or weight)"
     smaller = less.fit(results[i], more.sigma)
-    if smaller.squares < larger.squares * (1.0 - _SLACK):
+    worse = smaller.squares < larger.squares * (1.0 - _SLACK)
+    if larger.noise:
+        smaller = own
+        worse = smaller.deviance < larger.deviance - _SLACK * larger.count
+    if worse:
         return "the larger one fits worse: it has not reached its minimum"
     return NestedTest(
         names[i],

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult, ParameterEstimate
+    from fmident.arrays import F64
+    from fmident.estimation.result import EstimationResult, InputSignal, ParameterEstimate
 
 _Key: TypeAlias = tuple[str, str, str]
 
@@ -21,6 +24,9 @@ _MEASURING = {"gain": 1.0, "offset": 0.0, "delay": 0.0}
 
 _SAME = 1e-9
 """Relative difference of values that are the same."""
+
+_ROUNDED = 1e-8
+"""The same of numbers in tables."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,8 @@ def containment(
     smaller, larger
         Results; the larger one searches all parameters of the smaller one, and more.
     files
-        Problem files of both as they were run, where there are some: inputs, and values that are
-        set without being parameters, are compared.
+        Problem files of both as they were run, where there are some: values that are set without
+        being parameters are compared, and the columns of inputs whose values are not known.
     """
     if (smaller.fmu_name, smaller.fmu_guid) != (larger.fmu_name, larger.fmu_guid):
         return "their FMUs differ"
@@ -74,7 +80,8 @@ def containment(
     reason = (
         _other_values(held, free, extra)
         or _other_relations(smaller, larger, held, free, extra)
-        or _other_settings(files, extra)
+        or _other_inputs(smaller, larger)
+        or _other_settings(files, extra, inputs=not _inputs_known(smaller, larger, files))
     )
     if reason:
         return reason
@@ -133,12 +140,66 @@ def _other_relations(
     return ""
 
 
-def _other_settings(files: tuple[Path | None, Path | None], extra: set[str]) -> str:
+def _other_inputs(smaller: EstimationResult, larger: EstimationResult) -> str:
+    """Return which input of the experiments that were fitted differs; empty for none."""
+    one, other = _inputs_of(smaller), _inputs_of(larger)
+    for key in one.keys() | other.keys():
+        what = f"the input '{key[1]}' of experiment '{key[0]}'"
+        if key not in one or key not in other:
+            # What is not stored at all is a doubt, and no difference.
+            if one and other:
+                return f"{what} is given in one of them only"
+            continue
+        a, b = one[key], other[key]
+        if (a.unit or "") != (b.unit or ""):
+            return f"{what} is in '{a.unit or ''}' in one of them, in '{b.unit or ''}' in the other"
+        if a.held != b.held:
+            return f"{what} is held between samples in one of them, not in the other"
+        if (
+            a.times.size
+            and b.times.size
+            and not (_equal(a.times, b.times) and _equal(a.values, b.values))
+        ):
+            return f"{what} differs"
+    return ""
+
+
+def _inputs_of(result: EstimationResult) -> dict[tuple[str, str], InputSignal]:
+    return {(s.experiment, s.name): s for s in result.inputs if s.fitted}
+
+
+def _equal(one: F64, other: F64) -> bool:
+    if one.shape != other.shape:
+        return False
+    size = max(float(np.max(np.abs(one), initial=0.0)), float(np.max(np.abs(other), initial=0.0)))
+    return bool(np.allclose(one, other, _ROUNDED, _ROUNDED * size, equal_nan=True))
+
+
+def _inputs_known(
+    smaller: EstimationResult,
+    larger: EstimationResult,
+    files: tuple[Path | None, Path | None],
+) -> bool:
+    """Return whether the values of all inputs were compared."""
+    stored = [_inputs_of(r) for r in (smaller, larger)]
+    if not all(s.times.size for own in stored for s in own.values()):
+        return False
+    # Results of earlier versions have no inputs.
+    written = [any(key[0] == "input" for key in _settings(f) or {}) for f in files]
+    return all(bool(own) or not asked for own, asked in zip(stored, written, strict=True))
+
+
+def _other_settings(
+    files: tuple[Path | None, Path | None], extra: set[str], *, inputs: bool
+) -> str:
+    """Return which setting differs; columns of inputs where `inputs` says so."""
     one, other = (_settings(f) for f in files)
     if one is None or other is None:
         return ""
     for key in one.keys() | other.keys():
         what, _, name = key
+        if what == "input" and not inputs:
+            continue
         if one.get(key) != other.get(key) and not (what == _START and name in extra):
             return f"the {what} '{name}' differs"
     return ""
@@ -192,10 +253,14 @@ def _doubts(
     common += [e.name for e in smaller.estimates if e.at_bound and e.name not in common]
     if common:
         found.append(f"{', '.join(common)} at a bound: the test takes the value for known")
+    if not _inputs_known(smaller, larger, files):
+        found.append(
+            "that both have the same values of the inputs was not verified: there is no inputs.csv"
+        )
     if any(f is None or not f.exists() for f in files):
         found.append(
-            "that both have the same inputs, gains, offsets, delays and start values was not"
-            " verified: there is no file"
+            "that both have the same gains, offsets, delays and start values was not verified:"
+            " there is no file"
         )
     return found
 

@@ -43,6 +43,7 @@ def comparison_json(compared: Sequence[Compared], choice: Choice) -> dict[str, A
                     **_criteria_json(c.found.effective),
                     "akaike_weight": c.found.effective_weight,
                 },
+                "estimated": None if c.found.fit is None else c.found.fit.parameters,
                 "no_criteria_since": c.found.criteria.missing,
                 "simulations": c.result.simulations,
                 "jacobians": c.result.jacobians,
@@ -57,6 +58,8 @@ def comparison_json(compared: Sequence[Compared], choice: Choice) -> dict[str, A
         ],
         "coloured_residuals": choice.coloured,
         "samples_per_independent_sample": choice.inflation,
+        "noise_modelled_in_some": list(choice.modelled),
+        "caution": choice.caution,
     }
     found: dict[str, Any] = plain_json(content)
     return found

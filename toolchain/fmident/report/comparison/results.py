@@ -18,6 +18,7 @@ from fmident.report.numbers import plain
 from fmident.report.sections.content import Section, Table
 from fmident.report.sections.html import embedded
 from fmident.report.stored import read_result
+from fmident.report.stored.samples import with_inputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,7 +193,8 @@ _Stored = tuple["EstimationResult", "pd.DataFrame | None", Path | None]
 
 def _read(path: Path) -> _Stored:
     folder = path if path.is_dir() else path.parent
-    return read_result(path).result, stored_table(folder), folder / "problem.toml"
+    result = with_inputs(read_result(path).result, folder)
+    return result, stored_table(folder), folder / "problem.toml"
 
 
 def _compared(names: Sequence[str], stored: Sequence[_Stored]) -> Comparison:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,13 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.report.tables.reporter import fit_table
-from fmident.statistics.choice import Fit
+from fmident.statistics.choice import Fit, ModelledLikelihood, modelled_likelihood
+from fmident.statistics.noise import NoisyOutput, outputs_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fmident.estimation.result import EstimationResult
+    from fmident.estimation.result import CountedNoise, EstimationResult
 
 _SAME = 1e-8
 """Relative difference of numbers in ``fit.csv`` from rounding."""
@@ -60,19 +62,52 @@ class Samples:
         """Return what criteria need; with another `sigma`, shape (m,), where it is given."""
         assert result.residuals is not None
         chosen = self.sigma if sigma is None else sigma
-        return Fit(
-            self.measured.size,
-            float(np.sum(((self.measured - self.fitted) / chosen) ** 2)),
-            float(np.sum(np.log(2.0 * np.pi * chosen**2))),
-            sum(e.searched for e in result.estimates),
-            not math.isnan(result.residuals.noise_ratio),
-        )
+        residuals = (self.measured - self.fitted) / chosen
+        constant = float(np.sum(np.log(2.0 * np.pi * chosen**2)))
+        searched = sum(e.searched for e in result.estimates)
+        found = self._modelled(result)
+        if found is not None:
+            rest = found.deviance - residuals.size * (1.0 + math.log(2.0 * math.pi))
+            return Fit(
+                residuals.size, float(residuals.size), constant + rest, searched, False,
+                found.unknowns,
+            )  # fmt: skip
+        known = not math.isnan(result.residuals.noise_ratio)
+        return Fit(residuals.size, float(np.sum(residuals**2)), constant, searched, known)
 
-    def series(self) -> list[F64]:
-        """Return the residuals over sigma of each output, in order of time."""
+    def series(self, result: EstimationResult) -> list[F64]:
+        """Return what is to be white of each output, in order of time.
+
+        The residuals over sigma, or the innovations of a model of the noise.
+        """
+        found = self._modelled(result)
         changes = (self.outputs[1:] != self.outputs[:-1]).any(axis=1)
-        residuals = (self.measured - self.fitted) / self.sigma
-        return np.split(residuals, np.flatnonzero(changes) + 1)
+        white = self._residuals if found is None else found.innovations
+        return np.split(white, np.flatnonzero(changes) + 1)
+
+    @property
+    def _residuals(self) -> F64:
+        return (self.measured - self.fitted) / self.sigma
+
+    def _modelled(self, result: EstimationResult) -> ModelledLikelihood | None:
+        """Return the likelihood of a result's model of the noise; ``None`` without one."""
+        noise = modelled_noise(result)
+        if noise is None:
+            return None
+        outputs = self.noisy_outputs(result)
+        own = {o.name: np.array(o.coefficients) for o in noise.outputs}
+        return modelled_likelihood(outputs, [own[o.name] for o in outputs], self._residuals)
+
+    def noisy_outputs(self, result: EstimationResult) -> tuple[NoisyOutput, ...]:
+        """Return which residuals share one noise, in the order of the result."""
+
+        def signals() -> Iterator[tuple[str, npt.NDArray[np.intp], F64]]:
+            for fit in result.fits:
+                same = (self.outputs == [fit.experiment, fit.name]).all(axis=1)
+                rows = np.flatnonzero(same)
+                yield fit.name, rows, self.times[rows]
+
+        return outputs_of(signals())
 
     def difference(self, other: Samples) -> str:
         """Return what the samples of another result are not the same in; empty for the same."""
@@ -119,6 +154,12 @@ def table_of(result: EstimationResult) -> pd.DataFrame | None:
     return fit_table(result.fits) if any(f.times.size for f in result.fits) else None
 
 
+def modelled_noise(result: EstimationResult) -> CountedNoise | None:
+    """Return the noise that was estimated with the parameters; ``None`` where it was not."""
+    found = result.noise
+    return found if found is not None and found.modelled else None
+
+
 def why_not(result: EstimationResult, table: pd.DataFrame | None) -> str:
     """Return why a result has no likelihood at its maximum; empty where it has."""
     options = result.settings.get("options", {})
@@ -139,4 +180,9 @@ def why_not(result: EstimationResult, table: pd.DataFrame | None) -> str:
     values = table.loc[known, ["fitted", "sigma"]].to_numpy(dtype=np.float64)
     if not values.size or not np.isfinite(values).all() or not (values[:, 1] > 0.0).all():
         return "its fit.csv lacks fitted values or sigma"
+    noise = modelled_noise(result)
+    if noise is not None:
+        there = {o.name: o.size for o in Samples.of(table).noisy_outputs(result)}
+        if there != {o.name: o.samples for o in noise.outputs}:
+            return "its model of the noise is not one of the samples in its fit.csv"
     return ""

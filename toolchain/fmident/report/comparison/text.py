@@ -53,9 +53,12 @@ def _choice(compared: Sequence[Compared], choice: Choice, width: int) -> list[st
     blocks = [_criteria(white, width)]
     if choice.coloured:
         count = known[0].found.fit.count if known[0].found.fit is not None else 0
+        best = next(c for c in known if c.name == choice.reference)
+        with_model = best.found.fit is not None and best.found.fit.noise
+        left = "innovations" if with_model else "residuals"
         blocks.append(
             wrap(
-                "These numbers take the residuals for white, which they are not: by those of"
+                f"These numbers take the {left} for white, which they are not: by those of"
                 f" {choice.reference}, {choice.inflation:.3g} samples hold as much as one"
                 f" independent sample. With {count / choice.inflation:.3g} samples in place of"
                 f" {count}:",
@@ -64,6 +67,18 @@ def _choice(compared: Sequence[Compared], choice: Choice, width: int) -> list[st
         )
         effective = [(c, c.found.effective, c.found.effective_weight) for c in known]
         blocks.append(_criteria(effective, width))
+    if choice.modelled:
+        have = "has" if len(choice.modelled) == 1 else "have"
+        blocks.append(
+            wrap(
+                f"{', '.join(choice.modelled)} {have} a model of the noise, whose unknowns count as"
+                " estimated; the likelihood of the others is that of white noise, of the same"
+                " samples.",
+                width,
+            )
+        )
+    if choice.caution:
+        blocks.append(wrap(f"Not to be taken as they are: {choice.caution}.", width))
     return [*blocks, *_tests(choice, width)]
 
 

@@ -76,6 +76,25 @@ def with_signals(
     )
 
 
+def with_inputs(result: EstimationResult, folder: Path) -> EstimationResult:
+    """Return a stored result with the values of its inputs, where their table is there.
+
+    Parameters
+    ----------
+    result
+        From ``result.json``.
+    folder
+        That holds it.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The table is none that fmident wrote.
+    """
+    inputs = read_table(folder / "inputs.csv", lambda t: _inputs(t, result.inputs))
+    return result if inputs is None else dataclasses.replace(result, inputs=inputs)
+
+
 def _fits(table: pd.DataFrame, fits: Sequence[OutputFit]) -> tuple[OutputFit, ...]:
     groups = dict(iter(table.groupby(["experiment", "output"], sort=False)))
     found = []

@@ -9,9 +9,13 @@ AICc takes off the bias that AIC has with few samples (C. M. Hurvich and C.-L. T
 1989, eq. 4). That bias comes from the estimated variance: with given sigma the penalty of AIC is
 exact for a linear model, and AICc is AIC.
 
-With coloured residuals the likelihood counts the same information several times. It is divided by
-a variance inflation factor then, as in the criterion QAIC (K. P. Burnham and D. R. Anderson, Model
-Selection and Multimodel Inference, 2002, section 2.5), and so is the number of samples.
+Where the noise was modelled, the likelihood is that of its model
+(:mod:`fmident.statistics.choice.modelled`), whose coefficients and variances count as parameters.
+
+With coloured residuals that were taken for white, the likelihood counts the same information
+several times. It is divided by a variance inflation factor then, as in the criterion QAIC (K. P.
+Burnham and D. R. Anderson, Model Selection and Multimodel Inference, 2002, section 2.5), and so is
+the number of samples.
 """
 
 from __future__ import annotations
@@ -37,6 +41,9 @@ class Fit:
         Parameters that were searched.
     sigma_known
         Whether sigma was given; else it is known up to a common factor only.
+    noise
+        Unknowns of a model of the noise; `squares` are those of its innovations then, and
+        `constant` is the rest of ``-2 ln L``.
     """
 
     count: int
@@ -44,16 +51,17 @@ class Fit:
     constant: float
     searched: int
     sigma_known: bool
+    noise: int = 0
 
     @property
     def parameters(self) -> int:
-        """Searched parameters, and the size of the noise where it was estimated."""
-        return self.searched + (not self.sigma_known)
+        """Searched parameters, and the unknowns of the noise where it was estimated."""
+        return self.searched + (self.noise or (not self.sigma_known))
 
     @property
     def deviance(self) -> float:
         """``-2 ln L`` at the estimate; minus infinity where the residuals are zero."""
-        if self.sigma_known:
+        if self.sigma_known or self.noise:
             return self.constant + self.squares
         if self.squares <= 0.0:
             return -math.inf

@@ -6,7 +6,8 @@ is right, its parameters are inside of their bounds and the samples are many (S.
 Mathematical Statistics 9, 1938); exactly so for linear models. Where sigma is not known, the same
 over the residual variance of the larger model, per further parameter, has the F distribution,
 exactly so for linear models (G. A. F. Seber and C. J. Wild, Nonlinear Regression, 1989, section
-5.3).
+5.3). Where both have a model of the noise of the same orders, the statistic is the difference of
+their ``-2 ln L``, with the chi-squared distribution if the samples are many.
 
 Where the smaller model holds one further parameter at its bound in the larger one, half of the
 estimates of the larger model end there: the distribution is the even mixture of those with one
@@ -94,7 +95,9 @@ def likelihood_ratio(
     extra = larger.searched - smaller.searched
     statistic = max(smaller.squares - larger.squares, 0.0) / inflation
     freedom = math.inf
-    if not larger.sigma_known:
+    if larger.noise:
+        statistic = max(smaller.deviance - larger.deviance, 0.0) / inflation
+    elif not larger.sigma_known:
         left = larger.count - larger.searched
         variance = larger.squares / left if left > 0 else math.nan
         statistic = statistic / variance if variance > 0.0 else math.nan

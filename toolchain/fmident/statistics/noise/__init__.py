@@ -7,7 +7,7 @@ from fmident.statistics.noise.covariance import (
     output_findings,
     whitened_finding,
 )
-from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, Order, fit_noise
+from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, Order, fit_noise, outputs_of
 from fmident.statistics.noise.series import Series, sampling_interval, series_of
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "fit_noise",
     "noise_found",
     "output_findings",
+    "outputs_of",
     "sampling_interval",
     "series_of",
     "whitened_finding",

@@ -7,7 +7,7 @@ same kind. An output without correlation has order 0; outputs differ in size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -21,7 +21,13 @@ from fmident.statistics.noise.restricted import (
     RestrictedLikelihood,
     chosen_order,
 )
-from fmident.statistics.noise.series import Series, Whitening
+from fmident.statistics.noise.series import (
+    Indices,
+    Series,
+    Whitening,
+    sampling_interval,
+    series_of,
+)
 
 Order = int | Literal["auto"]
 
@@ -32,6 +38,8 @@ _PER_COEFFICIENT = 8
 """Samples that it takes to try one more coefficient."""
 
 _STEP = 1e-5
+_SAME = 1e-3
+"""Relative difference of sampling intervals that are the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +69,39 @@ class NoisyOutput:
     def size(self) -> int:
         """Number of samples."""
         return sum(s.rows.size for s in self.series)
+
+
+def outputs_of(signals: Iterable[tuple[str, Indices, F64]]) -> tuple[NoisyOutput, ...]:
+    """Return which residuals share one noise: those of one output at one sampling rate.
+
+    Parameters
+    ----------
+    signals
+        For each output of each experiment its name, the places of its samples among all residuals,
+        shape (k,), and their times, s, shape (k,).
+    """
+    found: dict[str, list[tuple[float, list[Series]]]] = {}
+    for name, rows, times in signals:
+        if not rows.size:
+            continue
+        step = sampling_interval(times)
+        groups = found.setdefault(name, [])
+        place = next((g for g in groups if _alike(g[0], step)), None)
+        if place is None:
+            place = (step, [])
+            groups.append(place)
+        place[1].append(series_of(rows, times, place[0]))
+    return tuple(
+        NoisyOutput(
+            name if len(groups) == 1 else f"{name}, every {step:.3g} s", tuple(series), name
+        )
+        for name, groups in found.items()
+        for step, series in groups
+    )
+
+
+def _alike(first: float, second: float) -> bool:
+    return bool(np.isnan(second)) or abs(first - second) <= _SAME * first
 
 
 @dataclass(frozen=True, eq=False)

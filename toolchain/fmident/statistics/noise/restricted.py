@@ -377,12 +377,20 @@ def chosen_order(
     return order, partial_of(fits[order])
 
 
-def partial_of(coefficients: F64) -> F64:
-    """Return partial autocorrelations near those of coefficients, which may be unstable."""
+def partial_of(coefficients: F64, largest: float = 0.99) -> F64:
+    """Return partial autocorrelations near those of coefficients, which may be unstable.
+
+    Parameters
+    ----------
+    coefficients
+        Shape (p,).
+    largest
+        Magnitude that none goes beyond.
+    """
     found = np.zeros(coefficients.size)
     left = coefficients
     for k in range(coefficients.size, 0, -1):
-        value = float(np.clip(left[-1], -0.99, 0.99))
+        value = float(np.clip(left[-1], -largest, largest))
         found[k - 1] = value
         left = (left[:-1] + value * left[-2::-1]) / (1.0 - value**2)
     return found
