@@ -59,9 +59,9 @@ def main() -> int:
     )
     parser.add_argument(
         "--noise-model",
-        choices=("default", "ar"),
+        choices=("default", "ar", "white"),
         default="default",
-        help="how the noise is estimated: default, or ar: with the parameters",
+        help="how the noise is estimated: default, or with the parameters: ar, white",
     )
     asked = parser.parse_args()
     draws = asked.draws

@@ -21,11 +21,13 @@ from scipy import signal
 
 import fmident
 from fmident.arrays import F64
-from fmident.estimation.diagnostics.noise import noise_of, noisy_outputs
+from fmident.estimation.diagnostics.disturbances import disturbance_notes
+from fmident.estimation.diagnostics.noise import coarse_sensors, noise_of, noisy_outputs
 from fmident.evaluation import Evaluator, InProcessExecutor
 from fmident.problem.model import Problem
 from fmident.statistics import ParameterStatistics, parameter_statistics
-from fmident.statistics.noise import NoiseModel, fit_noise, whitened_finding
+from fmident.statistics.noise import NoiseModel, fit_noise, spanned, waves_found, whitened_finding
+from fmident.statistics.uncertainty import t_quantile
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples" / "delta"))
@@ -45,6 +47,9 @@ KINDS = (
 """Noise: white; autoregressions; a sine of 20 samples per period and white noise; rounding to three
 standard deviations; Student's t with 3 degrees of freedom; outputs that differ 100 times; 0.9 with
 a quarter of the samples missing in five gaps and at random; 0.9 in three experiments."""
+
+
+_MOST_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -201,6 +206,7 @@ class Count:
     estimates: list[F64]
     errors: list[F64]
     counted: int = 0
+    noted: int = 0
     failed: int = 0
 
 
@@ -216,7 +222,8 @@ def study(name: str, kind: str, draws: int, seed: int, model: str) -> Count:
     draws, seed
         Of the noise.
     model
-        ``"default"``: ordinary least squares; ``"ar"``: with the noise model.
+        ``"default"``: ordinary least squares; ``"ar"``: with the noise model; ``"white"``: with
+        noise of each output's own size.
     """
     rng = np.random.default_rng(seed)
     case = MODELS[name]()
@@ -240,13 +247,11 @@ def study(name: str, kind: str, draws: int, seed: int, model: str) -> Count:
             for k, y in enumerate(clean):
                 scale = 100.0 if kind == "unequal" and k % len(case.sigma) == 0 else 1.0
                 parts.append(scale * _there(problem, k, kind, rng, y))
-            noise = np.concatenate(parts)
-            found = fitted(problem, evaluator, truth, predicted + noise, model)
+            found = fitted(problem, evaluator, truth, predicted + np.concatenate(parts), model)
             if found is None:
                 count.failed += 1
                 continue
-            p, statistics = found
-            _count(count, truth, p, statistics)
+            _count(count, truth, *found)
     return count
 
 
@@ -259,9 +264,9 @@ def _there(problem: Problem, k: int, kind: str, rng: np.random.Generator, y: F64
     return noise_of_kind(kind, rng, whole.size, whole)[measurement.rows]
 
 
-def _count(count: Count, truth: F64, p: F64, found: ParameterStatistics) -> None:
-    from fmident.statistics.uncertainty import t_quantile
-
+def _count(
+    count: Count, truth: F64, p: F64, found: ParameterStatistics, notes: Sequence[str]
+) -> None:
     low, high = found.intervals.T
     count.held += (low <= truth) & (truth <= high)
     white = found.linearisation.white_errors() * t_quantile(0.95, found.degrees_of_freedom)
@@ -269,12 +274,34 @@ def _count(count: Count, truth: F64, p: F64, found: ParameterStatistics) -> None
     count.estimates.append(p)
     count.errors.append(found.standard_errors)
     count.counted += found.linearisation.coloured is not None
+    count.noted += bool(notes)
+
+
+def with_data(problem: Problem, data: F64) -> Problem:
+    """Return the problem with measured values.
+
+    Parameters
+    ----------
+    problem
+        With zeros.
+    data
+        Whitened, shape (m,).
+    """
+    rest, experiments = data, []
+    for experiment in problem.experiments:
+        measurements = []
+        for m in experiment.measurements:
+            values = np.full(experiment.times.size, np.nan)
+            values[m.rows], rest = rest[: m.rows.size] / m.weight, rest[m.rows.size :]
+            measurements.append(dataclasses.replace(m, values=values))
+        experiments.append(dataclasses.replace(experiment, measurements=tuple(measurements)))
+    return dataclasses.replace(problem, experiments=tuple(experiments))
 
 
 def fitted(
     problem: Problem, evaluator: Evaluator, start: F64, data: F64, model: str
-) -> tuple[F64, ParameterStatistics] | None:
-    """Return the estimate and its statistics, by Gauss-Newton with halved steps.
+) -> tuple[F64, ParameterStatistics, list[str]] | None:
+    """Return the estimate, its statistics, and what is said of tones and of steps.
 
     Parameters
     ----------
@@ -288,6 +315,7 @@ def fitted(
         As of :func:`study`.
     """
     p = start.copy()
+    measured = with_data(problem, data)
     noise: NoiseModel | None = None
     for _ in range(1 if model == "default" else 6):
         before = p
@@ -297,31 +325,55 @@ def fitted(
         p, residuals, jacobian = moved
         if model == "default" or (noise is not None and np.allclose(p, before, rtol=1e-5)):
             break
-        orders = "auto" if noise is None else [f.order for f in noise.fits]
-        noise = fit_noise(noisy_outputs(problem), residuals, jacobian, orders)
+        noise = noise_model_of(measured, residuals, jacobian, model, noise)
     if noise is None:
-        found = noise_of(problem, residuals, jacobian)
+        found = noise_of(measured, residuals, jacobian)
     else:
         residuals, jacobian = noise.whiten(residuals), noise.whiten(jacobian)
         found = whitened_finding(noise, residuals, jacobian)
     names = [q.name for q in problem.free]
-    return p, parameter_statistics(jacobian, residuals, p, names, sigma_known=False, coloured=found)
+    statistics = parameter_statistics(
+        jacobian, residuals, p, names, sigma_known=False, coloured=found
+    )
+    return p, statistics, disturbance_notes(measured, residuals, found)
+
+
+def noise_model_of(
+    problem: Problem, residuals: F64, jacobian: F64, model: str, before: NoiseModel | None
+) -> NoiseModel:
+    """Return the noise model that ``noise = { model = ... }`` fits."""
+    outputs = noisy_outputs(problem)
+    if model == "white":
+        return fit_noise(outputs, residuals, jacobian, 0)
+    orders = "auto" if before is None else [f.order for f in before.fits]
+    steps = coarse_sensors(problem, residuals)
+    waves = waves_found(outputs, residuals, spanned(jacobian), steps)
+    return fit_noise(outputs, residuals, jacobian, orders, waves=waves)
 
 
 def _search(
     evaluator: Evaluator, p: F64, data: F64, noise: NoiseModel | None
 ) -> tuple[F64, F64, F64] | None:
+    """Return estimate, residuals and Jacobian by Gauss-Newton steps of adapted length.
+
+    Large residuals bend the cost otherwise than their derivatives say: whole steps go to and fro
+    then.
+    """
+
     def whitened(values: F64) -> F64:
         return values if noise is None else noise.whiten(values)
 
     residuals = data + evaluator.residuals(p)
-    cost = float(np.sum(whitened(residuals) ** 2))
-    for _ in range(15):
+    cost, size = float(np.sum(whitened(residuals) ** 2)), 1.0
+    for _ in range(_MOST_STEPS):
         jacobian = evaluator.jacobian(p)
         filtered = whitened(jacobian)
         norms = np.linalg.norm(filtered, axis=0)
         step = -np.linalg.lstsq(filtered / norms, whitened(residuals))[0] / norms
-        size = 1.0
+        # The squares that a whole step takes, if it were all linear.
+        promised = float(np.sum((filtered @ step) ** 2))
+        if promised < 1e-6 * cost / data.size:
+            return p, residuals, jacobian
         while True:
             trial = data + evaluator.residuals(p + size * step)
             new = float(np.sum(whitened(trial) ** 2))
@@ -330,12 +382,9 @@ def _search(
             size *= 0.5
             if size < 1e-4:
                 return p, residuals, jacobian
-        small = float(np.linalg.norm(whitened(jacobian @ (size * step)))) < 1e-3 * np.sqrt(
-            cost / data.size
-        )
+        kept = (cost - new) / (promised * size * (2.0 - size))
         p, residuals, cost = p + size * step, trial, new
-        if small:
-            return p, residuals, jacobian
+        size = 0.5 * size if kept < 0.25 else min(1.0, 2.0 * size) if kept > 0.75 else size
     return None
 
 
@@ -358,7 +407,10 @@ def main(kinds: Sequence[str], models: Sequence[str], draws: int, noise_model: s
                 f"{n} {100 * s:.1f}{'!' if b else ''} ({100 * w:.0f})" for n, s, w, b in each
             )
             print(f"{name}, {kind}: {cells}")
-            print(f"    noise counted in {found.counted} of {done} draws, {found.failed} failed")
+            print(
+                f"    noise counted in {found.counted} of {done} draws, note in {found.noted} of"
+                f" {done} draws, {found.failed} failed"
+            )
             print("    standard errors over deviations: " + " ".join(f"{r:.2f}" for r in ratio))
             print("    deviations: " + " ".join(f"{s:.3g}" for s in spread), flush=True)
     return wrong

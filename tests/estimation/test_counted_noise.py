@@ -116,6 +116,35 @@ def test_a_stored_result_is_read_again(found: EstimationResult, tmp_path: Path) 
     assert read_result(tmp_path).result.noise is None
 
 
+@pytest.mark.parametrize("kind", ["tone", "steps"])
+def test_tones_and_steps_are_said_everywhere(kind: str, tmp_path: Path) -> None:
+    white = 0.003 * np.random.default_rng(3).standard_normal(TIMES.size)
+    clean = model(TIMES, {}, *TRUTH)["y"]
+    noise = white + 0.02 * np.sin(2.0 * np.pi * 12.5 * TIMES + 0.5)
+    words = "A tone of 12.5 Hz in 'y' (0.02) makes "
+    if kind == "steps":
+        noise = 0.05 * np.round((clean + white) / 0.05) - clean
+        words = "The sensor's steps of 0.05 in 'y' make "
+    found = run(noise)
+    assert found.noise is not None
+    (wave,) = found.noise.waves
+    assert wave.kind == kind
+    assert wave.size == pytest.approx(12.5 if kind == "tone" else 0.05, rel=1e-3)
+    if kind == "tone":
+        assert wave.amplitude == pytest.approx(0.02, abs=1e-3)
+    assert wave.parameter in ("a", "k")
+    assert 0.05 < wave.share < 1.0
+    (reason,) = (r for r in verdict(found).reasons if words in r)
+    assert f"{wave.share:.0%} of the variance of {wave.parameter}" in reason
+    assert words in " ".join(summary(found).split())
+    content = as_json(found, "0")
+    (tmp_path / FILE_NAME).write_text(json.dumps(content), encoding="utf-8")
+    read = read_result(tmp_path).result.noise
+    assert read is not None
+    assert read.waves == found.noise.waves
+    assert read.summary == found.noise.summary
+
+
 def test_a_wrong_model_is_no_noise() -> None:
     """What the model lacks follows the input: it moves generalised least squares away."""
     square = 0.05 * np.sign(np.sin(2.0 * np.pi * 1.5 * TIMES))

@@ -129,6 +129,32 @@ def test_it_is_far_better_than_ordinary_least_squares_where_noise_is_slow() -> N
     assert 8.0 < squares < 52.0
 
 
+def test_a_tone_is_weighted_out() -> None:
+    """The estimate is that of least squares with cosine and sine of the tone as unknowns."""
+    rng = np.random.default_rng(2)
+    clean = model(TIMES, {}, **TRUTH)["y"]
+    tone = 0.05 * np.cos(2.0 * np.pi * 7.3 * TIMES + 1.0)
+    parameters = [Parameter(n, 1.3 * v, variable=n) for n, v in TRUTH.items()]
+    measured = clean + tone + 0.003 * rng.standard_normal(TIMES.size)
+    problem = with_noise(python_problem({"y": measured}, TIMES, parameters), NoiseChoice(order=0))
+    found = run(problem)
+    assert found.noise is not None
+    (wave,) = found.noise.waves
+    assert wave.size == pytest.approx(7.3, abs=0.01)
+    assert any("a tone of 7.3 Hz in 'y' (0.05)" in r for r in verdict(found).reasons)
+    waves = [f(2.0 * np.pi * wave.size * TIMES) for f in (np.cos, np.sin)]
+
+    def left(p: np.ndarray) -> np.ndarray:
+        return measured - model(TIMES, {}, *p[:3])["y"] - np.array(p[3:]) @ waves
+
+    exact = optimize.least_squares(left, [*TRUTH.values(), 0.0, 0.0])
+    errors = 0.003 * np.sqrt(np.diag(np.linalg.inv(exact.jac.T @ exact.jac)))[:3]
+    values = np.array([found.values[n] for n in TRUTH])
+    assert (np.abs(values - exact.x[:3]) < 0.05 * errors).all()
+    shown = [e.standard_error for e in found.estimates]
+    np.testing.assert_allclose(shown, errors, rtol=0.15)
+
+
 def test_what_is_left_is_looked_at_and_said() -> None:
     found = run(made(3, NoiseChoice()))
     assert found.noise is not None

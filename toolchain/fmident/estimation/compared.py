@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -133,122 +132,6 @@ class ResidualCheck:
     autocorrelation: float
     delays: tuple[UnmodelledDelay, ...] = ()
     hiding_bounds: tuple[str, ...] = ()
-
-
-_COLOURED = 1e-3
-"""Probability below which innovations are not white."""
-
-
-@dataclass(frozen=True)
-class OutputNoise:
-    """The noise of one output as its residuals show it.
-
-    Parameters
-    ----------
-    name
-        Of the output, with the sampling interval where it has several.
-    samples
-        How many residuals tell it.
-    autocorrelation
-        Of neighbouring residuals; NaN where there are too few.
-    p_white
-        Probability of such autocorrelations in white noise (a portmanteau test).
-    order, coefficients
-        Of the autoregression that was fitted, shape (order,); 0: white noise.
-    deviation
-        Standard deviation of its innovations, in that of whitened residuals.
-    p_innovations
-        The probability as of `p_white` for what the autoregression leaves; NaN for white noise.
-    """
-
-    name: str
-    samples: int
-    autocorrelation: float
-    p_white: float
-    order: int
-    coefficients: tuple[float, ...]
-    deviation: float
-    p_innovations: float = float("nan")
-
-
-@dataclass(frozen=True)
-class CountedNoise:
-    """Noise that is not white noise of one size, as standard errors and intervals count it.
-
-    Parameters
-    ----------
-    coloured
-        Whether an output is correlated in time.
-    unequal
-        Whether outputs have noise of different size, which was not given.
-    uneven
-        Whether the noise changes its size along a record.
-    outputs
-        What the residuals of each output say.
-    contradicted
-        Whether the residuals contradict any noise of that kind, so that a part of them is what the
-        model lacks: the covariance follows from slow sums of them, not from the autoregressions.
-    white_errors
-        Standard errors of the parameters if the noise were white and of one size, by name.
-    factors
-        By which the standard errors are larger than these, by name.
-    degrees_of_freedom
-        Effective ones of Student's t for the intervals, by name.
-    modelled
-        Whether the noise was modelled and estimated with the parameters, which are those of
-        whitened residuals then.
-    """
-
-    coloured: bool
-    unequal: bool
-    uneven: bool
-    outputs: tuple[OutputNoise, ...]
-    contradicted: bool = False
-    white_errors: Mapping[str, float] = field(default_factory=dict)
-    factors: Mapping[str, float] = field(default_factory=dict)
-    degrees_of_freedom: Mapping[str, float] = field(default_factory=dict)
-    modelled: bool = False
-
-    @property
-    def largest_factor(self) -> float:
-        """By which a standard error differs most; 1 where there is none."""
-        known = [f for f in self.factors.values() if math.isfinite(f) and f > 0.0]
-        return max(known, key=lambda f: abs(math.log(f)), default=1.0)
-
-    @property
-    def summary(self) -> str:
-        """What standard errors and intervals count, by what factor: one sentence, no full stop."""
-        if self.modelled:
-            each = [
-                f"'{o.name}' an autoregression of order {o.order}"
-                if o.order
-                else f"'{o.name}' white noise"
-                for o in self.outputs
-            ]
-            left = [f"'{o.name}'" for o in self.outputs if o.p_innovations < _COLOURED]
-            text = f"the noise is estimated with the parameters: {', '.join(each)}"
-            if left:
-                text += f"; what that leaves of {', '.join(left)} is still correlated"
-            return text
-        kinds = [
-            *(["is correlated in time"] if self.coloured else []),
-            *(["differs between outputs"] if self.unequal else []),
-            *(["changes its size over time"] if self.uneven else []),
-        ]
-        text = f"the standard errors count noise that {' and '.join(kinds)}"
-        known = [f for f in self.factors.values() if math.isfinite(f)]
-        if not known:
-            return text
-        least, most = f"{min(known):.2g}", f"{max(known):.2g}"
-        span = least if least == most else f"{least} to {most}"
-        text = f"{text}: they are {span} times those for white noise of one size"
-        if self.contradicted:
-            text += (
-                ". Ordinary and generalised least squares differ by more than any such noise makes"
-                " them: a part of the residuals is what the model lacks, and may come back in"
-                " other data in another form"
-            )
-        return text
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,7 @@ def residual_notes(
             "The residuals are larger where the parameters act more, or less, than elsewhere: the "
             "intervals take the size of each (HC3)."
         )
-    notes += disturbance_notes(problem, residuals)
+    notes += disturbance_notes(problem, residuals, counted)
     coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in coloured_fits(fits)]
     if coloured:
         shown = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")

@@ -11,13 +11,11 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.estimation.compared import (
-    CountedNoise,
     DrawnParameter,
     DrawnPosterior,
     ExcludedSamples,
     InputSignal,
     OutputFit,
-    OutputNoise,
     OutputSensitivity,
     PriorCheck,
     PriorKnowledge,
@@ -27,6 +25,7 @@ from fmident.estimation.compared import (
 )
 from fmident.estimation.contract import Ending, Iteration, Status
 from fmident.estimation.drawable import Drawable
+from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
 from fmident.problem.cost import TimeDomain
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConstraintCheck",
     "CountedNoise",
+    "CountedWave",
     "DerivativeCheck",
     "DrawnParameter",
     "DrawnPosterior",

@@ -73,7 +73,7 @@ def noise_sizes(
 
 
 def _modelled(model: NoiseModel, row: int) -> NoiseSize | None:
-    """Return the noise by the autoregression of the output that has a residual.
+    """Return the noise by autoregression and waves of the output that has a residual.
 
     Its variance is known as by so many independent samples as there are squares that are not
     correlated (Bartlett 1946).
@@ -84,7 +84,9 @@ def _modelled(model: NoiseModel, row: int) -> NoiseSize | None:
         covariance = autocovariance(fit.partial, min(output.size, _LAGS))
         shares = covariance[1:] / covariance[0]
         count = output.size / (1.0 + 2.0 * float(shares @ shares))
-        return NoiseSize(fit.deviation * float(np.sqrt(covariance[0])), max(count, 1.0))
+        smooth = fit.deviation**2 * float(covariance[0])
+        waves = sum(0.5 * w.amplitude**2 for w in model.waves if bool(np.any(w.rows == row)))
+        return NoiseSize(float(np.sqrt(smooth + waves)), max(count, 1.0))
     return None
 
 

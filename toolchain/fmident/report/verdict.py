@@ -289,6 +289,9 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
     if seen.autocorrelation > _STRONGLY_COLOURED:
         if result.noise is not None and result.noise.modelled:
             return "the model of the noise leaves residuals that are strongly correlated"
+        if result.noise is not None and result.noise.waves:
+            wave = max(result.noise.waves, key=lambda w: 0.0 if math.isnan(w.share) else w.share)
+            return f"the residuals are correlated, which the intervals count: they hold {wave}"
         if result.noise is not None and result.noise.coloured:
             return (
                 "neighbouring residuals are strongly correlated, which the intervals count: look"

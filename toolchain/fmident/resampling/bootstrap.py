@@ -373,7 +373,8 @@ def _chosen(noise: NoiseFinding | None) -> tuple[Method, str]:
     if noise.coloured:
         found = f"neighbouring residuals are correlated ({_correlations(noise)})"
         if noise.sums is None:
-            return "parametric", f"{found} as an autoregression says"
+            waves = " and waves say" if noise.model.waves else " says"
+            return "parametric", f"{found} as an autoregression{waves}"
         return "block", f"{found}, otherwise than any autoregression says"
     if noise.uneven:
         return "wild", "the noise changes its size along the record"

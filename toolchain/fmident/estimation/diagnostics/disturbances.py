@@ -1,66 +1,36 @@
-"""Residuals that repeat: the tone of a disturbance, and the steps of a coarse sensor.
+"""Residuals that repeat: tones of a disturbance, and the steps of a coarse sensor.
 
-Standard errors count noise with a smooth spectrum. A tone, such as hum of the mains, is a line in
-it; what a coarse sensor rounds away follows the signal. Both are found here, and said.
+Standard errors count both as waves of a random phase, where the residuals tell them (see
+:mod:`fmident.statistics.noise.waves`). Here they are said.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.problem.residuals import compared_sigma, compared_values, residual_layout
-from fmident.statistics.noise import sampling_interval
+from fmident.problem.cost import MeasuredSignal
+from fmident.problem.residuals import measured_signals, residual_layout
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
+    from fmident.statistics.noise import NoiseFinding, Wave
 
 _FEWEST = 100
 """Samples below which nothing is looked for."""
 
-_RARE = 1e-4
-"""Probability of a tone by chance."""
-
-_UNSURE = 3.0
-"""Factor on the threshold, since the spectrum around a tone is known from few frequencies only."""
-
-_AROUND, _BESIDE = 15, 2
-"""Frequencies on each side that tell the spectrum, and those that belong to the tone."""
-
-_LOWEST = 8
-"""Periods in the record below which a line cannot be told from slow noise."""
-
-_SHARE = 0.1
-"""Part of the residuals' power from which on a tone matters."""
-
-_EVEN = 1e-3
 _COARSE = 1.5
 """Steps of a sensor, in standard deviations of the residuals, from which on they matter."""
 
-_DIFFERENT = 0.7
-"""Part of the samples that may be different from each other where there are steps."""
+_ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class Tone:
-    """A line in the spectrum.
-
-    Parameters
-    ----------
-    frequency
-        Hz.
-    share
-        Part of the power.
-    """
-
-    frequency: float
-    share: float
-
-
-def disturbance_notes(problem: Problem, residuals: F64) -> list[str]:
+def disturbance_notes(
+    problem: Problem, residuals: F64, noise: NoiseFinding | None = None
+) -> list[str]:
     """Return notes on tones and steps in the residuals.
 
     Parameters
@@ -68,80 +38,99 @@ def disturbance_notes(problem: Problem, residuals: F64) -> list[str]:
     problem
         With residuals sample by sample.
     residuals
-        Whitened, shape (m,).
+        Whitened, at the final parameters, shape (m,).
+    noise
+        That the standard errors count.
     """
     layout = residual_layout(problem)
     if layout.size != residuals.size:
         return []
-    tones: dict[str, Tone] = {}
-    steps: dict[str, tuple[float, float, str]] = {}
+    waves = [] if noise is None else placed_waves(problem, noise)
+    tones: dict[str, dict[str, str]] = {}
+    for wave, output, unit, scale in waves:
+        if wave.kind == "tone":
+            size = f"{wave.amplitude / scale:.2g} {unit}".rstrip()
+            tones.setdefault(output, {})[f"{wave.frequency:.3g} Hz"] = size
+    counted = noise is not None and noise.sums is None
+    notes = [_on_tones(name, heard, counted=counted) for name, heard in tones.items()]
+    signals, steps = iter(measured_signals(problem)), {}
     for i, experiment in enumerate(problem.experiments):
         for j, measurement in enumerate(experiment.measurements):
-            rows = layout.rows_of(i, j)
-            tone = tone_in(residuals[rows], layout.time[rows])
-            known = tones.get(measurement.name)
-            if tone is not None and (known is None or tone.share > known.share):
-                tones[measurement.name] = tone
-            sigma = compared_sigma(measurement)
-            size = float(np.std(residuals[rows] * (1.0 if sigma is None else sigma)))
-            step = step_of(compared_values(measurement))
-            if step > _COARSE * size > 0.0:
-                steps[measurement.name] = (step, step / size, measurement.unit or "")
-    notes = [
-        f"The residuals of '{name}' hold a tone of {tone.frequency:.3g} Hz, {tone.share:.0%} "
-        "of their power: standard errors take it for noise with a smooth spectrum, and may be "
-        "wrong. Find where it comes from, or filter the measurement."
-        for name, tone in tones.items()
-    ]
-    notes += [
-        f"The samples of '{name}' come in steps of {f'{step:.3g} {unit}'.rstrip()}, "
-        f"{ratio:.2g} times the standard deviation of the residuals: what is rounded away follows "
-        "the signal, which standard errors do not count. They may be too small; a finer sensor or "
-        "a faster motion helps."
-        for name, (step, ratio, unit) in steps.items()
-    ]
-    return notes
+            rows, signal = layout.rows_of(i, j), next(signals)
+            rounded = counted and any(
+                w.kind == "steps" and np.isin(w.rows[0], rows) for w, *_ in waves
+            )
+            said = _steps(signal, residuals[rows], measurement.unit or "", counted=rounded)
+            if said:
+                steps[measurement.name] = said
+    return notes + [f"The samples of '{name}' come in steps of {s}" for name, s in steps.items()]
 
 
-def tone_in(values: F64, times: F64) -> Tone | None:
-    """Return the strongest line in the spectrum of evenly spaced samples, if there is one.
-
-    An ordinate of the periodogram over the spectrum is exponentially distributed in noise with a
-    smooth spectrum (Brockwell and Davis, Time Series: Theory and Methods, 2nd ed., section 10.3),
-    which the median of those around it tells.
+def placed_waves(problem: Problem, noise: NoiseFinding) -> list[tuple[Wave, str, str, float]]:
+    """Return each wave with its output, that one's unit, and its residuals per unit.
 
     Parameters
     ----------
-    values, times
-        Shape (k,); s.
+    problem
+        Whose residuals hold them.
+    noise
+        That was found.
     """
-    if values.size < _FEWEST or not np.isfinite(values).all():
-        return None
-    step = sampling_interval(times)
-    if not step > 0.0 or np.max(np.abs(np.diff(times) - step)) > _EVEN * step:
-        return None
-    power = np.abs(np.fft.rfft(values - values.mean())) ** 2
-    total = float(power[1:].sum())
-    if total == 0.0:
-        return None
-    best = int(np.argmax(power[_LOWEST:])) + _LOWEST
-    reach = min(_AROUND, best // 2)
-    around = np.r_[
-        power[best - reach : best - _BESIDE], power[best + _BESIDE + 1 : best + reach + 1]
-    ]
-    share = float(power[max(best - _BESIDE, 1) : best + _BESIDE + 1].sum()) / total
-    if around.size < _LOWEST or share < _SHARE:
-        return None
-    level = float(np.median(around)) / np.log(2.0)
-    if power[best] <= _UNSURE * np.log(power.size / _RARE) * level:
-        return None
-    return Tone(best / (values.size * step), share)
+    layout, signals = residual_layout(problem), iter(measured_signals(problem))
+    found = []
+    for i, experiment in enumerate(problem.experiments):
+        for j, measurement in enumerate(experiment.measurements):
+            rows, signal = layout.rows_of(i, j), next(signals)
+            own = [wave for wave in noise.model.waves if np.isin(wave.rows[0], rows)]
+            if own:
+                scale = float(np.mean(signal.scaled(np.ones(signal.times.size))))
+                unit = measurement.unit or ""
+                found += [(wave, measurement.name, unit, scale) for wave in own]
+    return found
+
+
+def _on_tones(name: str, heard: Mapping[str, str], *, counted: bool) -> str:
+    several = len(heard) > 1
+    each = ", ".join(f"{frequency} ({size})" for frequency, size in heard.items())
+    text = (
+        f"The residuals of '{name}' hold tones of {each}."
+        if several
+        else f"The residuals of '{name}' hold a tone of {each}."
+    )
+    if counted:
+        text += f" The standard errors count {'them' if several else 'it'} with any phase."
+    return f"{text} Find the source, or filter the measurement."
+
+
+def _steps(signal: MeasuredSignal, residuals: F64, unit: str, *, counted: bool) -> str:
+    """Return what is to be said of the steps of a sensor; empty where they do not matter."""
+    step = step_of(signal.measured[signal.rows])
+    if not step > 0.0:
+        return ""
+    size = float(np.std(residuals / signal.scaled(np.ones(signal.times.size))))
+    if not (counted or step > _COARSE * size > 0.0):
+        return ""
+    shown = f"{step:.3g} {unit}".rstrip()
+    text = (
+        f"{shown}, {step / size:.2g} times the standard deviation of the residuals: what is rounded"
+        " away follows the signal, and comes back in a record of the same motion."
+    )
+    if counted:
+        return f"{text} The standard errors count it for any zero of the sensor."
+    return (
+        f"{text} The standard errors take it for noise, and may be too small or too large; a finer"
+        " sensor or a faster motion helps."
+    )
 
 
 def step_of(values: F64) -> float:
     """Return the step whose multiples all samples are apart; 0 where there is none."""
+    if values.size < _FEWEST:
+        return 0.0
     levels = np.unique(values)
-    if values.size < _FEWEST or not 2 < levels.size <= _DIFFERENT * values.size:
+    # What was computed from one level may differ by rounding.
+    levels = levels[np.r_[True, np.diff(levels) > _ROUNDING * np.ptp(levels)]]
+    if levels.size <= 2:
         return 0.0
     apart = np.diff(levels)
     step = float(np.median(apart[apart < 1.5 * apart.min()]))

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.estimation.compared import CountedNoise, OutputNoise
+from fmident.estimation.diagnostics.disturbances import placed_waves, step_of
+from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise
 from fmident.estimation.noise.prewhitened import finding_of
 from fmident.problem.cost import MeasuredSignal, TimeDomain
 from fmident.problem.residuals import measured_signals, residual_layout
 from fmident.statistics.noise import (
     NoiseFinding,
     NoisyOutput,
+    Steps,
+    Wave,
     noise_found,
     outputs_of,
 )
@@ -23,6 +27,10 @@ from fmident.statistics.noise import (
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
     from fmident.statistics import ParameterStatistics
+
+_FINE = 1.0
+"""Steps of a sensor in standard deviations of the residuals, below which they leave no wave: other
+noise mixes it up."""
 
 _ROUNDING = 1e-9
 """Residuals smaller than this part of the measured range are rounding, or the solver's error."""
@@ -52,6 +60,37 @@ def noisy_outputs(
                 yield measurement.name, number[rows], layout.time[rows]
 
     return outputs_of(signals())
+
+
+def coarse_sensors(
+    problem: Problem, residuals: F64, used: npt.NDArray[np.bool_] | None = None
+) -> list[Steps]:
+    """Return the outputs whose measured values come in steps.
+
+    Parameters
+    ----------
+    problem
+        With residuals sample by sample.
+    residuals
+        Those that count, shape (m,).
+    used
+        Which of all residuals count; all by default.
+    """
+    layout = residual_layout(problem)
+    chosen = np.ones(layout.size, dtype=np.bool_) if used is None else used
+    number = np.cumsum(chosen) - 1
+    found, signals = [], iter(measured_signals(problem))
+    for i, experiment in enumerate(problem.experiments):
+        for j in range(len(experiment.measurements)):
+            signal, rows = next(signals), layout.rows_of(i, j)
+            there = chosen[rows]
+            measured, own = signal.measured[signal.rows], number[rows[there]]
+            step = step_of(measured)
+            if step > 0.0 and own.size:
+                left = residuals[own] / signal.scaled(np.ones(signal.measured.size))[there]
+                if step > _FINE * float(np.std(left)):
+                    found.append(Steps(own, measured[there] - left, step))
+    return found
 
 
 def noise_of(
@@ -96,7 +135,11 @@ def noise_of(
     ):
         return None
     return noise_found(
-        noisy_outputs(problem, used), residuals, jacobian, sigma_known=problem.sigma_known
+        noisy_outputs(problem, used),
+        residuals,
+        jacobian,
+        sigma_known=problem.sigma_known,
+        steps=coarse_sensors(problem, residuals, used),
     )
 
 
@@ -137,7 +180,40 @@ def counted_noise(problem: Problem, statistics: ParameterStatistics | None) -> C
         {} if modelled else factors,
         by_name(statistics.freedoms),
         modelled,
+        _counted_waves(problem, statistics, found),
     )
+
+
+def _counted_waves(
+    problem: Problem, statistics: ParameterStatistics, found: NoiseFinding
+) -> tuple[CountedWave, ...]:
+    """Return the waves that the standard errors count, and how much they make of them.
+
+    Those of one output with one frequency are taken together, whatever experiment they are in.
+    """
+    if found.sums is not None:
+        return ()
+    linear, names = statistics.linearisation, [q.name for q in problem.free]
+    groups: dict[tuple[str, str, str], list[tuple[Wave, CountedWave]]] = {}
+    for wave, output, unit, scale in placed_waves(problem, found):
+        size = wave.frequency if wave.kind == "tone" else wave.step
+        counted = CountedWave(output, wave.kind, size, wave.amplitude / scale, unit)
+        groups.setdefault((output, wave.kind, f"{size:.3g}"), []).append((wave, counted))
+    waves = []
+    for group in groups.values():
+        strongest = max((c for _, c in group), key=lambda c: c.amplitude)
+        if not found.whitened:
+            moved = np.zeros(len(names))
+            for wave, _ in group:
+                columns = np.zeros((linear.residuals.size, 2))
+                columns[wave.rows] = wave.shape * wave.amplitude / np.sqrt(2.0)
+                moved += np.sum(linear.answer(columns) ** 2, axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shares = np.nan_to_num(moved / statistics.standard_errors**2)
+            most = int(np.argmax(shares))
+            strongest = replace(strongest, share=float(shares[most]), parameter=names[most])
+        waves.append(strongest)
+    return tuple(waves)
 
 
 def _rounding(problem: Problem, residuals: F64, used: npt.NDArray[np.bool_] | None) -> bool:

@@ -9,7 +9,7 @@ Identification, 2nd ed., section 10.1, on such estimates in turn).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +18,29 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code, Location, ProblemError
 from fmident.estimation.contract import Estimate, Estimator
-from fmident.estimation.diagnostics.noise import noisy_outputs
+from fmident.estimation.diagnostics.noise import coarse_sensors, noisy_outputs
 from fmident.estimation.noise.prewhitened import prewhitened
 from fmident.evaluation import Evaluator
 from fmident.problem.cost import TimeDomain
-from fmident.statistics.noise import Order, fit_noise
+from fmident.statistics.noise import (
+    NoisyOutput,
+    Order,
+    Wave,
+    fit_noise,
+    spanned,
+    waves_found,
+    with_amplitudes,
+)
 
 if TYPE_CHECKING:
+    from fmident.data.noise import NoiseChoice
     from fmident.problem.model import Problem
 
 _MOST = 12
 """Rounds of a fit and a noise model."""
+
+_LOOKED = 2
+"""Rounds in which tones and the steps of sensors are looked for; then only their sizes change."""
 
 _SAME = 0.01
 """Standard errors by which parameters may move in the last round."""
@@ -169,10 +181,15 @@ def in_turn(
             )
     current, at, found = problem, evaluator, estimate
     settled, number = False, 0
-    for number in range(1, _MOST + 1):  # noqa: B007  # the last one counts
+    waves: tuple[Wave, ...] = ()
+    for number in range(1, _MOST + 1):
         p = found.parameters
         residuals, jacobian = evaluator.data_residuals(p), evaluator.data_jacobian(p)
-        noise = fit_noise(outputs, residuals, jacobian, orders, criterion)
+        if number <= _LOOKED:
+            waves = _waves(problem, outputs, residuals, jacobian, asked)
+        else:
+            waves = with_amplitudes(waves, residuals, spanned(jacobian))
+        noise = fit_noise(outputs, residuals, jacobian, orders, criterion, waves)
         orders = [f.order for f in noise.fits]  # once chosen, an order stays
         current = prewhitened(problem, noise, np.clip(p, problem.lower, problem.upper))
         at = evaluator.for_problem(current)
@@ -186,6 +203,20 @@ def in_turn(
         message = f"{found.message}; but the model of the noise still changes"
         found = dataclasses.replace(found, status="limit", message=message)
     return InTurn(current, at, found, number, settled)
+
+
+def _waves(
+    problem: Problem,
+    outputs: Sequence[NoisyOutput],
+    residuals: F64,
+    jacobian: F64,
+    asked: Mapping[str, NoiseChoice | None],
+) -> tuple[Wave, ...]:
+    """Return the waves in the outputs whose noise may be other than white."""
+    names = [n for n, choice in asked.items() if choice is not None and choice.model != "white"]
+    chosen = [o for o in outputs if o.measurement in names]
+    steps = coarse_sensors(problem, residuals)
+    return waves_found(chosen, residuals, spanned(jacobian), steps)
 
 
 def noise_notes(found: InTurn | None, asked: bool) -> list[str]:

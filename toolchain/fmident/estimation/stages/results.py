@@ -133,6 +133,7 @@ def _noise(done: Sequence[StageRun], last: Mapping[str, StageRun]) -> CountedNoi
         joined("white_errors"),
         joined("factors"),
         joined("degrees_of_freedom"),
+        waves=found[-1][1].waves,
     )
 
 

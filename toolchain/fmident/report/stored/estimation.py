@@ -15,6 +15,7 @@ from fmident.estimation.contract import Ending, Status
 from fmident.estimation.result import (
     ConstraintCheck,
     CountedNoise,
+    CountedWave,
     DerivativeCheck,
     DrawnParameter,
     DrawnPosterior,
@@ -165,6 +166,19 @@ def _noise(content: JsonTable) -> CountedNoise | None:
             for name, value in stored.named_numbers("degrees_of_freedom").items()
         },
         stored.flag("modelled"),
+        tuple(stored.each("waves", _counted_wave, [])),
+    )
+
+
+def _counted_wave(stored: JsonTable) -> CountedWave:
+    return CountedWave(
+        stored.text("output"),
+        stored.text("kind"),
+        stored.number("size"),
+        stored.number("amplitude"),
+        stored.text("unit"),
+        stored.number("share"),
+        stored.text("parameter"),
     )
 
 

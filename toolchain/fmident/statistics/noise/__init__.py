@@ -5,10 +5,19 @@ from fmident.statistics.noise.covariance import (
     OutputFinding,
     noise_found,
     output_findings,
+    waves_found,
     whitened_finding,
 )
-from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, Order, fit_noise, outputs_of
+from fmident.statistics.noise.processes import (
+    NoiseModel,
+    NoisyOutput,
+    Order,
+    fit_noise,
+    outputs_of,
+    spanned,
+)
 from fmident.statistics.noise.series import Series, sampling_interval, series_of
+from fmident.statistics.noise.waves import Steps, Wave, with_amplitudes
 
 __all__ = [
     "NoiseFinding",
@@ -17,11 +26,16 @@ __all__ = [
     "Order",
     "OutputFinding",
     "Series",
+    "Steps",
+    "Wave",
     "fit_noise",
     "noise_found",
     "output_findings",
     "outputs_of",
     "sampling_interval",
     "series_of",
+    "spanned",
+    "waves_found",
     "whitened_finding",
+    "with_amplitudes",
 ]

@@ -28,6 +28,7 @@ from fmident.arrays import F64
 from fmident.statistics.distributions import chi_squared_tail
 from fmident.statistics.noise.long_run import ScoreSums, score_sums
 from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, fit_noise, spanned
+from fmident.statistics.noise.waves import Steps, Wave, steps_in, tones_in, with_amplitudes
 from fmident.statistics.noise.whiteness import bartlett, neighbours, portmanteau, white_test
 
 REJECTED = 1e-3
@@ -175,6 +176,7 @@ def noise_found(
     jacobian: F64,
     *,
     sigma_known: bool,
+    steps: Sequence[Steps] = (),
 ) -> NoiseFinding | None:
     """Return the noise that the residuals of a least-squares estimate show.
 
@@ -188,6 +190,8 @@ def noise_found(
         Of the residuals, shape (m, n), with columns for all that was fitted.
     sigma_known
         Whether the residuals were divided by known standard deviations of the noise.
+    steps
+        Series of which the sensor has steps.
 
     Returns
     -------
@@ -199,7 +203,13 @@ def noise_found(
     left = residuals - columns @ (columns.T @ residuals)
     if not _is_noise(residuals, left, columns.shape[1], sigma_known=sigma_known):
         return None
+    waves = waves_found(outputs, left, columns, steps)
     residuals = left
+    if waves:
+        # Each wave is one more thing that the data tell, beside the parameters.
+        jacobian = np.hstack([jacobian, *(w.columns(left.size) for w in waves)])
+        columns = spanned(jacobian)
+        residuals = left - columns @ (columns.T @ left)
     own = [[residuals[s.rows] for s in o.series] for o in outputs]
     chances = [portmanteau(o.series, v) for o, v in zip(outputs, own, strict=True)]
     coloured = [p < REJECTED and o.size >= _FEWEST for o, p in zip(outputs, chances, strict=True)]
@@ -214,19 +224,53 @@ def noise_found(
         or float(residuals @ residuals) < _TOO_QUIET * expected_squares(model, columns)
     ):
         every = [s for o in outputs for s in o.series]
-        sums = score_sums(every, residuals, columns.T)
-        findings = output_findings(model, residuals)
-        return NoiseFinding(model, findings, True, unequal, False, sums=sums)
+        sums = score_sums(every, left, columns.T)
+        model = dataclasses.replace(model, waves=waves)
+        return NoiseFinding(model, output_findings(model, left), True, unequal, False, sums=sums)
     model, uneven = with_uneven_noise(model, residuals, jacobian)
-    if not (any(coloured) or unequal or uneven):
+    if not (any(coloured) or unequal or uneven or waves):
         return None
+    model = dataclasses.replace(model, waves=waves)
     return NoiseFinding(
         model,
-        output_findings(model, residuals),
-        any(f.order > 0 for f in model.fits),
+        output_findings(model, left),
+        not model.white,
         unequal,
         uneven,
     )
+
+
+def waves_found(
+    outputs: Sequence[NoisyOutput], residuals: F64, columns: F64, steps: Sequence[Steps] = ()
+) -> tuple[Wave, ...]:
+    """Return the waves of random phase that residuals hold.
+
+    Parameters
+    ----------
+    outputs
+        Of the residuals.
+    residuals
+        Of least squares, shape (m,).
+    columns
+        Orthonormal, that span what the parameters can change, shape (m, r).
+    steps
+        Series of which the sensor has steps.
+    """
+    found: list[Wave] = []
+    for output in outputs:
+        for series in output.series:
+            # What another, louder output has made of the parameters is no wave in this one.
+            basis = spanned(columns[series.rows])
+            values = residuals[series.rows]
+            values = values - basis @ (basis.T @ values)
+            for known in steps:
+                if np.array_equal(known.rows, series.rows):
+                    rounded = steps_in(series, values, basis, known.simulated, known.step)
+                    own = spanned(np.hstack([basis, *(w.shape for w in rounded)]))
+                    values = values - own @ (own.T @ values)
+                    found += rounded
+            found += tones_in(series, values)
+    return with_amplitudes(found, residuals, columns)
 
 
 def expected_squares(model: NoiseModel, columns: F64) -> float:
@@ -369,7 +413,7 @@ def _answers_with(model: NoiseModel, place: int, unknown: int, move: float, raw:
     unknowns[unknown] += move
     changed = dataclasses.replace(fit, partial=np.tanh(unknowns[1:]))
     fits = (*model.fits[:place], changed, *model.fits[place + 1 :])
-    other = NoiseModel(model.outputs, fits)
+    other = NoiseModel(model.outputs, fits, waves=model.waves)
     inverse = np.asarray(np.linalg.pinv(other.whiten(raw), rcond=1e-10), dtype=np.float64)
     return other.answers_to_samples(inverse)
 

@@ -3,6 +3,12 @@ r"""A model of the noise of all residuals: independent outputs, each an autoregr
 The one object that knows how noise hangs together: it whitens residuals and Jacobians, tells the
 covariance of what is linear in the residuals and how well that is known, and makes new noise of the
 same kind. An output without correlation has order 0; outputs differ in size.
+
+Waves of a random phase, C C^T of low rank, come on top of the autoregressions' covariance L L^T:
+
+.. math:: L L^T + C C^T = L (1 + K K^T) L^T, \qquad K = L^{-1} C
+
+and the root of the middle is known from K's singular values.
 """
 
 from __future__ import annotations
@@ -28,6 +34,7 @@ from fmident.statistics.noise.series import (
     sampling_interval,
     series_of,
 )
+from fmident.statistics.noise.waves import Wave
 
 Order = int | Literal["auto"]
 
@@ -40,6 +47,9 @@ _PER_COEFFICIENT = 8
 _STEP = 1e-5
 _SAME = 1e-3
 """Relative difference of sampling intervals that are the same."""
+
+_SMALLEST = 1e-6
+"""Of the size of an innovation over that of its output, where waves come on top."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,16 +127,24 @@ class NoiseModel:
     scales
         Standard deviation of each innovation over that of its output, shape (m,); ``None`` where
         all are 1.
+    waves
+        That come on top of the autoregressions, of random phase.
     """
 
     outputs: tuple[NoisyOutput, ...]
     fits: tuple[FittedAutoregression, ...]
     scales: F64 | None = None
+    waves: tuple[Wave, ...] = ()
 
     @property
     def white(self) -> bool:
         """Whether no output is correlated in time."""
-        return all(f.order == 0 for f in self.fits)
+        return all(f.order == 0 for f in self.fits) and not self.waves
+
+    @property
+    def size(self) -> int:
+        """Number of all samples."""
+        return sum(o.size for o in self.outputs)
 
     @property
     def deviation(self) -> float:
@@ -135,7 +153,37 @@ class NoiseModel:
             o.size * f.deviation**2 * variance_of(f.partial)
             for o, f in zip(self.outputs, self.fits, strict=True)
         ]
-        return float(np.sqrt(sum(parts) / sum(o.size for o in self.outputs)))
+        parts += [0.5 * w.rows.size * w.amplitude**2 for w in self.waves]
+        return float(np.sqrt(sum(parts) / self.size))
+
+    @cached_property
+    def _on_top(self) -> tuple[F64, F64] | None:
+        """Of the waves among the innovations: orthonormal columns, (m, k), and their deviations."""
+        if not self.waves:
+            return None
+        columns = self._rescaled(self._whitened(np.hstack([self._parts(w) for w in self.waves])), 1)
+        left, singular, _ = np.linalg.svd(columns, full_matrices=False)
+        return left, np.sqrt(1.0 + singular**2)
+
+    def _parts(self, wave: Wave) -> F64:
+        found: F64 = wave.columns(self.size) * (wave.amplitude / float(np.sqrt(2.0)))
+        return found
+
+    def _rescaled(self, values: F64, sign: int) -> F64:
+        """Return innovations over their sizes (``sign`` 1), or times these (-1)."""
+        if self.scales is None:
+            return values
+        sizes = np.maximum(self.scales, _SMALLEST) ** sign
+        found: F64 = (values.T / sizes).T
+        return found
+
+    def _with_waves(self, values: F64, power: int) -> F64:
+        """Return innovations with the waves among them (``power`` 1), or without them (-1)."""
+        if self._on_top is None:
+            return values
+        left, sizes = self._on_top
+        found: F64 = values + left @ ((sizes**power - 1.0) * (left.T @ values).T).T
+        return found
 
     @cached_property
     def _whitenings(self) -> tuple[tuple[Series, Whitening], ...]:
@@ -148,16 +196,22 @@ class NoiseModel:
     @property
     def log_determinant(self) -> float:
         """Of the whitening matrix."""
-        return sum(w.log_determinant for _, w in self._whitenings)
+        found = sum(w.log_determinant for _, w in self._whitenings)
+        return found if self._on_top is None else found - float(np.sum(np.log(self._on_top[1])))
 
     def whiten(self, values: F64) -> F64:
         """Return residuals as innovations of variance 1, or a Jacobian filtered likewise.
+
+        Of innovations of different sizes the size stays.
 
         Parameters
         ----------
         values
             Shape (m,) or (m, n).
         """
+        return self._rescaled(self._with_waves(self._rescaled(self._whitened(values), 1), -1), -1)
+
+    def _whitened(self, values: F64) -> F64:
         found = np.empty_like(values)
         for series, whitening in self._whitenings:
             found[series.rows] = whitening.whiten(values[series.rows])
@@ -165,13 +219,17 @@ class NoiseModel:
 
     def colour(self, innovations: F64) -> F64:
         """Return noise from innovations of variance 1, shape (m,) or (m, n): undoes `whiten`."""
+        moved = self._rescaled(self._with_waves(self._rescaled(innovations, 1), 1), -1)
+        return self._coloured(moved)
+
+    def _coloured(self, innovations: F64) -> F64:
         found = np.empty_like(innovations)
         for series, whitening in self._whitenings:
             found[series.rows] = whitening.colour(innovations[series.rows])
         return found
 
     def simulate(self, generator: np.random.Generator, count: int = 1) -> F64:
-        """Return new Gaussian noise of this kind.
+        """Return new noise of this kind: Gaussian innovations, and waves of any phase.
 
         Parameters
         ----------
@@ -185,11 +243,15 @@ class NoiseModel:
         numpy.ndarray
             Shape (count, m).
         """
-        size = sum(o.size for o in self.outputs)
-        innovations = generator.standard_normal((size, count))
+        innovations = generator.standard_normal((self.size, count))
         if self.scales is not None:
             innovations *= self.scales[:, np.newaxis]
-        return self.colour(innovations).T
+        found = self._coloured(innovations)
+        for wave in self.waves:
+            phases = generator.uniform(0.0, 2.0 * np.pi, count)
+            mixed = wave.shape @ np.array([np.cos(phases), np.sin(phases)])
+            found[wave.rows] += wave.amplitude * mixed
+        return found.T
 
     def answers_to_innovations(self, answers: F64) -> F64:
         """Return how quantities answer to innovations of variance 1.
@@ -206,10 +268,11 @@ class NoiseModel:
             found[:, series.rows] = whitening.coloured_answers(answers[:, series.rows])
         if self.scales is not None:
             found *= self.scales
-        return found
+        return self._with_waves(found.T, 1).T
 
     def answers_to_samples(self, answers: F64) -> F64:
         """Return how what answers to innovations of equal variance answers to residuals, (n, m)."""
+        answers = self._rescaled(self._with_waves(self._rescaled(answers.T, -1), -1), 1).T
         found = np.empty_like(answers)
         for series, whitening in self._whitenings:
             found[:, series.rows] = whitening.whitened_answers(answers[:, series.rows])
@@ -235,6 +298,9 @@ class NoiseModel:
             for output, fit in zip(self.outputs, self.fits, strict=True):
                 slopes = self._slopes(answers, output, fit)
                 doubt += np.einsum("jn,jk,kn->n", slopes, fit.spread, slopes)
+            for wave in self.waves:
+                power = np.sum((answers @ self._parts(wave)) ** 2, axis=1)
+                doubt += wave.doubt * power**2
             if self.scales is not None:
                 parts = self.answers_to_innovations(answers) ** 2
                 # The fourth power of a Gaussian innovation is three times its variance squared.
@@ -271,10 +337,11 @@ def fit_noise(
     jacobian: F64,
     order: Order | Sequence[Order] = "auto",
     criterion: str = "aicc",
+    waves: Sequence[Wave] = (),
 ) -> NoiseModel:
     """Return the noise model of the greatest restricted likelihood.
 
-    Each output tells its own noise, from what no parameter can change of it.
+    Each output tells its own noise, from what neither a parameter nor a wave can change of it.
 
     Parameters
     ----------
@@ -288,13 +355,19 @@ def fit_noise(
         Of the autoregressions, of all or of each output; ``"auto"``: by the criterion.
     criterion
         ``"aicc"`` or ``"bic"``.
+    waves
+        That come on top.
     """
     orders = [order] * len(outputs) if isinstance(order, (int, str)) else list(order)
+    if waves:
+        jacobian = np.hstack([jacobian, *(w.columns(residuals.size) for w in waves)])
+        basis = spanned(jacobian)
+        residuals = residuals - basis @ (basis.T @ residuals)
     fits = [
         _fitted(output, residuals, jacobian, wanted, criterion)
         for output, wanted in zip(outputs, orders, strict=True)
     ]
-    return NoiseModel(tuple(outputs), tuple(fits))
+    return NoiseModel(tuple(outputs), tuple(fits), waves=tuple(waves))
 
 
 def _fitted(

@@ -46,11 +46,14 @@ class Series:
         Their times over the sampling interval, shape (k,): whole numbers where `even`.
     even
         Whether the samples lie on an equidistant grid, some of which may be missing.
+    step
+        The sampling interval, s.
     """
 
     rows: Indices
     positions: F64
     even: bool
+    step: float = 1.0
 
 
 def series_of(rows: Indices, times: F64, step: float | None = None) -> Series:
@@ -75,7 +78,7 @@ def series_of(rows: Indices, times: F64, step: float | None = None) -> Series:
     off = np.where(lengths > _APART, 0.0, np.abs(lengths - whole))
     even = bool((off <= _EVEN).all() and (whole >= 1.0).all())
     positions = np.concatenate([[0.0], np.cumsum(whole if even else lengths)])
-    return Series(rows, positions, even)
+    return Series(rows, positions, even, interval)
 
 
 def sampling_interval(times: F64) -> float:

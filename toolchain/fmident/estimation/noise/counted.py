@@ -1,0 +1,198 @@
+"""Noise as standard errors count it, as a part of a result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_WORTH_SAYING, _MOSTLY = 0.05, 0.6
+"""Parts of a variance from which on a wave is said, and from which on intervals are too wide."""
+
+_COLOURED = 1e-3
+"""Probability below which innovations are not white."""
+
+
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+@dataclass(frozen=True)
+class OutputNoise:
+    """The noise of one output as its residuals show it.
+
+    Parameters
+    ----------
+    name
+        Of the output, with the sampling interval where it has several.
+    samples
+        How many residuals tell it.
+    autocorrelation
+        Of neighbouring residuals; NaN where there are too few.
+    p_white
+        Probability of such autocorrelations in white noise (a portmanteau test).
+    order, coefficients
+        Of the autoregression that was fitted, shape (order,); 0: white noise.
+    deviation
+        Standard deviation of its innovations, in that of whitened residuals.
+    p_innovations
+        The probability as of `p_white` for what the autoregression leaves; NaN for white noise.
+    """
+
+    name: str
+    samples: int
+    autocorrelation: float
+    p_white: float
+    order: int
+    coefficients: tuple[float, ...]
+    deviation: float
+    p_innovations: float = float("nan")
+
+
+@dataclass(frozen=True)
+class CountedWave:
+    """A part of the noise of one output that is known but for its phase.
+
+    Parameters
+    ----------
+    output
+        Its name.
+    kind
+        ``"tone"``, or ``"steps"`` of a sensor.
+    size
+        Frequency of a tone, Hz; step of a sensor, in the unit of the output.
+    amplitude
+        In the unit of the output; of steps that of the strongest wave.
+    unit
+        Of the output; empty where it has none.
+    share
+        Largest part of the variance of a parameter that comes from it; NaN where the noise was
+        modelled, so that the wave is weighted out.
+    parameter
+        Whose that is; empty likewise.
+    """
+
+    output: str
+    kind: str
+    size: float
+    amplitude: float
+    unit: str = ""
+    share: float = float("nan")
+    parameter: str = ""
+
+    def __str__(self) -> str:
+        """Return what it is."""
+        if self.kind == "tone":
+            size = f"{self.amplitude:.2g} {self.unit}".rstrip()
+            return f"a tone of {self.size:.3g} Hz in '{self.output}' ({size})"
+        step = f"{self.size:.3g} {self.unit}".rstrip()
+        return f"the sensor's steps of {step} in '{self.output}'"
+
+
+@dataclass(frozen=True)
+class CountedNoise:
+    """Noise that is not white noise of one size, as standard errors and intervals count it.
+
+    Parameters
+    ----------
+    coloured
+        Whether an output is correlated in time.
+    unequal
+        Whether outputs have noise of different size, which was not given.
+    uneven
+        Whether the noise changes its size along a record.
+    outputs
+        What the residuals of each output say.
+    contradicted
+        Whether the residuals contradict any noise of that kind, so that a part of them is what the
+        model lacks: the covariance follows from slow sums of them, not from the autoregressions.
+    white_errors
+        Standard errors of the parameters if the noise were white and of one size, by name.
+    factors
+        By which the standard errors are larger than these, by name.
+    degrees_of_freedom
+        Effective ones of Student's t for the intervals, by name.
+    modelled
+        Whether the noise was modelled and estimated with the parameters, which are those of
+        whitened residuals then.
+    waves
+        Tones, and steps of sensors, that the standard errors count with any phase.
+    """
+
+    coloured: bool
+    unequal: bool
+    uneven: bool
+    outputs: tuple[OutputNoise, ...]
+    contradicted: bool = False
+    white_errors: Mapping[str, float] = field(default_factory=dict)
+    factors: Mapping[str, float] = field(default_factory=dict)
+    degrees_of_freedom: Mapping[str, float] = field(default_factory=dict)
+    modelled: bool = False
+    waves: tuple[CountedWave, ...] = ()
+
+    @property
+    def largest_factor(self) -> float:
+        """By which a standard error differs most; 1 where there is none."""
+        known = [f for f in self.factors.values() if math.isfinite(f) and f > 0.0]
+        return max(known, key=lambda f: abs(math.log(f)), default=1.0)
+
+    @property
+    def summary(self) -> str:
+        """What standard errors and intervals count, by what factor: one sentence, no full stop."""
+        if self.modelled:
+            each = [
+                f"'{o.name}' an autoregression of order {o.order}"
+                if o.order
+                else f"'{o.name}' white noise"
+                for o in self.outputs
+            ]
+            left = [f"'{o.name}'" for o in self.outputs if o.p_innovations < _COLOURED]
+            each += [str(w) for w in self.waves]
+            text = f"the noise is estimated with the parameters: {', '.join(each)}"
+            if left:
+                text += f"; what that leaves of {', '.join(left)} is still correlated"
+            return text
+        kinds = [
+            *(["is correlated in time"] if self._smooth else []),
+            *(["holds a tone"] if any(w.kind == "tone" for w in self.waves) else []),
+            *(
+                ["comes from a sensor's steps"]
+                if any(w.kind == "steps" for w in self.waves)
+                else []
+            ),
+            *(["differs between outputs"] if self.unequal else []),
+            *(["changes its size over time"] if self.uneven else []),
+        ]
+        text = f"the standard errors count noise that {' and '.join(kinds)}"
+        known = [f for f in self.factors.values() if math.isfinite(f)]
+        if not known:
+            return text
+        least, most = f"{min(known):.2g}", f"{max(known):.2g}"
+        span = least if least == most else f"{least} to {most}"
+        text = f"{text}: they are {span} times those for white noise of one size"
+        if self.contradicted:
+            text += (
+                ". Ordinary and generalised least squares differ by more than any such noise makes"
+                " them: a part of the residuals is what the model lacks, and may come back in"
+                " other data in another form"
+            )
+        each = [
+            f"{w} makes {w.share:.0%} of the variance of {w.parameter}"
+            if w.kind == "tone"
+            else f"{w} make {w.share:.0%} of the variance of {w.parameter}"
+            for w in self.waves
+            if w.share >= _WORTH_SAYING
+        ]
+        if each:
+            text += f". {_begun('; '.join(each))}"
+        if any(w.share >= _MOSTLY for w in self.waves):
+            text += (
+                ". What is mostly a wave of unknown phase has no tails: intervals hold the truth"
+                " more often than they say"
+            )
+        return text
+
+    @property
+    def _smooth(self) -> bool:
+        """Whether there is more in time than waves."""
+        return self.coloured and (not self.waves or any(o.order > 0 for o in self.outputs))

@@ -1,0 +1,263 @@
+r"""Parts of the noise that are waves of a random phase: tones, and what a sensor rounds away.
+
+A tone, such as hum of the mains, adds ``A cos(2 pi f t + phase)`` to an output. With a phase that
+is random, and the same in a whole record, its covariance is of rank two,
+
+.. math:: \tfrac12 A^2 (c c^T + s s^T)
+
+with the cosine c and the sine s of its frequency (Priestley, Spectral Analysis and Time Series,
+1981, section 4.9, on processes with a mixed spectrum). Rounding to steps of d leaves a sawtooth of
+the signal y, the sum of ``sin(2 pi k y / d)``; the zero of the sensor gives it its phase (Widrow
+and Kollár, Quantization Noise, 2008, chapters 4 and 5; noise before the rounding makes waves of
+high k small). Both are regressors that stand beside the parameters: what no parameter can change
+tells the amplitude, and the rest is noise with a smooth spectrum.
+
+A line in the spectrum is an ordinate of the periodogram that stands out of those around it. Over
+their mean it is exponentially distributed in noise with a smooth spectrum (Brockwell and Davis,
+Time Series: Theory and Methods, 2nd ed., section 10.3), and their median tells that mean. Thomson's
+F test (Proc. IEEE 70, 1982) asks the same with several tapers, each of which widens a line, which
+helps where a spectrum falls by more decades than residuals' do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.statistics.noise.series import Indices, Series
+
+FEWEST = 100
+"""Samples below which nothing is looked for."""
+
+_RARE = 1e-4
+"""Probability of a tone by chance."""
+
+_UNSURE = 3.0
+"""Factor on the threshold, since the spectrum around a tone is known from few frequencies only."""
+
+_AROUND = 31
+"""Frequencies that tell the spectrum around one."""
+
+_LOWEST = 8
+"""Periods in the record below which a line cannot be told from slow noise; as far from half of the
+sampling frequency, noise that alternates."""
+
+_MOST = 6
+"""Tones of a series that are looked for."""
+
+_FULL = 0.5
+"""Part of the samples that are there, at least."""
+
+_TOLD_APART = 0.01
+"""Part of a wave's power that no parameter can change, at least: less does not tell its size."""
+
+_HARMONICS = 6
+"""Waves of rounding that are looked for: one of high order needs hardly any noise."""
+
+_CLEAR = 10.0
+"""Of a wave of rounding: mean square of its two coefficients over what noise would make of it."""
+
+Kind = Literal["tone", "steps"]
+
+
+@dataclass(frozen=True, eq=False)
+class Wave:
+    """A part of the noise of one series, known but for its phase.
+
+    Parameters
+    ----------
+    kind
+        ``"tone"``, or ``"steps"`` of a sensor.
+    rows
+        Of the series among all residuals, shape (k,).
+    shape
+        Its cosine and its sine at the samples, shape (k, 2).
+    ratio
+        Its power over that of the noise at the same place of the spectrum.
+    frequency
+        Of a tone, 1/s; of steps how many periods each has.
+    step
+        Of a sensor, in the unit of the output; 0 for a tone.
+    amplitude
+        In units of the residuals.
+    """
+
+    kind: Kind
+    rows: Indices
+    shape: F64
+    ratio: float
+    frequency: float
+    step: float = 0.0
+    amplitude: float = float("nan")
+
+    @property
+    def doubt(self) -> float:
+        """Relative variance of the square of the amplitude."""
+        return 2.0 / self.ratio
+
+    def columns(self, size: int) -> F64:
+        """Return cosine and sine as columns among all residuals, shape (size, 2)."""
+        found = np.zeros((size, 2))
+        found[self.rows] = self.shape
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A sensor whose values come in steps.
+
+    Parameters
+    ----------
+    rows
+        Of its series among all residuals, shape (k,).
+    simulated
+        What it measures as the model says, shape (k,).
+    step
+        In the unit of `simulated`.
+    """
+
+    rows: Indices
+    simulated: F64
+    step: float
+
+
+def tones_in(series: Series, values: F64) -> list[Wave]:
+    """Return the tones of a series, the clearest first, without their amplitudes.
+
+    Parameters
+    ----------
+    series
+        On a grid, of which samples may be missing.
+    values
+        Shape (k,).
+    """
+    size = values.size
+    if size < FEWEST or not series.even or not np.isfinite(values).all():
+        return []
+    places = series.positions.astype(np.int64)
+    span = int(places[-1]) + 1
+    if size < _FULL * span:
+        return []
+    found: list[Wave] = []
+    columns = np.ones((size, 1))
+    left = values - values.mean()
+    for _ in range(_MOST):
+        line = _line_in(places, span, left)
+        if line is None:
+            break
+        place, ratio = line
+        cycles = _refined(places, left, place, span)
+        shape = _waves(2.0 * np.pi * cycles * series.positions)
+        found.append(Wave("tone", series.rows, shape, ratio, cycles / series.step))
+        columns = np.column_stack([columns, shape])
+        left = values - columns @ np.linalg.lstsq(columns, values)[0]
+    return found
+
+
+def _line_in(places: Indices, span: int, values: F64) -> tuple[int, float] | None:
+    """Return the place of the clearest line in the periodogram, and its power over the rest's."""
+    from scipy import ndimage  # here, since it is slow to import and seldom needed
+
+    # Zeros in place of missing samples would repeat slow noise as lines where they are regular.
+    grid = np.interp(np.arange(span), places, values)
+    power = np.abs(np.fft.rfft(grid)) ** 2
+    if power.size < 2 * _LOWEST + _AROUND or not power.max() > 0.0:
+        return None
+    level = ndimage.median_filter(power, size=_AROUND, mode="reflect") / np.log(2.0)
+    # What rounding leaves of a silent band is no noise that a line could stand out of.
+    level = np.maximum(level, 1e-12 * power.max())
+    inside = slice(_LOWEST, power.size - _LOWEST)
+    ratios = power[inside] / level[inside]
+    best = int(np.argmax(ratios))
+    if ratios[best] <= _UNSURE * np.log(power.size / _RARE):
+        return None
+    return best + _LOWEST, float(ratios[best])
+
+
+def _refined(places: Indices, values: F64, place: int, span: int) -> float:
+    """Return the frequency in cycles per sampling interval at which a wave fits best."""
+    from scipy import optimize  # here, since it is slow to import and seldom needed
+
+    def left(cycles: float) -> float:
+        return -float(np.abs(np.exp(-2j * np.pi * cycles * places) @ values))
+
+    bounds = ((place - 1.0) / span, (place + 1.0) / span)
+    found = optimize.minimize_scalar(
+        left, bounds=bounds, method="bounded", options={"xatol": 1e-4 / span}
+    )
+    return float(found.x)
+
+
+def steps_in(series: Series, values: F64, basis: F64, simulated: F64, step: float) -> list[Wave]:
+    """Return the waves of what a sensor rounds away, without their amplitudes.
+
+    Parameters
+    ----------
+    series
+        Of one output.
+    values
+        Residuals, shape (k,).
+    basis
+        Orthonormal, what parameters can change of them, shape (k, r).
+    simulated
+        The signal, in the unit of `step`, shape (k,).
+    step
+        Of the sensor.
+    """
+    found: list[Wave] = []
+    if values.size < FEWEST or not step > 0.0:
+        return found
+    columns, left = basis, values
+    for harmonic in range(1, _HARMONICS + 1):
+        shape = _waves(2.0 * np.pi * harmonic * simulated / step)
+        own = shape - columns @ (columns.T @ shape)
+        if float(np.sum(own**2)) < _TOLD_APART * values.size:
+            break
+        own = np.linalg.qr(own)[0]
+        parts = own.T @ left
+        after = left - own @ parts
+        freedom = values.size - columns.shape[1] - 2
+        noise = float(after @ after) / freedom
+        ratio = float(parts @ parts) / 2.0 / noise if noise > 0.0 else np.inf
+        if ratio < _CLEAR:
+            break
+        found.append(Wave("steps", series.rows, shape, ratio, float(harmonic), step))
+        columns, left = np.column_stack([columns, own]), after
+    return found
+
+
+def _waves(phase: F64) -> F64:
+    return np.column_stack([np.cos(phase), np.sin(phase)])
+
+
+def with_amplitudes(waves: Sequence[Wave], residuals: F64, basis: F64) -> tuple[Wave, ...]:
+    """Return the waves with the amplitudes that the residuals tell, without those they do not.
+
+    Parameters
+    ----------
+    waves
+        Of all series.
+    residuals
+        Shape (m,).
+    basis
+        Orthonormal, what parameters can change of them, shape (m, r).
+    """
+    kept: list[Wave] = []
+    columns = np.empty((residuals.size, 0))
+    for wave in waves:
+        own = wave.columns(residuals.size)
+        left = own - basis @ (basis.T @ own)
+        if float(np.sum(left**2)) >= _TOLD_APART * float(np.sum(own**2)):
+            kept.append(wave)
+            columns = np.column_stack([columns, left])
+    if not kept:
+        return ()
+    sizes = np.linalg.lstsq(columns, residuals, rcond=1e-8)[0].reshape(-1, 2)
+    amplitudes = np.linalg.norm(sizes, axis=1)
+    return tuple(
+        replace(w, amplitude=float(a)) for w, a in zip(kept, amplitudes, strict=True) if a > 0.0
+    )
