@@ -346,6 +346,17 @@ def test_a_model_of_the_noise_without_its_samples_has_no_criteria(study: Study) 
     assert "not one of the samples" in str(other["no_criteria_since"])
 
 
+def test_a_model_of_the_noise_with_a_tone_has_no_criteria(study: Study) -> None:
+    table = pd.read_csv(study.data)
+    table["position"] += 2e-3 * np.cos(0.2 * 2.0 * np.pi * np.arange(len(table)) + 0.3)
+    table.to_csv(study.data, index=False)
+    study.change("sigma = 2e-5", AR)
+    assert main(["estimate", "problem.toml", "-o", "one", "-q"]) == 0
+    assert main(["estimate", "problem.toml", "-o", "other", "-q", *held("d", 4.2)]) == 0
+    one, _ = compared("one", "other")
+    assert "holds a tone of" in str(one["no_criteria_since"])
+
+
 def test_inputs_of_the_same_name_in_another_file(study: Study) -> None:
     """The column is called the same, but what is in it is something else."""
     assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0

@@ -181,6 +181,9 @@ def why_not(result: EstimationResult, table: pd.DataFrame | None) -> str:
     if not values.size or not np.isfinite(values).all() or not (values[:, 1] > 0.0).all():
         return "its fit.csv lacks fitted values or sigma"
     noise = modelled_noise(result)
+    if noise is not None and noise.waves:
+        held = ", ".join(map(str, noise.waves))
+        return f"its model of the noise holds {held}, of which comparison knows no likelihood"
     if noise is not None:
         there = {o.name: o.size for o in Samples.of(table).noisy_outputs(result)}
         if there != {o.name: o.samples for o in noise.outputs}:
