@@ -247,7 +247,7 @@ def test_every_vector_has_its_place_and_its_cost(make_result: MakeResult) -> Non
     order = np.argsort(-costs[1:], kind="stable") + 1
     np.testing.assert_allclose(values(chart, 1, 1, "y"), generations[0].points[order, 2])
     np.testing.assert_allclose(values(chart, 1, 1, "cost"), costs[order])
-    assert "Dark" in words
+    assert words.startswith("Light: cost")
     assert chart.json() == pairs_chart(generations, free)[0].json()  # type: ignore[index]
     failed = [Generation.of(np.zeros((2, 3)), np.full(2, np.inf))]
     assert pairs_chart(failed, free) is None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,13 +14,15 @@ import pytest
 
 from fmident.estimation.population import Generation
 from fmident.estimation.result import StageResult
-from fmident.report.page import HtmlReporter, render
-from fmident.report.plots.population import (
+from fmident.report import page as page_module
+from fmident.report.charts.search.population import (
     MOST_PARAMETERS,
     by_stage,
-    generations_plot,
-    pairs_plot,
+    generations_chart,
+    pairs_chart,
 )
+from fmident.report.page import HtmlReporter, render
+from fmident.report.static.drawing import drawn
 from fmident.report.tables.population import population_table
 from fmident.report.tables.reporter import CsvReporter
 
@@ -93,10 +98,21 @@ def test_more_parameters_than_can_be_drawn_are_told(make_result) -> None:
     assert "2 more parameters are not drawn" in render(result, title="x", version="1")
 
 
+def pairs_plot(generations: Sequence[Generation], parameters: Sequence[Any]) -> bytes:
+    found = pairs_chart(generations, parameters)
+    assert found is not None
+    return drawn(found[0], "pairs")
+
+
+def generations_plot(generations: Sequence[Generation]) -> bytes:
+    found = generations_chart(generations)
+    assert found is not None
+    return drawn(found, "generations")
+
+
 def test_one_parameter_is_drawn_over_its_cost(make_result) -> None:
     (first, *_) = make_result().estimates
     svg = pairs_plot(made_up(width=1), [replace(first, lower=0.1, upper=100.0)])
-    assert svg is not None
     assert b"mass (kg)" in svg
 
 
@@ -107,26 +123,37 @@ def test_equal_runs_give_equal_bytes(make_result) -> None:
 
 
 def test_the_size_of_the_plot_does_not_grow_with_the_population(make_result) -> None:
-    rng = np.random.default_rng(0)
-    points = rng.uniform(0.0, 1.0, (60_000, 3))
-    large = (Generation.of(points, np.sum(points, axis=1)),)
-    svg = pairs_plot(large, make_result().estimates[:3])
-    assert svg is not None
-    assert len(svg) < 700_000
+    points = np.random.default_rng(0).uniform(0.0, 1.0, (60_000, 3))
+    sizes = []
+    for count in (20_000, 60_000):
+        generation = Generation.of(points[:count], np.sum(points[:count], axis=1))
+        sizes.append(len(pairs_plot((generation,), make_result().estimates[:3])))
+    assert sizes[1] == pytest.approx(sizes[0], rel=0.02)
 
 
 @pytest.mark.parametrize("costs", [[0.0, 0.0], [-1.0, 2.0], [np.inf, 0.0], [5.0, 5.0]])
 def test_costs_of_any_sign_are_drawn(costs: list[float], make_result) -> None:
     points = np.arange(6.0).reshape(2, 3)
     generations = (Generation.of(points, np.array(costs)),) * 3
-    assert pairs_plot(generations, make_result().estimates[:3]) is not None
-    assert generations_plot(generations) is not None
+    assert pairs_plot(generations, make_result().estimates[:3])
+    assert generations_plot(generations)
+
+
+def test_colours_are_explained(make_result) -> None:
+    """Small numbers have the light end of the palette, in the page and in pictures."""
+    generations = (Generation.of(np.arange(6.0).reshape(2, 3), np.array([1.0, 1000.0])),)
+    _, words = pairs_chart(generations, make_result().estimates[:3])
+    assert words == "Light: cost 1; dark: 980 and more."
+    svg = pairs_plot(generations, make_result().estimates[:3]).decode()
+    assert re.search(r">\s*cost\s*</text>", svg)
+    script = (Path(page_module.__file__).parent / "templates" / "report.js").read_text()
+    assert re.search(r'VIRIDIS = \["#fde725".*"#440154"\]', script, re.DOTALL)
 
 
 def test_nothing_to_draw(make_result) -> None:
     failed = (Generation.of(np.ones((2, 3)), np.full(2, np.inf)),)
-    assert pairs_plot(failed, make_result().estimates[:3]) is None
-    assert generations_plot(failed) is None
+    assert pairs_chart(failed, make_result().estimates[:3]) is None
+    assert generations_chart(failed) is None
 
 
 @pytest.fixture

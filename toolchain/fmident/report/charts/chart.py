@@ -148,7 +148,7 @@ class Dots:
     x, y
         Where.
     color, values
-        One colour, or a number for each dot, which becomes a colour.
+        One colour, or a number for each dot, which becomes a colour; the last of `hover` names it.
     name
         In the legend.
     size, marker, hollow, alpha

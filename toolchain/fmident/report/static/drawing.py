@@ -53,7 +53,10 @@ _MANY = 500
 _STROKES = ("x", "+")
 """Markers of strokes alone, which have no inside."""
 
-_MARKERS = {"circle": "o", "square": "s", "x": "x", "diamond": "D", "triangle": "^", "cross": "+"}
+_MARKERS = {
+    "circle": "o", "square": "s", "x": "x", "diamond": "D", "triangle": "^", "cross": "+",
+    "star": "*",
+}  # fmt: skip
 
 
 def drawn(chart: Chart, salt: str) -> bytes:
@@ -78,6 +81,7 @@ def drawn(chart: Chart, salt: str) -> bytes:
             draw_panel(axes, panel, handles)
         for axes in grid.ravel()[count:]:
             axes.set_axis_off()
+        _color_bar(figure, list(grid.ravel()[:count]), chart)
         if handles:
             figure.legend(
                 list(handles.values()),
@@ -89,6 +93,22 @@ def drawn(chart: Chart, salt: str) -> bytes:
         if not chart.side_by_side:
             figure.align_ylabels(list(grid[:, 0]))
         return style.svg_of(figure, salt)
+
+
+def _color_bar(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
+    """Say what the colours of dots mean, which are the same in all panels."""
+    names = [
+        mark.hover[-1][0]
+        for panel in chart.panels
+        for mark in panel.marks
+        if isinstance(mark, Dots) and mark.values is not None and mark.hover
+    ]
+    colored = [c for one in axes for c in one.collections if c.get_array() is not None]
+    if colored and names:
+        bar = figure.colorbar(colored[0], ax=axes, shrink=0.6, aspect=30)
+        bar.set_label(names[0], parse_math=False)
+        bar.ax.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
+        bar.ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def band_pictures(bands: Sequence[OutputBand], level: str) -> Iterator[tuple[str, bytes]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fmident.report.charts.search import population
 from fmident.report.charts.search.iterations import path_chart, starts_chart
 from fmident.report.charts.signals.diagnostics import diagnostics_chart
 from fmident.report.charts.signals.inputs import inputs_chart
@@ -62,7 +63,7 @@ def write_pictures(
 
 def _pictures(result: EstimationResult) -> Iterator[tuple[str, bytes]]:
     """Yield the name of each file and what is in it."""
-    from fmident.report.plots import fits, population
+    from fmident.report.plots import fits
     from fmident.report.static.drawing import drawn
 
     for number, fit in enumerate(result.fits, 1):
@@ -75,11 +76,6 @@ def _pictures(result: EstimationResult) -> Iterator[tuple[str, bytes]]:
         "residuals": fits.residual_histogram(result.fits),
         "cost": fits.cost_history(result.history),
     }
-    if result.generations:
-        for stage, generations, searched in population.by_stage(result):
-            ending = f"-{stage}" if stage else ""
-            found[f"generations{ending}"] = population.generations_plot(generations)
-            found[f"population{ending}"] = population.pairs_plot(generations, searched)
     for name, content in found.items():
         if content is not None:
             yield name, content
@@ -90,6 +86,7 @@ def _pictures(result: EstimationResult) -> Iterator[tuple[str, bytes]]:
 
 def _charts(result: EstimationResult) -> Iterator[tuple[str, Chart | None]]:
     """Yield what is drawn as it is on the page."""
+    yield from _populations(result)
     final = np.array([e.value for e in result.estimates if e.searched])
     for number, series in enumerate(result.series, 1):
         yield f"series-{number}-{series.experiment}", series_chart(series, final)
@@ -109,6 +106,15 @@ def _charts(result: EstimationResult) -> Iterator[tuple[str, Chart | None]]:
     yield "draws-pairs", pairs_chart(result)
     yield "parameters", path_chart(result)
     yield "starts", starts_chart(result)
+
+
+def _populations(result: EstimationResult) -> Iterator[tuple[str, Chart | None]]:
+    if result.generations:
+        for stage, generations, searched in population.by_stage(result):
+            ending = f"-{stage}" if stage else ""
+            yield f"generations{ending}", population.generations_chart(generations)
+            pairs = population.pairs_chart(generations, searched)
+            yield f"population{ending}", None if pairs is None else pairs[0]
 
 
 def _figures(sections: Sequence[Section]) -> Iterator[tuple[str, bytes]]:

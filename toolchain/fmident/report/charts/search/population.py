@@ -159,7 +159,7 @@ def pairs_chart(
             ]
             panels.append(Panel(_axis(first), _axis(second), marks, _PAIR))
     chart = Chart(panels, words, side_by_side=len(panels) > 1)
-    return chart, f"Dark: cost {plain(low, 3)}; light: {plain(high, 3)} and more."
+    return chart, f"Light: cost {plain(low, 3)}; dark: {plain(high, 3)} and more."
 
 
 def has_log_axis(parameter: ParameterEstimate) -> bool:
