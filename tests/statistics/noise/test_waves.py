@@ -162,6 +162,16 @@ def test_the_amplitude_is_not_that_of_the_residuals_where_a_parameter_takes_some
     assert found.model.fits[0].order == 0
 
 
+@pytest.mark.parametrize(("frequency", "driven"), [(47.0, True), (80.0, False)])
+def test_a_tone_of_the_motions_own_frequency_is_known(frequency: float, driven: bool) -> None:
+    noise = 0.3 * coloured(0.0, 7, SIZE) + tone(frequency, 1.0, 0.8)
+    _, _, found = intervals_with(noise)
+    assert found is not None
+    (wave,) = found.model.waves
+    assert wave.frequency == pytest.approx(frequency, abs=0.2)
+    assert wave.driven == driven
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 def test_intervals_hold_the_truth_under_hum(correlation: float) -> None:

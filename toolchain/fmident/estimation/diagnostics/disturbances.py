@@ -47,12 +47,16 @@ def disturbance_notes(
         return []
     waves = [] if noise is None else placed_waves(problem, noise)
     tones: dict[str, dict[str, str]] = {}
+    driven = {output for wave, output, *_ in waves if wave.driven}
     for wave, output, unit, scale in waves:
         if wave.kind == "tone":
             size = f"{wave.amplitude / scale:.2g} {unit}".rstrip()
             tones.setdefault(output, {})[f"{wave.frequency:.3g} Hz"] = size
     counted = noise is not None and noise.sums is None
-    notes = [_on_tones(name, heard, counted=counted) for name, heard in tones.items()]
+    notes = [
+        _on_tones(name, heard, counted=counted, driven=name in driven)
+        for name, heard in tones.items()
+    ]
     signals, steps = iter(measured_signals(problem)), {}
     for i, experiment in enumerate(problem.experiments):
         for j, measurement in enumerate(experiment.measurements):
@@ -89,7 +93,7 @@ def placed_waves(problem: Problem, noise: NoiseFinding) -> list[tuple[Wave, str,
     return found
 
 
-def _on_tones(name: str, heard: Mapping[str, str], *, counted: bool) -> str:
+def _on_tones(name: str, heard: Mapping[str, str], *, counted: bool, driven: bool) -> str:
     several = len(heard) > 1
     each = ", ".join(f"{frequency} ({size})" for frequency, size in heard.items())
     text = (
@@ -99,6 +103,8 @@ def _on_tones(name: str, heard: Mapping[str, str], *, counted: bool) -> str:
     )
     if counted:
         text += f" The standard errors count {'them' if several else 'it'} with any phase."
+    if driven:
+        text += " The motion has such a frequency, too: it may be what the model lacks."
     return f"{text} Find the source, or filter the measurement."
 
 

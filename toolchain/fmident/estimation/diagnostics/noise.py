@@ -202,6 +202,7 @@ def _counted_waves(
     waves = []
     for group in groups.values():
         strongest = max((c for _, c in group), key=lambda c: c.amplitude)
+        strongest = replace(strongest, driven=any(w.driven for w, _ in group))
         if not found.whitened:
             moved = np.zeros(len(names))
             for wave, _ in group:

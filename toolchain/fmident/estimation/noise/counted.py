@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+DRIVEN = "What repeats with the motion may be what the model lacks"
 _WORTH_SAYING, _MOSTLY = 0.05, 0.6
 """Parts of a variance from which on a wave is said, and from which on intervals are too wide."""
 
@@ -70,6 +71,8 @@ class CountedWave:
         modelled, so that the wave is weighted out.
     parameter
         Whose that is; empty likewise.
+    driven
+        Whether the motion has that frequency, too, so that the tone may be what the model lacks.
     """
 
     output: str
@@ -79,6 +82,7 @@ class CountedWave:
     unit: str = ""
     share: float = float("nan")
     parameter: str = ""
+    driven: bool = False
 
     def __str__(self) -> str:
         """Return what it is."""
@@ -185,6 +189,8 @@ class CountedNoise:
         ]
         if each:
             text += f". {_begun('; '.join(each))}"
+        if any(w.driven for w in self.waves):
+            text += f". {DRIVEN}"
         if any(w.share >= _MOSTLY for w in self.waves):
             text += (
                 ". What is mostly a wave of unknown phase has no tails: intervals hold the truth"

@@ -179,6 +179,7 @@ def _counted_wave(stored: JsonTable) -> CountedWave:
         stored.text("unit"),
         stored.number("share"),
         stored.text("parameter"),
+        stored.flag("driven"),
     )
 
 

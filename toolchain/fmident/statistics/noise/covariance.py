@@ -269,7 +269,7 @@ def waves_found(
                     own = spanned(np.hstack([basis, *(w.shape for w in rounded)]))
                     values = values - own @ (own.T @ values)
                     found += rounded
-            found += tones_in(series, values)
+            found += tones_in(series, values, basis)
     return with_amplitudes(found, residuals, columns)
 
 

@@ -84,6 +84,9 @@ class Wave:
         Of a sensor, in the unit of the output; 0 for a tone.
     amplitude
         In units of the residuals.
+    driven
+        Whether what the parameters do to the output has a line there, too: the motion has that
+        frequency, so that a tone may be what the model lacks.
     """
 
     kind: Kind
@@ -93,6 +96,7 @@ class Wave:
     frequency: float
     step: float = 0.0
     amplitude: float = float("nan")
+    driven: bool = False
 
     @property
     def doubt(self) -> float:
@@ -125,7 +129,7 @@ class Steps:
     step: float
 
 
-def tones_in(series: Series, values: F64) -> list[Wave]:
+def tones_in(series: Series, values: F64, basis: F64 | None = None) -> list[Wave]:
     """Return the tones of a series, the clearest first, without their amplitudes.
 
     Parameters
@@ -134,6 +138,8 @@ def tones_in(series: Series, values: F64) -> list[Wave]:
         On a grid, of which samples may be missing.
     values
         Shape (k,).
+    basis
+        What the parameters change in the series, shape (k, r).
     """
     size = values.size
     if size < FEWEST or not series.even or not np.isfinite(values).all():
@@ -152,7 +158,9 @@ def tones_in(series: Series, values: F64) -> list[Wave]:
         place, ratio = line
         cycles = _refined(places, left, place, span)
         shape = _waves(2.0 * np.pi * cycles * series.positions)
-        found.append(Wave("tone", series.rows, shape, ratio, cycles / series.step))
+        driven = basis is not None and _has_line(places, span, basis, place)
+        frequency = cycles / series.step
+        found.append(Wave("tone", series.rows, shape, ratio, frequency, driven=driven))
         columns = np.column_stack([columns, shape])
         left = values - columns @ np.linalg.lstsq(columns, values)[0]
     return found
@@ -160,22 +168,46 @@ def tones_in(series: Series, values: F64) -> list[Wave]:
 
 def _line_in(places: Indices, span: int, values: F64) -> tuple[int, float] | None:
     """Return the place of the clearest line in the periodogram, and its power over the rest's."""
-    from scipy import ndimage  # here, since it is slow to import and seldom needed
-
-    # Zeros in place of missing samples would repeat slow noise as lines where they are regular.
-    grid = np.interp(np.arange(span), places, values)
-    power = np.abs(np.fft.rfft(grid)) ** 2
+    power = _periodogram(places, span, values)
     if power.size < 2 * _LOWEST + _AROUND or not power.max() > 0.0:
         return None
-    level = ndimage.median_filter(power, size=_AROUND, mode="reflect") / np.log(2.0)
-    # What rounding leaves of a silent band is no noise that a line could stand out of.
-    level = np.maximum(level, 1e-12 * power.max())
     inside = slice(_LOWEST, power.size - _LOWEST)
-    ratios = power[inside] / level[inside]
+    ratios = power[inside] / _level(power)[inside]
     best = int(np.argmax(ratios))
-    if ratios[best] <= _UNSURE * np.log(power.size / _RARE):
+    if ratios[best] <= _threshold(power.size):
         return None
     return best + _LOWEST, float(ratios[best])
+
+
+def _has_line(places: Indices, span: int, columns: F64, place: int) -> bool:
+    """Return whether a column has a line at a place of its periodogram, or beside it."""
+    for column in columns.T:
+        power = _periodogram(places, span, column)
+        near = slice(place - 1, place + 2)
+        if float(np.max(power[near] / _level(power)[near])) > _threshold(power.size):
+            return True
+    return False
+
+
+def _threshold(size: int) -> float:
+    return _UNSURE * float(np.log(size / _RARE))
+
+
+def _periodogram(places: Indices, span: int, values: F64) -> F64:
+    # Zeros in place of missing samples would repeat slow noise as lines where they are regular.
+    grid = np.interp(np.arange(span), places, values)
+    found: F64 = np.abs(np.fft.rfft(grid)) ** 2
+    return found
+
+
+def _level(power: F64) -> F64:
+    """Return the smooth part of a periodogram."""
+    from scipy import ndimage  # here, since it is slow to import and seldom needed
+
+    level = ndimage.median_filter(power, size=_AROUND, mode="reflect") / np.log(2.0)
+    # What rounding leaves of a silent band is no noise that a line could stand out of.
+    found: F64 = np.maximum(level, max(1e-12 * float(power.max()), 1e-300))
+    return found
 
 
 def _refined(places: Indices, values: F64, place: int, span: int) -> float:
