@@ -335,14 +335,20 @@ def test_each_output_with_white_noise_of_its_own_size(study: Study) -> None:
     assert own["aic"] == pytest.approx(one["aic"], rel=1e-9)
 
 
-def test_a_model_of_the_noise_without_its_samples_has_no_criteria(study: Study) -> None:
+def test_a_model_of_the_noise_without_its_samples_has_no_criteria(
+    study: Study, capsys: Capture
+) -> None:
     with_ar_noise(study)
     study.change("sigma = 2e-5", AR)
     for name in ("one", "other"):
         assert main(["estimate", "problem.toml", "-o", name, "-q"]) == 0
     table = pd.read_csv("other/fit.csv")
     table.iloc[:-5].to_csv("other/fit.csv", index=False)
-    _, other = compared("one", "other")
+    assert main(["compare", "one", "other"]) == 2
+    assert "has 93 samples of 'x'" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="the tables have 93 samples of 'x'"):
+        results = [fmident.load_result(name) for name in ("one", "other")]
+    (_, other) = fmident.compare(*results).to_dict()["results"]  # type: ignore[arg-type]
     assert "not one of the samples" in str(other["no_criteria_since"])
 
 

@@ -95,7 +95,7 @@ def test_by_replicates_of_a_bootstrap(study: Study, estimated: Path) -> None:
     path.write_text(json.dumps(found))
     with pytest.raises(EstimationError, match="is of another estimate: k is"):
         fmident.predict(estimated, bootstrap=boot, overrides=quiet)
-    with refused(Code.UNUSABLE_FILE, EstimationError, match="holds no bootstrap"):
+    with refused(Code.UNKNOWN_NAME, EstimationError, match="there is no .*bootstrap.json"):
         fmident.predict(estimated, bootstrap=study.folder)
 
 

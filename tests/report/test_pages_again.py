@@ -81,6 +81,17 @@ def test_a_page_is_made_again_when_asked_for(folder: Path) -> None:
     assert "<h2>Parameters</h2>" in page.read_text("utf-8")
 
 
+def test_a_table_that_is_not_whole_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(folder), "--again"]) == 0
+    assert "samples of" not in capsys.readouterr().err
+    lines = (folder / "fit.csv").read_text().splitlines()
+    (folder / "fit.csv").write_text("\n".join(lines[:-2]) + "\n")
+    assert main(["report", str(folder), "--again"]) == 0
+    assert "samples of 'tau[2]'" in capsys.readouterr().err
+
+
 def test_a_result_alone_is_shown_without_a_page(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

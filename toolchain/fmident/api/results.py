@@ -76,14 +76,17 @@ def load_result(
     """
     from fmident.report.stored.estimation import read_result
     from fmident.report.stored.pages import stored_folder
-    from fmident.report.stored.samples import with_signals
+    from fmident.report.stored.samples import other_samples, with_signals
 
     stored = stored_folder(Path(path))
     if stored.analysis is not None:
         found: ProfileResult | BootstrapResult | Prediction | CrossValidation
         found = stored.analysis.read(stored.folder)
         return found
-    return with_signals(read_result(stored.folder).result, stored.folder, required=False)
+    read = read_result(stored.folder)
+    whole = with_signals(read.result, stored.folder, required=False)
+    warn(other_samples(read, whole))
+    return whole
 
 
 def stored_sections(

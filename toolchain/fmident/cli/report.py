@@ -79,17 +79,19 @@ def _estimation(stored: StoredFolder, arguments: argparse.Namespace) -> _Shown:
     from fmident.report.stored import read_result
     from fmident.report.terminal import summary
 
-    result = read_result(stored.folder).result
+    read = read_result(stored.folder)
+    result = read.result
 
     @cache
     def sections() -> list[Section]:
         from fmident.api.results import stored_sections
         from fmident.plugins import load_plugins
-        from fmident.report.stored.samples import with_signals
+        from fmident.report.stored.samples import other_samples, with_signals
 
         host = load_plugins(without=arguments.no_plugin)
         tell_all(host.diagnostics)
         whole = with_signals(result, stored.folder)
+        tell_all(other_samples(read, whole))
         return stored_sections(whole, stored.folder, host, tell_all)
 
     def pictures() -> list[Path]:

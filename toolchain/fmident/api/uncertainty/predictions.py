@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._json import loads_json
 from fmident.api.uncertainty.begin import start_of
 from fmident.api.uncertainty.new_data import PROBLEM, problem_with
 from fmident.api.wiring import Report, loaded, warn
@@ -202,39 +202,30 @@ def _replicates(folder: Path, problem: Problem, result: EstimationResult) -> F64
     fmident.errors.EstimationError
         There are none, or they are those of another estimate.
     """
-    import pandas as pd  # here, since it is slow to import and seldom needed
+    from fmident.report.bootstrap.folder import BOOTSTRAP
 
-    hint = "give the folder that 'fmident bootstrap' wrote"
-    try:
-        content = loads_json((folder / "bootstrap.json").read_text(encoding="utf-8"))
-        table = pd.read_csv(folder / "replicates.csv")
-        values = {name: float(p["value"]) for name, p in content["parameters"].items()}
-        errors = {n: p["standard_error"] for n, p in content["parameters"].items()}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EstimationError(
-            f"'{folder}' holds no bootstrap that can be read: {error}",
-            hint=hint,
-            code=Code.UNUSABLE_FILE,
-        ) from None
+    found = BOOTSTRAP.read(folder)
+    stored = {p.name: p for p in found.parameters}
     names = [q.name for q in problem.free]
-    if missing := [n for n in names if n not in table.columns or n not in values]:
+    if missing := [n for n in names if n not in stored]:
         raise EstimationError(
             f"the bootstrap in '{folder}' has no parameter {', '.join(missing)}",
-            hint=hint,
+            hint="give the folder that 'fmident bootstrap' wrote",
             code=Code.UNKNOWN_NAME,
         )
     for name in names:
-        off, size = abs(values[name] - result.values[name]), errors[name]
-        if size is None:
+        value, size = stored[name].value, stored[name].standard_error
+        off = abs(value - result.values[name])
+        if math.isnan(size):
             raise EstimationError(
                 f"the bootstrap in '{folder}' does not determine {name}: its replicates do not say"
                 " how uncertain a prediction is",
                 hint="predict by the covariance of the result",
             )
-        if off > 0.05 * float(size):
+        if off > 0.05 * size:
             raise EstimationError(
                 f"the bootstrap in '{folder}' is of another estimate: {name} is"
-                f" {values[name]:.6g} there, {result.values[name]:.6g} in the result",
+                f" {value:.6g} there, {result.values[name]:.6g} in the result",
                 hint="bootstrap this result: fmident bootstrap PROBLEM --result RESULT",
             )
-    return np.asarray(table[names], dtype=np.float64)
+    return found.replicates[:, [found.names.index(n) for n in names]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.report.comparison.choice import Choice, choose
 from fmident.report.comparison.compared import Compared
 from fmident.report.comparison.plain import comparison_json
@@ -193,8 +193,21 @@ _Stored = tuple["EstimationResult", "pd.DataFrame | None", Path | None]
 
 def _read(path: Path) -> _Stored:
     folder = path if path.is_dir() else path.parent
-    result = with_inputs(read_result(path).result, folder)
-    return result, stored_table(folder), folder / "problem.toml"
+    read, table = read_result(path), stored_table(folder)
+    if table is not None:
+        known = table[table["measured"].notna()]
+        there = known.groupby(["experiment", "output"]).size().to_dict()
+        for fit in read.result.fits:
+            key = (fit.experiment, fit.name)
+            if there.get(key, 0) != read.samples.get(key, there.get(key, 0)):
+                raise EstimationError(
+                    f"'{folder / 'fit.csv'}' has {there.get(key, 0)} samples of '{fit.name}' of"
+                    f" experiment '{fit.experiment}', its result was found from"
+                    f" {read.samples[key]}",
+                    hint="give the folder as 'fmident estimate' wrote it",
+                    code=Code.UNUSABLE_FILE,
+                )
+    return with_inputs(read.result, folder), table, folder / "problem.toml"
 
 
 def _compared(names: Sequence[str], stored: Sequence[_Stored]) -> Comparison:

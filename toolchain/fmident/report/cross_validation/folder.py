@@ -49,8 +49,9 @@ class CrossValidationContents(Contents["CrossValidation"]):
 
     def said(self, result: CrossValidation) -> Said:
         """Return the cross-validation in words."""
-        grade = "good" if result.status == "complete" and not result.notes else "doubtful"
-        return Said(headline(result), grade, explanations(result), effort(result))
+        reasons = explanations(result)
+        good = result.status == "complete" and not result.notes and not reasons
+        return Said(headline(result), "good" if good else "doubtful", reasons, effort(result))
 
     def blocks(self, result: CrossValidation, width: int) -> Sequence[str]:
         """Return models and parameters."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 from fmident._json import JsonTable
 from fmident.cross_validation import CrossValidation, Fold, FoldResult, ModelFolds, Way
 from fmident.cross_validation.result import OutputScore
+from fmident.errors import Code, EstimationError
 from fmident.report.stored.estimation import result_of
 from fmident.report.stored.json_file import read_json, word, written_by
 from fmident.report.stored.tables import column, whole_table
@@ -56,11 +57,12 @@ def _result(content: JsonTable, folder: Path) -> CrossValidation:
     models = content.table("models")
     for name in models.keys():  # noqa: SIM118
         if "all_samples" not in models.table(name).keys():  # noqa: SIM118
-            version = content.text("fmident", "")
-            raise ValueError(
-                f"the version of fmident that wrote it{f', {version},' if version else ''} did not"
-                " store the estimates from all samples; cross-validate again, or open the page"
-                f" '{folder / 'cross-validation.html'}'"
+            version = content.text("fmident", "") or "an earlier one"
+            raise EstimationError(
+                f"'{folder / FILE_NAME}' cannot be read: the version of fmident that wrote it,"
+                f" {version}, did not store the estimates from all samples",
+                hint=f"cross-validate again, or open '{folder / 'cross-validation.html'}'",
+                code=Code.UNUSABLE_FILE,
             )
     folds = {f.name: f for f in content.each("folds", _fold)}
     rows = _rows(folder, content)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -54,11 +55,14 @@ class StoredResult:
         Its ``report.html``, if there is one.
     version
         Of fmident that wrote it; empty where that is not known.
+    samples
+        How many were compared, by experiment and output; those of the validation, too.
     """
 
     result: EstimationResult
     page: Path | None
     version: str = ""
+    samples: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def read_result(path: Path) -> StoredResult:
@@ -76,12 +80,28 @@ def read_result(path: Path) -> StoredResult:
     """
     file = path / FILE_NAME if path.is_dir() else path
 
-    def convert(content: JsonTable) -> tuple[EstimationResult, str]:
-        return result_of(content), content.text("fmident", "")
+    def convert(content: JsonTable) -> tuple[EstimationResult, str, dict[tuple[str, str], int]]:
+        return result_of(content), content.text("fmident", ""), _samples(content)
 
-    result, version = read_json(file, convert, "a result of fmident", written_by("estimate"))
+    result, version, samples = read_json(
+        file, convert, "a result of fmident", written_by("estimate")
+    )
     page = file.parent / PAGE
-    return StoredResult(result, page if page.is_file() else None, version)
+    return StoredResult(result, page if page.is_file() else None, version, samples)
+
+
+def _samples(content: JsonTable) -> dict[tuple[str, str], int]:
+    found = {}
+    held_out = content.maybe_table("validation")
+    for part in (content, *([] if held_out is None else [held_out])):
+        for name, outputs in part.each(
+            "experiments", lambda e: (e.text("name"), e.table("outputs"))
+        ):
+            for output in outputs.keys():  # noqa: SIM118
+                stored = outputs.table(output)
+                if "samples" in stored.keys():  # noqa: SIM118  # results of earlier versions have none
+                    found[name, output] = stored.count("samples")
+    return found
 
 
 def result_of(content: JsonTable) -> EstimationResult:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fmident.errors import Diagnostic
 from fmident.estimation.contract import Iteration
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         OutputFit,
         OutputSensitivity,
     )
+    from fmident.report.stored.estimation import StoredResult
 
 _COUNTS = ("iteration", "stage", "cost", "simulations", "jacobians", "seconds")
 
@@ -74,6 +76,35 @@ def with_signals(
         )
         or result.sensitivities,
     )
+
+
+def other_samples(read: StoredResult, whole: EstimationResult) -> list[Diagnostic]:
+    """Return a warning where tables do not have the samples that the result was found from.
+
+    Parameters
+    ----------
+    read
+        What ``result.json`` says.
+    whole
+        The same result with its tables; an output without any samples has none to say.
+    """
+    held_out = () if whole.validation is None else whole.validation.fits
+    found = []
+    for fit in (*whole.fits, *held_out):
+        wanted = read.samples.get((fit.experiment, fit.name))
+        there = int(np.count_nonzero(np.isfinite(fit.measured)))
+        if fit.times.size and wanted is not None and there != wanted:
+            found.append(
+                Diagnostic(
+                    "warning",
+                    f"the tables have {there} samples of '{fit.name}' of experiment"
+                    f" '{fit.experiment}', the result was found from {wanted}: somebody has"
+                    " changed them, or they are not whole",
+                    hint="give the folder as 'fmident estimate' wrote it",
+                    rule="other-samples",
+                )
+            )
+    return found
 
 
 def with_inputs(result: EstimationResult, folder: Path) -> EstimationResult:

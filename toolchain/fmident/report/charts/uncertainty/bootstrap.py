@@ -58,7 +58,7 @@ def pairs_chart(result: BootstrapResult) -> Chart | None:
                     ),
                 ],
                 _PAIR_HEIGHT,
-                f"correlation {result.correlation[i, j]:.2f}",
+                f"correlation {round(float(result.correlation[i, j]), 2) + 0.0:.2f}",
             )
         )  # fmt: skip
     return Chart(panels, "Replicates of the pairs of greatest correlation", side_by_side=True)
