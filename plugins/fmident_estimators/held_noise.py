@@ -56,6 +56,8 @@ class SearchedRows:
     noise
         Standard deviation of the noise by which the priors are weighed; ``None`` where the rows are
         those of the evaluator.
+    adds
+        Whether rows are added that are no part of the cost.
     """
 
     def __init__(self, problem: Problem, evaluator: Evaluator) -> None:
@@ -63,6 +65,7 @@ class SearchedRows:
         self._priors = Priors.of(problem)
         self.weighed = self._priors.count > 0
         self.noise: float | None = None
+        self.adds = False
 
     def hold(self, p: F64) -> bool:
         """Hold the noise that the residuals at a point show; return whether it has changed.

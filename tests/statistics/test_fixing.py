@@ -43,6 +43,17 @@ def test_of_a_product_one_factor_is_fixed() -> None:
     assert f"+10 % in it gives {other} -10 %" in text
 
 
+def test_of_several_products_no_parameter_is_fixed_that_can_be_told_apart() -> None:
+    """``y = a b t + c d sin(20 t) + e``: no single parameter makes all others known."""
+    wave = np.sin(20.0 * TIMES)
+    jacobian = np.column_stack([3.0 * TIMES, TIMES, 4.0 * wave, 2.0 * wave, np.ones(200)])
+    steps = ranked_for_fixing("abcde", jacobian, np.array([1.0, 3.0, 2.0, 4.0, 1e-6]))
+    assert {step.name for step in steps} in [{x, y} for x in "ab" for y in "cd"]
+    assert [np.isinf(step.before) for step in steps] == [True, True]
+    assert np.isinf(steps[0].after)
+    assert steps[1].after < 10.0
+
+
 def test_the_shift_is_that_of_a_fit_with_a_wrong_value() -> None:
     """Against the fit itself: a value is fixed 3 % off and the others are fitted again."""
     basis = np.column_stack([np.exp(-TIMES), np.exp(-1.1 * TIMES), np.exp(-1.25 * TIMES), TIMES])

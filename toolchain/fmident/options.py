@@ -226,6 +226,10 @@ def _numbers(name: str, value: Any, hint: Any) -> Iterator[tuple[str, Any, Range
         return
     bare = _bare(hint)
     parts = typing.get_args(bare) if _is_union(bare) else (bare,)
+    if isinstance(value, str) and any(
+        typing.get_origin(p) is typing.Literal and value in typing.get_args(p) for p in parts
+    ):
+        return  # a word in place of a number
     whole = any(_bare(p) is int for p in parts) and not any(_bare(p) is float for p in parts)
     for limits in ranges(hint):
         yield name, value, limits, whole

@@ -15,6 +15,7 @@ from fmident.evaluation import JacobianError
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.problem.priors.rows import Priors
+from fmident.statistics import ResidualScores
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
 from fmident_estimators.least_squares.candidates import MOST_SEARCHES, search_with_candidates
 from fmident_estimators.least_squares.events import breaks_at_start, past_events
@@ -22,6 +23,7 @@ from fmident_estimators.least_squares.losses import robust_cost, scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.progress import LocalResult, Progress
 from fmident_estimators.least_squares.search import LocalSearch
+from fmident_estimators.least_squares.truncated import truncated_estimate
 from fmident_estimators.population import without_bounds
 
 _USUAL_ITERATIONS = 5
@@ -49,6 +51,11 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         if options.candidates:
             _refuse_open_bounds(problem, f"candidates = {options.candidates}")
         _refuse_bounded_priors(problem, options)
+        _refuse_truncated(problem, options)
+
+    def holds_directions(self, options: LeastSquaresOptions) -> bool:
+        """Return whether it truncates."""
+        return options.truncate is not None
 
     def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
         """Return the steps of the differences and some iterations per start."""
@@ -85,6 +92,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             fail.
         """
         _refuse_bounded_priors(problem, options)
+        _refuse_truncated(problem, options)
         solve = ceres_solver.solve if options.solver == "ceres" else scipy_solver.solve
         progress = Progress(monitor, options.starts)
         points = starting_points(problem, evaluator, options)
@@ -125,6 +133,8 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
                 f"no search reached an end; last failed simulation: {evaluator.last_failure}",
             )
         best = past_events(problem, evaluator, options, progress, solve, results, breaks)
+        if options.truncate is not None:
+            return truncated_estimate(problem, evaluator, options, monitor, solve, best)
         if options.loss != "linear":
             monitor.note(
                 f"The loss '{options.loss}' was minimised; the cost shown is half the plain sum of "
@@ -140,19 +150,24 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             if abandoned:
                 message += f", {abandoned} given up among failing simulations"
         details = {"local_results": [r.as_mapping() for r in results]} if len(points) > 1 else {}
-        robust = None
-        if options.loss != "linear":
-            residuals = evaluator.residuals(best.parameters)
-            if bool(np.isfinite(residuals).all()):
-                robust = scores(options.loss, options.loss_scale, residuals)
         return Estimate(
             best.parameters,
             best.status,
             message,
             details,
-            residual_scores=robust,
+            residual_scores=_scores(evaluator, best.parameters, options),
             ended_by=best.ended_by,
         )
+
+
+def _scores(evaluator: Evaluator, p: F64, options: LeastSquaresOptions) -> ResidualScores | None:
+    """Return those of the residuals where a robust loss was minimised."""
+    if options.loss == "linear":
+        return None
+    residuals = evaluator.residuals(p)
+    if not bool(np.isfinite(residuals).all()):
+        return None
+    return scores(options.loss, options.loss_scale, residuals)
 
 
 def _costs(evaluator: Evaluator, points: F64, options: LeastSquaresOptions) -> F64:
@@ -197,6 +212,26 @@ def _refuse_bounded_priors(problem: Problem, options: LeastSquaresOptions) -> No
         raise ProblemError(
             f"the loss '{options.loss}' would also bound what priors count",
             hint='use loss = "linear", or remove the priors',
+            code=Code.NOT_SUPPORTED,
+        )
+
+
+def _refuse_truncated(problem: Problem, options: LeastSquaresOptions) -> None:
+    if options.truncate is None:
+        return
+    what = ""
+    if Priors.of(problem).count:
+        what = "priors, which are another way to regularise"
+    elif any(m.noise is not None for e in problem.experiments for m in e.measurements):
+        what = "a model of the noise"
+    elif problem.constraints:
+        what = "constraints"
+    elif not problem.cost.gives_intervals:
+        what = f"the cost '{problem.cost.name}', which has no standard errors"
+    if what:
+        raise ProblemError(
+            f"truncate does not go together with {what}",
+            hint="leave one of them out",
             code=Code.NOT_SUPPORTED,
         )
 

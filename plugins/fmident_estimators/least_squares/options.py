@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fmident.options import NOT_NEGATIVE, POSITIVE, OptionError, Options, Range, Requires
+from fmident.errors import Code
+from fmident.options import (
+    INSIDE_UNIT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    OptionError,
+    Options,
+    Range,
+    Requires,
+)
 from fmident_estimators.least_squares.losses import LossName
 
 
@@ -40,6 +49,11 @@ class LeastSquaresOptions(Options):
         Where the search from the initial point takes long, or does not explain the data: Latin
         hypercube points in the bounds whose costs show where other searches start, one after the
         other, until one does.
+    truncate
+        Truncated singular value decomposition: the estimate moves only along what the data
+        determine, and stays at the initial values along the rest. ``"auto"``: what they determine
+        better than one ``scale`` of the parameters (a factor of e with log scaling); a number: all
+        above this part of the largest singular value of the Jacobian in these scales.
     initial_trust_region
         Radius of Ceres' first trust region; its own default if absent.
     """
@@ -55,6 +69,7 @@ class LeastSquaresOptions(Options):
     starts: Annotated[int, Range(least=1)] = 1
     seed: Annotated[int, NOT_NEGATIVE] = 0
     candidates: Annotated[int, NOT_NEGATIVE] = 0
+    truncate: Annotated[float, INSIDE_UNIT] | Literal["auto"] | None = None
     initial_trust_region: Annotated[float | None, POSITIVE, Requires("solver", "ceres")] = None
 
     def __post_init__(self) -> None:
@@ -64,4 +79,8 @@ class LeastSquaresOptions(Options):
                 f"candidates = {self.candidates} and starts = {self.starts} are two ways to start"
                 " elsewhere: leave one of them out",
                 "candidates",
+            )
+        if self.truncate is not None and self.loss != "linear":
+            raise OptionError(
+                f"truncate takes no robust loss ('{self.loss}')", "truncate", Code.NOT_SUPPORTED
             )

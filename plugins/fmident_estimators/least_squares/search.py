@@ -62,6 +62,8 @@ class LocalSearch:
         Physical parameters, shape (n,).
     number
         Of the start, counted from 1.
+    rows
+        The residuals that are made small; those of the evaluator by default.
 
     Attributes
     ----------
@@ -77,6 +79,7 @@ class LocalSearch:
         progress: Progress,
         start: F64,
         number: int = 1,
+        rows: SearchedRows | None = None,
     ) -> None:
         self.options = options
         self.space = evaluator.space
@@ -95,7 +98,7 @@ class LocalSearch:
         self._names = [q.name for q in problem.free]
         self._lower, self._upper = problem.lower, problem.upper
         self._evaluator = evaluator
-        self._rows = SearchedRows(problem, evaluator)
+        self._rows = SearchedRows(problem, evaluator) if rows is None else rows
         self._balancing = False
         self._progress = progress
 
@@ -136,7 +139,8 @@ class LocalSearch:
 
     def _reported_cost(self, z: F64) -> float:
         """Return the cost that searches are compared by, whatever noise is held here."""
-        return self._evaluator.cost(self.physical(z)) if self._rows.weighed else self.cost(z)
+        other = self._rows.weighed or self._rows.adds
+        return self._evaluator.cost(self.physical(z)) if other else self.cost(z)
 
     def cost_of(self, residuals: F64) -> float:
         """Return the cost of residuals, robust loss included."""

@@ -117,6 +117,7 @@ def estimate(
     from fmident.checking import quick_findings, refuse
     from fmident.estimation.checks import check_initial_simulation, check_survives
     from fmident.estimation.choices import suited
+    from fmident.estimation.options import build_options
     from fmident.estimation.run import FmuIdentity, run_estimation
     from fmident.estimation.validation import validated
     from fmident.evaluation import Evaluator, runs_in_this_process
@@ -175,7 +176,8 @@ def estimate(
         check_survives(problem)
     executor = executor_of(problem)
     with Evaluator(problem, executor) as evaluator:
-        inert_allowed = estimator.accepts_inert_parameters
+        options = build_options(estimator, problem.estimator.options)
+        inert_allowed = estimator.takes_inert(options)
         check_initial_simulation(problem, evaluator)
         found = quick_findings(problem, evaluator, about, inert_allowed=inert_allowed)
         refuse(found)

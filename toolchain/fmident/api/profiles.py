@@ -297,6 +297,11 @@ def _differences(
             return notes
         before = next((s.cost_final for s in result.stages if s.name == chosen.name), before)
     loss = loss_of(result)
+    if result.truncation is not None:
+        notes.append(
+            "The estimate is truncated, the profiles hold nothing: they show what the data say of"
+            " each parameter, whatever it started from."
+        )
     if loss != "linear":
         notes.append(
             f"The estimate has the robust loss '{loss}', the profiles have none: they are those "
@@ -380,7 +385,7 @@ def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, fl
     None of a robust loss, those for white noise, and of a stage those with the values that it held
     for exactly known.
     """
-    if loss_of(result) != "linear":
+    if loss_of(result) != "linear" or result.truncation is not None:
         return {}
     found = {e.name: e.standard_error for e in result.estimates if e.searched and not e.at_bound}
     for stage in result.stages:

@@ -251,7 +251,11 @@ class _Check:
         self.quick = quick
         self.global_method = global_method
         self.begin = begin
-        self.inert_allowed = estimator is not None and estimator.accepts_inert_parameters
+        self.inert_allowed = estimator is not None and (
+            estimator.takes_inert(options)
+            if isinstance(options, estimator.options_type)
+            else estimator.accepts_inert_parameters
+        )
         self.findings = [*found, *self.problem.notes]
         self.watch = Stopwatch(self.evaluator)
         self.extra_simulations = 0

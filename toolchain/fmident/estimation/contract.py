@@ -155,6 +155,31 @@ class Draws:
         return self.values.reshape(-1, self.values.shape[2])
 
 
+@dataclass(frozen=True, eq=False)
+class HeldDirections:
+    """What an estimate held where it started, since the data do not determine it.
+
+    Parameters
+    ----------
+    moved
+        Directions along which the estimate is that of least squares, in the search space,
+        orthonormal columns, shape (n, r); zero for parameters on a bound. Across them it is at the
+        problem's initial values.
+    rule
+        ``"noise"``: those that the data determine to better than `limit` units of the search
+        space; ``"relative"``: those with a singular value above `limit` times the largest.
+    limit
+        Of the rule.
+    least_cost
+        Of the search that held nothing.
+    """
+
+    moved: F64
+    rule: Literal["noise", "relative"]
+    limit: float
+    least_cost: float
+
+
 @dataclass(frozen=True)
 class Estimate:
     """What an estimator returns.
@@ -184,6 +209,8 @@ class Estimate:
     draws
         From the posterior distribution: standard errors, covariance and intervals are then those of
         the draws, and `parameters` their medians.
+    held_directions
+        What it held at the start; ``None``: nothing.
     """
 
     parameters: F64
@@ -195,6 +222,7 @@ class Estimate:
     residual_scores: ResidualScores | None = None
     ended_by: Ending | None = None
     draws: Draws | None = None
+    held_directions: HeldDirections | None = None
 
 
 Options = TypeVar("Options")
@@ -299,6 +327,22 @@ class Estimator(ABC, Generic[Options]):
         fmident.errors.ProblemError
             What is missing. Without a location it gets that of the estimator's table.
         """
+
+    def holds_directions(self, options: Options) -> bool:
+        """Return whether it may hold directions at the start (:class:`HeldDirections`).
+
+        Stages refuse that: they do not hand on what was held.
+
+        Parameters
+        ----------
+        options
+            An instance of `options_type`.
+        """
+        return False
+
+    def takes_inert(self, options: Options) -> bool:
+        """Return whether free parameters without influence on the outputs are left to it."""
+        return self.accepts_inert_parameters or self.holds_directions(options)
 
     def expected_simulations(self, options: Options, problem: Problem) -> int | None:
         """Return how many runs of the FMU to expect, for the user's planning.

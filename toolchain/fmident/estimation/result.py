@@ -31,6 +31,7 @@ from fmident.estimation.population import Generation
 from fmident.problem.cost import TimeDomain
 from fmident.problem.derivative_origins import Origin, summary_of
 from fmident.statistics.identifiability import Identifiability
+from fmident.statistics.truncated import Truncation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -373,6 +374,8 @@ class EstimationResult(Drawable):
     draws
         From the posterior distribution; ``None`` of estimators that do not draw. Standard errors,
         covariance and intervals are then theirs.
+    truncation
+        What was held at the start since the data do not determine it; ``None``: nothing.
     whitened
         The fits with innovations in place of residuals, where the noise was modelled; not stored.
     """
@@ -414,6 +417,7 @@ class EstimationResult(Drawable):
     priors: PriorKnowledge | None = None
     noise: CountedNoise | None = None
     draws: DrawnPosterior | None = None
+    truncation: Truncation | None = None
     whitened: tuple[OutputFit, ...] = ()
 
     @property

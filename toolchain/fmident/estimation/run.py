@@ -15,8 +15,10 @@ from fmident.errors import Code, EstimationError, FmidentError, Location, Proble
 from fmident.estimation.checks import check_influence, check_initial_simulation
 from fmident.estimation.choices import refuse_cost, refuse_priors
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status, StopEstimation
+from fmident.estimation.diagnostics.combinations import with_fixing
 from fmident.estimation.diagnostics.draws import drawn_posterior
 from fmident.estimation.diagnostics.sensitivities import output_sensitivities
+from fmident.estimation.diagnostics.truncated import truncation_notes, truncation_of
 from fmident.estimation.diagnostics.two_minima import best_of_both
 from fmident.estimation.monitor import Observer, RunMonitor, RunPlan
 from fmident.estimation.noise.alternate import asks_for_noise, in_turn, noise_notes, refuse_noise
@@ -180,6 +182,7 @@ def run_with_statistics(
         **_steps(evaluator, problem, estimate.parameters),
         **estimate.details,
     }
+    truncation = truncation_of(problem, estimate, summary.statistics)
     result = EstimationResult(
         status=summary.status,
         message=summary.message,
@@ -188,7 +191,7 @@ def run_with_statistics(
         estimates=summary.estimates,
         covariance=summary.covariance,
         correlation=summary.correlation,
-        identifiability=summary.identifiability,
+        identifiability=with_fixing(problem, estimate.parameters, summary.statistics),
         cost_initial=cost_initial,
         cost_final=summary.cost,
         simulations=evaluator.simulations,
@@ -202,6 +205,7 @@ def run_with_statistics(
             *elsewhere,
             *noise_notes(turned, asks_for_noise(problem)),
             *summary.notes,
+            *truncation_notes(truncation),
             *evaluator.notes,
         ),
         fmu_name=identity.name,
@@ -223,6 +227,7 @@ def run_with_statistics(
         if summary.statistics is None
         else output_sensitivities(problem, summary.statistics, estimate.residual_weights),
         priors=summary.priors,
+        truncation=truncation,
         draws=None if estimate.draws is None else drawn_posterior(problem, estimate.draws),
     )
     return Run(result, summary.statistics, estimate.residual_weights)
@@ -268,7 +273,7 @@ def _estimate(
 ) -> Estimate:
     """Let the estimator search; turn every way it can end into an estimate or an error."""
     try:
-        if not (again or estimator.accepts_inert_parameters):
+        if not (again or estimator.takes_inert(options)):
             check_influence(problem, evaluator)
         found = estimator.estimate(problem, evaluator, options, monitor)
         return _checked(problem, evaluator, estimator, found)

@@ -239,8 +239,7 @@ def _statistics(
     cost: float,
 ) -> VerifiedStatistics | None:
     """Return the uncertainty, looked at for jumps of the cost; change how the run ended by it."""
-    p = estimate.parameters
-    before = outcome.interrupted
+    p, before = estimate.parameters, outcome.interrupted
     statistics: VerifiedStatistics | None = None
     if np.isfinite(cost) and (not before or evaluator.knows_jacobian(p)):
         try:
@@ -253,6 +252,7 @@ def _statistics(
                 estimate.residual_scores,
                 verify=not before,
                 counts_noise=estimate.draws is None,  # draws are those of white noise
+                directions=estimate.held_directions,
             )
             if not before:
                 statistics = _judged(problem, evaluator, estimate, held, statistics, outcome, cost)

@@ -28,6 +28,7 @@ from fmident.report.sections.uncertainty.draws import draws_section
 from fmident.report.sections.uncertainty.identifiability import identifiability_section
 from fmident.report.sections.uncertainty.priors import priors_section
 from fmident.report.sections.uncertainty.sensitivities import sensitivities_section
+from fmident.report.sections.uncertainty.truncation import truncation_section
 from fmident.report.sections.verdict import verdict_section
 from fmident.report.verdict import verdict
 
@@ -117,6 +118,7 @@ def render(
         ("parameters", lambda: parameters_section(result)),
         ("priors", lambda: priors_section(result)),
         ("draws", lambda: draws_section(result)),
+        ("truncation", lambda: truncation_section(result)),
         ("stages", lambda: stages_section(result)),
         ("correlation", lambda: correlation_section(result)),
         ("series", lambda: series_section(result)),

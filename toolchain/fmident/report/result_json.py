@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         StageResult,
     )
     from fmident.problem.model import Problem
+    from fmident.statistics.truncated import Truncation
 
 FILE_NAME = "result.json"
 
@@ -108,6 +109,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "withheld": list(result.identifiability.withheld),
             "rank_known": result.identifiability.rank_known,
             "weakest": [dataclasses.asdict(d) for d in result.identifiability.weakest],
+            "fixing": [dataclasses.asdict(d) for d in result.identifiability.fixing],
         },
         "derivatives": None
         if result.derivatives is None
@@ -138,6 +140,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
         "constraints": [dataclasses.asdict(c) for c in result.constraints],
         "priors": _priors(result.priors),
         "draws": _draws(result.draws),
+        "truncation": _truncation(result.truncation),
         "stages": [_stage(s) for s in result.stages],
         "free_parameters": [e.name for e in result.estimates if e.searched],
         "covariance": result.covariance,
@@ -193,6 +196,17 @@ def _draws(found: DrawnPosterior | None) -> dict[str, Any] | None:
             name: {**dataclasses.asdict(one), "error": one.error}
             for name, one in found.parameters.items()
         },
+    }
+
+
+def _truncation(found: Truncation | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        **dataclasses.asdict(found),
+        "parameters": [dataclasses.asdict(p) for p in found.parameters],
+        "held": list(found.held),
+        "conflict": found.conflict,
     }
 
 

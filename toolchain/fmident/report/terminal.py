@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from fmident.report.numbers import (
@@ -50,6 +50,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
         _parameters(result, width),
         _priors(result, width),
         _draws(result, width),
+        _truncation(result, width),
         _stages(result, width),
         _fits(result, width),
         _validation(result, width),
@@ -170,7 +171,11 @@ def unit_text(unit: str | None) -> str:
     return "" if unit in (None, "1") else str(unit)
 
 
-def remark(estimate: ParameterEstimate, judged: Identifiability | None = None) -> str:
+def remark(
+    estimate: ParameterEstimate,
+    judged: Identifiability | None = None,
+    held: Mapping[str, str] | None = None,
+) -> str:
     """Return what is special about a parameter, or an empty string.
 
     Without a verdict on what the data determine, such as next to a jump of the cost, a missing
@@ -185,11 +190,22 @@ def remark(estimate: ParameterEstimate, judged: Identifiability | None = None) -
         return "at lower bound" if near_lower else "at upper bound"
     if all(abs(end) == float("inf") for end in estimate.interval_95):
         unjudged = (*judged.jumps, *judged.undecided, *judged.withheld) if judged else ()
+        if held is not None and estimate.name in held:
+            return held[estimate.name]
         return "no interval" if estimate.name in unjudged else "not identifiable"
     low, high = estimate.interval_95
     if low < estimate.lower or high > estimate.upper:
         return "interval passes a bound"
     return ""
+
+
+def held_of(result: EstimationResult) -> dict[str, str]:
+    """Return the parameters that truncation left at the start, or a part of them, with a remark."""
+    found = result.truncation
+    if found is None:
+        return {}
+    still = found.untouched
+    return {n: "at the start" if n in still else "partly from the start" for n in found.held}
 
 
 def _parameters(result: EstimationResult, width: int) -> str:
@@ -200,7 +216,7 @@ def _parameters(result: EstimationResult, width: int) -> str:
             cells = [plain(e.value), "", ""]
         else:
             cells = [value, error, interval(e.interval_95, e.standard_error)]
-        said = remark(e, result.identifiability)
+        said = remark(e, result.identifiability, held_of(result))
         rows.append(
             [e.name, *cells, white_error(e, result), unit_text(e.unit), plain(e.initial), said]
         )
@@ -271,6 +287,44 @@ def _draws(result: EstimationResult, width: int) -> str:
     rows = draw_rows(result)
     align: list[Alignment] = ["<", ">", ">", ">", ">", ">", ">"]
     return narrow_table(DRAW_HEADER, rows, align, width, ["mean", "in tails"]) if rows else ""
+
+
+TRUNCATION_HEADER = [
+    "parameter", "start", "value", "from data", "+- of start", "+- of noise",
+    "95 % if the start holds", "unit",
+]  # fmt: skip
+
+
+def truncation_rows(result: EstimationResult) -> list[list[str]]:
+    """Return one row per parameter: how much comes from the data, and what the start may do."""
+    if result.truncation is None:
+        return []
+    return [
+        [
+            p.name,
+            plain(p.start),
+            with_error(p.value, p.standard_error)[0],
+            f"{100.0 * p.resolution:.3g} %",
+            "" if p.resolved else plain(p.start_error, 2),
+            *(
+                ("", "")
+                if p.name in result.truncation.untouched
+                else (
+                    with_error(p.value, p.standard_error)[1],
+                    interval(p.interval_95, p.standard_error),
+                )
+            ),
+            unit_text(p.unit),
+        ]
+        for p in result.truncation.parameters
+    ]
+
+
+def _truncation(result: EstimationResult, width: int) -> str:
+    rows = truncation_rows(result)
+    align: list[Alignment] = ["<", ">", ">", ">", ">", ">", ">", "<"]
+    spare = ["value", "start", "unit"]
+    return narrow_table(TRUNCATION_HEADER, rows, align, width, spare) if rows else ""
 
 
 def _stages(result: EstimationResult, width: int) -> str:

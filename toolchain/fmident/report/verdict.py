@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fmident.report.numbers import percent, plain
+from fmident.statistics.fixing import fixing_sentence
 
 if TYPE_CHECKING:
     from fmident.estimation.result import (
@@ -119,6 +120,7 @@ def verdict(result: EstimationResult) -> Verdict:
             reasons[-1] = (
                 f"The constraints leave {rank} of {free} parameters free, and {which} identifiable."
             )
+    reasons += _what_to_do(result)
     reasons += [_sentence(n.summary) for n in [result.noise] if n is not None]
     kept = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
     if kept:
@@ -143,6 +145,15 @@ def verdict(result: EstimationResult) -> Verdict:
             f"({worst.name}, {worst.experiment})."
         )
     return Verdict(grade, headline + ".", tuple(reasons))
+
+
+def _what_to_do(result: EstimationResult) -> list[str]:
+    """Return what to fix where the data do not determine all, and what was held at the start."""
+    judged, found = result.identifiability, result.truncation
+    said = []
+    if judged is not None and judged.fixing and not judged.full_rank:
+        said.append(fixing_sentence(judged.fixing))
+    return said if found is None else [*said, found.sentence]
 
 
 def _which_are_meant(result: EstimationResult, words: str) -> str:
@@ -217,6 +228,8 @@ def _doubts(result: EstimationResult) -> list[str]:
         names = _names([c.name for c in result.priors.conflict])
         several = "s" * (len(result.priors.conflict) > 1)
         doubts.append(f"the data contradict the prior{several} of {names}")
+    if result.truncation is not None and result.truncation.conflict:
+        doubts.insert(0, "the data contradict the start values that truncation held")
     pairs = correlated_pairs(result)
     if pairs:
         doubts.append(f"the data hardly tell {pairs[0][0]} and {pairs[0][1]} apart")
@@ -237,6 +250,13 @@ def _held_together(result: EstimationResult) -> bool:
 def _without_errors(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -> list[str]:
     """Return what is to be said of parameters without a finite standard error."""
     lost = [e.name for e in estimates if not math.isfinite(e.standard_error)]
+    held = () if result.truncation is None else result.truncation.held
+    if partly := [name for name in lost if name in held]:
+        lost = [name for name in lost if name not in held]
+        verb = "comes" if len(partly) == 1 else "come"
+        doubts = [f"{_names(partly)} {verb} partly from the start values"]
+    else:
+        doubts = []
     # A stage may depend on values that it held and no data determine.
     alone: dict[str, float] = {}
     for stage in result.stages:
@@ -244,7 +264,6 @@ def _without_errors(result: EstimationResult, estimates: Sequence[ParameterEstim
             alone |= stage.uncertainty.conditional_errors
     open_ones = [n for n in lost if math.isfinite(alone.get(n, math.nan))]
     unknown = [n for n in lost if n not in open_ones]
-    doubts = []
     if open_ones:
         doubts.append(f"the data do not determine {_names(open_ones)}")
     if unknown:

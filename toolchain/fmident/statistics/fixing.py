@@ -1,10 +1,11 @@
 """Which parameter to fix first, where the data cannot tell all of them apart.
 
 Of all parameters, the one is fixed without which the others can be told apart best: the smallest
-singular value of their Jacobian, its columns of unit length, becomes largest. That is repeated
-until nothing is nearly collinear any more (subset selection by collinearity: Brun, Reichert and
-Kuensch, Water Resources Research 37, 2001). A value that is fixed wrongly moves the others: by how
-much follows from the same Jacobian, and is the bias of what is then estimated.
+singular value of their Jacobian, its columns of unit length, becomes largest; while combinations
+are not determined at all, one without which fewer are open. That is repeated until nothing is
+nearly collinear any more (subset selection by collinearity: Brun, Reichert and Kuensch, Water
+Resources Research 37, 2001). A value that is fixed wrongly moves the others: by how much follows
+from the same Jacobian, and is the bias of what is then estimated.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from fmident.arrays import F64
 
 ENOUGH = 10.0
 """Collinearity index from which on Brun et al. call parameters poorly identifiable."""
+
+_NOTHING = 1e-3
+"""Relative change per relative error that is not worth a word."""
 
 _SINGULAR = 1e-9
 """Smallest singular value that is more than rounding."""
@@ -70,10 +74,10 @@ def ranked_for_fixing(
     steps = []
     now = _collinearity(unit)
     while len(free) > 1 and now > enough:
-        trials = {j: _collinearity(unit[:, [place[k] for k in free if k != j]]) for j in free}
-        best = min(trials, key=lambda j: (trials[j], norms[j] * sizes[j]))
+        trials = {j: _deficiency(unit[:, [place[k] for k in free if k != j]]) for j in free}
+        best = min(trials, key=lambda j: (*trials[j], norms[j] * sizes[j]))
         free.remove(best)
-        after = trials[best]
+        after = float("inf") if trials[best][0] else trials[best][1]
         shifts = {}
         if np.isfinite(after):
             columns = [place[k] for k in free]
@@ -92,21 +96,30 @@ def fixing_sentence(steps: Sequence[FixingStep], *, most: int = 3) -> str:
     parts = []
     for step in steps:
         moved = sorted(step.shifts.items(), key=lambda one: -abs(one[1]))[:most]
-        words = ", ".join(f"{name} {_percent(10.0 * shift)}" for name, shift in moved if shift)
+        words = ", ".join(
+            f"{name} {_percent(10.0 * shift)}" for name, shift in moved if abs(shift) > _NOTHING
+        )
         effect = f"; +10 % in it gives {words}" if words else ""
-        parts.append(f"{step.name} ({_index(step.before)} to {step.after:.3g}{effect})")
+        change = f"collinearity {collinearity_text(step.before)} to {collinearity_text(step.after)}"
+        parts.append(f"{step.name} ({change}{effect})")
     return f"Fix first what is known from elsewhere, best in this order: {', then '.join(parts)}."
 
 
 def _collinearity(unit: F64) -> float:
-    if unit.shape[0] < unit.shape[1]:  # fewer samples than parameters
-        return float("inf")
-    smallest = float(np.linalg.svd(unit, compute_uv=False)[-1])
-    return 1.0 / smallest if smallest > _SINGULAR else float("inf")
+    missing, rest = _deficiency(unit)
+    return float("inf") if missing else rest
 
 
-def _index(collinearity: float) -> str:
-    return "collinearity " + ("unbounded" if np.isinf(collinearity) else f"{collinearity:.3g}")
+def _deficiency(unit: F64) -> tuple[int, float]:
+    """Return how many combinations are not determined, and the collinearity of the others."""
+    values = np.linalg.svd(unit, compute_uv=False)
+    seen = values[values > _SINGULAR]
+    return unit.shape[1] - seen.size, 1.0 / float(seen[-1]) if seen.size else float("inf")
+
+
+def collinearity_text(index: float) -> str:
+    """Return a collinearity index as text."""
+    return "unbounded" if np.isinf(index) else f"{index:.3g}"
 
 
 def _percent(value: float) -> str:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.problem.reading.quantities import same_dimension
+from fmident.statistics.fixing import FixingStep
 
 _SAFETY = 1.5
 """Times the disagreement of two estimates that may be the error of either."""
@@ -95,6 +96,8 @@ class Identifiability:
         Whether the rank says what the data determine; not where the cost jumps.
     weakest
         Directions that the data determine least, six at most, the weakest first.
+    fixing
+        Parameters to fix, the first one first, where they are collinear or cannot be told apart.
     """
 
     singular_values: F64
@@ -106,6 +109,7 @@ class Identifiability:
     withheld: tuple[str, ...] = ()
     rank_known: bool = True
     weakest: tuple[WeakDirection, ...] = ()
+    fixing: tuple[FixingStep, ...] = ()
 
     @property
     def full_rank(self) -> bool:

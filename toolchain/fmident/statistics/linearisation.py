@@ -47,6 +47,9 @@ class Linearisation:
     coloured
         The noise of the residuals where it is not white noise of one size: it takes the place of
         `noise` and `freedom` in all that follows from the noise.
+    within
+        Directions along which the estimate is that of least squares, as columns in physical
+        parameters, shape (n, r), where it moves along no others; ``None``: along all.
     """
 
     jacobian: F64
@@ -59,6 +62,7 @@ class Linearisation:
     tangent: F64 | None = None
     priors: int = 0
     coloured: NoiseFinding | None = None
+    within: F64 | None = None
 
     @property
     def samples(self) -> int:
@@ -146,6 +150,10 @@ class Linearisation:
 
     def _pseudo_inverse(self) -> F64:
         """Return the pseudo-inverse of the column-scaled Jacobian in physical units, (n, m)."""
+        if self.within is not None:
+            moved = self.jacobian @ self.within
+            inverse = np.asarray(np.linalg.pinv(moved), dtype=np.float64)
+            return np.asarray(self.within @ inverse, dtype=np.float64)
         found, rank = self.analysis, self.analysis.rank
         safe = np.where(found.column_norms > 0.0, found.column_norms, 1.0)
         scaled = np.where(found.column_norms > 0.0, self.jacobian[:, self.kept], 0.0) / safe

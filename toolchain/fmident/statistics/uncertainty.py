@@ -32,6 +32,7 @@ from fmident.statistics.prior import (
     without_invisible,
 )
 from fmident.statistics.robust import ResidualScores
+from fmident.statistics.truncated import TruncatedStatistics
 
 _FINEST = 1e-6
 """Noise by which priors are weighed at least, in what the parameters contribute to the outputs:
@@ -78,6 +79,8 @@ class ParameterStatistics:
         shape (n,); 0 where that was not measured.
     prior
         What priors contributed; ``None`` where there are none.
+    truncated
+        What was held at the start; ``None``: nothing.
     """
 
     covariance: F64
@@ -92,6 +95,7 @@ class ParameterStatistics:
     doubts: F64
     freedoms: F64
     prior: PriorContribution | None = None
+    truncated: TruncatedStatistics | None = None
 
 
 def parameter_statistics(

@@ -174,6 +174,7 @@ def _bootstrap(
         problem, kind.result, host, kind.observers, report, workspace, what="the replicates"
     )
     _refuse_loss(problem, found)
+    _refuse_truncated(problem, found)
     start = start_of(part, found)
     if runs_in_this_process(part, kinds):
         check_survives(part)
@@ -232,6 +233,25 @@ def _refuse_loss(problem: Problem, result: EstimationResult) -> None:
             location=None if problem.source is None else Location(str(problem.source)),
             hint="estimate with --set estimator.loss=linear, after excluding outliers "
             "([experiments.prepare]); the intervals of the robust estimate count its loss",
+            code=Code.NOT_SUPPORTED,
+        )
+
+
+def _refuse_truncated(problem: Problem, result: EstimationResult) -> None:
+    """Refuse an estimate that held at the start what the data do not determine.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        It does.
+    """
+    if result.truncation is not None:
+        raise ProblemError(
+            "the estimate is truncated, and replicates are fitted in all directions: their spread"
+            " would be that of another estimate",
+            location=None if problem.source is None else Location(str(problem.source)),
+            hint="fix parameters in place of truncating; the intervals of the result are those of"
+            " the truncated estimate",
             code=Code.NOT_SUPPORTED,
         )
 

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.evaluation import Evaluator
-from fmident.statistics import Identifiability
+from fmident.statistics import Identifiability, ParameterStatistics
 from fmident.statistics.combinations import blocks, combined_verdict, null_space, products_of
+from fmident.statistics.fixing import ranked_for_fixing
 from fmident.statistics.identifiability import (
     DeterminedCombination,
     analyse_rank,
@@ -195,3 +196,32 @@ def _holds(evaluator: Evaluator, p: F64, directions: F64, alone: float, *, power
     noise = evaluator.noise(p)
     allowed = _SAME * alone + 10.0 * noise * float(np.sqrt(changes.shape[1]))
     return bool((np.linalg.norm(changes, axis=1) <= allowed).all())
+
+
+def with_fixing(
+    problem: Problem, p: F64, statistics: ParameterStatistics | None
+) -> Identifiability | None:
+    """Return what the data determine, with the parameters ranked for fixing.
+
+    Parameters
+    ----------
+    problem
+        Of the run.
+    p
+        Estimate, shape (n,).
+    statistics
+        There; ``None`` where there are none.
+    """
+    if statistics is None:
+        return None
+    judged, linear = statistics.identifiability, statistics.linearisation
+    if not judged.rank_known or judged.undecided or linear.tangent is not None:
+        return judged
+    kept = [int(j) for j in linear.kept]
+    sizes = np.array(
+        [max(abs(x), abs(q.initial)) or q.scale for q, x in zip(problem.free, p, strict=True)]
+    )
+    names = [problem.free[j].name for j in kept]
+    seen = linear.jacobian[:, kept] * (linear.analysis.column_norms > 0.0)
+    steps = ranked_for_fixing(names, seen, sizes[kept])
+    return replace(judged, fixing=steps)

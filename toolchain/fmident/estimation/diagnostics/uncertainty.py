@@ -18,6 +18,7 @@ from fmident.estimation.diagnostics.constraints import (
 )
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.one_sided import one_sided
+from fmident.estimation.diagnostics.truncated import with_held
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
 from fmident.evaluation.solver_error import SolverError, solver_error
@@ -27,6 +28,7 @@ from fmident.statistics.prior import PriorRows
 from fmident.statistics.tangent import Region, along
 
 if TYPE_CHECKING:
+    from fmident.estimation.contract import HeldDirections
     from fmident.problem.model import Problem
 
 _ACCURATE = 0.01
@@ -127,6 +129,7 @@ def uncertainty(
     verify: bool = True,
     counts_noise: bool = True,
     compare_interfaces: bool = True,
+    directions: HeldDirections | None = None,
 ) -> VerifiedStatistics:
     """Return covariance, intervals and rank at `p`, from derivatives that are verified there.
 
@@ -160,6 +163,8 @@ def uncertainty(
     compare_interfaces
         Whether the Model Exchange of an FMU that ignores the tolerance shows what its
         Co-Simulation leaves.
+    directions
+        Along which the estimate moved only; neither with `weights` nor with `scores`.
 
     Raises
     ------
@@ -219,7 +224,7 @@ def uncertainty(
     def completed(found: ParameterStatistics, **more: object) -> VerifiedStatistics:
         if active is None:
             ended = one_sided(problem, p, held, found, lambda held: judge(jacobian, None, held))
-            return _verified(ended, **more)
+            return _verified(with_held(problem, evaluator, p, ended, directions), **more)
         found = along(found, active.tangent, p)
         found, region = within_inequalities(problem, found, active, p, *whole)
         return _verified(found, **more, active=active, region=region)

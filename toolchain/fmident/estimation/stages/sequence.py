@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fmident.errors import FmidentError
+from fmident.errors import Code, FmidentError, ProblemError
 from fmident.estimation.choices import suited
 from fmident.estimation.contract import Estimator
 from fmident.estimation.monitor import Observer
@@ -80,6 +80,14 @@ def run_stages(
         searched |= {q.name for q in suited(stage.problem, estimator).free}
         options = build_options(estimator, stage.problem.estimator.options)
         estimator.check_problem(stage.problem, options)
+        if estimator.holds_directions(options):
+            raise ProblemError(
+                f"stage '{stage.name}' holds at the start what the data do not determine, and"
+                " stages do not hand on how uncertain that is",
+                location=problem.where("stages") or None,
+                hint="truncate in a problem without stages, begun at the values of these",
+                code=Code.NOT_SUPPORTED,
+            )
     names = [q.name for q in problem.parameters if q.name in searched]
     values = {q.name: q.initial for q in problem.parameters}
     done: list[StageRun] = []

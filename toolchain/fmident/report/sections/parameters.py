@@ -10,7 +10,7 @@ import numpy as np
 from fmident.report.charts.uncertainty.forest import forest_chart
 from fmident.report.numbers import interval, plain, with_error
 from fmident.report.sections.html import fragment
-from fmident.report.terminal import remark, unit_text, white_error
+from fmident.report.terminal import held_of, remark, unit_text, white_error
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, ParameterEstimate
@@ -61,7 +61,7 @@ def _row(e: ParameterEstimate, result: EstimationResult) -> _Row:
         unit=unit_text(e.unit),
         initial=plain(e.initial),
         bounds=_bounds(e),
-        remark=remark(e, result.identifiability),
+        remark=remark(e, result.identifiability, held_of(result)),
     )
 
 

@@ -40,6 +40,8 @@ from fmident.problem.derivative_origins import Origin, OriginKind
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.result_json import FILE_NAME
 from fmident.report.stored.json_file import matrix, read_json, word, written_by
+from fmident.report.stored.truncation import read_truncation
+from fmident.statistics.fixing import FixingStep
 from fmident.statistics.identifiability import WeakDirection
 
 
@@ -137,6 +139,7 @@ def result_of(content: JsonTable) -> EstimationResult:
             withheld=judged.texts("withheld", []),
             rank_known=judged.flag("rank_known", True),
             weakest=tuple(judged.each("weakest", _direction, [])),
+            fixing=tuple(judged.each("fixing", _fixing, [])),
         ),
         cost_initial=cost.number("initial", math.inf),
         cost_final=cost.number("final", math.inf),
@@ -164,6 +167,7 @@ def result_of(content: JsonTable) -> EstimationResult:
         sensitivities=tuple(content.each("sensitivities", _sensitivity, [])),
         priors=None if known is None else _priors(known),
         draws=None if drawn is None else _draws(drawn),
+        truncation=read_truncation(content),
     )
 
 
@@ -291,6 +295,15 @@ def _draws(stored: JsonTable) -> DrawnPosterior:
         keys = ("median", "mean", "sd", "bulk", "tail", "r_hat")
         found[name] = DrawnParameter(*(one.number(key) for key in keys))
     return DrawnPosterior(found, stored.count("count"))
+
+
+def _fixing(stored: JsonTable) -> FixingStep:
+    return FixingStep(
+        stored.text("name"),
+        stored.number("before", math.inf),
+        stored.number("after", math.inf),
+        stored.named_numbers("shifts"),
+    )
 
 
 def _prior(stored: JsonTable) -> PriorCheck:

@@ -1,0 +1,364 @@
+"""Truncated singular value decomposition: only what the data determine moves.
+
+At a point let ``A = J D / s``: the Jacobian J of the whitened residuals, D the sizes of the units
+of the search space, s the standard deviation of the noise. Along a right singular vector of A with
+singular value q the data know the parameters to 1/q of such units. The leading ones are kept; along
+the others the estimate stays where it started. For a linear model that is the truncated singular
+value decomposition (Hansen, Rank-Deficient and Discrete Ill-Posed Problems, 1998, section 3.2),
+with the start in place of zero. A direction that is dropped makes an error of as many units as the
+start is wrong along it, one that is kept makes one of 1/q: with a start that is known to one unit,
+the mean square error is least where all with q >= 1 are kept.
+
+In a nonlinear model the vectors turn along the way. What is wanted is the point at which the
+residuals are orthogonal to what is kept, and the way from the start to what is dropped, both by the
+Jacobian there. Where what is dropped does not act on the outputs at all, it is the point nearest to
+the start of all that fit the data equally well (Eriksson, Wedin, Gulliksson and Soderkvist,
+Regularization methods for uniformly rank-deficient nonlinear least-squares problems, J.
+Optimization Theory and Applications 127, 2005). Here a search with stiff rows that hold the
+combinations at the start takes turns with new singular vectors where it has ended.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.estimation.contract import Estimate, HeldDirections, Monitor
+from fmident.evaluation import DirectionalDerivatives
+from fmident.evaluation.contract import Evaluator
+from fmident.problem.model import Problem
+from fmident.statistics import analyse_rank
+from fmident_estimators.held_noise import SearchedRows
+from fmident_estimators.least_squares.options import LeastSquaresOptions
+from fmident_estimators.least_squares.progress import LocalResult, Progress
+from fmident_estimators.least_squares.search import LocalSearch
+
+_STIFFNESS = 1e4
+"""Of the rows that hold, in the largest singular value of what they hold: what is held moves by the
+square of its inverse of what the data want."""
+
+_ROUNDS = 40
+_SAME = 1e-6
+"""Move from one round to the next, in units of the search space, that is none."""
+
+_CLOSE = 1e-3
+"""The same if further rounds do not help: next to the errors of the derivatives."""
+
+_SHRINKS = 0.7
+"""Ratio of successive moves above which the directions turn by a part only, so that they do not go
+back and forth."""
+
+_SMALLEST_PART = 1.0 / 16.0
+
+_STILL = 1e-9
+"""Share of a parameter in the directions that move, below which it is where it started."""
+
+Solve = Callable[[LocalSearch], LocalResult]
+
+
+@dataclass(frozen=True, eq=False)
+class _Directions:
+    """What the data determine at a point.
+
+    Parameters
+    ----------
+    kept, dropped
+        Orthonormal columns in the search space, shapes (n, r) and (n, k); zero for parameters on
+        bounds.
+    singular_values
+        Of the scaled Jacobian over the noise, descending, shape (r + k,).
+    """
+
+    kept: F64
+    dropped: F64
+    singular_values: F64
+
+
+class HoldingRows(SearchedRows):
+    """The residuals with rows that hold combinations of the parameters where they started.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the search.
+    rows
+        Of the combinations, in the search space, shape (k, n).
+    start
+        In the search space, shape (n,).
+    """
+
+    def __init__(self, problem: Problem, evaluator: Evaluator, rows: F64, start: F64) -> None:
+        super().__init__(problem, evaluator)
+        self._space, self._rows, self._start = evaluator.space, rows, start
+        self.adds = True
+
+    def residuals(self, p: F64) -> F64:
+        """Return the residuals at a point, shape (m + k,); NaN where the simulation fails."""
+        moved = self._space.from_physical(p) - self._start
+        return np.concatenate([super().residuals(p), self._rows @ moved])
+
+    def jacobian(self, p: F64) -> F64:
+        """Return their derivatives with respect to the physical parameters, shape (m + k, n)."""
+        return np.vstack([super().jacobian(p), self._rows / self._space.derivative(p)])
+
+    def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
+        """Return accurate derivatives along directions, (n, k) -> (m + k, k), and their errors."""
+        found = super().directional_derivatives(p, directions)
+        added = (self._rows / self._space.derivative(p)) @ directions
+        return DirectionalDerivatives(np.vstack([found.values, added]), found.errors)
+
+
+class _Continued(Progress):
+    """Progress of searches that follow each other: the start of one is the end of the one before.
+
+    The cost may rise against that of the search before, which held nothing.
+    """
+
+    def report(self, parameters: F64, cost: float, start: int = 1, **details: float) -> None:
+        """Report a point that is not the last one."""
+        if not np.array_equal(parameters, self.best):
+            self.best, self.cost = parameters.copy(), cost
+            self.monitor.iteration(self.best, self.cost, **details)
+
+
+def truncated_estimate(
+    problem: Problem,
+    evaluator: Evaluator,
+    options: LeastSquaresOptions,
+    monitor: Monitor,
+    solve: Solve,
+    full: LocalResult,
+) -> Estimate:
+    """Return the estimate that moves along what the data determine.
+
+    Parameters
+    ----------
+    problem, evaluator, options, monitor
+        Of the run.
+    solve
+        Runs a search.
+    full
+        Where the search that holds nothing has ended: it shows the noise, and the least cost.
+
+    Raises
+    ------
+    fmident.evaluation.JacobianError
+        The Jacobian cannot be computed at the start.
+    """
+    found = _Truncation(problem, evaluator, options, monitor, solve, full)
+    there = found.at(full.parameters)
+    if not there.dropped.shape[1]:
+        monitor.note(
+            "Nothing was truncated: the data determine all directions of the parameters better than"
+            f" {found.rule}."
+        )
+        return Estimate(full.parameters, full.status, full.message, ended_by=full.ended_by)
+    ended = found.run(problem.initial)
+    if found.misses(ended):
+        # Another valley than that of the best fit: from there.
+        with_valley = found.run(full.parameters)
+        if with_valley.cost < ended.cost:
+            ended = with_valley
+    return found.estimate(ended)
+
+
+@dataclass(frozen=True, eq=False)
+class _End:
+    """Where the rounds have ended.
+
+    Parameters
+    ----------
+    parameters, cost
+        Physical, shape (n,), and the cost of the data there.
+    directions
+        There.
+    status, message
+        How.
+    rounds
+        How many searches it took.
+    """
+
+    parameters: F64
+    cost: float
+    directions: _Directions
+    last: LocalResult
+    settled: bool
+    rounds: int
+
+
+class _Truncation:
+    def __init__(
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        options: LeastSquaresOptions,
+        monitor: Monitor,
+        solve: Solve,
+        full: LocalResult,
+    ) -> None:
+        self._problem, self._evaluator, self._options = problem, evaluator, options
+        self._solve, self._full = solve, full
+        self._space = evaluator.space
+        self._start = self._space.from_physical(problem.initial)
+        self._progress = _Continued(monitor)
+        self._noise = self._noise_at(full.parameters)
+        self._most: int | None = None  # directions that are kept, once rounds have begun to repeat
+
+    @property
+    def rule(self) -> str:
+        """In words, to follow "better than"."""
+        if self._options.truncate == "auto":
+            return "one unit of the start values (their scale, or a factor of e with log scaling)"
+        return f"{self._options.truncate:g} of the largest singular value asks for"
+
+    def _noise_at(self, p: F64) -> float:
+        """Return the standard deviation of the whitened residuals, at least that of simulations."""
+        if self._problem.sigma_known:
+            return 1.0
+        residuals = self._evaluator.residuals(p)
+        rank = analyse_rank(self._evaluator.jacobian(p), self._evaluator.column_errors(p)).rank
+        freedom = max(residuals.size - rank, 1)
+        size = float(np.linalg.norm(residuals)) / float(np.sqrt(freedom))
+        return max(size, self._evaluator.noise(p), float(np.finfo(np.float64).tiny))
+
+    def _inside(self, p: F64) -> npt.NDArray[np.bool_]:
+        """Return which parameters lie between their bounds."""
+        inside: npt.NDArray[np.bool_] = (p > self._problem.lower) & (p < self._problem.upper)
+        return inside
+
+    def at(self, p: F64) -> _Directions:
+        """Return what the data determine at a point."""
+        free = np.flatnonzero(self._inside(p))
+        count = p.size
+        jacobian, errors = self._evaluator.jacobian(p), self._evaluator.column_errors(p)
+        slope = self._space.derivative(p)
+        scaled = (jacobian * slope)[:, free]
+        triangle = np.linalg.qr(scaled, mode="r")
+        _, values, right = np.linalg.svd(triangle, full_matrices=True)
+        singular = np.zeros(free.size)
+        singular[: values.size] = values
+        known = analyse_rank(jacobian[:, free], None if errors is None else errors[free]).rank
+        limit = self._noise
+        if self._options.truncate != "auto":
+            limit = float(self._options.truncate or 0.0) * float(singular.max(initial=0.0))
+        rank = min(int(np.count_nonzero((singular >= limit) & (singular > 0.0))), known)
+        vectors = np.zeros((count, free.size))
+        vectors[free] = right.T
+        return _Directions(vectors[:, :rank], vectors[:, rank:], singular / self._noise)
+
+    def run(self, begin: F64) -> _End:
+        """Search and find new directions in turn, until nothing moves any more."""
+        p, z = begin, self._space.from_physical(begin)
+        found = self.at(p)
+        part, before, ranks = 1.0, np.inf, [found.kept.shape[1]]
+        last, settled = self._full, False
+        rounds = 0
+        for rounds in range(1, _ROUNDS + 1):
+            last = self._held(p, found)
+            p = last.parameters
+            following = self.at(p)
+            new = self._space.from_physical(p)
+            move = float(np.max(np.abs(new - z), initial=0.0))
+            if rounds > 1 and move <= (_SAME if rounds < _ROUNDS // 2 else _CLOSE):
+                settled = True
+                break
+            # Next to the limit the rank may come and go: then the smaller one stays.
+            following = _with_rank(following, self._rank(ranks, following.kept.shape[1]))
+            if rounds > 1 and move > _SHRINKS * before:
+                part = max(0.5 * part, _SMALLEST_PART)
+            found = _between(found, following, part)
+            z, before = new, move
+        return _End(p, self._evaluator.cost(p), found, last, settled, rounds)
+
+    @staticmethod
+    def _rank(ranks: list[int], new: int) -> int:
+        ranks.append(new)
+        came_back = len(ranks) > 2 and ranks[-1] != ranks[-2] and ranks[-1] in ranks[:-2]
+        return min(ranks[-2:]) if came_back or len(ranks) > _ROUNDS // 2 else new
+
+    def _held(self, begin: F64, found: _Directions) -> LocalResult:
+        """Return the end of a search that holds what is dropped."""
+        largest = float(found.singular_values[found.kept.shape[1] :].max(initial=0.0))
+        stiff = max(float(found.singular_values.max(initial=0.0)), _STIFFNESS * largest)
+        rows = (stiff * self._noise or 1.0) * found.dropped.T
+        holding = HoldingRows(self._problem, self._evaluator, rows, self._start)
+        search = LocalSearch(
+            self._problem, self._evaluator, self._options, self._progress, begin, rows=holding
+        )
+        return search.run(self._solve)
+
+    def misses(self, ended: _End) -> bool:
+        """Return whether the cost is higher than what is dropped explains by far.
+
+        Along a direction that is dropped the cost rises by q squared over two for each squared
+        unit.
+        """
+        dropped = self._dropped_values(ended.directions)
+        moved = self._space.from_physical(self._full.parameters) - self._start
+        along = ended.directions.dropped.T @ moved
+        explained = 0.5 * float(np.sum((dropped * along) ** 2)) * self._noise**2
+        return ended.cost > self._full.cost + 4.0 * explained + 4.0 * self._noise**2
+
+    @staticmethod
+    def _dropped_values(found: _Directions) -> F64:
+        return found.singular_values[found.kept.shape[1] :]
+
+    def estimate(self, ended: _End) -> Estimate:
+        """Return the estimate, and what it holds."""
+        kept, count = ended.directions.kept.shape[1], ended.directions.singular_values.size
+        message = (
+            f"truncated: moved along {kept} of {count} directions, stayed at the start along the"
+            f" other{'s' * (count - kept > 1)}; {ended.last.message}"
+        )
+        status, ended_by = ended.last.status, ended.last.ended_by
+        if not ended.settled and status == "converged":
+            status, ended_by = "limit", "stuck"
+            message += (
+                f"; but after {ended.rounds} rounds the directions still turn with the parameters:"
+                ' start nearer, or search logarithms (scaling = "log")'
+            )
+        held = HeldDirections(
+            ended.directions.kept,
+            "relative" if self._options.truncate != "auto" else "noise",
+            self._options.truncate if isinstance(self._options.truncate, float) else 1.0,
+            self._full.cost,
+        )
+        still = np.linalg.norm(ended.directions.kept, axis=1) <= _STILL
+        return Estimate(
+            np.where(
+                still & self._inside(ended.parameters), self._problem.initial, ended.parameters
+            ),
+            status,
+            message,
+            {"rounds": ended.rounds},
+            ended_by=ended_by,
+            held_directions=held,
+        )
+
+
+def _with_rank(found: _Directions, rank: int) -> _Directions:
+    """Return the directions with so many kept."""
+    vectors = np.hstack([found.kept, found.dropped])
+    return dataclasses.replace(found, kept=vectors[:, :rank], dropped=vectors[:, rank:])
+
+
+def _between(old: _Directions, new: _Directions, part: float) -> _Directions:
+    """Return new directions, turned by a part of the way from the old ones."""
+    same = old.kept.shape == new.kept.shape and old.dropped.shape == new.dropped.shape
+    if part >= 1.0 or not same:
+        return new
+    mixed = part * (new.dropped @ new.dropped.T) + (1.0 - part) * (old.dropped @ old.dropped.T)
+    free: npt.NDArray[np.bool_] = np.any(np.hstack([new.kept, new.dropped]) != 0.0, axis=1)
+    if not np.array_equal(free, np.any(np.hstack([old.kept, old.dropped]) != 0.0, axis=1)):
+        return new
+    rows = np.flatnonzero(free)
+    _, vectors = np.linalg.eigh(mixed[np.ix_(rows, rows)])
+    count = new.dropped.shape[1]
+    everything = np.zeros((free.size, rows.size))
+    everything[rows] = vectors[:, ::-1]  # those that are dropped first
+    return dataclasses.replace(new, kept=everything[:, count:], dropped=everything[:, :count])
