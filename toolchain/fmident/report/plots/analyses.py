@@ -105,7 +105,7 @@ def plot_scores(result: CrossValidation, ax: Any) -> Panels:
     panels = panels_of(count, ax, columns=count, height=_WIDE)
     with mpl.rc_context({"text.parse_math": False}):
         draw_scores(list(panels), result)
-        panels[0].legend(fontsize=8)
+        panels[0].legend(fontsize=8, frameon=False)
     return panels
 
 
@@ -122,7 +122,7 @@ def plot_parameters(result: CrossValidation, ax: Any) -> Panels:
         raise EstimationError("the result has no parameter that was searched, or no fold")
     panels = panels_of(count, ax, columns=COLUMNS, height=_WIDE)
     handles = draw_parameters(list(panels), result)
-    panels[0].legend([*handles.values()], [*handles], fontsize=8)
+    panels[0].legend([*handles.values()], [*handles], fontsize=8, frameon=False)
     return panels
 
 
@@ -136,7 +136,8 @@ def _charted(panels: Sequence[Panel], ax: Any, columns: int, height: float) -> P
         if handles:
             axes[0].legend(
                 [*handles.values()], [*handles], loc="lower left", bbox_to_anchor=(0.0, 1.0),
-                ncols=len(handles), fontsize=8, borderaxespad=0.1,
+                ncols=len(handles) if columns == 1 else 2, fontsize=8, borderaxespad=0.1,
+                frameon=False, columnspacing=1.0, handlelength=1.2,
             )  # fmt: skip
     return axes
 
