@@ -57,7 +57,7 @@ class SearchedRows:
         Standard deviation of the noise by which the priors are weighed; ``None`` where the rows are
         those of the evaluator.
     adds
-        Whether rows are added that are no part of the cost.
+        Whether rows are added that the cost does not have.
     """
 
     def __init__(self, problem: Problem, evaluator: Evaluator) -> None:

@@ -259,7 +259,7 @@ def waves_found(
     found: list[Wave] = []
     for output in outputs:
         for series in output.series:
-            # What another, louder output has made of the parameters is no wave in this one.
+            # What a louder output has made of the parameters must not count as a wave of this one.
             basis = spanned(columns[series.rows])
             values = residuals[series.rows]
             values = values - basis @ (basis.T @ values)

@@ -9,7 +9,7 @@ with the cosine c and the sine s of its frequency (Priestley, Spectral Analysis 
 1981, section 4.9, on processes with a mixed spectrum). Rounding to steps of d leaves a sawtooth of
 the signal y, the sum of ``sin(2 pi k y / d)``; the zero of the sensor gives it its phase (Widrow
 and Kollár, Quantization Noise, 2008, chapters 4 and 5; noise before the rounding makes waves of
-high k small). Both are regressors that stand beside the parameters: what no parameter can change
+high k small). Both are regressors beside the parameters: what no parameter can change
 tells the amplitude, and the rest is noise with a smooth spectrum.
 
 A line in the spectrum is an ordinate of the periodogram that stands out of those around it. Over
@@ -205,7 +205,7 @@ def _level(power: F64) -> F64:
     from scipy import ndimage  # here, since it is slow to import and seldom needed
 
     level = ndimage.median_filter(power, size=_AROUND, mode="reflect") / np.log(2.0)
-    # What rounding leaves of a silent band is no noise that a line could stand out of.
+    # A line is not judged against what rounding leaves of a silent band.
     found: F64 = np.maximum(level, max(1e-12 * float(power.max()), 1e-300))
     return found
 
