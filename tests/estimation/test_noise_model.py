@@ -7,20 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import linalg, optimize, signal
+from scipy import linalg, optimize, signal, stats
 
 from fmident.data.noise import NoiseChoice
 from fmident.errors import ProblemError
 from fmident.estimation import EstimationResult, run_estimation
-from fmident.estimation.noise.alternate import refuse_modelled
 from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem import Parameter, Problem, TimeDomain
 from fmident.problem.residuals import measured_signals
+from fmident.profiles import run_profiles
 from fmident.profiles.joint_walks import check_profile
 from fmident.report.terminal import summary
 from fmident.report.verdict import verdict
+from fmident.resampling.bootstrap import BootstrapOptions, check_bootstrap, run_bootstrap
+from fmident.resampling.intervals import percentile_interval
 from fmident.statistics.noise import NoisyOutput, fit_noise, series_of
 
 TIMES = np.arange(300) * 0.01
@@ -211,17 +213,112 @@ def test_what_does_not_go_together_is_refused(
         run(dataclasses.replace(problem, parameters=bounded), name, options)
 
 
-def test_profiles_and_replicates_refuse_it() -> None:
+def straight(times: np.ndarray, inputs: object, a: float, k: float, b: float) -> dict[str, Any]:
+    """Return a model that is linear in its parameters."""
+    return {"y": a + k * times + b * np.sign(np.sin(9.0 * times))}
+
+
+def noisy_line(seed: int, choice: NoiseChoice | None, correlation: float = 0.7) -> Problem:
+    innovations = np.random.default_rng(seed).standard_normal(TIMES.size)
+    innovations[0] /= np.sqrt(1.0 - correlation**2)
+    noise = 0.01 * signal.lfilter([1.0], [1.0, -correlation], innovations)
+    measured = straight(TIMES, {}, **TRUTH)["y"] + noise
+    parameters = [Parameter(n, 1.3 * v, variable=n) for n, v in TRUTH.items()]
+    return with_noise(python_problem({"y": measured}, TIMES, parameters), choice)
+
+
+def test_profiles_are_those_of_the_innovations() -> None:
+    """In a linear model the profile of the whitened cost ends where the linearised interval does.
+
+    The noise model is that of the estimate, so that both have the same effective degrees of
+    freedom; the plain residuals give an interval of another size.
+    """
+    problem = noisy_line(2, NoiseChoice(order=1))
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, straight)) as evaluator:
+        result = run_estimation(problem, evaluator, estimator)
+        assert result.noise is not None
+        assert result.noise.model_orders == {"y": 1}
+        found = run_profiles(
+            problem,
+            evaluator,
+            np.array([e.value for e in result.estimates]),
+            orders=result.noise.model_orders,
+        )
+    for profile, e in zip(found.profiles, result.estimates, strict=True):
+        width = e.interval_95[1] - e.interval_95[0]
+        assert profile.lower.value == pytest.approx(e.interval_95[0], abs=0.005 * width)
+        assert profile.upper.value == pytest.approx(e.interval_95[1], abs=0.005 * width)
+        assert profile.factor >= 1.0
+    assert any("model of the noise held" in n for n in found.notes)
+
+
+def test_replicates_have_noise_of_the_model_and_are_fitted_with_their_own() -> None:
+    """The covariance is that of generalised least squares; bands are those of the outputs."""
+    problem = noisy_line(2, NoiseChoice(order=1))
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, straight)) as evaluator:
+        result = run_estimation(problem, evaluator, estimator)
+        found = run_bootstrap(
+            problem,
+            evaluator,
+            np.array([e.value for e in result.estimates]),
+            BootstrapOptions(count=60),
+            orders={"y": 1},
+        )
+    assert (found.method, found.status) == ("parametric", "complete")
+    assert any("a noise model of its own" in n for n in found.notes)
+    assert result.noise is not None
+    (output,) = result.noise.outputs
+    phi, apart = output.coefficients[0], np.abs(np.subtract.outer(*2 * [np.arange(TIMES.size)]))
+    (measured,) = measured_signals(problem)
+    size = output.deviation / measured.scale[0]
+    covariance = size**2 / (1.0 - phi**2) * phi**apart
+    columns = np.column_stack([np.ones(TIMES.size), TIMES, np.sign(np.sin(9.0 * TIMES))])
+    exact = np.linalg.inv(columns.T @ np.linalg.solve(covariance, columns))
+    for parameter, error in zip(found.parameters, np.sqrt(np.diag(exact)), strict=True):
+        assert parameter.standard_error == pytest.approx(error, rel=0.05)
+    (band,) = found.bands
+    predicted = columns[:, :] @ [e.value for e in result.estimates]
+    np.testing.assert_allclose(band.predicted, predicted, atol=1e-6)
+    # New samples have the noise of the process, not of its innovations.
+    assert band.noise[0] == pytest.approx(size / np.sqrt(1.0 - phi**2), rel=0.02)
+    assert np.all(band.mean_low < predicted)
+    assert np.all(predicted < band.mean_high)
+
+
+def test_profiles_and_replicates_refuse_another_cost_with_it() -> None:
+    other = dataclasses.replace(made(3, NoiseChoice()), cost=TimeDomain("mean-square"))
     for check in (
         lambda problem: check_profile(problem, 0.95, 0.1),
-        lambda problem: refuse_modelled(problem, "replicates"),
+        lambda problem: check_bootstrap(problem, BootstrapOptions()),
     ):
-        check(made(3, None))
-        with pytest.raises(ProblemError, match="take no account of a model of the noise"):
-            check(made(3, NoiseChoice()))
+        check(made(3, NoiseChoice()))
+        with pytest.raises(ProblemError, match="it is the noise of samples"):
+            check(other)
 
 
 def test_another_cost_is_refused() -> None:
     problem = dataclasses.replace(made(3, NoiseChoice()), cost=TimeDomain("mean-square"))
     with pytest.raises(ProblemError, match="it is the noise of samples"):
         run(problem)
+
+
+def test_ends_of_replicates_count_how_well_an_autoregression_is_known() -> None:
+    """Farther out than percentiles, as Student's t is; the freedom is that of the estimate."""
+    problem = noisy_line(5, None, correlation=0.9)
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, straight)) as evaluator:
+        result = run_estimation(problem, evaluator, estimator)
+        start = np.array([e.value for e in result.estimates])
+        found = run_bootstrap(problem, evaluator, start, BootstrapOptions(count=200))
+    assert result.noise is not None
+    assert found.method == "parametric"
+    for j, parameter in enumerate(found.parameters):
+        freedom = result.noise.degrees_of_freedom[parameter.name]
+        factor = stats.t.ppf(0.975, freedom) / stats.norm.ppf(0.975)
+        plain = percentile_interval(found.replicates[:, j], 0.95)
+        expected = [parameter.value + factor * (end - parameter.value) for end in plain]
+        assert parameter.percentile == pytest.approx(expected, rel=1e-3)
+        assert factor > 1.005
+    assert any("Student's t" in n for n in found.notes)

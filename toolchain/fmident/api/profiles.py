@@ -158,6 +158,7 @@ def profile(
 
 def _profile(problem: Problem, kind: ProfileRun, workspace: Workspace | None) -> ProfileResult:
     from fmident.estimation.checks import check_survives
+    from fmident.estimation.noise.alternate import asks_for_noise
     from fmident.evaluation import Evaluator, runs_in_this_process
     from fmident.evaluation.journal import recording
     from fmident.profiles import compared_with, run_profiles, with_notes
@@ -193,7 +194,9 @@ def _profile(problem: Problem, kind: ProfileRun, workspace: Workspace | None) ->
     executor = executor_of(part)
     with Evaluator(part, executor) as evaluator:
         evaluator.activities.listener = activity_of(kind.observers)
-        notes += _differences(problem, part, stage, found, evaluator.cost(start))
+        # The cost of a result with a model of the noise is that of the innovations.
+        cost = float("nan") if asks_for_noise(part) else evaluator.cost(start)
+        notes += _differences(problem, part, stage, found, cost)
         profiles = run_profiles(
             part,
             evaluator,
@@ -203,6 +206,7 @@ def _profile(problem: Problem, kind: ProfileRun, workspace: Workspace | None) ->
             level=level,
             accuracy=kind.accuracy,
             counted=counted,
+            orders=None if found.noise is None else found.noise.model_orders,
             listener=kind.listener,
         )
         about = executor.report()
@@ -382,10 +386,11 @@ def _without_held(part: Problem, counted: Counted, pairs: Sequence[tuple[str, st
 def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, float]:
     """Return the standard errors of a result that those of the profiles can be compared with.
 
-    None of a robust loss, those for white noise, and of a stage those with the values that it held
-    for exactly known.
+    None of a robust loss or with a model of the noise, those for white noise, and of a stage those
+    with the values that it held for exactly known.
     """
-    if loss_of(result) != "linear" or result.truncation is not None:
+    modelled = result.noise is not None and result.noise.modelled
+    if loss_of(result) != "linear" or result.truncation is not None or modelled:
         return {}
     found = {e.name: e.standard_error for e in result.estimates if e.searched and not e.at_bound}
     for stage in result.stages:

@@ -16,7 +16,8 @@ from fmident.errors import Code, EstimationError, Location, ProblemError, did_yo
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.uncertainty import uncertainty
-from fmident.estimation.noise.alternate import refuse_modelled
+from fmident.estimation.noise.alternate import check_noise, with_noise_at
+from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.steps import parameter_size
 from fmident.problem.priors.rows import Priors
@@ -24,7 +25,7 @@ from fmident.profiles.collect import collected, not_converged
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
 from fmident.profiles.regions import check_pairs, pair_of, region_of
-from fmident.profiles.result import ProfileResult
+from fmident.profiles.result import ParameterProfile, ProfileResult
 from fmident.profiles.thresholds import (
     Counted,
     about_thresholds,
@@ -92,6 +93,7 @@ def run_profiles(
     level: float = 0.95,
     accuracy: float = 1e-3,
     counted: Counted | None = None,
+    orders: Mapping[str, int] | None = None,
     listener: Listener = lambda _: None,
 ) -> ProfileResult:
     """Walk along the profiles of parameters until the cost has risen to the confidence threshold.
@@ -117,6 +119,8 @@ def run_profiles(
         Uncertainty beyond what the cost knows, such as since values that are held are uncertain
         themselves: tau at the ends is larger by what it does to a linear model. By default what
         noise that is not white does to it.
+    orders
+        Of the models of the noise that the outputs ask for, by output, where they are known.
     listener
         Called with each walk at each point, and at its end.
 
@@ -141,6 +145,8 @@ def run_profiles(
     initial = evaluator.space.from_physical(problem.initial)
     p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
     notes: list[str] = []
+    problem, evaluator = with_noise_at(problem, evaluator, p, orders)
+    modelled = isinstance(problem.cost, Prewhitened)
     for attempt in range(_RESTARTS + 1):
         sizes = parameter_size(evaluator.space, initial, evaluator.space.from_physical(p))
         optimum = _refined(problem, evaluator, Landscape(evaluator, sizes), p, level)
@@ -225,9 +231,12 @@ def run_profiles(
         notes.append(f"{many} failed on the way; last: {evaluator.last_failure}.")
     notes += not_converged(found)
     joint = tuple(region_of(problem, evaluator, optimum, pair) for pair in regions)
-    notes += about_thresholds(
-        found, joint, coloured=coloured, counted=more is not None and more.counts_noise
-    )
+    if modelled:
+        notes.append(_about_model(found))
+    else:
+        notes += about_thresholds(
+            found, joint, coloured=coloured, counted=more is not None and more.counts_noise
+        )
     return ProfileResult(
         status="interrupted" if interrupted else "complete",
         level=level,
@@ -245,6 +254,16 @@ def run_profiles(
         notes=tuple(notes),
         settings={"accuracy": accuracy},
         regions=joint,
+    )
+
+
+def _about_model(profiles: Sequence[ParameterProfile]) -> str:
+    """Return how the model of the noise counts that the problem asks for."""
+    most = max(profiles, key=lambda p: p.factor)
+    return (
+        "The profiles are those of the squares of the innovations, with the model of the noise held"
+        " at that of the estimate. That it is estimated makes tau at the ends larger, as it does "
+        f"linearised intervals: {most.factor:.3g} times for {most.name}."
     )
 
 
@@ -321,7 +340,7 @@ def check_profile(problem: Problem, level: float, accuracy: float) -> None:
     fmident.errors.ProblemError
         The cost is not a likelihood; a level or accuracy that makes no sense.
     """
-    refuse_modelled(problem, "profiles")
+    check_noise(problem)
     location = None if problem.source is None else Location(str(problem.source))
     if not problem.cost.gives_intervals:
         raise ProblemError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,10 +17,12 @@ from fmident.errors import EstimationError, Location, ProblemError
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.uncertainty import uncertainty
-from fmident.estimation.noise.alternate import refuse_modelled
+from fmident.estimation.noise.alternate import check_noise, with_noise_at
+from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.prediction.noise import noise_sizes
 from fmident.problem.priors.rows import Priors
+from fmident.resampling.modelled_noise import ModelledNoise
 from fmident.resampling.panels import Panel, panels_of
 from fmident.resampling.refits import Origin, Refit, origin_of, refined, refit
 from fmident.resampling.result import BootstrapResult, FailedReplicate
@@ -56,6 +58,10 @@ _VANISHING = 10.0
 
 _MANY_FAILED = 0.02
 _FULL_LEVERAGE = 1.0 - 1e-6
+_MODELLED = (
+    "The noise is modelled: replicates have new innovations, coloured by the model of the noise,"
+    " and each is fitted with a noise model of its own, of the same order."
+)
 _BAND_INSTANTS = 2000
 """Instants of an output at which there are bands, at most."""
 
@@ -98,6 +104,7 @@ def run_bootstrap(
     start: F64,
     options: BootstrapOptions,
     listener: Listener = lambda _, __: None,
+    orders: Mapping[str, int] | None = None,
 ) -> BootstrapResult:
     """Fit replicates of the data side by side, each from the estimate.
 
@@ -114,6 +121,8 @@ def run_bootstrap(
         How many replicates, and how they come about.
     listener
         Called whenever a replicate has ended.
+    orders
+        Of the models of the noise that the outputs ask for, by output, where they are known.
 
     Returns
     -------
@@ -132,13 +141,20 @@ def run_bootstrap(
     began = time.monotonic()
     check_bootstrap(problem, options)
     before = evaluator.simulations, evaluator.jacobians
+    p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
+    plain, (problem, evaluator) = problem, with_noise_at(problem, evaluator, p, orders)
+    modelled = ModelledNoise.of(problem)
     p, statistics, notes = _estimate(problem, evaluator, start)
     origin = _origin(evaluator, p, statistics.residual_variance)
     panels = panels_of(problem)
     leverages = _leverages(evaluator, origin)
     noise = noise_of(problem, origin.residuals, origin.jacobian)
-    scheme, reason = _scheme(problem, panels, origin, leverages, noise, options)
-    notes += _scheme_notes(problem, origin, leverages, noise, scheme)
+    left = noise if modelled is None else None  # innovations are white
+    scheme, reason = _scheme(problem, panels, origin, leverages, left, options)
+    notes += _scheme_notes(problem, origin, leverages, left, scheme)
+    if modelled is not None:
+        notes.append(_MODELLED)
+    fit = refit if modelled is None else modelled.refit
     linearisation = statistics.linearisation
     answers = linearisation.answer_to_noise() / linearisation.noise
     found: dict[int, Refit] = {}
@@ -148,7 +164,7 @@ def run_bootstrap(
     def search(number: int, generator: np.random.Generator, branch: Evaluator) -> None:
         drawn = scheme.draw(generator)
         priors = _moved_priors(problem, p, generator)
-        fitted = refit(branch, origin, drawn - origin.residuals, priors)
+        fitted = fit(branch, origin, drawn - origin.residuals, priors)
         found[number] = dataclasses.replace(fitted, simulated=fitted.simulated[kept])
         # Not by BLAS, whose threads cost more than they save.
         change = np.append(drawn, linearisation.noise * priors.deviations(p))
@@ -183,7 +199,8 @@ def run_bootstrap(
         answers,
     )
     summary = parameters_of(problem, p, statistics, scheme, fitted, options.level)
-    sizes = noise_sizes(problem, origin.residuals, leverages, noise)
+    shown = origin.residuals if modelled is None else modelled.model.colour(origin.residuals)
+    sizes = noise_sizes(plain, shown, leverages, noise)
     return BootstrapResult(
         status="interrupted" if interrupted else "complete",
         method=scheme.name,
@@ -198,7 +215,7 @@ def run_bootstrap(
         replicates=fitted.values,
         costs=fitted.costs,
         failed=tuple(failed),
-        bands=summary.bands(origin.residuals, sizes),
+        bands=summary.bands(shown, sizes),
         weights=options.weights if scheme.name == "wild" else None,
         block_lengths=_block_lengths(scheme),
         simulations=evaluator.simulations - before[0],
@@ -220,7 +237,7 @@ def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
     location = None if problem.source is None else Location(str(problem.source))
     if not problem.free:
         raise ProblemError("no parameter is free: there is nothing to bootstrap", location=location)
-    refuse_modelled(problem, "replicates")
+    check_noise(problem)
     if not (problem.cost.gives_intervals and problem.cost.by_sample):
         raise ProblemError(
             f"the cost '{problem.cost.name}' is not a sum over samples with equal weights, so that "
@@ -340,6 +357,8 @@ def _scheme(
     method, reason = options.method, "as asked for"
     if method is None:
         method, reason = _chosen(noise)
+        if isinstance(problem.cost, Prewhitened):
+            method, reason = "parametric", "the outputs ask for a model of the noise"
     if method == "wild":
         if float(leverages.max()) >= _FULL_LEVERAGE:
             raise ProblemError(

@@ -11,7 +11,7 @@ second order. So no estimate is a linearised one that nobody has looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from fmident.statistics import analyse_rank
 
 if TYPE_CHECKING:
     from fmident.evaluation import Evaluator
+    from fmident.evaluation.tasks import SimulationFailure
+    from fmident.problem.model import Problem
+    from fmident.problem.search_space import SearchSpace
 
 CLOSE = 0.02
 """Length of the step that is left at the end, in standard errors of all parameters together."""
@@ -32,6 +35,28 @@ _LARGEST_DAMPING = 1e8
 _SUFFICIENT = 1e-4
 _PRODUCTS = 200_000
 """Multiplications of one product of matrices."""
+
+
+class DataRows(Protocol):
+    """What a refit asks of an evaluator."""
+
+    @property
+    def problem(self) -> Problem:
+        """With the bounds."""
+
+    @property
+    def space(self) -> SearchSpace:
+        """Of the steps."""
+
+    @property
+    def last_failure(self) -> SimulationFailure | None:
+        """Of a simulation."""
+
+    def data_residuals(self, p: F64) -> F64:
+        """Return the residuals of the data, shape (m,)."""
+
+    def data_jacobian(self, p: F64) -> F64:
+        """Return their derivatives, shape (m, n)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +165,7 @@ def refined(evaluator: Evaluator, origin: Origin, close: float) -> Refit:
     return _Refit(evaluator, origin, nothing, Priors.of(evaluator.problem)).run(close, 0)
 
 
-def refit(evaluator: Evaluator, origin: Origin, shift: F64, priors: Priors) -> Refit:
+def refit(evaluator: DataRows, origin: Origin, shift: F64, priors: Priors) -> Refit:
     """Return the estimate of a replicate.
 
     Parameters
@@ -171,7 +196,7 @@ class _State:
 
 
 class _Refit:
-    def __init__(self, evaluator: Evaluator, origin: Origin, shift: F64, priors: Priors) -> None:
+    def __init__(self, evaluator: DataRows, origin: Origin, shift: F64, priors: Priors) -> None:
         self._evaluator, self._origin = evaluator, origin
         self._shift, self._priors = shift, priors
         self._space = evaluator.space

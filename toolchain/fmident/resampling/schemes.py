@@ -58,6 +58,13 @@ class Scheme(ABC):
     def covariance(self, answers: F64) -> F64:
         """Return the covariance of ``answers @ e*`` over all draws, (n, m) -> (n, n)."""
 
+    def freedoms(self, answers: F64) -> F64:
+        """Return the degrees of freedom with which the size of the noise is known, shape (n,).
+
+        Infinite where draws count it, or where it is known as well as by all samples.
+        """
+        return np.full(len(answers), np.inf)
+
     def influences(self, answers: F64) -> F64:
         """Return what each independent part of the residuals contributes, (n, m) -> (n, parts)."""
         parts = [self._by_instant(answers, panel) for panel in self.panels]
@@ -270,6 +277,10 @@ class Modelled(Scheme):
         moved = self.model.answers_to_innovations(answers)
         found: F64 = moved @ moved.T
         return found
+
+    def freedoms(self, answers: F64) -> F64:
+        """Return the effective degrees of freedom: few independent samples tell slow noise."""
+        return self.model.freedoms(answers)
 
 
 def _length(panel: Panel, residuals: F64, given: int | None) -> int:

@@ -38,6 +38,10 @@ _FOLLOWS = 0.8
 variates; below, they would add more chance than they take away."""
 
 
+_WIDER = 1.02
+"""Factor on the ends of intervals from which on it is said."""
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """The replicates that were fitted.
@@ -155,7 +159,8 @@ def parameters_of(
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = np.where(errors > 0.0, covariance / np.outer(errors, errors), np.nan)
     influences = scheme.influences(data)
-    found, notes = [], []
+    farther = _farther(scheme, data, level)
+    found, notes = [], _farther_notes(problem, farther, lost)
     unresolved = []
     for j, q in enumerate(problem.free):
         acceleration = 0.0
@@ -174,8 +179,8 @@ def parameters_of(
                 bounds=(q.lower, q.upper),
                 standard_error=float(errors[j]),
                 bias=float("nan") if lost[j] else float(bias[j]),
-                percentile=open_ends if lost[j] else percentile,
-                bca=open_ends if lost[j] else bca,
+                percentile=open_ends if lost[j] else _moved_out(percentile, p[j], farther[j]),
+                bca=open_ends if lost[j] else _moved_out(bca, p[j], farther[j]),
                 linearised_error=float(statistics.standard_errors[j]),
                 linearised=_linearised(statistics, p, j, level),
                 acceleration=acceleration,
@@ -193,6 +198,37 @@ def parameters_of(
             f"{', '.join(unresolved)}: take more (-n)."
         )
     return Summary(problem, fitted, level, tuple(found), covariance, correlation, tuple(notes))
+
+
+def _farther(scheme: Scheme, answers: F64, level: float) -> F64:
+    """Return the factor on the distance of the ends from the estimate, shape (n,).
+
+    All replicates have noise of one model, which is estimated itself: their quantiles are those of
+    a normal distribution where Student's t belongs (expanded percentiles: Hesterberg, The American
+    Statistician 69, 2015, section 5.3, here with effective degrees of freedom).
+    """
+    freedoms = scheme.freedoms(answers)
+    normal = t_quantile(level, np.inf)
+    return np.array(
+        [1.0 if np.isinf(f) else t_quantile(level, float(f)) / normal for f in freedoms]
+    )
+
+
+def _moved_out(ends: tuple[float, float], value: float, factor: float) -> tuple[float, float]:
+    low, high = (float(value + factor * (end - value)) for end in ends)
+    return low, high
+
+
+def _farther_notes(problem: Problem, farther: F64, lost: npt.NDArray[np.bool_]) -> list[str]:
+    known = np.where(lost | ~np.isfinite(farther), 1.0, farther)
+    most = int(np.argmax(known))
+    if known[most] < _WIDER:
+        return []
+    return [
+        "The noise is that of an autoregression which the data tell with few degrees of freedom: "
+        f"the ends of the intervals are farther out, as Student's t has it, {known[most]:.3g} times"
+        f" for {problem.free[most].name}."
+    ]
 
 
 def _with_control(moved: F64, linear: F64, known: F64) -> tuple[F64, F64]:

@@ -123,13 +123,16 @@ class Linearisation:
         errors: F64 = self.noise * np.linalg.norm(self._along(self._pseudo_inverse()), axis=1)
         return errors
 
-    def freedoms(self, rows: F64) -> F64:
+    def freedoms(self, rows: F64, known: F64 | None = None) -> F64:
         """Return the degrees of freedom of the variances of quantities, shape (h,).
 
         Parameters
         ----------
         rows
             Derivatives of the quantities with respect to the parameters, shape (h, n).
+        known
+            Variance of each that does not come from the noise, shape (h,); by default what priors
+            contribute to that of the estimate.
         """
         if self.coloured is None:
             return np.full(len(rows), self.freedom)
@@ -140,8 +143,9 @@ class Linearisation:
             return found
         # The variance that priors contribute is known.
         from_data = np.sum(self.coloured.answers(data) ** 2, axis=1)
+        certain = np.sum(rest**2, axis=1) if known is None else known
         with np.errstate(invalid="ignore", divide="ignore"):
-            shares: F64 = 1.0 + np.sum(rest**2, axis=1) / from_data
+            shares: F64 = 1.0 + certain / from_data
         return found * shares**2
 
     def _along(self, movements: F64) -> F64:

@@ -256,7 +256,11 @@ def prior_contribution(
     clear = ~data.involved & ~data.without_influence
     data_values, data_errors = np.full(count, np.nan), np.full(count, np.nan)
     data_values[kept[clear]] = (values[kept] - back @ pulled)[clear]
-    data_errors[kept[clear]] = np.sqrt(variance * np.sum(back**2, axis=1))[clear]
+    if linear.coloured is None:
+        errors = np.sqrt(variance * np.sum(back**2, axis=1))
+    else:
+        errors = np.linalg.norm(linear.coloured.answers(-back @ left.T), axis=1)
+    data_errors[kept[clear]] = errors[clear]
     left_open = np.zeros(count, dtype=np.bool_)
     left_open[kept[~clear]] = True
 
@@ -273,6 +277,7 @@ def prior_contribution(
     apart = np.full(len(prior.names), np.nan)
     apart[comparable] = deviations[comparable] / np.sqrt(np.diag(doubt)[comparable])
     limit = np.inf if sigma_known else float(freedom)
+    limits = np.full(len(prior.names), limit)
     distance, compared = float("nan"), 0
     if variance > 0.0:
         off = left.T @ (residuals + seen_columns @ move[kept])
@@ -282,14 +287,16 @@ def prior_contribution(
     if linear.coloured is not None and compared:  # the noise is not what the residuals suppose
         inverse = np.linalg.pinv(doubt, rcond=_SILENT**2, hermitian=True)
         distance = float(deviations @ inverse @ deviations)
-        limit = float(np.min(linear.freedoms(prior.slopes[comparable])))
+        # The part of the doubt that is the priors' own is known.
+        limits = linear.freedoms(prior.slopes, np.sum(left_over**2, axis=1))
+        limit = float(np.min(limits[comparable]))
     return PriorContribution(
         prior.names,
         prior_shares(covariance, linear),
         data_values,
         data_errors,
         apart,
-        np.array([_probability(z**2, 1, limit) for z in apart]),
+        np.array([_probability(z**2, 1, f) for z, f in zip(apart, limits, strict=True)]),
         distance,
         compared,
         _probability(distance, compared, limit),

@@ -160,6 +160,7 @@ def _bootstrap(
     problem: Problem, kind: BootstrapRun, workspace: Workspace | None
 ) -> BootstrapResult:
     from fmident.estimation.checks import check_survives
+    from fmident.estimation.noise.alternate import asks_for_noise
     from fmident.evaluation import Evaluator, runs_in_this_process
     from fmident.evaluation.journal import recording
     from fmident.resampling import check_bootstrap, run_bootstrap
@@ -185,8 +186,11 @@ def _bootstrap(
     )
     executor = executor_of(part)
     with Evaluator(part, executor) as evaluator:
-        notes = _differences(part, found, evaluator.cost(start))
-        result = run_bootstrap(part, evaluator, start, kind.options, kind.listener)
+        # The cost of a result with a model of the noise is that of the innovations.
+        cost = found.cost_final if asks_for_noise(part) else evaluator.cost(start)
+        notes = _differences(part, found, cost)
+        orders = None if found.noise is None else found.noise.model_orders
+        result = run_bootstrap(part, evaluator, start, kind.options, kind.listener, orders)
         about = executor.report()
     notes += [*about.doubts, *about.notes]
     settings = {"evaluation": {**as_written(part.evaluation), **about.settings()}}

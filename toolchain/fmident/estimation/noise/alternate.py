@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Code, Location, ProblemError
+from fmident.errors import Code, EstimationError, Location, ProblemError
 from fmident.estimation.contract import Estimate, Estimator
 from fmident.estimation.diagnostics.noise import coarse_sensors, noisy_outputs
-from fmident.estimation.noise.prewhitened import prewhitened
+from fmident.estimation.noise.prewhitened import Prewhitened, prewhitened
 from fmident.evaluation import Evaluator
 from fmident.problem.cost import TimeDomain
 from fmident.statistics.noise import (
@@ -33,7 +33,6 @@ from fmident.statistics.noise import (
 )
 
 if TYPE_CHECKING:
-    from fmident.data.noise import NoiseChoice
     from fmident.problem.model import Problem
 
 _MOST = 12
@@ -105,28 +104,122 @@ def refuse_noise(
         )
 
 
-def refuse_modelled(problem: Problem, what: str) -> None:
-    """Refuse a problem with a model of the noise where plain residuals are taken.
-
-    Parameters
-    ----------
-    problem
-        That is asked for.
-    what
-        Would take them, such as ``"profiles"``.
+def check_noise(problem: Problem) -> None:
+    """Refuse a model of the noise with a cost that does not compare samples.
 
     Raises
     ------
     fmident.errors.ProblemError
-        The problem asks for a model of the noise.
+        The problem has one.
     """
-    if asks_for_noise(problem):
+    if asks_for_noise(problem) and problem.cost != TimeDomain():
         raise ProblemError(
-            f"{what} take no account of a model of the noise, which the outputs ask for",
-            location=problem.where(),
-            hint="leave out 'noise': then its colour is counted as the residuals show it",
+            "the noise of an output cannot be modelled here: it is the noise of samples, not of "
+            f"what the cost '{problem.cost.name}' compares",
+            location=problem.where("cost"),
+            hint="leave the cost out, or leave out 'noise'",
             code=Code.NOT_SUPPORTED,
         )
+
+
+def with_noise_at(
+    problem: Problem, evaluator: Evaluator, p: F64, orders: Mapping[str, int] | None = None
+) -> tuple[Problem, Evaluator]:
+    """Return a problem whose residuals are innovations, by the noise that they show at a point.
+
+    A problem that asks for no model of the noise is returned as it is.
+
+    Parameters
+    ----------
+    problem, evaluator
+        With plain residuals.
+    p
+        The estimate, free parameters of shape (n,).
+    orders
+        Of the autoregressions, by output, where they are known; otherwise as the problem asks.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The order does not go with the samples.
+    fmident.errors.EstimationError
+        The simulation fails at the point.
+    """
+    if not asks_for_noise(problem) or isinstance(problem.cost, Prewhitened):
+        return problem, evaluator
+    asked = NoiseAsked.of(problem)
+    residuals = evaluator.data_residuals(p)
+    if not bool(np.isfinite(residuals).all()):
+        raise EstimationError(
+            f"the simulation fails at the estimate: {evaluator.last_failure}",
+            hint="give the result folder of an estimation of this problem with --result",
+        )
+    known = orders or {}
+    chosen = [known.get(o.name, w) for o, w in zip(asked.outputs, asked.orders, strict=True)]
+    jacobian = evaluator.data_jacobian(p)
+    waves = asked.waves(problem, residuals, jacobian)
+    noise = fit_noise(asked.outputs, residuals, jacobian, chosen, asked.criterion, waves)
+    current = prewhitened(problem, noise, np.clip(p, problem.lower, problem.upper))
+    return current, evaluator.for_problem(current)
+
+
+@dataclass(frozen=True)
+class NoiseAsked:
+    """Which models of the noise a problem asks for.
+
+    Parameters
+    ----------
+    outputs
+        Whose residuals share one noise.
+    orders
+        Of the autoregression of each.
+    criterion
+        For those that are chosen.
+    coloured
+        Outputs whose noise may be other than white.
+    """
+
+    outputs: tuple[NoisyOutput, ...]
+    orders: tuple[Order, ...]
+    criterion: str
+    coloured: tuple[NoisyOutput, ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> NoiseAsked:
+        """Return what a problem asks for.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            The order does not go with the samples.
+        """
+        outputs = noisy_outputs(problem)
+        asked = {m.name: m.noise for e in problem.experiments for m in e.measurements}
+        orders: list[Order] = []
+        coloured: list[NoisyOutput] = []
+        criterion = "aicc"
+        for output in outputs:
+            choice = asked[output.measurement]
+            assert choice is not None
+            chosen: Order = "auto" if choice.order is None else choice.order
+            orders.append(0 if choice.model == "white" else chosen)
+            coloured += [output] if choice.model != "white" else []
+            criterion = choice.criterion
+            if not output.even and chosen not in ("auto", 0, 1):
+                raise ProblemError(
+                    f"the samples of '{output.name}' are not equidistant: the noise model there is"
+                    f" an autoregression of first order in continuous time, not one of order"
+                    f" {chosen}",
+                    location=problem.where(),
+                    hint='write order = 1 or "auto", or resample the data',
+                    code=Code.NOT_SUPPORTED,
+                )
+        return cls(outputs, tuple(orders), criterion, tuple(coloured))
+
+    def waves(self, problem: Problem, residuals: F64, jacobian: F64) -> tuple[Wave, ...]:
+        """Return the waves in the outputs whose noise may be other than white."""
+        steps = coarse_sensors(problem, residuals)
+        return waves_found(self.coloured, residuals, spanned(jacobian), steps)
 
 
 def in_turn(
@@ -161,24 +254,8 @@ def in_turn(
             hint="leave out 'loss', or leave out 'noise': the standard errors count its colour",
             code=Code.NOT_SUPPORTED,
         )
-    outputs = noisy_outputs(problem)
-    asked = {m.name: m.noise for e in problem.experiments for m in e.measurements}
-    orders: list[Order] = []
-    criterion = "aicc"
-    for output in outputs:
-        choice = asked[output.measurement]
-        assert choice is not None
-        chosen: Order = "auto" if choice.order is None else choice.order
-        orders.append(0 if choice.model == "white" else chosen)
-        criterion = choice.criterion
-        if not output.even and chosen not in ("auto", 0, 1):
-            raise ProblemError(
-                f"the samples of '{output.name}' are not equidistant: the noise model there is an"
-                f" autoregression of first order in continuous time, not one of order {chosen}",
-                location=problem.where(),
-                hint='write order = 1 or "auto", or resample the data',
-                code=Code.NOT_SUPPORTED,
-            )
+    asked = NoiseAsked.of(problem)
+    orders: Sequence[Order] = asked.orders
     current, at, found = problem, evaluator, estimate
     settled, number = False, 0
     waves: tuple[Wave, ...] = ()
@@ -186,10 +263,10 @@ def in_turn(
         p = found.parameters
         residuals, jacobian = evaluator.data_residuals(p), evaluator.data_jacobian(p)
         if number <= _LOOKED:
-            waves = _waves(problem, outputs, residuals, jacobian, asked)
+            waves = asked.waves(problem, residuals, jacobian)
         else:
             waves = with_amplitudes(waves, residuals, spanned(jacobian))
-        noise = fit_noise(outputs, residuals, jacobian, orders, criterion, waves)
+        noise = fit_noise(asked.outputs, residuals, jacobian, orders, asked.criterion, waves)
         orders = [f.order for f in noise.fits]  # once chosen, an order stays
         current = prewhitened(problem, noise, np.clip(p, problem.lower, problem.upper))
         at = evaluator.for_problem(current)
@@ -203,20 +280,6 @@ def in_turn(
         message = f"{found.message}; but the model of the noise still changes"
         found = dataclasses.replace(found, status="limit", message=message)
     return InTurn(current, at, found, number, settled)
-
-
-def _waves(
-    problem: Problem,
-    outputs: Sequence[NoisyOutput],
-    residuals: F64,
-    jacobian: F64,
-    asked: Mapping[str, NoiseChoice | None],
-) -> tuple[Wave, ...]:
-    """Return the waves in the outputs whose noise may be other than white."""
-    names = [n for n, choice in asked.items() if choice is not None and choice.model != "white"]
-    chosen = [o for o in outputs if o.measurement in names]
-    steps = coarse_sensors(problem, residuals)
-    return waves_found(chosen, residuals, spanned(jacobian), steps)
 
 
 def noise_notes(found: InTurn | None, asked: bool) -> list[str]:

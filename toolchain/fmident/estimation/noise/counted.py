@@ -135,6 +135,11 @@ class CountedNoise:
     waves: tuple[CountedWave, ...] = ()
 
     @property
+    def model_orders(self) -> dict[str, int]:
+        """Orders of the autoregressions that were estimated with the parameters, by output."""
+        return {o.name: o.order for o in self.outputs} if self.modelled else {}
+
+    @property
     def largest_factor(self) -> float:
         """By which a standard error differs most; 1 where there is none."""
         known = [f for f in self.factors.values() if math.isfinite(f) and f > 0.0]
