@@ -184,3 +184,25 @@ def test_the_size_of_innovations_may_be_given_one_by_one() -> None:
     np.testing.assert_allclose(
         scaled.answers_to_innovations(answers), 2.0 * model.answers_to_innovations(answers)
     )
+
+
+def test_a_loud_output_does_not_colour_a_quiet_one() -> None:
+    """What it does to the parameters is in the residuals of the other, which is white."""
+    rng = np.random.default_rng(5)
+    columns = np.vstack([COLUMNS, COLUMNS[:, [3, 1, 2, 0]]])
+    true = np.r_[rng.standard_normal(SIZE), 0.01 * rng.standard_normal(SIZE)]
+    _, left = residuals_of(true, columns)
+    assert np.std(left[SIZE:]) > 3.0 * 0.01
+    outputs = [
+        NoisyOutput("a", (series_of(np.arange(SIZE), np.arange(SIZE) * 0.01),)),
+        NoisyOutput("b", (series_of(np.arange(SIZE, 2 * SIZE), np.arange(SIZE) * 0.01),)),
+    ]
+    noise = noise_found(outputs, left, columns, sigma_known=False)
+    assert noise is not None
+    assert noise.unequal
+    assert not noise.coloured
+    assert [f.order for f in noise.model.fits] == [0, 0]
+    # 296 degrees of freedom each: 4 % of a standard deviation.
+    assert noise.model.fits[0].deviation == pytest.approx(1.0, rel=0.15)
+    assert noise.model.fits[1].deviation == pytest.approx(0.01, rel=0.15)
+    assert noise.outputs[1].p_white > 1e-3

@@ -204,19 +204,20 @@ def noise_found(
     if not _is_noise(residuals, left, columns.shape[1], sigma_known=sigma_known):
         return None
     waves = waves_found(outputs, left, columns, steps)
+    told = without_parameters(outputs, left, columns)[0]
     residuals = left
     if waves:
         # Each wave is one more thing that the data tell, beside the parameters.
         jacobian = np.hstack([jacobian, *(w.columns(left.size) for w in waves)])
         columns = spanned(jacobian)
         residuals = left - columns @ (columns.T @ left)
-    own = [[residuals[s.rows] for s in o.series] for o in outputs]
+    untouched, ranks = without_parameters(outputs, residuals, columns)
+    own = [[untouched[s.rows] for s in o.series] for o in outputs]
     chances = [portmanteau(o.series, v) for o, v in zip(outputs, own, strict=True)]
     coloured = [p < REJECTED and o.size >= _FEWEST for o, p in zip(outputs, chances, strict=True)]
     orders: list[int | Literal["auto"]] = ["auto" if c else 0 for c in coloured]
-    taken = columns.shape[1] / residuals.size
     squares = np.array([sum(float(v @ v) for v in values) for values in own])
-    sizes = np.array([o.size * (1.0 - taken) for o in outputs])
+    sizes = np.array([o.size - rank for o, rank in zip(outputs, ranks, strict=True)], dtype=float)
     unequal = not sigma_known and bartlett(squares, sizes) < REJECTED
     model = fit_noise(outputs, residuals, jacobian, orders)
     if any(coloured) and (
@@ -226,18 +227,51 @@ def noise_found(
         every = [s for o in outputs for s in o.series]
         sums = score_sums(every, left, columns.T)
         model = dataclasses.replace(model, waves=waves)
-        return NoiseFinding(model, output_findings(model, left), True, unequal, False, sums=sums)
+        return NoiseFinding(model, output_findings(model, told), True, unequal, False, sums=sums)
     model, uneven = with_uneven_noise(model, residuals, jacobian)
     if not (any(coloured) or unequal or uneven or waves):
         return None
     model = dataclasses.replace(model, waves=waves)
     return NoiseFinding(
         model,
-        output_findings(model, left),
+        output_findings(model, told),
         not model.white,
         unequal,
         uneven,
     )
+
+
+def without_parameters(
+    outputs: Sequence[NoisyOutput], residuals: F64, columns: F64
+) -> tuple[F64, list[int]]:
+    """Return what no parameter can change of each output by itself, and how much is left out.
+
+    A loud output moves the parameters, and these move the residuals of a quiet one: what they do
+    there is not its noise.
+
+    Parameters
+    ----------
+    outputs
+        Of the residuals.
+    residuals
+        Shape (m,).
+    columns
+        That span what the parameters can change, shape (m, r).
+
+    Returns
+    -------
+    untouched
+        Shape (m,).
+    ranks
+        Dimensions that each output has lost.
+    """
+    found, ranks = residuals.copy(), []
+    for output in outputs:
+        rows = np.concatenate([s.rows for s in output.series])
+        basis = spanned(columns[rows])
+        found[rows] -= basis @ (basis.T @ residuals[rows])
+        ranks.append(basis.shape[1])
+    return found, ranks
 
 
 def waves_found(
@@ -257,12 +291,10 @@ def waves_found(
         Series of which the sensor has steps.
     """
     found: list[Wave] = []
+    untouched = without_parameters(outputs, residuals, columns)[0]
     for output in outputs:
         for series in output.series:
-            # What a louder output has made of the parameters must not count as a wave of this one.
-            basis = spanned(columns[series.rows])
-            values = residuals[series.rows]
-            values = values - basis @ (basis.T @ values)
+            basis, values = spanned(columns[series.rows]), untouched[series.rows]
             for known in steps:
                 if np.array_equal(known.rows, series.rows):
                     rounded = steps_in(series, values, basis, known.simulated, known.step)

@@ -374,10 +374,11 @@ def _fitted(
     output: NoisyOutput, residuals: F64, jacobian: F64, order: Order, criterion: str
 ) -> FittedAutoregression:
     rows = np.concatenate([s.rows for s in output.series])
-    own = [residuals[s.rows] for s in output.series]
     basis = spanned(jacobian[rows])
     ends = np.cumsum([s.rows.size for s in output.series])[:-1]
     columns = np.split(basis, ends)
+    # What another output has made of the parameters tells nothing of the order.
+    own = np.split(residuals[rows] - basis @ (basis.T @ residuals[rows]), ends)
     start = None
     if order == "auto":
         most = min(_MOST, output.size // _PER_COEFFICIENT) if output.even else 1
