@@ -363,6 +363,18 @@ def test_a_model_of_the_noise_with_a_tone_has_no_criteria(study: Study) -> None:
     assert "holds a tone of" in str(one["no_criteria_since"])
 
 
+def test_an_experiment_may_be_called_na(study: Study) -> None:
+    study.change('name = "push"', 'name = "NA"')
+    table = pd.read_csv(study.data)
+    table.loc[[20, 21], "position"] = np.nan
+    table.to_csv(study.data, index=False)
+    for name in ("one", "other"):
+        assert main(["estimate", "problem.toml", "-o", name, "-q"]) == 0
+    one, other = compared("one", "other")
+    assert one["aic"] == other["aic"]
+    assert isinstance(one["aic"], float)
+
+
 def test_inputs_of_the_same_name_in_another_file(study: Study) -> None:
     """The column is called the same, but what is in it is something else."""
     assert main(["estimate", "problem.toml", "-o", "full", "-q"]) == 0

@@ -143,7 +143,15 @@ def stored_table(folder: Path) -> pd.DataFrame | None:
     import pandas as pd  # here, since it is slow to import and seldom needed
 
     try:
-        table = pd.read_csv(folder / "fit.csv", dtype={"experiment": str, "output": str})
+        # A name such as "NA" is a name, not a gap.
+        table = pd.read_csv(
+            folder / "fit.csv",
+            dtype={"experiment": str, "output": str},
+            keep_default_na=False,
+            na_values={
+                name: ["", "nan"] for name in (*_WANTED, "initial") if name not in _KEYS[:2]
+            },
+        )
     except (OSError, ValueError):
         return None
     return table if set(table.columns) >= _WANTED else None
