@@ -168,6 +168,34 @@ def test_a_product_is_fitted_by_the_point_nearest_to_the_start():
     assert third.interval_95[0] < 1.5 < third.interval_95[1]
 
 
+@pytest.mark.parametrize(
+    ("start", "scales"),
+    [
+        ((30.0, 1.0), (1.0, 1.0)),  # far outside: directions turn by 30 times as much as the point
+        ((5.0, 3.0), (1.0, 10.0)),  # the directions at the start do not lead to what fits
+        ((0.1, 0.05), (1.0, 10.0)),
+    ],
+)
+def test_what_fits_may_be_bent(start, scales):
+    """Of ``a^2 + b^2`` only the radius is known: the point of the circle nearest to the start."""
+    measured = (1.0 + TIMES) + noise(1, 1e-4)
+    given = [parameter(n, s, scale=w) for n, s, w in zip("ab", start, scales, strict=True)]
+    found = run(lambda t, u, a, b: {"y": (a * a + b * b) * (1.0 + t)}, measured, given, sigma=1e-3)
+    assert found.status == "converged"
+    a, b = found.values.values()
+    radius = np.sqrt((1.0 + TIMES) @ measured / np.sum((1.0 + TIMES) ** 2))
+    assert np.hypot(a, b) == pytest.approx(radius, rel=1e-7)
+
+    def distance(angle):
+        point = radius * np.array([np.cos(angle), np.sin(angle)])
+        return np.sum(((point - start) / scales) ** 2)
+
+    near = optimize.minimize_scalar(
+        distance, bounds=(0.0, 0.5 * np.pi), method="bounded", options={"xatol": 1e-12}
+    )
+    assert np.arctan2(b, a) == pytest.approx(near.x, abs=2e-5)
+
+
 def test_on_a_logarithmic_scale_the_ratio_stays():
     measured = product(TIMES, {}, 2.0, 3.0, 1.5)["y"] + noise(3)
     given = [parameter("a", 1.0, scaling="log"), parameter("b", 4.0, scaling="log")]
@@ -214,6 +242,8 @@ def test_a_bound_is_kept():
     values = found.values
     assert values["a"] == pytest.approx(1.2)
     assert values["b"] == pytest.approx(5.0, rel=1e-5)
+    assert found.status == "converged"
+    assert found.truncation is None  # the bound has left nothing open
     assert found.cost_final < 1e-6
 
 

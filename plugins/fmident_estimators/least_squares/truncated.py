@@ -15,7 +15,9 @@ Jacobian there. Where what is dropped does not act on the outputs at all, it is 
 the start of all that fit the data equally well (Eriksson, Wedin, Gulliksson and Soderkvist,
 Regularization methods for uniformly rank-deficient nonlinear least-squares problems, J.
 Optimization Theory and Applications 127, 2005). Here a search with stiff rows that hold the
-combinations at the start takes turns with new singular vectors where it has ended.
+combinations at the start takes turns with new singular vectors where it has ended. Where the
+directions at the start do not lead to what fits, it begins next to the point nearest to the start,
+to which steps along what fits lead.
 """
 
 from __future__ import annotations
@@ -43,17 +45,26 @@ _STIFFNESS = 1e4
 square of its inverse of what the data want."""
 
 _ROUNDS = 40
+_PATIENCE = 3
+"""Rounds after which a search that does not converge ends them."""
+
 _SAME = 1e-6
 """Move from one round to the next, in units of the search space, that is none."""
 
 _CLOSE = 1e-3
 """The same if further rounds do not help: next to the errors of the derivatives."""
 
-_SHRINKS = 0.7
-"""Ratio of successive moves above which the directions turn by a part only, so that they do not go
-back and forth."""
+_SMALLEST_PART = 1.0 / 256.0
+"""Part of the way that directions turn at least."""
 
-_SMALLEST_PART = 1.0 / 16.0
+_SLIDES = 100
+"""Steps at most towards the start along what fits."""
+
+_SMALLEST_SLIDE = 1e-6
+"""Part of such a step, below which no nearer point is looked for."""
+
+_MORE = 4.0
+"""Rise of the cost, in variances of the noise, that is none."""
 
 _STILL = 1e-9
 """Share of a parameter in the directions that move, below which it is where it started."""
@@ -72,11 +83,14 @@ class _Directions:
         bounds.
     singular_values
         Of the scaled Jacobian over the noise, descending, shape (r + k,).
+    held
+        Parameters that stay on a bound, shape (n,).
     """
 
     kept: F64
     dropped: F64
     singular_values: F64
+    held: npt.NDArray[np.bool_]
 
 
 class HoldingRows(SearchedRows):
@@ -159,11 +173,10 @@ def truncated_estimate(
         )
         return Estimate(full.parameters, full.status, full.message, ended_by=full.ended_by)
     ended = found.run(problem.initial)
-    if found.misses(ended):
-        # Another valley than that of the best fit: from there.
-        with_valley = found.run(full.parameters)
-        if with_valley.cost < ended.cost:
-            ended = with_valley
+    if not ended.settled or found.misses(ended):
+        other = found.nearest()
+        if found.better(other, ended):
+            ended = other
     return found.estimate(ended)
 
 
@@ -232,30 +245,44 @@ class _Truncation:
         return inside
 
     def at(self, p: F64) -> _Directions:
-        """Return what the data determine at a point."""
-        free = np.flatnonzero(self._inside(p))
-        count = p.size
-        jacobian, errors = self._evaluator.jacobian(p), self._evaluator.column_errors(p)
-        slope = self._space.derivative(p)
-        scaled = (jacobian * slope)[:, free]
-        triangle = np.linalg.qr(scaled, mode="r")
+        """Return what the data determine at a point.
+
+        A parameter on a bound stays there unless data or start pull it away.
+        """
+        z = self._space.from_physical(p)
+        low, high = z - self._space.lower <= _SAME, self._space.upper - z <= _SAME
+        found = self._decomposed(p, np.ones(p.size, dtype=np.bool_))
+        if not (low | high).any():
+            return found
+        jacobian = self._evaluator.jacobian(p) * self._space.derivative(p)
+        wanted = found.dropped @ (found.dropped.T @ (self._start - z))
+        if found.kept.shape[1]:
+            moved = jacobian @ found.kept
+            wanted = wanted - found.kept @ (np.linalg.pinv(moved) @ self._evaluator.residuals(p))
+        held = (low & ~(wanted > _SAME)) | (high & ~(wanted < -_SAME))
+        return self._decomposed(p, ~held) if held.any() else found
+
+    def _decomposed(self, p: F64, free: npt.NDArray[np.bool_]) -> _Directions:
+        """Return the directions of some parameters, the others held."""
+        jacobian, errors = self._evaluator.jacobian(p)[:, free], self._evaluator.column_errors(p)
+        triangle = np.linalg.qr(jacobian * self._space.derivative(p)[free], mode="r")
         _, values, right = np.linalg.svd(triangle, full_matrices=True)
-        singular = np.zeros(free.size)
+        singular = np.zeros(int(free.sum()))
         singular[: values.size] = values
-        known = analyse_rank(jacobian[:, free], None if errors is None else errors[free]).rank
+        known = analyse_rank(jacobian, None if errors is None else errors[free]).rank
         limit = self._noise
         if self._options.truncate != "auto":
             limit = float(self._options.truncate or 0.0) * float(singular.max(initial=0.0))
         rank = min(int(np.count_nonzero((singular >= limit) & (singular > 0.0))), known)
-        vectors = np.zeros((count, free.size))
+        vectors = np.zeros((p.size, singular.size))
         vectors[free] = right.T
-        return _Directions(vectors[:, :rank], vectors[:, rank:], singular / self._noise)
+        return _Directions(vectors[:, :rank], vectors[:, rank:], singular / self._noise, ~free)
 
     def run(self, begin: F64) -> _End:
         """Search and find new directions in turn, until nothing moves any more."""
         p, z = begin, self._space.from_physical(begin)
         found = self.at(p)
-        part, before, ranks = 1.0, np.inf, [found.kept.shape[1]]
+        part, before, ranks = 1.0, np.zeros(p.size), [found.kept.shape[1]]
         last, settled = self._full, False
         rounds = 0
         for rounds in range(1, _ROUNDS + 1):
@@ -263,17 +290,52 @@ class _Truncation:
             p = last.parameters
             following = self.at(p)
             new = self._space.from_physical(p)
-            move = float(np.max(np.abs(new - z), initial=0.0))
-            if rounds > 1 and move <= (_SAME if rounds < _ROUNDS // 2 else _CLOSE):
+            move = new - z
+            length = float(np.max(np.abs(move), initial=0.0))
+            if rounds > 1 and length <= (_SAME if rounds < _ROUNDS // 2 else _CLOSE):
                 settled = True
                 break
             # Next to the limit the rank may come and go: then the smaller one stays.
             following = _with_rank(following, self._rank(ranks, following.kept.shape[1]))
-            if rounds > 1 and move > _SHRINKS * before:
-                part = max(0.5 * part, _SMALLEST_PART)
+            if rounds > _PATIENCE and last.status != "converged":
+                break
+            if rounds > 2:
+                part = _relaxed(part, before, move)
             found = _between(found, following, part)
             z, before = new, move
         return _End(p, self._evaluator.cost(p), found, last, settled, rounds)
+
+    def nearest(self) -> _End:
+        """Return the point nearest to the start of those that fit best.
+
+        From where the search that holds nothing has ended, along what is dropped towards the start,
+        and back to what fits, in turn: where that leads no nearer, what is wanted is found.
+        """
+        p, z = self._full.parameters, self._space.from_physical(self._full.parameters)
+        found, last, part, left = self.at(p), self._full, 1.0, np.inf
+        tries = 0
+        while tries < _SLIDES:
+            step = found.dropped @ (found.dropped.T @ (self._start - z))
+            left = float(np.max(np.abs(step), initial=0.0))
+            if left <= _SAME or part < _SMALLEST_SLIDE:
+                break
+            tries += 1
+            goal = np.clip(z + part * step, self._space.lower, self._space.upper)
+            ended = self._held(self._space.to_physical(goal), found, goal)
+            new = self._space.from_physical(ended.parameters)
+            nearer = np.linalg.norm(self._start - new) < np.linalg.norm(self._start - z)
+            cost = self._evaluator.cost(ended.parameters)
+            if nearer and cost <= self._evaluator.cost(p) + _MORE * self._noise**2:
+                p, z, last, part = ended.parameters, new, ended, min(2.0 * part, 1.0)
+                found = self.at(p)
+            else:
+                part *= 0.25
+        return _End(p, self._evaluator.cost(p), found, last, left <= _CLOSE, tries)
+
+    def better(self, one: _End, other: _End) -> bool:
+        """Return whether one end is to be taken in place of another."""
+        ends = [(self.misses(end), not end.settled, end.cost) for end in (one, other)]
+        return ends[0] < ends[1]
 
     @staticmethod
     def _rank(ranks: list[int], new: int) -> int:
@@ -281,12 +343,16 @@ class _Truncation:
         came_back = len(ranks) > 2 and ranks[-1] != ranks[-2] and ranks[-1] in ranks[:-2]
         return min(ranks[-2:]) if came_back or len(ranks) > _ROUNDS // 2 else new
 
-    def _held(self, begin: F64, found: _Directions) -> LocalResult:
-        """Return the end of a search that holds what is dropped."""
+    def _held(self, begin: F64, found: _Directions, at: F64 | None = None) -> LocalResult:
+        """Return the end of a search that holds what is dropped, at the start or elsewhere."""
         largest = float(found.singular_values[found.kept.shape[1] :].max(initial=0.0))
         stiff = max(float(found.singular_values.max(initial=0.0)), _STIFFNESS * largest)
-        rows = (stiff * self._noise or 1.0) * found.dropped.T
-        holding = HoldingRows(self._problem, self._evaluator, rows, self._start)
+        held = np.eye(self._start.size)[found.held]
+        rows = (stiff * self._noise or 1.0) * np.vstack([found.dropped.T, held])
+        where = self._start if at is None else at
+        bound = np.clip(self._space.from_physical(begin), self._space.lower, self._space.upper)
+        where = np.where(found.held, bound, where)
+        holding = HoldingRows(self._problem, self._evaluator, rows, where)
         search = LocalSearch(
             self._problem, self._evaluator, self._options, self._progress, begin, rows=holding
         )
@@ -302,7 +368,7 @@ class _Truncation:
         moved = self._space.from_physical(self._full.parameters) - self._start
         along = ended.directions.dropped.T @ moved
         explained = 0.5 * float(np.sum((dropped * along) ** 2)) * self._noise**2
-        return ended.cost > self._full.cost + 4.0 * explained + 4.0 * self._noise**2
+        return ended.cost > self._full.cost + 4.0 * explained + _MORE * self._noise**2
 
     @staticmethod
     def _dropped_values(found: _Directions) -> F64:
@@ -328,6 +394,8 @@ class _Truncation:
             self._options.truncate if isinstance(self._options.truncate, float) else 1.0,
             self._full.cost,
         )
+        if kept == count:  # bounds have left nothing open
+            return Estimate(ended.parameters, status, ended.last.message, ended_by=ended_by)
         still = np.linalg.norm(ended.directions.kept, axis=1) <= _STILL
         return Estimate(
             np.where(
@@ -339,6 +407,19 @@ class _Truncation:
             ended_by=ended_by,
             held_directions=held,
         )
+
+
+def _relaxed(part: float, before: F64, move: F64) -> float:
+    """Return the part by which directions turn next, from two moves (Aitken).
+
+    Irons and Tuck, A version of the Aitken accelerator for computer iteration, International
+    Journal for Numerical Methods in Engineering 1, 1969.
+    """
+    size = float(before @ before)
+    ratio = float(move @ before) / size if size > 0.0 else 0.0
+    if ratio >= 1.0:
+        return part
+    return float(np.clip(part / (1.0 - ratio), _SMALLEST_PART, 1.0))
 
 
 def _with_rank(found: _Directions, rank: int) -> _Directions:

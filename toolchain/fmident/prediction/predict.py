@@ -98,10 +98,10 @@ def covariance_of(problem: Problem, result: EstimationResult) -> tuple[F64, floa
     order = [place[q.name] for q in problem.free]
     covariance = np.array(found[np.ix_(order, order)], dtype=np.float64)
     if covariance.size and bool(np.isnan(np.diag(covariance)).all()):
-        raise EstimationError(
-            "the result has no standard errors",
-            hint="its notes say why; 'fmident predict --bootstrap' needs none",
-        )
+        hint = "its notes say why; 'fmident predict --bootstrap' needs none"
+        if result.truncation is not None:
+            hint = "it is truncated: predict from an estimate with priors, or with parameters fixed"
+        raise EstimationError("the result has no standard errors", hint=hint)
     held = np.array([searched[k].at_bound for k in order], dtype=np.bool_)
     covariance[held] = covariance[:, held] = 0.0
     return covariance, _freedom(problem, result)

@@ -219,7 +219,7 @@ def with_fixing(
         return judged
     kept = [int(j) for j in linear.kept]
     sizes = np.array(
-        [max(abs(x), abs(q.initial)) or q.scale for q, x in zip(problem.free, p, strict=True)]
+        [abs(x) or abs(q.initial) or q.scale for q, x in zip(problem.free, p, strict=True)]
     )
     names = [problem.free[j].name for j in kept]
     seen = linear.jacobian[:, kept] * (linear.analysis.column_norms > 0.0)
