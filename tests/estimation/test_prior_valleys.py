@@ -165,3 +165,42 @@ def test_a_population_names_the_other_minimum() -> None:
     (note,) = (n for n in result.notes if "there is another minimum near" in n)
     assert float(note.split("b = ")[1].split(",")[0]) == pytest.approx(other[1], abs=1e-3)
     assert "where the cost is not lower" in note
+
+
+def decay(times: np.ndarray, inputs: Any, a: float, b: float) -> Any:
+    return {"y": a * np.exp(-3.0 * b * times)}
+
+
+@pytest.mark.parametrize("rate", [2.3, 2.5, 2.8, 3.3])
+@pytest.mark.parametrize("start", [1.0, 3.0])
+@pytest.mark.parametrize("name", ["least-squares", "scipy-minimize"])
+def test_the_better_minimum_is_found_where_the_linearised_model_knows_of_none(
+    name: str, start: float, rate: float
+) -> None:
+    """A decay that is faster than a prior of its rate, by up to twenty standard deviations."""
+    times = np.linspace(0.0, 1.0, 60)
+    y = decay(times, {}, 2.0, rate)["y"] + 0.003 * np.random.default_rng(1).normal(size=60)
+    prior = Prior("lognormal", 1.0, 0.06)
+    parameters = [
+        Parameter("a", 1.0, 0.01, 20.0, variable="a"),
+        Parameter("b", start, 0.01, 20.0, variable="b", prior=prior),
+    ]
+    problem = python_problem({"y": y}, times, parameters)
+    result = estimate(problem, ESTIMATORS.get(name)(), decay)
+    rates = np.linspace(0.8, 4.0, 20001)
+    shapes = np.exp(-3.0 * rates[:, np.newaxis] * times)
+    left = y @ y - (shapes @ y) ** 2 / np.sum(shapes**2, axis=1)
+    loss = 58 * np.log(left) + np.array([prior.deviation(b) for b in rates]) ** 2
+    inner = np.flatnonzero((loss[1:-1] < loss[:-2]) & (loss[1:-1] < loss[2:])) + 1
+    best, *others = sorted(inner, key=lambda k: float(loss[k]))
+    if result.status == "limit":  # the noise settles slowly where one minimum becomes two
+        assert (name, rate) == ("scipy-minimize", 2.5)
+        assert "the limit of iterations is reached" in result.message
+        return
+    assert result.status == "converged", result.message
+    assert values(result)[1] == pytest.approx(rates[best], rel=1e-3)
+    said = [n for n in result.notes if "there are two minima" in n]
+    assert len(said) == len(others)
+    if said:
+        other = float(said[0].split("b = ")[1].split(". ")[0])
+        assert other == pytest.approx(rates[others[0]], rel=1e-3)

@@ -151,7 +151,7 @@ def run_with_statistics(
         problem,
         evaluator,
         estimate,
-        (lambda asked: _estimate(asked, evaluator, estimator, chosen, monitor, again=True))
+        (lambda asked, at: _estimate(asked, at, estimator, chosen, monitor, again=True))
         if estimator.descends
         else None,
     )

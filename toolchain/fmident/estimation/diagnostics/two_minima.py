@@ -7,7 +7,8 @@ and much that counts as noise (O'Hagan, On outlier rejection phenomena in Bayes 
 of the Royal Statistical Society B 41, 1979, for such conflicts of two sources). All minima lie on
 one curve, that of the least :math:`S + s^2 Q` for each size of the noise :math:`s`, at the places
 where :math:`s^2 = S / \nu`. With the model linearised at an estimate this curve takes no
-simulation; a search from the other place on it finds the other minimum.
+simulation. Far away the model is another, so that where both disagree by much, searches begin from
+what the data say without the priors and from the centres of the priors, too.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 _STEPS = 121
 """Sizes of the noise that are looked at."""
 
+_FAR = 3.0
+"""Standard deviations from which on data and priors disagree."""
+
 _SAME = 1e-3
 """Difference of the logarithm of the density by which two minima are one, with equal values."""
 
@@ -39,7 +43,7 @@ def best_of_both(
     problem: Problem,
     evaluator: Evaluator,
     estimate: Estimate,
-    search: Callable[[Problem], Estimate] | None,
+    search: Callable[[Problem, Evaluator], Estimate] | None,
 ) -> tuple[Estimate, list[str]]:
     """Return the better one of two minima, and what is to be said of the other.
 
@@ -63,29 +67,39 @@ def best_of_both(
     ):
         return estimate, []
     try:
-        start = _other_place(problem, evaluator, estimate.parameters, priors)
+        seen = _linearised(problem, evaluator, estimate.parameters, priors)
     except JacobianError:  # which the summary says
         return estimate, []
-    if start is None:
-        return estimate, []
     if search is None:
-        if not np.isfinite(evaluator.cost(start)):
+        if seen.place is None or not np.isfinite(evaluator.cost(seen.place)):
             return estimate, []
-        return estimate, [_about(problem, evaluator, estimate.parameters, start)]
-    found = search(_from(problem, start))
-    if found.status in ("interrupted", "stopped"):
-        message = f"{found.message.split(';')[0]}, while another minimum was looked for"
-        return dataclasses.replace(estimate, status=found.status, message=message), []
-    if found.status != "converged":
-        return estimate, [_about(problem, evaluator, estimate.parameters, start)]
-    here = _Minimum.at(problem, evaluator, estimate.parameters)
-    there = _Minimum.at(problem, evaluator, found.parameters)
-    apart = np.abs(here.p - there.p) > _SAME * np.maximum(np.abs(here.p), np.abs(there.p))
-    if abs(there.loss - here.loss) < _SAME and not bool(apart.any()):
+        return estimate, [_about(problem, evaluator, estimate.parameters, seen.place)]
+    starts = [] if seen.place is None else [seen.place]
+    if seen.disagree:
+        alone = _without_priors(_from(problem, estimate.parameters))
+        data = search(alone, evaluator.for_problem(alone))
+        if data.status in ("interrupted", "stopped"):
+            return _ended(estimate, data), []
+        starts += [data.parameters, _centres(problem, estimate.parameters)]
+    minima = [(_Minimum.at(problem, evaluator, estimate.parameters), estimate)]
+    for start in starts:
+        found = search(_from(problem, start), evaluator)
+        if found.status in ("interrupted", "stopped"):
+            return _ended(estimate, found), []
+        one = _Minimum.at(problem, evaluator, found.parameters)
+        if found.status == "converged" and not any(one.is_same(m) for m, _ in minima):
+            minima.append((one, found))
+    minima.sort(key=lambda m: m[0].loss)
+    best = minima[0]
+    if len(minima) == 1:
         return estimate, []
-    if there.loss < here.loss:
-        return found, _notes(problem, there, here)
-    return estimate, _notes(problem, here, there)
+    return best[1], _notes(problem, best[0], minima[1][0])
+
+
+def _ended(estimate: Estimate, found: Estimate) -> Estimate:
+    """Return an estimate whose search for another minimum was ended by somebody."""
+    message = f"{found.message.split(';')[0]}, while another minimum was looked for"
+    return dataclasses.replace(estimate, status=found.status, message=message)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +128,31 @@ class _Minimum:
         noise = float(np.sqrt(np.mean(data**2)))
         return cls(p, 0.5 * freedom * float(np.log(cost)), noise)
 
+    def is_same(self, other: _Minimum) -> bool:
+        """Return whether it is the same minimum as another one."""
+        near = _SAME * np.maximum(np.abs(self.p), np.abs(other.p))
+        return abs(self.loss - other.loss) < _SAME and bool(
+            (np.abs(self.p - other.p) <= near).all()
+        )
 
-def _other_place(problem: Problem, evaluator: Evaluator, p: F64, priors: Priors) -> F64 | None:
-    """Return where another minimum is with the model linearised; ``None`` where there is none."""
+
+@dataclass(frozen=True, eq=False)
+class _Linearised:
+    """What the model linearised at an estimate says.
+
+    Parameters
+    ----------
+    place
+        Where another minimum is; ``None`` where there is none.
+    disagree
+        Whether data and priors disagree by so much that there may be one in the model itself.
+    """
+
+    place: F64 | None = None
+    disagree: bool = False
+
+
+def _linearised(problem: Problem, evaluator: Evaluator, p: F64, priors: Priors) -> _Linearised:
     residuals, jacobian = evaluator.data_residuals(p), evaluator.data_jacobian(p)
     slopes, deviations = priors.slopes(p), priors.deviations(p)
     known = np.isfinite(residuals).all() and np.isfinite(jacobian).all()
@@ -124,7 +160,7 @@ def _other_place(problem: Problem, evaluator: Evaluator, p: F64, priors: Priors)
     size = np.linalg.norm(jacobian, axis=0) + np.linalg.norm(slopes, axis=0)
     free &= size > 0.0
     if not known or not free.any():
-        return None
+        return _Linearised()
     jacobian, slopes, size = jacobian[:, free], slopes[:, free], size[free]
     freedom = priors.freedom(residuals.size, p.size)
     both = np.column_stack([jacobian / size, residuals])
@@ -143,18 +179,21 @@ def _other_place(problem: Problem, evaluator: Evaluator, p: F64, priors: Priors)
 
     here = float(np.linalg.norm(residuals)) / freedom**0.5
     if not here > 0.0:
-        return None
+        return _Linearised()
     least = max(place(1e-6 * here)[1], 1e-6 * here)
     most = place(1e6 * here)[1]
     if not most > least:
-        return None
+        return _Linearised()
     noises = np.geomspace(0.99 * least, 1.01 * most, _STEPS)
     places = [place(float(s)) for s in noises]
     # Below the first, too: data without noise are met exactly.
     more = [True, *(shown > s for s, (_, shown, _) in zip(noises, places, strict=True))]
     crossings = np.array([k for k in range(_STEPS) if more[k] and not more[k + 1]], dtype=np.intp)
+    squares = float(deviations @ deviations)
+    gain = 2.0 * freedom * float(np.log(here / least))
+    disagree = max(squares, gain) > _FAR**2 * priors.count
     if crossings.size < 2:
-        return None
+        return _Linearised(None, disagree)
     own = int(np.argmin(np.abs(np.log(noises[crossings] / here))))
     others = [int(k) for j, k in enumerate(crossings) if j != own]
     step, noise, _ = places[min(others, key=lambda k: places[k][2])]
@@ -162,7 +201,22 @@ def _other_place(problem: Problem, evaluator: Evaluator, p: F64, priors: Priors)
         step, noise, _ = place(noise)
     moved = p.copy()
     moved[free] += step / size
-    return np.clip(moved, problem.lower, problem.upper)
+    return _Linearised(np.clip(moved, problem.lower, problem.upper), disagree)
+
+
+def _without_priors(problem: Problem) -> Problem:
+    parameters = tuple(dataclasses.replace(q, prior=None) for q in problem.parameters)
+    return dataclasses.replace(problem, parameters=parameters)
+
+
+def _centres(problem: Problem, p: F64) -> F64:
+    """Return a point with each parameter that has a prior at its centre."""
+    moved = [
+        value if q.prior is None or not q.prior.counts else q.prior.center
+        for q, value in zip(problem.free, p, strict=True)
+    ]
+    found: F64 = np.clip(np.array(moved, dtype=np.float64), problem.lower, problem.upper)
+    return found
 
 
 def _from(problem: Problem, p: F64) -> Problem:
