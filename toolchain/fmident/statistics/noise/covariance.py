@@ -204,7 +204,7 @@ def noise_found(
     if not _is_noise(residuals, left, columns.shape[1], sigma_known=sigma_known):
         return None
     waves = waves_found(outputs, left, columns, steps)
-    told = without_parameters(outputs, left, columns)[0]
+    seen = without_parameters(outputs, left, columns)[0]
     residuals = left
     if waves:
         # Each wave is one more thing that the data tell, beside the parameters.
@@ -227,14 +227,14 @@ def noise_found(
         every = [s for o in outputs for s in o.series]
         sums = score_sums(every, left, columns.T)
         model = dataclasses.replace(model, waves=waves)
-        return NoiseFinding(model, output_findings(model, told), True, unequal, False, sums=sums)
+        return NoiseFinding(model, output_findings(model, seen), True, unequal, False, sums=sums)
     model, uneven = with_uneven_noise(model, residuals, jacobian)
     if not (any(coloured) or unequal or uneven or waves):
         return None
     model = dataclasses.replace(model, waves=waves)
     return NoiseFinding(
         model,
-        output_findings(model, told),
+        output_findings(model, seen),
         not model.white,
         unequal,
         uneven,
