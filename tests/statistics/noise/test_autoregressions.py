@@ -85,6 +85,34 @@ def test_restricted_likelihood_is_that_of_the_dense_covariance(name: str) -> Non
     assert -2.0 * fitted.log_likelihood <= exact + 1e-6
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_search_does_not_end_at_a_unit_root_where_the_likelihood_is_flat(seed: int) -> None:
+    size = 300
+    columns = np.linalg.qr(np.column_stack([np.ones(size), np.arange(size)]))[0]
+    series = grid(np.arange(size))
+    whitening = Whitening.of(series, np.array([0.9]), 1.0)
+    e = whitening.colour(np.random.default_rng(seed).standard_normal(size))
+    likelihood = RestrictedLikelihood([series], [e], [columns], 1)
+    grid_of_all = [likelihood.deviance(np.array([z])) for z in np.linspace(-4.9, 4.9, 200)]
+    fitted = likelihood.fitted()
+    assert -2.0 * fitted.log_likelihood <= min(grid_of_all)
+    # An order that is given is the same model as one that was chosen.
+    (given,) = fit_noise([NoisyOutput("y", (series,))], e, columns, 1).fits
+    np.testing.assert_allclose(given.partial, fitted.partial, rtol=1e-4)
+    assert 0.75 < given.partial[0] < 0.99
+
+
+def test_a_long_autoregression_of_given_order_is_found_as_one_that_is_chosen() -> None:
+    size = 2000
+    series = grid(np.arange(size))
+    partial = np.array([0.9, -0.5, 0.4, 0.0, -0.3, 0.2])
+    e = Whitening.of(series, partial, 1.0).colour(np.random.default_rng(5).standard_normal(size))
+    (fit,) = fit_noise([NoisyOutput("y", (series,))], e, np.ones((size, 1)), 6).fits
+    errors = np.sqrt(np.diag(fit.spread))[1:]
+    off = np.arctanh(fit.partial) - np.arctanh(partial)
+    assert float(np.max(np.abs(off / errors))) < 3.5
+
+
 def test_samples_far_apart_are_independent_and_drifting_clocks_are_grids() -> None:
     times = np.r_[np.arange(5), 90000.4 + np.arange(5)] * 0.01
     series = series_of(np.arange(10), times)

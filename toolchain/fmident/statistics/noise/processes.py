@@ -26,6 +26,7 @@ from fmident.statistics.noise.restricted import (
     FittedAutoregression,
     RestrictedLikelihood,
     chosen_order,
+    rough_partial,
 )
 from fmident.statistics.noise.series import (
     Indices,
@@ -386,6 +387,8 @@ def _fitted(
             order, start = chosen_order(output.series, own, most, criterion)
         else:
             order = 1
+    elif order and output.even:
+        start = rough_partial(output.series, own, order)
     return RestrictedLikelihood(output.series, own, columns, order).fitted(start)
 
 

@@ -43,6 +43,9 @@ _SHORT = 4
 """Orders up to which the information is that of this likelihood; of longer ones that of large
 samples."""
 
+_NEIGHBOURS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
+"""Of the correlation of neighbours: where a search may begin."""
+
 _LARGEST_VARIANCE = 18.0
 """Logarithm of the variance of the process over that of its innovations."""
 
@@ -234,7 +237,7 @@ class RestrictedLikelihood:
             limits = [(-_LARGEST if self._even else 0.0, _LARGEST)] * self.order
             found = optimize.minimize(
                 self.deviance,
-                np.clip(at, limits[0][0], None),
+                self._likely(np.clip(at, limits[0][0], None)),
                 method="L-BFGS-B",
                 bounds=limits,
                 # Least squares begins near where long autoregressions end.
@@ -246,6 +249,18 @@ class RestrictedLikelihood:
         return FittedAutoregression(
             np.tanh(at), deviation, self._spread(at), self.freedom, -0.5 * self.deviance(at)
         )
+
+    def _likely(self, start: F64) -> F64:
+        """Return the likeliest of some points, with other correlations of neighbours.
+
+        The likelihood is flat towards a unit root, whither a long step would lead.
+        """
+        points = [start]
+        for first in _NEIGHBOURS if self._even else [z for z in _NEIGHBOURS if z > 0.0]:
+            point = start.copy()
+            point[0] = first
+            points.append(point)
+        return min(points, key=self.deviance)
 
     def _spread(self, at: F64) -> F64:
         """Return the inverse of the information of all unknowns, by differences."""
@@ -347,15 +362,7 @@ def chosen_order(
     """
     total, count = np.zeros((most + 1, most + 1)), 0
     while most > 0:
-        total, count = np.zeros((most + 1, most + 1)), 0
-        for one, values in zip(series, residuals, strict=True):
-            layout = layout_of(one, most)
-            pattern = layout.patterns[0][0]
-            if not np.array_equal(pattern.distances, np.arange(1, most + 1)):
-                continue
-            products, rows = _Products(layout, values[:, np.newaxis]).largest()
-            if products.shape == total.shape:
-                total, count = total + products, count + rows
+        total, count = _lagged(series, residuals, most)
         if count >= _ENOUGH * most + 8:
             break
         most //= 2
@@ -363,9 +370,8 @@ def chosen_order(
         return 0, np.empty(0)
     scores, fits = [], []
     for order in range(most + 1):
-        among, with_first = total[1 : order + 1, 1 : order + 1], total[1 : order + 1, 0]
-        found = np.asarray(np.linalg.lstsq(among, with_first)[0], dtype=np.float64)
-        left = float(total[0, 0] - found @ with_first) / count
+        found = _regressed(total, order)
+        left = float(total[0, 0] - found @ total[1 : order + 1, 0]) / count
         unknowns = order + 1
         likely = count * np.log(max(left, 1e-300))
         if criterion == "bic":
@@ -375,6 +381,42 @@ def chosen_order(
         fits.append(found)
     order = int(np.argmin(scores))
     return order, partial_of(fits[order])
+
+
+def rough_partial(series: Sequence[Series], residuals: Sequence[F64], order: int) -> F64:
+    """Return partial autocorrelations to begin with, by least squares, shape (order,).
+
+    Parameters
+    ----------
+    series
+        On grids.
+    residuals
+        Of each, shape (k,).
+    order
+        Of the autoregression.
+    """
+    total, count = _lagged(series, residuals, order)
+    return partial_of(_regressed(total, order)) if count > order else np.zeros(order)
+
+
+def _lagged(series: Sequence[Series], residuals: Sequence[F64], most: int) -> tuple[F64, int]:
+    """Return sums of products of samples and those up to `most` before, and how many there are."""
+    total, count = np.zeros((most + 1, most + 1)), 0
+    for one, values in zip(series, residuals, strict=True):
+        layout = layout_of(one, most)
+        pattern = layout.patterns[0][0]
+        if not np.array_equal(pattern.distances, np.arange(1, most + 1)):
+            continue
+        products, rows = _Products(layout, values[:, np.newaxis]).largest()
+        if products.shape == total.shape:
+            total, count = total + products, count + rows
+    return total, count
+
+
+def _regressed(products: F64, order: int) -> F64:
+    """Return the coefficients of least squares from sums of products, shape (order,)."""
+    among, with_first = products[1 : order + 1, 1 : order + 1], products[1 : order + 1, 0]
+    return np.asarray(np.linalg.lstsq(among, with_first)[0], dtype=np.float64)
 
 
 def partial_of(coefficients: F64, largest: float = 0.99) -> F64:
