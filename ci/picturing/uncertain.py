@@ -36,24 +36,25 @@ def unknown(data: Any, **changes: Any) -> fmident.Problem:
 def coloured_noise(figure: Figure, colours: Palette) -> None:
     """Draw the intervals of 50 records with coloured noise, as for white noise and as shown."""
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    counts = [0, 0]
     draws = 50
+    ends, values = np.empty((2, draws, 2)), np.empty(draws)
     for number in range(draws):
         result = fmident.estimate(unknown(coloured(number)))
         (row,) = [e for e in result.estimates if e.name == "k"]
         assert result.noise is not None
         quantile = stats.t.ppf(0.975, len(result.fits[0].times) - len(START))
         half = float(result.noise.white_errors["k"] * quantile)
-        shown = ((row.value - half, row.value + half), row.interval_95)
-        for i, (axes, (low, high)) in enumerate(zip(panels, shown, strict=True)):
-            holds = low <= TRUE["k"] <= high
-            counts[i] += holds
-            colour = colours.fitted if holds else colours.bad
-            axes.plot([low, high], [number, number], color=colour, lw=1.2, solid_capstyle="butt")
-            axes.plot([row.value], [number], ".", color=colour, ms=3)
-    for axes, count, kind in zip(panels, counts, ("for white noise", "as shown"), strict=True):
+        values[number] = row.value
+        ends[:, number] = (row.value - half, row.value + half), row.interval_95
+    for axes, kind, each in zip(panels, ("for white noise", "as shown"), ends, strict=True):
+        holds = (each[:, 0] <= TRUE["k"]) & (TRUE["k"] <= each[:, 1])
+        for chosen, colour in ((holds, colours.fitted), (~holds, colours.bad)):
+            rows = np.repeat(np.flatnonzero(chosen), 3)
+            lines = np.column_stack([each[chosen], np.full(chosen.sum(), np.nan)]).ravel()
+            axes.plot(lines, rows, color=colour, lw=1.2, solid_capstyle="butt")
+            dots(axes, values[chosen], np.flatnonzero(chosen), colour, size=2.6)
         axes.axvline(TRUE["k"], color=colours.text, lw=0.9)
-        axes.set_title(f"{kind}: {count} of {draws} hold the truth")
+        axes.set_title(f"{kind}: {holds.sum()} of {draws} hold the truth")
         axes.set_xlabel("k (N/m), estimate and 95 % interval")
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
@@ -105,7 +106,7 @@ def bootstrap(figure: Figure, colours: Palette) -> None:
     result = fmident.estimate(asked)
     found = fmident.bootstrap(asked, result, count=1000)
     columns = {name: found.replicates[:, j] for j, name in enumerate(found.names)}
-    dots(left, columns["m"], columns["d"], colours.measured, most=500, size=2.2)
+    dots(left, columns["m"], columns["d"], colours.measured, most=300, size=2.2)
     both = [[found.names.index(n)] for n in ("m", "d")]
     covariance = result.covariance[np.array(both), np.array(both).T]
     angle = np.linspace(0.0, 2.0 * np.pi, 120)
@@ -118,7 +119,7 @@ def bootstrap(figure: Figure, colours: Palette) -> None:
     legend(left, ["replicates", "linearised, 95 %"], loc="lower left")
     (row,) = [p for p in found.parameters if p.name == "m"]
     edges = np.linspace(columns["m"].min(), columns["m"].max(), 36)
-    right.hist(columns["m"], edges, color=colours.measured, alpha=0.6)
+    right.hist(columns["m"], edges, histtype="stepfilled", color=colours.measured, alpha=0.6)
     for ends, colour, name in (
         (row.bca, colours.fitted, "95 % BCa"),
         (row.linearised, colours.initial, "linearised"),
@@ -173,13 +174,15 @@ def posterior(figure: Figure, colours: Palette) -> None:
     names = [e.name for e in drawn.estimates]
     values = drawn.draws.values.reshape(-1, drawn.draws.values.shape[2])
     columns = {name: values[:, j] for j, name in enumerate(names)}
-    dots(left, columns["m"], columns["d"], colours.measured, most=700, size=2.0)
+    dots(left, columns["m"], columns["d"], colours.measured, most=400, size=2.0)
     left.plot([TRUE["m"]], [TRUE["d"]], "+", ms=10, color=colours.text)
     left.set_xlabel("m (kg)")
     left.set_ylabel("d (N.s/m)")
     legend(left, ["draws", "truth"], loc="upper right")
     edges = np.linspace(*np.quantile(columns["d"], [0.001, 0.999]), 50)
-    right.hist(columns["d"], edges, density=True, color=colours.measured, alpha=0.6)
+    right.hist(
+        columns["d"], edges, histtype="stepfilled", density=True, color=colours.measured, alpha=0.6
+    )
     (e,) = [e for e in linear.estimates if e.name == "d"]
     normal = stats.norm(e.value, e.standard_error)
     right.plot(edges, normal.pdf(edges), color=colours.initial, label="linearised")
