@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import signal, stats
 
+from fmident.data.noise import NoiseChoice
 from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
@@ -153,3 +155,45 @@ def test_a_wrong_model_is_no_noise() -> None:
     assert wrong.noise is not None
     assert wrong.noise.coloured
     assert min(wrong.noise.factors.values()) > 1.0
+
+
+@pytest.mark.parametrize("choice", [None, NoiseChoice("white"), NoiseChoice("ar")])
+def test_noise_in_common_of_two_outputs_is_said_everywhere(
+    choice: NoiseChoice | None, tmp_path: Path
+) -> None:
+    generator = np.random.default_rng(12)
+    common = generator.standard_normal(TIMES.size)
+    own = generator.standard_normal((2, TIMES.size))
+    noise = 0.01 * (np.sqrt(0.9) * common + np.sqrt(0.1) * own)
+    right = TRUTH[0] * np.exp(-TRUTH[1] * TIMES)
+    measured = {"y": right + noise[0], "z": right + noise[1]}
+    measured["z"][100:110] = np.nan
+    parameters = [Parameter("a", 1.2, variable="a"), Parameter("k", 0.4, variable="k")]
+    problem = python_problem(measured, TIMES, parameters)
+    (experiment,) = problem.experiments
+    outputs = tuple(dataclasses.replace(m, noise=choice) for m in experiment.measurements)
+    experiment = dataclasses.replace(experiment, measurements=outputs)
+    problem = dataclasses.replace(problem, experiments=(experiment,))
+
+    def both(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
+        return {"y": a * np.exp(-k * times), "z": a * np.exp(-k * times)}
+
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, both)) as evaluator:
+        result = run_estimation(problem, evaluator, estimator)
+    counted = result.noise
+    assert counted is not None
+    (pair,) = counted.shared
+    assert {pair.first, pair.second} == {"y", "z"}
+    assert pair.correlation == pytest.approx(0.9, abs=0.04)
+    assert "in common (0." in counted.summary
+    assert any("go together at each instant" in n for n in result.notes)
+    # Two sensors of the same noise tell of the parameters what one of them tells.
+    columns = np.column_stack([right / TRUTH[0], -TIMES * right])
+    alone = 0.01 * np.sqrt(np.diag(np.linalg.inv(columns.T @ columns)))
+    shown = [e.standard_error for e in result.estimates]
+    np.testing.assert_allclose(shown, alone * np.sqrt(0.95), rtol=0.1)
+    (tmp_path / FILE_NAME).write_text(json.dumps(as_json(result, "0")), encoding="utf-8")
+    read = read_result(tmp_path).result.noise
+    assert read is not None
+    assert read.shared == counted.shared

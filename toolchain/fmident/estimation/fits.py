@@ -181,6 +181,12 @@ def residual_notes(
             "The residuals are larger where the parameters act more, or less, than elsewhere: the "
             "intervals take the size of each (HC3)."
         )
+    if counted is not None and counted.model.shared:
+        notes.append(
+            "Residuals of several outputs go together at each instant: what disturbs them, or what"
+            " the model lacks, is common to them. The standard errors count that such outputs tell"
+            " less than independent ones."
+        )
     notes += disturbance_notes(problem, residuals, counted)
     coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in coloured_fits(fits)]
     if coloured:

@@ -25,7 +25,7 @@ from fmident.estimation.compared import (
 )
 from fmident.estimation.contract import Ending, Iteration, Status
 from fmident.estimation.drawable import Drawable
-from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise
+from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise, SharedNoise
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
 from fmident.problem.cost import TimeDomain
@@ -54,6 +54,7 @@ __all__ = [
     "PriorCheck",
     "PriorKnowledge",
     "ResidualCheck",
+    "SharedNoise",
     "StageResult",
     "StageUncertainty",
     "UnmodelledDelay",

@@ -397,7 +397,7 @@ def _chosen(noise: NoiseFinding | None) -> tuple[Method, str]:
         return "block", f"{found}, otherwise than any autoregression says"
     if noise.uneven:
         return "wild", "the noise changes its size along the record"
-    return "residual", "the residuals are white, of different size in different outputs"
+    return "residual", "the residuals are white, those of one instant are drawn together"
 
 
 def _correlations(noise: NoiseFinding) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.diagnostics.disturbances import placed_waves, step_of
-from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise
+from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise, SharedNoise
 from fmident.estimation.noise.prewhitened import finding_of
 from fmident.problem.cost import MeasuredSignal, TimeDomain
 from fmident.problem.residuals import measured_signals, residual_layout
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 _FINE = 1.0
 """Steps of a sensor in standard deviations of the residuals, below which they leave no wave: other
 noise mixes it up."""
+
+_COMMON = 0.5
+"""Samples of an output over those of the output with most, from which on it is compared with it."""
 
 _ROUNDING = 1e-9
 """Residuals smaller than this part of the measured range are rounding, or the solver's error."""
@@ -60,6 +64,43 @@ def noisy_outputs(
                 yield measurement.name, number[rows], layout.time[rows]
 
     return outputs_of(signals())
+
+
+def sampled_together(
+    problem: Problem, used: npt.NDArray[np.bool_] | None = None
+) -> list[npt.NDArray[np.intp]]:
+    """Return the samples of several outputs at the same instants, of each experiment.
+
+    Outputs with far fewer samples than others are left out.
+
+    Parameters
+    ----------
+    problem
+        With residuals sample by sample.
+    used
+        Residuals that count, shape (m,); rows are numbered among them. All by default.
+
+    Returns
+    -------
+    list
+        Rows, shape (k, outputs) each; none for experiments with a single output.
+    """
+    layout = residual_layout(problem)
+    chosen = np.ones(layout.size, dtype=np.bool_) if used is None else used
+    number = np.cumsum(chosen) - 1
+    found = []
+    for i, experiment in enumerate(problem.experiments):
+        each = [layout.rows_of(i, j) for j in range(len(experiment.measurements))]
+        each = [rows[chosen[rows]] for rows in each]
+        most = max((rows.size for rows in each), default=0)
+        each = [rows for rows in each if rows.size >= max(_COMMON * most, 1)]
+        if len(each) < 2:
+            continue
+        common = reduce(np.intersect1d, [layout.sample[rows] for rows in each])
+        there = [rows[np.isin(layout.sample[rows], common)] for rows in each]
+        if common.size:
+            found.append(number[np.column_stack(there)])
+    return found
 
 
 def coarse_sensors(
@@ -121,7 +162,7 @@ def noise_of(
     """
     if not counts:
         return None
-    modelled = finding_of(problem, residuals, jacobian)
+    modelled = finding_of(problem, residuals, jacobian, sampled_together(problem, used))
     if modelled is not None:
         return modelled
     layout = residual_layout(problem)
@@ -140,6 +181,7 @@ def noise_of(
         jacobian,
         sigma_known=problem.sigma_known,
         steps=coarse_sensors(problem, residuals, used),
+        together=sampled_together(problem, used),
     )
 
 
@@ -181,6 +223,7 @@ def counted_noise(problem: Problem, statistics: ParameterStatistics | None) -> C
         by_name(statistics.freedoms),
         modelled,
         _counted_waves(problem, statistics, found),
+        _shared_noise(found),
     )
 
 
@@ -215,6 +258,24 @@ def _counted_waves(
             strongest = replace(strongest, share=float(shares[most]), parameter=names[most])
         waves.append(strongest)
     return tuple(waves)
+
+
+def _shared_noise(found: NoiseFinding) -> tuple[SharedNoise, ...]:
+    """Return which outputs have noise in common, each pair where they do so most."""
+    pairs: dict[tuple[str, str], float] = {}
+    for shared in found.model.shared:
+        names = [_output_of(found, int(row)) for row in shared.rows[0]]
+        for i, j in shared.pairs:
+            value, pair = float(shared.correlation[i, j]), (names[i], names[j])
+            pairs[pair] = max(value, pairs.get(pair, 0.0), key=abs)
+    each = sorted(pairs.items(), key=lambda item: -abs(item[1]))
+    return tuple(SharedNoise(*names, value) for names, value in each)
+
+
+def _output_of(found: NoiseFinding, row: int) -> str:
+    outputs = found.model.outputs
+    own = next(o for o in outputs if any(bool((s.rows == row).any()) for s in o.series))
+    return own.measurement
 
 
 def _rounding(problem: Problem, residuals: F64, used: npt.NDArray[np.bool_] | None) -> bool:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 DRIVEN = "What repeats with the motion may be what the model lacks"
 _WORTH_SAYING, _MOSTLY = 0.05, 0.6
 """Parts of a variance from which on a wave is said, and from which on intervals are too wide."""
 
+_SHOWN = 3
+"""Pairs of outputs that are named."""
+
 _COLOURED = 1e-3
 """Probability below which innovations are not white."""
+
+
+def _pairs(shared: Sequence[SharedNoise]) -> str:
+    return ", ".join(map(str, shared[:_SHOWN])) + (", ..." if len(shared) > _SHOWN else "")
 
 
 def _begun(text: str) -> str:
@@ -94,6 +101,27 @@ class CountedWave:
 
 
 @dataclass(frozen=True)
+class SharedNoise:
+    """Two outputs whose noise goes together at each instant.
+
+    Parameters
+    ----------
+    first, second
+        Their names.
+    correlation
+        Of their innovations, in the experiment where it is largest.
+    """
+
+    first: str
+    second: str
+    correlation: float
+
+    def __str__(self) -> str:
+        """Return what it is."""
+        return f"{self.correlation:.2f} for '{self.first}' and '{self.second}'"
+
+
+@dataclass(frozen=True)
 class CountedNoise:
     """Noise that is not white noise of one size, as standard errors and intervals count it.
 
@@ -121,6 +149,8 @@ class CountedNoise:
         whitened residuals then.
     waves
         Tones, and steps of sensors, that the standard errors count with any phase.
+    shared
+        Outputs that have noise in common, which the standard errors count.
     """
 
     coloured: bool
@@ -133,6 +163,7 @@ class CountedNoise:
     degrees_of_freedom: Mapping[str, float] = field(default_factory=dict)
     modelled: bool = False
     waves: tuple[CountedWave, ...] = ()
+    shared: tuple[SharedNoise, ...] = ()
 
     @property
     def model_orders(self) -> dict[str, int]:
@@ -158,6 +189,8 @@ class CountedNoise:
             left = [f"'{o.name}'" for o in self.outputs if o.p_innovations < _COLOURED]
             each += [str(w) for w in self.waves]
             text = f"the noise is estimated with the parameters: {', '.join(each)}"
+            if self.shared:
+                text += f"; outputs have noise in common ({_pairs(self.shared)})"
             if left:
                 text += f"; what that leaves of {', '.join(left)} is still correlated"
             return text
@@ -171,6 +204,7 @@ class CountedNoise:
             ),
             *(["differs between outputs"] if self.unequal else []),
             *(["changes its size over time"] if self.uneven else []),
+            *([f"outputs have in common ({_pairs(self.shared)})"] if self.shared else []),
         ]
         text = f"the standard errors count noise that {' and '.join(kinds)}"
         known = [f for f in self.factors.values() if math.isfinite(f)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.result import OutputFit
@@ -76,7 +77,12 @@ def prewhitened(problem: Problem, model: NoiseModel, p: F64) -> Problem:
     return replace(problem, parameters=parameters, cost=Prewhitened(model))
 
 
-def finding_of(problem: Problem, residuals: F64, jacobian: F64) -> NoiseFinding | None:
+def finding_of(
+    problem: Problem,
+    residuals: F64,
+    jacobian: F64,
+    together: Sequence[npt.NDArray[np.intp]] = (),
+) -> NoiseFinding | None:
     """Return the noise that whitened residuals have; ``None`` without a model of the noise.
 
     Parameters
@@ -85,10 +91,12 @@ def finding_of(problem: Problem, residuals: F64, jacobian: F64) -> NoiseFinding 
         Whose residuals they are.
     residuals, jacobian
         Whitened, shapes (m,) and (m, n).
+    together
+        Places of samples of several outputs at the same instants, shape (k, outputs) each.
     """
     if not isinstance(problem.cost, Prewhitened):
         return None
-    return whitened_finding(problem.cost.model, residuals, jacobian)
+    return whitened_finding(problem.cost.model, residuals, jacobian, together)
 
 
 def whitened_fits(

@@ -134,6 +134,7 @@ def _noise(done: Sequence[StageRun], last: Mapping[str, StageRun]) -> CountedNoi
         joined("factors"),
         joined("degrees_of_freedom"),
         waves=found[-1][1].waves,
+        shared=found[-1][1].shared,
     )
 
 

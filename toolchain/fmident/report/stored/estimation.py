@@ -31,6 +31,7 @@ from fmident.estimation.result import (
     PriorCheck,
     PriorKnowledge,
     ResidualCheck,
+    SharedNoise,
     StageResult,
     StageUncertainty,
     UnmodelledDelay,
@@ -191,7 +192,12 @@ def _noise(content: JsonTable) -> CountedNoise | None:
         },
         stored.flag("modelled"),
         tuple(stored.each("waves", _counted_wave, [])),
+        tuple(stored.each("shared", _shared_noise, [])),
     )
+
+
+def _shared_noise(stored: JsonTable) -> SharedNoise:
+    return SharedNoise(stored.text("first"), stored.text("second"), stored.number("correlation"))
 
 
 def _counted_wave(stored: JsonTable) -> CountedWave:

@@ -27,7 +27,15 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.statistics.distributions import chi_squared_tail
 from fmident.statistics.noise.long_run import ScoreSums, score_sums
-from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, fit_noise, spanned
+from fmident.statistics.noise.processes import (
+    NoiseModel,
+    NoisyOutput,
+    fit_noise,
+    spanned,
+    without_parameters,
+)
+from fmident.statistics.noise.series import Indices
+from fmident.statistics.noise.shared import shared_noise
 from fmident.statistics.noise.waves import Steps, Wave, steps_in, tones_in, with_amplitudes
 from fmident.statistics.noise.whiteness import bartlett, neighbours, portmanteau, white_test
 
@@ -142,6 +150,7 @@ class NoiseFinding:
             return found
         if self.whitened:
             found = answers if self.model.scales is None else answers * self.model.scales
+            found = self.model.mixed(found)
             if self.unsure is None:
                 return found
             jacobian, more = self.unsure
@@ -177,6 +186,7 @@ def noise_found(
     *,
     sigma_known: bool,
     steps: Sequence[Steps] = (),
+    together: Sequence[Indices] = (),
 ) -> NoiseFinding | None:
     """Return the noise that the residuals of a least-squares estimate show.
 
@@ -192,6 +202,9 @@ def noise_found(
         Whether the residuals were divided by known standard deviations of the noise.
     steps
         Series of which the sensor has steps.
+    together
+        Of each experiment the places of samples of its outputs at the same instants among all
+        residuals, shape (k, outputs) each.
 
     Returns
     -------
@@ -225,13 +238,14 @@ def noise_found(
         or float(residuals @ residuals) < _TOO_QUIET * expected_squares(model, columns)
     ):
         every = [s for o in outputs for s in o.series]
-        sums = score_sums(every, left, columns.T)
+        sums = score_sums(every, left, columns.T, together)
         model = dataclasses.replace(model, waves=waves)
         return NoiseFinding(model, output_findings(model, seen), True, unequal, False, sums=sums)
+    shared = shared_noise(model.whiten(untouched), together, REJECTED)
     model, uneven = with_uneven_noise(model, residuals, jacobian)
-    if not (any(coloured) or unequal or uneven or waves):
+    if not (any(coloured) or unequal or uneven or waves or shared):
         return None
-    model = dataclasses.replace(model, waves=waves)
+    model = dataclasses.replace(model, waves=waves, shared=shared)
     return NoiseFinding(
         model,
         output_findings(model, seen),
@@ -239,39 +253,6 @@ def noise_found(
         unequal,
         uneven,
     )
-
-
-def without_parameters(
-    outputs: Sequence[NoisyOutput], residuals: F64, columns: F64
-) -> tuple[F64, list[int]]:
-    """Return what no parameter can change of each output by itself, and how much is left out.
-
-    A loud output moves the parameters, and these move the residuals of a quiet one: what they do
-    there is not its noise.
-
-    Parameters
-    ----------
-    outputs
-        Of the residuals.
-    residuals
-        Shape (m,).
-    columns
-        That span what the parameters can change, shape (m, r).
-
-    Returns
-    -------
-    untouched
-        Shape (m,).
-    ranks
-        Dimensions that each output has lost.
-    """
-    found, ranks = residuals.copy(), []
-    for output in outputs:
-        rows = np.concatenate([s.rows for s in output.series])
-        basis = spanned(columns[rows])
-        found[rows] -= basis @ (basis.T @ residuals[rows])
-        ranks.append(basis.shape[1])
-    return found, ranks
 
 
 def waves_found(
@@ -383,7 +364,9 @@ def with_uneven_noise(model: NoiseModel, residuals: F64, jacobian: F64) -> tuple
     return dataclasses.replace(model, scales=np.abs(innovations) / (1.0 - leverage)), True
 
 
-def whitened_finding(model: NoiseModel, residuals: F64, jacobian: F64) -> NoiseFinding:
+def whitened_finding(
+    model: NoiseModel, residuals: F64, jacobian: F64, together: Sequence[Indices] = ()
+) -> NoiseFinding:
     """Return the noise of an estimate whose residuals were whitened with a model.
 
     Parameters
@@ -392,14 +375,18 @@ def whitened_finding(model: NoiseModel, residuals: F64, jacobian: F64) -> NoiseF
         Of the noise.
     residuals, jacobian
         Whitened, shapes (m,) and (m, n).
+    together
+        As of :func:`noise_found`.
     """
     left = spanned(jacobian)
     innovations = residuals - left @ (left.T @ residuals)
+    untouched = without_parameters(model.outputs, residuals, left)[0]
+    model = dataclasses.replace(model, shared=shared_noise(untouched, together, REJECTED))
     uneven = bool(left.shape[1]) and white_test(innovations, left.T**2) < REJECTED
     if uneven:
         leverage = np.minimum(np.sum(left**2, axis=1), 0.99)
         model = dataclasses.replace(model, scales=np.abs(innovations) / (1.0 - leverage))
-    plain = dataclasses.replace(model, scales=None)
+    plain = dataclasses.replace(model, scales=None, shared=())
     return NoiseFinding(
         model,
         output_findings(plain, plain.colour(residuals)),

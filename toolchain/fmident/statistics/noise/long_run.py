@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.statistics.noise.series import Series
+from fmident.statistics.noise.series import Indices, Series
 
 _FEWEST, _SHARE = 6, 4
 """Least number of cosines; samples per cosine."""
@@ -37,7 +37,7 @@ class ScoreSums:
         What turns answers to samples into the sums, shape (m, K): ``answers @ weights`` times its
         own transpose is the covariance of the quantities.
     counts
-        How many of the K sums each series has.
+        How many of the K sums each series has, or several that were sampled together.
     """
 
     weights: F64
@@ -59,10 +59,17 @@ class ScoreSums:
         return found
 
 
-def score_sums(series: Sequence[Series], residuals: F64, answers: F64) -> ScoreSums:
+def score_sums(
+    series: Sequence[Series],
+    residuals: F64,
+    answers: F64,
+    together: Sequence[Indices] = (),
+) -> ScoreSums:
     """Return sums of scores over cosines.
 
     Each series has cosines of its own: over gaps time goes on, between experiments it does not.
+    Outputs with samples at the same instants have the same ones, so that what they have in common
+    counts.
 
     Parameters
     ----------
@@ -72,11 +79,18 @@ def score_sums(series: Sequence[Series], residuals: F64, answers: F64) -> ScoreS
         Shape (m,).
     answers
         Of the quantities by which the number of cosines is chosen, shape (n, m).
+    together
+        Of each experiment the places of samples of its outputs at the same instants, shape
+        (k, outputs) each.
     """
-    counts = tuple(_count(s, residuals, answers) for s in series)
+    groups = _groups(series, together)
+    # The fewest of those that go together: slow sums need as many as the slowest allows.
+    counts = tuple(min(_count(s, residuals, answers) for s in group) for group in groups)
     total = np.zeros((residuals.size, sum(counts)))
-    start = 0
-    for one, count in zip(series, counts, strict=True):
+    each = [(s, g) for g, group in enumerate(groups) for s in group]
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    for one, group in each:
+        start, count = int(starts[group]), counts[group]
         span = one.positions[-1] + 1.0
         # From 0 to 1, the first and last sample half a sampling interval from the ends.
         places = (one.positions + 0.5) / span
@@ -85,8 +99,18 @@ def score_sums(series: Sequence[Series], residuals: F64, answers: F64) -> ScoreS
         share = np.sqrt(one.rows.size / np.sum(waves**2, axis=0))
         scaled = waves * share / np.sqrt(count)
         total[one.rows, start : start + count] = residuals[one.rows, np.newaxis] * scaled
-        start += count
     return ScoreSums(total, counts)
+
+
+def _groups(series: Sequence[Series], together: Sequence[Indices]) -> list[list[Series]]:
+    """Return series with all samples at the same instants beside each other, in groups."""
+    found: dict[tuple[int, bytes], list[Series]] = {}
+    for number, one in enumerate(series):
+        place = next((k for k, rows in enumerate(together) if np.isin(one.rows[0], rows)), None)
+        whole = place is not None and len(together[place]) == one.rows.size
+        key = (-1 - number, b"") if place is None or not whole else (place, one.positions.tobytes())
+        found.setdefault(key, []).append(one)
+    return list(found.values())
 
 
 def _count(series: Series, residuals: F64, answers: F64) -> int:

@@ -35,6 +35,7 @@ from fmident.statistics.noise.series import (
     sampling_interval,
     series_of,
 )
+from fmident.statistics.noise.shared import Shared
 from fmident.statistics.noise.waves import Wave
 
 Order = int | Literal["auto"]
@@ -130,12 +131,16 @@ class NoiseModel:
         all are 1.
     waves
         That come on top of the autoregressions, of random phase.
+    shared
+        Outputs whose innovations go together. New noise and variances count that; what whitens
+        samples treats each output by itself.
     """
 
     outputs: tuple[NoisyOutput, ...]
     fits: tuple[FittedAutoregression, ...]
     scales: F64 | None = None
     waves: tuple[Wave, ...] = ()
+    shared: tuple[Shared, ...] = ()
 
     @property
     def white(self) -> bool:
@@ -245,6 +250,8 @@ class NoiseModel:
             Shape (count, m).
         """
         innovations = generator.standard_normal((self.size, count))
+        for shared in self.shared:
+            shared.mix(innovations)
         if self.scales is not None:
             innovations *= self.scales[:, np.newaxis]
         found = self._coloured(innovations)
@@ -264,12 +271,30 @@ class NoiseModel:
         answers
             How they answer to the residuals' noise, shape (n, m).
         """
+        return self._with_waves(self.mixed(self._to_own_innovations(answers)).T, 1).T
+
+    def mixed(self, answers: F64) -> F64:
+        """Return how what answers to innovations answers to independent ones, (n, m).
+
+        Parameters
+        ----------
+        answers
+            To innovations of variance 1 that outputs may have in common, shape (n, m).
+        """
+        if not self.shared:
+            return answers
+        found = answers.T.copy()
+        for shared in self.shared:
+            shared.mix(found)
+        return found.T
+
+    def _to_own_innovations(self, answers: F64) -> F64:
         found = np.empty_like(answers)
         for series, whitening in self._whitenings:
             found[:, series.rows] = whitening.coloured_answers(answers[:, series.rows])
         if self.scales is not None:
             found *= self.scales
-        return self._with_waves(found.T, 1).T
+        return found
 
     def answers_to_samples(self, answers: F64) -> F64:
         """Return how what answers to innovations of equal variance answers to residuals, (n, m)."""
@@ -299,6 +324,8 @@ class NoiseModel:
             for output, fit in zip(self.outputs, self.fits, strict=True):
                 slopes = self._slopes(answers, output, fit)
                 doubt += np.einsum("jn,jk,kn->n", slopes, fit.spread, slopes)
+            for shared in self.shared:
+                doubt += shared.doubt(self._to_own_innovations(answers))
             for wave in self.waves:
                 power = np.sum((answers @ self._parts(wave)) ** 2, axis=1)
                 doubt += wave.doubt * power**2
@@ -401,3 +428,36 @@ def spanned(columns: F64) -> F64:
     left, singular, _ = np.linalg.svd(columns[:, seen] / norms[seen], full_matrices=False)
     found: F64 = left[:, singular > 1e-10 * singular[0]]
     return found
+
+
+def without_parameters(
+    outputs: Sequence[NoisyOutput], residuals: F64, columns: F64
+) -> tuple[F64, list[int]]:
+    """Return what no parameter can change of each output by itself, and how much is left out.
+
+    A loud output moves the parameters, and these move the residuals of a quiet one: what they do
+    there is not its noise.
+
+    Parameters
+    ----------
+    outputs
+        Of the residuals.
+    residuals
+        Shape (m,).
+    columns
+        That span what the parameters can change, shape (m, r).
+
+    Returns
+    -------
+    untouched
+        Shape (m,).
+    ranks
+        Dimensions that each output has lost.
+    """
+    found, ranks = residuals.copy(), []
+    for output in outputs:
+        rows = np.concatenate([s.rows for s in output.series])
+        basis = spanned(columns[rows])
+        found[rows] -= basis @ (basis.T @ residuals[rows])
+        ranks.append(basis.shape[1])
+    return found, ranks
