@@ -96,6 +96,36 @@ def test_the_estimate_is_that_of_dense_generalised_least_squares(name: str) -> N
         assert 0.999 * error <= estimate.standard_error < 1.5 * error
 
 
+@pytest.mark.slow
+def test_draws_are_those_of_generalised_least_squares() -> None:
+    """They are made once, after the rounds in which the noise model settles."""
+    problem = noisy_line(2, NoiseChoice(order=1))
+    options = {"effective": 2000, "seed": 1}
+    posterior = load_plugins().estimators.get("posterior")()
+    with Evaluator(problem, PythonExecutor(problem, straight)) as evaluator:
+        result = run_estimation(problem, evaluator, posterior, options)
+    assert result.status == "converged"
+    assert result.draws is not None
+    assert result.noise is not None
+    assert result.noise.modelled
+    assert any("take the model of the noise" in n for n in result.notes)
+    (output,) = result.noise.outputs
+    (measured,) = measured_signals(problem)
+    phi, apart = output.coefficients[0], np.abs(np.subtract.outer(*2 * [np.arange(TIMES.size)]))
+    size = output.deviation / measured.scale[0]
+    precision = np.linalg.inv(size**2 / (1.0 - phi**2) * phi**apart)
+    columns = np.column_stack([np.ones(TIMES.size), TIMES, np.sign(np.sin(9.0 * TIMES))])
+    covariance = np.linalg.inv(columns.T @ precision @ columns)
+    best = covariance @ columns.T @ precision @ measured.measured
+    errors = np.sqrt(np.diag(covariance))
+    drawn = result.draws.values.reshape(-1, 3)
+    assert (np.abs(drawn.mean(axis=0) - best) < 0.1 * errors).all()
+    np.testing.assert_allclose(drawn.std(axis=0), errors, rtol=0.06)
+    starts = [i for i in result.history if "draws" in i.details]
+    counts = [i.details["draws"] for i in starts]
+    assert counts == sorted(counts)
+
+
 def test_the_derivatives_are_filtered_as_the_residuals_are() -> None:
     problem = made(3, None)
     signals = measured_signals(problem)

@@ -67,6 +67,17 @@ class Posterior(Estimator[PosteriorOptions]):
         search = LeastSquares().most_simulations(_search_options(options), problem)
         return search + options.max_draws * len(problem.experiments)
 
+    def minimise(
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        options: PosteriorOptions,
+        monitor: Monitor,
+    ) -> Estimate:
+        """Search for the least cost alone."""
+        self.check_problem(problem, options)
+        return LeastSquares().estimate(problem, evaluator, _search_options(options), monitor)
+
     def estimate(
         self,
         problem: Problem,
@@ -86,8 +97,7 @@ class Posterior(Estimator[PosteriorOptions]):
         fmident.evaluation.JacobianError
             There is no Jacobian at the least cost.
         """
-        self.check_problem(problem, options)
-        least = LeastSquares().estimate(problem, evaluator, _search_options(options), monitor)
+        least = self.minimise(problem, evaluator, options, monitor)
         best = least.parameters
         if least.status == "failed":
             return least

@@ -309,6 +309,21 @@ class Estimator(ABC, Generic[Options]):
             Inside the bounds.
         """
 
+    def minimise(
+        self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor
+    ) -> Estimate:
+        """Return the least cost alone, for one whose :meth:`estimate` goes on from there.
+
+        Asked while parameters and a model of the noise are estimated in turn; :meth:`estimate`
+        follows once both agree. The default is :meth:`estimate` itself.
+
+        Parameters
+        ----------
+        problem, evaluator, options, monitor
+            As of :meth:`estimate`.
+        """
+        return self.estimate(problem, evaluator, options, monitor)
+
     def check_problem(self, problem: Problem, options: Options) -> None:
         """Refuse a problem that this estimator cannot solve; the default takes all.
 

@@ -146,25 +146,34 @@ def run_with_statistics(
     initial_outputs = evaluator.simulate(problem.initial)
     cost_initial = evaluator.cost(problem.initial)
     refuse_noise(problem, estimator, location)
-    estimate = _estimate(problem, evaluator, estimator, chosen, monitor)
+    in_rounds = asks_for_noise(problem)
+    estimate = _estimate(problem, evaluator, estimator, chosen, monitor, minimise=in_rounds)
     estimate, elsewhere = best_of_both(
         problem,
         evaluator,
         estimate,
-        (lambda asked, at: _estimate(asked, at, estimator, chosen, monitor, again=True))
+        (
+            lambda asked, at: _estimate(
+                asked, at, estimator, chosen, monitor, again=True, minimise=in_rounds
+            )
+        )
         if estimator.descends
         else None,
     )
     turned = None
-    if asks_for_noise(problem) and estimate.status == "converged":
+    if in_rounds and estimate.status == "converged":
         turned = in_turn(
             problem,
             evaluator,
             estimate,
-            lambda asked, at: _estimate(asked, at, estimator, chosen, monitor, again=True),
+            lambda asked, at: _estimate(
+                asked, at, estimator, chosen, monitor, again=True, minimise=True
+            ),
         )
         problem = dataclasses.replace(problem, cost=turned.problem.cost)
         evaluator, estimate = turned.evaluator, turned.estimate
+        if estimate.status == "converged" and type(estimator).minimise is not Estimator.minimise:
+            estimate = _estimate(turned.problem, evaluator, estimator, chosen, monitor, again=True)
         cost_initial = evaluator.cost(problem.initial)
     identity = fmu or FmuIdentity(path=problem.fmu)
     summary = summarise(
@@ -203,7 +212,7 @@ def run_with_statistics(
             *(d.message for d in problem.notes),
             *monitor.notes,
             *elsewhere,
-            *noise_notes(turned, asks_for_noise(problem)),
+            *noise_notes(turned, in_rounds, drawn=estimate.draws is not None),
             *summary.notes,
             *truncation_notes(truncation),
             *evaluator.notes,
@@ -270,12 +279,14 @@ def _estimate(
     monitor: RunMonitor,
     *,
     again: bool = False,
+    minimise: bool = False,
 ) -> Estimate:
     """Let the estimator search; turn every way it can end into an estimate or an error."""
     try:
         if not (again or estimator.takes_inert(options)):
             check_influence(problem, evaluator)
-        found = estimator.estimate(problem, evaluator, options, monitor)
+        method = estimator.minimise if minimise else estimator.estimate
+        found = method(problem, evaluator, options, monitor)
         return _checked(problem, evaluator, estimator, found)
     except KeyboardInterrupt:
         return Estimate(

@@ -251,7 +251,7 @@ def _statistics(
                 estimate.residual_weights,
                 estimate.residual_scores,
                 verify=not before,
-                counts_noise=estimate.draws is None,  # draws are those of white noise
+                counts_noise=estimate.draws is None or isinstance(problem.cost, Prewhitened),
                 directions=estimate.held_directions,
             )
             if not before:

@@ -111,7 +111,10 @@ def threshold_text(result: ProfileResult) -> str:
         source = "chi-squared with 1 degree of freedom, the noise is given"
     else:
         source = f"F with 1 and {result.freedom} degrees of freedom, the noise is estimated"
-    return f"at the ends the cost has risen by {result.threshold:.4g} ({source}, white)"
+    more = ""
+    if any(p.factor != 1.0 for p in result.profiles):
+        more = "; by more where noise that is not white, or what was held, counts"
+    return f"at the ends the cost has risen by {result.threshold:.4g} ({source}{more})"
 
 
 def percent_text(level: float) -> str:

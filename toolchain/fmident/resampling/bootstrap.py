@@ -222,7 +222,7 @@ def run_bootstrap(
         jacobians=evaluator.jacobians - before[1],
         seconds=time.monotonic() - began,
         notes=(*notes, *summary.notes),
-        settings={},
+        modelled=isinstance(problem.cost, Prewhitened),
     )
 
 

@@ -113,6 +113,8 @@ class BootstrapResult:
         What the user should know.
     settings
         For the record.
+    modelled
+        Whether the outputs ask for a model of the noise, which the linearised figures are then of.
     """
 
     status: Status
@@ -136,6 +138,7 @@ class BootstrapResult:
     seconds: float
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    modelled: bool = False
 
     def __repr__(self) -> str:
         return (

@@ -282,8 +282,8 @@ def in_turn(
     return InTurn(current, at, found, number, settled)
 
 
-def noise_notes(found: InTurn | None, asked: bool) -> list[str]:
-    """Return how the noise was modelled, or why it was not."""
+def noise_notes(found: InTurn | None, asked: bool, drawn: bool) -> list[str]:
+    """Return how the noise was modelled, or why it was not; `drawn`: draws followed."""
     if found is None:
         if not asked:
             return []
@@ -291,7 +291,10 @@ def noise_notes(found: InTurn | None, asked: bool) -> list[str]:
     rounds = f"{found.rounds} round{'' if found.rounds == 1 else 's'}"
     if not found.settled:
         return [f"Parameters and model of the noise do not agree after {rounds} of both in turn."]
-    return [f"Parameters and model of the noise agree after {rounds} of both in turn."]
+    notes = [f"Parameters and model of the noise agree after {rounds} of both in turn."]
+    if drawn:
+        notes.append("The draws take the model of the noise of the least cost as known.")
+    return notes
 
 
 def _moved(jacobian: F64, step: F64) -> float:

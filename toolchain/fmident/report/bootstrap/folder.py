@@ -50,6 +50,7 @@ class BootstrapContents(Contents["BootstrapResult"]):
             "status": result.status,
             "method": result.method,
             "method_reason": result.reason,
+            "noise_modelled": result.modelled,
             "weights": result.weights,
             "block_lengths": dict(result.block_lengths),
             "level": result.level,

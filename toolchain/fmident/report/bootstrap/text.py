@@ -50,15 +50,13 @@ def headline(result: BootstrapResult) -> str:
     if not known:
         return f"{begin}: no parameter has an interval."
     low, high = min(known), max(known)
+    noise = "with the model of the noise" if result.modelled else "of independent noise"
     if low >= 1.0 / _OTHER and high <= _OTHER:
-        said = "the standard errors agree with the linearised ones of independent noise"
+        said = f"the standard errors agree with the linearised ones {noise}"
     elif low == high:
-        said = f"the standard error is {high:.3g} times the linearised one of independent noise"
+        said = f"the standard error is {high:.3g} times the linearised one {noise}"
     else:
-        said = (
-            f"the standard errors are {low:.3g} to {high:.3g} times the linearised ones of "
-            "independent noise"
-        )
+        said = f"the standard errors are {low:.3g} to {high:.3g} times the linearised ones {noise}"
     return f"{begin}: {said}."
 
 

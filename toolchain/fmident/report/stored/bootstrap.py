@@ -85,6 +85,7 @@ def _result(content: JsonTable, folder: Path) -> BootstrapResult:
         seconds=content.number("wall_time_s"),
         notes=content.texts("notes"),
         settings=content.table("settings").values(),
+        modelled=content.flag("noise_modelled", False),
     )
 
 
