@@ -13,8 +13,10 @@ from fmident.statistics.noise import (
     NoiseFinding,
     NoiseModel,
     NoisyOutput,
+    colour_level,
     fit_noise,
     noise_found,
+    outputs_of,
     series_of,
 )
 
@@ -206,3 +208,26 @@ def test_a_loud_output_does_not_colour_a_quiet_one() -> None:
     assert noise.model.fits[0].deviation == pytest.approx(1.0, rel=0.15)
     assert noise.model.fits[1].deviation == pytest.approx(0.01, rel=0.15)
     assert noise.outputs[1].p_white > 1e-3
+
+
+def test_few_samples_that_hang_together_are_seen() -> None:
+    # A record of 100 with a correlation of 0.5 takes 3 in 4 of the information.
+    size, generator = 100, np.random.default_rng(31)
+    outputs = outputs_of([("y", np.arange(size), np.arange(size) * 0.01)])
+    columns = np.column_stack([np.ones(size), np.linspace(-1.0, 1.0, size)])
+    seen = {0.0: 0, 0.5: 0}
+    for correlation in seen:
+        for _ in range(100):
+            e = signal.lfilter([1.0], [1.0, -correlation], generator.standard_normal(2 * size))
+            e = e[size:]
+            left = e - columns @ np.linalg.lstsq(columns, e)[0]
+            found = noise_found(outputs, left, columns, sigma_known=False)
+            seen[correlation] += found is not None and found.coloured
+    assert seen[0.5] >= 85
+    assert seen[0.0] <= 8  # 2.5 % of white records, within three standard deviations
+
+
+def test_the_longer_a_record_the_stronger_the_evidence_that_it_takes() -> None:
+    assert colour_level(30) == 0.05
+    assert colour_level(250) == pytest.approx(0.01)
+    assert colour_level(100_000) == 1e-3

@@ -40,8 +40,7 @@ from fmident.resampling.schemes import (
 )
 from fmident.resampling.summary import Fitted, parameters_of
 from fmident.statistics import ParameterStatistics
-from fmident.statistics.noise import NoiseFinding
-from fmident.statistics.noise.covariance import REJECTED
+from fmident.statistics.noise import NoiseFinding, colour_level
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -402,7 +401,8 @@ def _chosen(noise: NoiseFinding | None) -> tuple[Method, str]:
 
 def _correlations(noise: NoiseFinding) -> str:
     """Return the outputs with correlated residuals in words."""
-    found = [f"{o.correlation:.2f} for '{o.name}'" for o in noise.outputs if o.p_white < REJECTED]
+    seen = [o for o in noise.outputs if o.order > 0 or o.p_white < colour_level(o.samples)]
+    found = [f"{o.correlation:.2f} for '{o.name}'" for o in seen]
     return ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
 
 

@@ -18,6 +18,7 @@ from fmident.statistics.noise.processes import (
 )
 from fmident.statistics.noise.series import Series, sampling_interval, series_of
 from fmident.statistics.noise.waves import Steps, Wave, with_amplitudes
+from fmident.statistics.noise.whiteness import colour_level
 
 __all__ = [
     "NoiseFinding",
@@ -28,6 +29,7 @@ __all__ = [
     "Series",
     "Steps",
     "Wave",
+    "colour_level",
     "fit_noise",
     "noise_found",
     "output_findings",

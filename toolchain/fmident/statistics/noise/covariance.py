@@ -37,7 +37,14 @@ from fmident.statistics.noise.processes import (
 from fmident.statistics.noise.series import Indices
 from fmident.statistics.noise.shared import shared_noise
 from fmident.statistics.noise.waves import Steps, Wave, steps_in, tones_in, with_amplitudes
-from fmident.statistics.noise.whiteness import bartlett, neighbours, portmanteau, white_test
+from fmident.statistics.noise.whiteness import (
+    bartlett,
+    colour_level,
+    neighbours,
+    portmanteau,
+    white_chance,
+    white_test,
+)
 
 REJECTED = 1e-3
 """Probability from which on a hypothesis about the noise is rejected."""
@@ -226,8 +233,10 @@ def noise_found(
         residuals = left - columns @ (columns.T @ left)
     untouched, ranks = without_parameters(outputs, residuals, columns)
     own = [[untouched[s.rows] for s in o.series] for o in outputs]
-    chances = [portmanteau(o.series, v) for o, v in zip(outputs, own, strict=True)]
-    coloured = [p < REJECTED and o.size >= _FEWEST for o, p in zip(outputs, chances, strict=True)]
+    coloured = [
+        o.size >= _FEWEST and white_chance(o.series, v) < colour_level(o.size)
+        for o, v in zip(outputs, own, strict=True)
+    ]
     orders: list[int | Literal["auto"]] = ["auto" if c else 0 for c in coloured]
     squares = np.array([sum(float(v @ v) for v in values) for values in own])
     sizes = np.array([o.size - rank for o, rank in zip(outputs, ranks, strict=True)], dtype=float)
@@ -463,7 +472,7 @@ def output_findings(model: NoiseModel, residuals: F64) -> tuple[OutputFinding, .
             OutputFinding(
                 output.name,
                 neighbours(output.series, before),
-                portmanteau(output.series, before),
+                white_chance(output.series, before),
                 fit.order,
                 fit.coefficients,
                 fit.deviation,

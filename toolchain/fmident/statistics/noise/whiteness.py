@@ -17,11 +17,19 @@ _FEWEST = 10
 _SHARE = 5
 """Samples per lag."""
 
+_LOOKS = (1, 5, _LAGS)
+"""Lags that are looked at."""
 
-def portmanteau(series: Sequence[Series], values: Sequence[F64], fitted: int = 0) -> float:
+_PER_SAMPLE, _STRICT, _LENIENT = 2.5, 1e-3, 0.05
+"""Probability from which on a record counts as correlated, times its samples; its limits."""
+
+
+def portmanteau(
+    series: Sequence[Series], values: Sequence[F64], fitted: int = 0, most: int = _LAGS
+) -> float:
     """Return the probability of autocorrelations as large as these in white noise.
 
-    The sum over up to 20 lags of the test of Ljung and Box (Biometrika 65, 1978), each correlation
+    The sum over lags of the test of Ljung and Box (Biometrika 65, 1978), each correlation
     over the root of the sum of its squared products, which its variance is whatever the samples'
     sizes and tails are (Dalla, Giraitis and Phillips, Econometric Theory 38, 2022). Pairs of
     samples count at their distance, so that missing samples do not make others neighbours; of
@@ -35,6 +43,8 @@ def portmanteau(series: Sequence[Series], values: Sequence[F64], fitted: int = 0
         Of each, shape (k,).
     fitted
         Coefficients of an autoregression that have made them white.
+    most
+        Lags, beside as many as coefficients were fitted.
 
     Returns
     -------
@@ -43,7 +53,7 @@ def portmanteau(series: Sequence[Series], values: Sequence[F64], fitted: int = 0
     """
     size = sum(v.size for v in values)
     power = sum(float(v @ v) for v in values)
-    lags = min(_LAGS + fitted, size // _SHARE)
+    lags = min(most + fitted, size // _SHARE)
     if size < _FEWEST or lags <= fitted or power == 0.0:
         return float("nan")
     even = all(s.even for s in series)
@@ -61,6 +71,45 @@ def portmanteau(series: Sequence[Series], values: Sequence[F64], fitted: int = 0
         used += 1
     freedom = used - fitted
     return chi_squared_tail(freedom, total) if freedom > 0 else float("nan")
+
+
+def white_chance(series: Sequence[Series], values: Sequence[F64]) -> float:
+    """Return the probability of autocorrelations as large as these in white noise.
+
+    The least of :func:`portmanteau` over one, five and twenty lags, times three (Bonferroni):
+    neighbours alone show most noise that changes slowly, and in a short record twenty lags drown
+    it.
+
+    Parameters
+    ----------
+    series
+        Independent of each other.
+    values
+        Of each, shape (k,).
+
+    Returns
+    -------
+    float
+        NaN where there are too few samples.
+    """
+    known = [portmanteau(series, values, most=lags) for lags in _LOOKS]
+    known = [p for p in known if not np.isnan(p)]
+    return min(len(known) * min(known), 1.0) if known else float("nan")
+
+
+def colour_level(size: int) -> float:
+    """Return the probability below which a record counts as correlated.
+
+    It falls as the record becomes longer. In a short one, weak evidence is all there can be of a
+    correlation that makes standard errors twice as large; to count one that is not there costs
+    little.
+
+    Parameters
+    ----------
+    size
+        Number of samples.
+    """
+    return float(np.clip(_PER_SAMPLE / max(size, 1), _STRICT, _LENIENT))
 
 
 def neighbours(series: Sequence[Series], values: Sequence[F64]) -> float:
