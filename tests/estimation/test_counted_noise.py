@@ -157,6 +157,36 @@ def test_a_wrong_model_is_no_noise() -> None:
     assert min(wrong.noise.factors.values()) > 1.0
 
 
+@pytest.mark.parametrize("scale", [0.2, 5.0])
+def test_intervals_that_count_the_noise_do_not_count_on_the_given_sigma(scale: float) -> None:
+    noise = coloured()
+    given = run(noise, scale * float(np.std(noise)))
+    free = run(noise)
+    for one, other in zip(given.estimates, free.estimates, strict=True):
+        assert one.standard_error == pytest.approx(other.standard_error, rel=0.02)
+    (note,) = [n for n in given.notes if "given sigma" in n]
+    assert "take the size of the residuals" in note
+    assert "too narrow" not in note
+    assert "too wide" not in note
+
+
+def test_errors_below_those_for_white_noise_are_doubted(found: EstimationResult) -> None:
+    """Slow sums of scores see little of a parameter that few samples tell of."""
+    assert found.noise is not None
+    low = dataclasses.replace(found.noise, contradicted=True, factors={"a": 2.1, "k": 0.26})
+    assert "Few samples tell of k, " in low.summary
+    high = dataclasses.replace(low, factors={"a": 2.1, "k": 1.1})
+    assert "Few samples" not in high.summary
+    # Noise of alternating sign does make such errors smaller.
+    assert "Few samples" not in dataclasses.replace(low, contradicted=False).summary
+
+
+def test_equal_errors_are_said_to_be_equal(found: EstimationResult) -> None:
+    assert found.noise is not None
+    equal = dataclasses.replace(found.noise, factors={"a": 1.001, "k": 0.999})
+    assert "they are the same as those for white noise" in equal.summary
+
+
 @pytest.mark.parametrize("choice", [None, NoiseChoice("white"), NoiseChoice("ar")])
 def test_noise_in_common_of_two_outputs_is_said_everywhere(
     choice: NoiseChoice | None, tmp_path: Path

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fmident.estimation import EstimationResult
-from fmident.estimation.result import PriorCheck, PriorKnowledge
+from fmident.estimation.result import PriorCheck, PriorKnowledge, ResidualCheck
 from fmident.report.result_json import as_json
 from fmident.report.sections.uncertainty.priors import priors_section
 from fmident.report.stored import read_result
@@ -52,3 +52,10 @@ def test_a_conflict_is_a_doubt(make_result: Make, p_value: float) -> None:
     judged = verdict(make_result(priors=replace(KNOWN, checks=checks, p_value=p_value)))
     said = "the data contradict the prior of mass" in judged.headline
     assert said == (p_value < 0.01)
+
+
+def test_a_conflict_comes_before_noise_whose_colour_is_counted(make_result: Make) -> None:
+    residuals = ResidualCheck(noise_ratio=1.0, autocorrelation=0.9)
+    known = replace(KNOWN, checks=(replace(MASS, p_value=1e-9), OFFSET), p_value=1e-9)
+    judged = verdict(make_result(priors=known, residuals=residuals))
+    assert judged.headline.endswith(", but the data contradict the prior of mass.")

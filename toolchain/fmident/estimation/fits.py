@@ -212,16 +212,20 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
         found = residual_statistics(residuals, rank)
         # A robust loss has intervals that do not count on sigma.
         robust = bool(np.isfinite(statistics.linearisation.freedom))
+        # Noise that is not white is counted as the residuals show it, its size included.
+        as_seen = statistics.linearisation.coloured is not None
+        counts = "take the size of the residuals in its place"
         if found.p_value < _UNLIKELY and found.reduced_chi2 > _NOTICEABLE and not robust:
             notes.append(
-                "The residuals are larger than the given sigma allows: the intervals, which count "
-                "on it, are too narrow."
+                "The residuals are larger than the given sigma allows: the intervals"
+                + (f" {counts}." if as_seen else ", which count on it, are too narrow.")
             )
         if residuals.size > _MANY and found.reduced_chi2 < _TOO_SMALL and not robust:
             notes.append(
                 f"The residuals are only {np.sqrt(found.reduced_chi2):.2g} times as large as the "
-                "given sigma: the intervals, which count on it, are too wide. With 'decimate', "
-                "sigma is that of the decimated samples."
+                "given sigma: the intervals"
+                + (f" {counts}." if as_seen else ", which count on it, are too wide.")
+                + " With 'decimate', sigma is that of the decimated samples."
             )
         return notes
     modelled = any(m.noise is not None for m in measurements)

@@ -82,7 +82,8 @@ def verdict(result: EstimationResult) -> Verdict:
         default=None,
     )
     misfit = _misfit(result, worst)
-    doubts = [doubt for doubt in (misfit, *_doubts(result)) if doubt]
+    # A wrong prior makes large residuals, and is worse than noise whose colour is counted.
+    doubts = [doubt for doubt in (_wrong_prior(result), misfit, *_doubts(result)) if doubt]
     headline = _ENDINGS.get(result.ended_by or "", _HEADLINES[result.status])
     broken = [f"'{c.name}' ({c.text})" for c in result.constraints if c.violated]
     if broken:
@@ -224,16 +225,21 @@ def _doubts(result: EstimationResult) -> list[str]:
             f"the constraint{'s' * (len(holding) > 1)} {_names(holding)}"
             f" hold{'s' * (len(holding) == 1)} the estimate back"
         )
-    if result.priors is not None and result.priors.conflict:
-        names = _names([c.name for c in result.priors.conflict])
-        several = "s" * (len(result.priors.conflict) > 1)
-        doubts.append(f"the data contradict the prior{several} of {names}")
     if result.truncation is not None and result.truncation.conflict:
         doubts.insert(0, "the data contradict the start values that truncation held")
     pairs = correlated_pairs(result)
     if pairs:
         doubts.append(f"the data hardly tell {pairs[0][0]} and {pairs[0][1]} apart")
     return doubts
+
+
+def _wrong_prior(result: EstimationResult) -> str:
+    """Return which priors the data contradict, or an empty text."""
+    if result.priors is None or not result.priors.conflict:
+        return ""
+    several = "s" * (len(result.priors.conflict) > 1)
+    names = _names([c.name for c in result.priors.conflict])
+    return f"the data contradict the prior{several} of {names}"
 
 
 def _held_together(result: EstimationResult) -> bool:

@@ -10,6 +10,11 @@ DRIVEN = "What repeats with the motion may be what the model lacks"
 _WORTH_SAYING, _MOSTLY = 0.05, 0.6
 """Parts of a variance from which on a wave is said, and from which on intervals are too wide."""
 
+_FEW_TELL = 0.8
+"""Standard errors from slow sums of the scores that are smaller than this times those for white
+noise: the scores of such a parameter are large at a few instants only, where the fit has made their
+sum zero."""
+
 _SHOWN = 3
 """Pairs of outputs that are named."""
 
@@ -212,13 +217,20 @@ class CountedNoise:
             return text
         least, most = f"{min(known):.2g}", f"{max(known):.2g}"
         span = least if least == most else f"{least} to {most}"
-        text = f"{text}: they are {span} times those for white noise of one size"
+        times = "the same as" if span == "1" else f"{span} times"
+        text = f"{text}: they are {times} those for white noise of one size"
         if self.contradicted:
             text += (
                 ". Ordinary and generalised least squares differ by more than any such noise makes"
                 " them: a part of the residuals is what the model lacks, and may come back in"
                 " other data in another form"
             )
+            if few := [n for n, f in self.factors.items() if f < _FEW_TELL]:
+                shown = ", ".join(few[:3]) + (", ..." if len(few) > 3 else "")
+                text += (
+                    f". Few samples tell of {shown}, and so little of what the model lacks is seen"
+                    " there: take the larger standard error, that for white noise, and a profile"
+                )
         each = [
             f"{w} makes {w.share:.0%} of the variance of {w.parameter}"
             if w.kind == "tone"
