@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,12 +47,25 @@ def fold_result(problem: Problem, fold: Fold, found: EstimationResult) -> FoldRe
         for e in problem.experiments
         for m in e.measurements
     }
-    noise = {f.name: f.rms for f in found.fits}
+    noise = _noise(found.fits)
     scores = [
         _score(f, spreads[f.experiment, f.name], noise.get(f.name, float("nan")))
         for f in found.validation.fits
     ]
     return FoldResult(fold, tuple(scores), values, errors, found.status)
+
+
+def _noise(fits: Sequence[OutputFit]) -> dict[str, float]:
+    """Return the size of the residuals of each output, over all experiments that were fitted."""
+    squares: dict[str, list[tuple[float, int]]] = {}
+    for fit in fits:
+        count = int(np.count_nonzero(np.isfinite(fit.measured)))
+        if count and np.isfinite(fit.rms):
+            squares.setdefault(fit.name, []).append((fit.rms**2 * count, count))
+    return {
+        name: float(np.sqrt(sum(s for s, _ in parts) / sum(n for _, n in parts)))
+        for name, parts in squares.items()
+    }
 
 
 def _score(fit: OutputFit, spread: float, noise: float) -> OutputScore:
