@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy import linalg, optimize, signal, stats
 from fmident.data.noise import NoiseChoice
 from fmident.errors import ProblemError
 from fmident.estimation import EstimationResult, run_estimation
+from fmident.estimation.noise.alternate import InTurn, noise_notes
 from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
@@ -352,3 +354,10 @@ def test_ends_of_replicates_count_how_well_an_autoregression_is_known() -> None:
         assert parameter.percentile == pytest.approx(expected, rel=1e-3)
         assert factor > 1.005
     assert any("Student's t" in n for n in found.notes)
+
+
+def test_rounds_without_an_end_say_what_to_do() -> None:
+    found = SimpleNamespace(rounds=12, settled=False)
+    (note,) = noise_notes(cast(InTurn, found), asked=True, drawn=False)
+    assert "do not agree after 12 rounds" in note
+    assert "leave out 'noise'" in note

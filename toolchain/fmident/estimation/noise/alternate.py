@@ -290,7 +290,11 @@ def noise_notes(found: InTurn | None, asked: bool, drawn: bool) -> list[str]:
         return ["The noise was not modelled, since the search before it did not converge."]
     rounds = f"{found.rounds} round{'' if found.rounds == 1 else 's'}"
     if not found.settled:
-        return [f"Parameters and model of the noise do not agree after {rounds} of both in turn."]
+        return [
+            f"Parameters and model of the noise do not agree after {rounds} of both in turn. "
+            "Where that stays so, a part of the residuals is what the model lacks, not noise: "
+            "leave out 'noise', so that the standard errors count the residuals' colour."
+        ]
     notes = [f"Parameters and model of the noise agree after {rounds} of both in turn."]
     if drawn:
         notes.append("The draws take the model of the noise of the least cost as known.")
