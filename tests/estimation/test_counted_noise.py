@@ -174,7 +174,7 @@ def test_errors_below_those_for_white_noise_are_doubted(found: EstimationResult)
     """Slow sums of scores see little of a parameter that few samples tell of."""
     assert found.noise is not None
     low = dataclasses.replace(found.noise, contradicted=True, factors={"a": 2.1, "k": 0.26})
-    assert "Few samples tell of k, " in low.summary
+    assert "Few samples show k, " in low.summary
     high = dataclasses.replace(low, factors={"a": 2.1, "k": 1.1})
     assert "Few samples" not in high.summary
     # Noise of alternating sign does make such errors smaller.

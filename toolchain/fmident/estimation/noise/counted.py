@@ -228,7 +228,7 @@ class CountedNoise:
             if few := [n for n, f in self.factors.items() if f < _FEW_TELL]:
                 shown = ", ".join(few[:3]) + (", ..." if len(few) > 3 else "")
                 text += (
-                    f". Few samples tell of {shown}, and so little of what the model lacks is seen"
+                    f". Few samples show {shown}, and so little of what the model lacks is seen"
                     " there: take the larger standard error, that for white noise, and a profile"
                 )
         each = [
