@@ -9,8 +9,11 @@ import pytest
 from scipy import stats
 from scipy.optimize import lsq_linear, minimize_scalar
 
+from fmident.estimation import run_estimation
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor
+from fmident.plugins import load_plugins
+from fmident.profiles import run_profiles
 
 from .rig import TIMES, by_name, crossing, parameter, problem_of, profiles, two_runs
 
@@ -256,6 +259,31 @@ def test_noise_that_is_not_white_widens_the_intervals():
         half = 0.5 * (interval[1] - interval[0])
         np.testing.assert_allclose(found.interval, interval, atol=0.01 * half)
     assert any("not white noise of one size" in note for note in result.notes)
+
+
+def test_noise_that_is_not_white_counts_at_a_bound():
+    """The end on the open side is that of the estimate's one-sided interval."""
+    times = np.linspace(0.0, 1.0, 400)
+    rng = np.random.default_rng(4)
+    noise = np.zeros(400)
+    for k in range(1, 400):
+        noise[k] = 0.9 * noise[k - 1] + 0.05 * rng.standard_normal()
+    measured = 1.0 + 2.0 * times - times**2 + noise
+    best = np.polynomial.polynomial.polyfit(times, measured, 2)
+    bounded = [parameter("a", 2.0, float(best[0]) + 0.01, 5.0), parameter("b"), parameter("c")]
+    problem = problem_of(measured, bounded, None, times)
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, line)) as evaluator:
+        estimate = run_estimation(problem, evaluator, estimator)
+        start = np.array([e.value for e in estimate.estimates])
+        result = run_profiles(problem, evaluator, start, pairs=[("a", "b")])
+    (low, high), own = estimate.estimates[0].interval_95, by_name(result)["a"]
+    assert own.factor > 2.0
+    assert own.lower.value == low == bounded[0].lower
+    assert own.upper.value == pytest.approx(high, abs=0.02 * (high - low))
+    # The region counts it, too: it is wider than that for white noise in all directions.
+    (region,) = result.regions
+    assert region.factors[0] > 1.5
 
 
 def test_white_noise_leaves_the_threshold_alone():

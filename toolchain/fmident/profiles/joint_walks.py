@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
@@ -160,19 +161,16 @@ def run_profiles(
         walks = [Walk(j, side) for j in chosen for side in (-1, 1)]
         slopes = evaluator.space.derivative(optimum.p)
         coloured = _coloured(problem, evaluator, optimum, statistics)
-        more = counted
-        if coloured and counted is None:
-            more = counted_from_noise(
-                uncertainty(problem, evaluator, optimum.p, held, compare_interfaces=False)
-            )
+        about = _Uncertainty(problem, evaluator, optimum.p, held, statistics, counted, coloured)
+        more = about.counted_around(())
         regions = [
             pair_of(
                 both,
                 plan,
                 joint_threshold(
                     both,
-                    statistics,
-                    more,
+                    about.white_around(both),
+                    about.counted_around(both),
                     slopes,
                     sizes,
                     level,
@@ -195,7 +193,15 @@ def run_profiles(
             )
 
         plans = {
-            j: plan.times(interval_factor(statistics, more, j, level, plan.critical_tau))
+            j: plan.times(
+                interval_factor(
+                    about.white_around((j,)),
+                    about.counted_around((j,)),
+                    j,
+                    level,
+                    plan.critical_tau,
+                )
+            )
             for j in chosen
         }
         searches = [
@@ -255,6 +261,52 @@ def run_profiles(
         settings={"accuracy": accuracy},
         regions=joint,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Uncertainty:
+    """Of the parameters at the estimate; one that is profiled may leave its bound."""
+
+    problem: Problem
+    evaluator: Evaluator
+    p: F64
+    held: npt.NDArray[np.bool_]
+    white: ParameterStatistics
+    counted: Counted | None
+    coloured: bool
+    _known: dict[bytes, Counted] = field(default_factory=dict)
+
+    def white_around(self, profiled: Sequence[int]) -> ParameterStatistics:
+        """Return it for white noise."""
+        released = self._released(profiled)
+        if released is None:
+            return self.white
+        return uncertainty(
+            self.problem, self.evaluator, self.p, released, counts_noise=False,
+            compare_interfaces=False,
+        )  # fmt: skip
+
+    def counted_around(self, profiled: Sequence[int]) -> Counted | None:
+        """Return what counts beyond that; ``None``: nothing."""
+        if self.counted is not None or not self.coloured:
+            return self.counted
+        released = self._released(profiled)
+        held = self.held if released is None else released
+        key = held.tobytes()
+        if key not in self._known:
+            noisy = uncertainty(
+                self.problem, self.evaluator, self.p, held, compare_interfaces=False
+            )
+            self._known[key] = counted_from_noise(noisy)
+        return self._known[key]
+
+    def _released(self, profiled: Sequence[int]) -> npt.NDArray[np.bool_] | None:
+        """Return what is held then; ``None`` where nothing that is profiled was held."""
+        if not self.held[list(profiled)].any():
+            return None
+        found = self.held.copy()
+        found[list(profiled)] = False
+        return found
 
 
 def _about_model(profiles: Sequence[ParameterProfile]) -> str:
