@@ -278,7 +278,7 @@ def in_turn(
             break
     if not settled and found.status == "converged":
         message = f"{found.message}; but the model of the noise still changes"
-        found = dataclasses.replace(found, status="limit", message=message)
+        found = dataclasses.replace(found, status="limit", message=message, ended_by="stuck")
     return InTurn(current, at, found, number, settled)
 
 

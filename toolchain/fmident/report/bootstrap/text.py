@@ -30,14 +30,16 @@ _METHODS = {
 def table_text(result: BootstrapResult, width: int) -> str:
     """Return the table of the intervals, at most so many columns wide."""
     rows = []
+    known = all(math.isfinite(p.result_interval[0]) for p in result.parameters)
+    # The linearised one takes noise for white unless it is modelled, that of the estimate does not.
+    beside, title = ("result", "of the estimate") if known else ("linearised", "linearised")
     for p in result.parameters:
         found = texts_of(p)
-        rows.append([found[k] for k in ("name", "value", "error", "bca", "linearised", "unit")])
+        rows.append([found[k] for k in ("name", "value", "error", "bca", beside, "unit")])
     header = [
-        "parameter", "value", "std. error", f"{percent_text(result.level)} BCa", "linearised",
-        "unit",
+        "parameter", "value", "std. error", f"{percent_text(result.level)} BCa", title, "unit",
     ]  # fmt: skip
-    return narrow_table(header, rows, ["<", ">", ">", ">", ">", "<"], width, ["linearised", "unit"])
+    return narrow_table(header, rows, ["<", ">", ">", ">", ">", "<"], width, [title, "unit"])
 
 
 def headline(result: BootstrapResult) -> str:
