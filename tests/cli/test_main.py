@@ -190,7 +190,7 @@ def test_assignments() -> None:
 
 def test_report_of_nothing(tmp_path: Path, capsys: Capture) -> None:
     assert main(["report", str(tmp_path)]) == 2
-    assert "holds neither" in capsys.readouterr().err
+    assert "holds no result" in capsys.readouterr().err
     (tmp_path / "result.json").write_text('{"status": "converged"}')
     assert main(["report", str(tmp_path)]) == 2
     assert "is not a result of fmident" in capsys.readouterr().err

@@ -25,6 +25,7 @@ assert sys.platform != "win32", "this branch is for POSIX"  # mypy leaves it out
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NAME = 15
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 _PASSES = 5
 """Looks at the processes: what is started while others are ended is found in the next."""
 
@@ -135,7 +136,8 @@ def _be_a_copy(
     try:
         gc.disable()  # nothing of the parent's is to be cleaned up here
         os.setsid()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # Those of crashes may be a library's, which prints its stack over an FMU's last words.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_CRASHES):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         own = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
