@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from fmident.arrays import F64
 from fmident.statistics.noise.series import Indices, Series
@@ -41,6 +42,9 @@ _UNSURE = 3.0
 
 _AROUND = 31
 """Frequencies that tell the spectrum around one."""
+
+_AT_ONCE = 50_000
+"""Windows whose medians are taken at once: they are copied."""
 
 _LOWEST = 8
 """Periods in the record below which a line cannot be told from slow noise; as far from half of the
@@ -202,9 +206,11 @@ def _periodogram(places: Indices, span: int, values: F64) -> F64:
 
 def _level(power: F64) -> F64:
     """Return the smooth part of a periodogram."""
-    from scipy import ndimage  # here, since it is slow to import and seldom needed
-
-    level = ndimage.median_filter(power, size=_AROUND, mode="reflect") / np.log(2.0)
+    half = _AROUND // 2
+    windows = sliding_window_view(np.pad(power, half, mode="symmetric"), _AROUND)
+    parts = [windows[k : k + _AT_ONCE] for k in range(0, power.size, _AT_ONCE)]
+    medians = [np.partition(part, half, axis=1)[:, half] for part in parts]
+    level = np.concatenate(medians) / np.log(2.0)
     # A line is not judged against what rounding leaves of a silent band.
     found: F64 = np.maximum(level, max(1e-12 * float(power.max()), 1e-300))
     return found
