@@ -111,6 +111,26 @@ class UnmodelledDelay:
 
 
 @dataclass(frozen=True)
+class RepeatedResiduals:
+    """Residuals of an output that come back in other experiments, sample by sample.
+
+    Parameters
+    ----------
+    output
+        Its name.
+    experiments
+        In which they do.
+    correlation
+        Of what is left of them without their colour: the mean over pairs of experiments, or that
+        of the strongest pair where some change sign.
+    """
+
+    output: str
+    experiments: tuple[str, ...]
+    correlation: float
+
+
+@dataclass(frozen=True)
 class ResidualCheck:
     """Whether the model explains the data.
 
@@ -126,12 +146,15 @@ class ResidualCheck:
     hiding_bounds
         Parameters on bounds beyond which most of the residuals would be explained, as far as the
         derivatives at the estimate tell.
+    repeated
+        Outputs whose residuals come back in other experiments, which noise does not.
     """
 
     noise_ratio: float
     autocorrelation: float
     delays: tuple[UnmodelledDelay, ...] = ()
     hiding_bounds: tuple[str, ...] = ()
+    repeated: tuple[RepeatedResiduals, ...] = ()
 
 
 @dataclass(frozen=True)

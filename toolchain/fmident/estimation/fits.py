@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.diagnostics.disturbances import disturbance_notes
+from fmident.estimation.diagnostics.disturbances import disturbance_notes, repetition_notes
+from fmident.estimation.diagnostics.noise import repeated_residuals
 from fmident.estimation.result import ExcludedSamples, OutputFit, ResidualCheck
 from fmident.evaluation import Simulated, SimulationFailure
 from fmident.problem.residuals import (
@@ -99,7 +100,11 @@ def check_residuals(
     """
     rank = statistics.identifiability.rank
     ratio = _noise_ratio(residuals, rank) if problem.sigma_known else float("nan")
-    return ResidualCheck(ratio, max((c for _, c in coloured_fits(fits)), default=0.0))
+    return ResidualCheck(
+        ratio,
+        max((c for _, c in coloured_fits(fits)), default=0.0),
+        repeated=repeated_residuals(problem, residuals, statistics),
+    )
 
 
 def check_fits(
@@ -158,7 +163,11 @@ def _range(fit: OutputFit) -> float:
 
 
 def residual_notes(
-    problem: Problem, residuals: F64, fits: Sequence[OutputFit], statistics: ParameterStatistics
+    problem: Problem,
+    residuals: F64,
+    fits: Sequence[OutputFit],
+    statistics: ParameterStatistics,
+    check: ResidualCheck,
 ) -> list[str]:
     """Return what the size and the whiteness of the residuals mean for the intervals.
 
@@ -172,8 +181,11 @@ def residual_notes(
         Of all outputs.
     statistics
         At the final parameters.
+    check
+        What is known of the residuals.
     """
-    notes = _noise_notes(problem, residuals, statistics)
+    notes = repetition_notes(check.repeated)
+    notes += _noise_notes(problem, residuals, statistics)
     counted = statistics.linearisation.coloured
     notes += _unequal_notes(problem, residuals, fits, counts=counted is not None)
     if counted is not None and counted.uneven:

@@ -158,7 +158,7 @@ def summarise(
         residuals = evaluator.data_residuals(p)
         judged = whitened_fits(problem, fits, residuals)
         check = check_residuals(problem, residuals, judged, statistics)
-        notes += residual_notes(problem, residuals, judged, statistics)
+        notes += residual_notes(problem, residuals, judged, statistics, check)
         if not outcome.interrupted and estimate.residual_weights is None:
             check = _with_delays(problem, evaluator, p, moving, statistics, judged, check)
             if active is None:

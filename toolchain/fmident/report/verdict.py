@@ -311,6 +311,11 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
         return f"the residuals are {seen.noise_ratio:.3g} times the noise"
     if seen.delays:
         return _delayed(seen)
+    return _repeated(seen) if seen.repeated else _coloured(result, seen)
+
+
+def _coloured(result: EstimationResult, seen: ResidualCheck) -> str:
+    """Return what the colour of the residuals says against the model, or an empty text."""
     if seen.autocorrelation > _STRONGLY_COLOURED:
         if result.noise is not None and result.noise.modelled:
             return "the model of the noise leaves residuals that are strongly correlated"
@@ -338,6 +343,8 @@ def _advice(result: EstimationResult) -> str:
         return _hidden(result, result.residuals)
     if result.residuals is not None and result.residuals.delays:
         return _delayed(result.residuals)
+    if result.residuals is not None and result.residuals.repeated:
+        return _repeated(result.residuals)
     generations = options.get("generations")
     if generations is not None:  # a population does not start from the initial values
         if result.status == "limit" and _used_up(result, generations):
@@ -395,6 +402,15 @@ def _delayed(seen: ResidualCheck) -> str:
     return (
         f"'{worst.output}' is measured {abs(worst.delay):.2g} s {late} than it is simulated: "
         "estimate its delay"
+    )
+
+
+def _repeated(seen: ResidualCheck) -> str:
+    """Return that residuals come back, as part of a sentence."""
+    names = _names(list(dict.fromkeys(f"'{r.output}'" for r in seen.repeated)))
+    return (
+        f"the residuals of {names} repeat in several experiments: the model lacks something, and"
+        " the intervals are too narrow for it"
     )
 
 

@@ -6,7 +6,7 @@ Standard errors count both as waves of a random phase, where the residuals tell 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from fmident.problem.cost import MeasuredSignal
 from fmident.problem.residuals import measured_signals, residual_layout
 
 if TYPE_CHECKING:
+    from fmident.estimation.compared import RepeatedResiduals
     from fmident.problem.model import Problem
     from fmident.statistics.noise import NoiseFinding, Wave
 
@@ -26,6 +27,12 @@ _COARSE = 1.5
 """Steps of a sensor, in standard deviations of the residuals, from which on they matter."""
 
 _ROUNDING = 1e-9
+
+_SAME = 0.9999
+"""Correlation of the residuals of two experiments from which on they are one record."""
+
+_SHOWN = 5
+"""Experiments that are named."""
 
 
 def disturbance_notes(
@@ -68,6 +75,33 @@ def disturbance_notes(
             if said:
                 steps[measurement.name] = said
     return notes + [f"The samples of '{name}' come in steps of {s}" for name, s in steps.items()]
+
+
+def repetition_notes(repeated: Sequence[RepeatedResiduals]) -> list[str]:
+    """Return notes on residuals that come back in other experiments.
+
+    Parameters
+    ----------
+    repeated
+        Those that do.
+    """
+    notes = []
+    for one in repeated:
+        names = [f"'{name}'" for name in one.experiments]
+        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        text = f"The residuals of '{one.output}' repeat in the experiments {shown}"
+        if one.correlation > _SAME:
+            notes.append(
+                f"{text}, sample by sample: is this the same record twice? The intervals count it"
+                " as independent experiments and are too narrow for that. Give each record once."
+            )
+            continue
+        notes.append(
+            f"{text} (correlation {one.correlation:.2f}). That is what the model lacks, or what the"
+            " sensor does each time, not noise. The intervals count experiments as independent and"
+            " are too narrow for it."
+        )
+    return notes
 
 
 def placed_waves(problem: Problem, noise: NoiseFinding) -> list[tuple[Wave, str, str, float]]:

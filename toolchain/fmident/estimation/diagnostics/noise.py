@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.estimation.compared import RepeatedResiduals
 from fmident.estimation.diagnostics.disturbances import placed_waves, step_of
 from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise, SharedNoise
 from fmident.estimation.noise.prewhitened import finding_of
@@ -21,8 +22,10 @@ from fmident.statistics.noise import (
     NoisyOutput,
     Steps,
     Wave,
+    fit_noise,
     noise_found,
     outputs_of,
+    repetitions,
 )
 
 if TYPE_CHECKING:
@@ -132,6 +135,49 @@ def coarse_sensors(
                 if step > _FINE * float(np.std(left)):
                     found.append(Steps(own, measured[there] - left, step))
     return found
+
+
+def repeated_residuals(
+    problem: Problem, residuals: F64, statistics: ParameterStatistics
+) -> tuple[RepeatedResiduals, ...]:
+    """Return the outputs whose residuals come back in other experiments.
+
+    Parameters
+    ----------
+    problem
+        Whose residuals they are.
+    residuals
+        All of them, shape (m,).
+    statistics
+        At the final parameters.
+    """
+    linear, layout = statistics.linearisation, residual_layout(problem)
+    jacobian, found = linear.data_jacobian, linear.coloured
+    if len(problem.experiments) < 2 or not problem.cost.gives_intervals:
+        return ()
+    if not layout.size == residuals.size == len(jacobian) or not np.isfinite(jacobian).all():
+        return ()
+    if (found is None and not isinstance(problem.cost, TimeDomain)) or _rounding(
+        problem, residuals, None
+    ):
+        return ()
+    outputs = noisy_outputs(problem)
+    if found is None:  # what is too weak to be seen in each is there all the same
+        innovations = fit_noise(outputs, residuals, jacobian, ["auto"] * len(outputs)).whiten(
+            residuals
+        )
+    else:
+        innovations = residuals if found.whitened else found.model.whiten(residuals)
+    names = np.empty(layout.size, dtype=object)
+    for i, experiment in enumerate(problem.experiments):
+        for j in range(len(experiment.measurements)):
+            names[layout.rows_of(i, j)] = experiment.name
+    each = []
+    for repeat in repetitions(outputs, innovations):
+        output = outputs[repeat.output]
+        where = tuple(str(names[output.series[k].rows[0]]) for k in repeat.series)
+        each.append(RepeatedResiduals(output.measurement, where, repeat.correlation))
+    return tuple(each)
 
 
 def noise_of(

@@ -30,6 +30,7 @@ from fmident.estimation.result import (
     ParameterEstimate,
     PriorCheck,
     PriorKnowledge,
+    RepeatedResiduals,
     ResidualCheck,
     SharedNoise,
     StageResult,
@@ -270,6 +271,13 @@ def _residuals(stored: JsonTable) -> ResidualCheck:
         stored.number("autocorrelation"),
         tuple(stored.each("delays", _delay, [])),
         stored.texts("hiding_bounds", []),
+        tuple(stored.each("repeated", _repeated, [])),
+    )
+
+
+def _repeated(stored: JsonTable) -> RepeatedResiduals:
+    return RepeatedResiduals(
+        stored.text("output"), stored.texts("experiments"), stored.number("correlation")
     )
 
 

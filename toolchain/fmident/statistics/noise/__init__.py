@@ -16,6 +16,7 @@ from fmident.statistics.noise.processes import (
     outputs_of,
     spanned,
 )
+from fmident.statistics.noise.repeated import repetitions
 from fmident.statistics.noise.series import Series, sampling_interval, series_of
 from fmident.statistics.noise.waves import Steps, Wave, with_amplitudes
 from fmident.statistics.noise.whiteness import colour_level
@@ -34,6 +35,7 @@ __all__ = [
     "noise_found",
     "output_findings",
     "outputs_of",
+    "repetitions",
     "sampling_interval",
     "series_of",
     "spanned",
