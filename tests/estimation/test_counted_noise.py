@@ -147,6 +147,55 @@ def test_tones_and_steps_are_said_everywhere(kind: str, tmp_path: Path) -> None:
     assert read.summary == found.noise.summary
 
 
+@pytest.mark.parametrize("choice", [None, NoiseChoice("ar", 0)])
+def test_hum_in_common_of_two_outputs_is_one_wave(
+    choice: NoiseChoice | None, tmp_path: Path
+) -> None:
+    white = 0.003 * np.random.default_rng(3).standard_normal((2, TIMES.size))
+    angle = 2.0 * np.pi * 12.5 * TIMES + 0.5
+    hum = np.array([0.02 * np.sin(angle), 0.03 * np.sin(angle + 0.8)])
+    right = model(TIMES, {}, *TRUTH)["y"]
+    measured = {"y": right + hum[0] + white[0], "z": right + hum[1] + white[1]}
+    measured["z"][:20] = np.nan  # begins later: its phase counts from there
+    parameters = [Parameter("a", 1.2, variable="a"), Parameter("k", 0.4, variable="k")]
+    problem = python_problem(measured, TIMES, parameters)
+    (experiment,) = problem.experiments
+    outputs = tuple(dataclasses.replace(m, noise=choice) for m in experiment.measurements)
+    experiment = dataclasses.replace(experiment, measurements=outputs)
+    problem = dataclasses.replace(problem, experiments=(experiment,))
+
+    def both(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
+        return {"y": a * np.exp(-k * times), "z": a * np.exp(-k * times)}
+
+    estimator = load_plugins().estimators.get("least-squares")()
+    with Evaluator(problem, PythonExecutor(problem, both)) as evaluator:
+        result = run_estimation(problem, evaluator, estimator)
+    counted = result.noise
+    assert counted is not None
+    (wave,) = counted.waves
+    assert (wave.output, wave.others) == ("z", ("y",))
+    assert wave.amplitude == pytest.approx(0.03, abs=1e-3)
+    assert "tone of 12.5 Hz in 'z' (0.03) and 'y'" in counted.summary
+    (tmp_path / FILE_NAME).write_text(json.dumps(as_json(result, "0")), encoding="utf-8")
+    read = read_result(tmp_path).result.noise
+    assert read is not None
+    assert read.summary == counted.summary
+    assert [w.others for w in read.waves] == [("y",)]
+    if choice is not None:
+        return
+    assert read.waves == counted.waves
+    # The dense covariance of least squares under white noise and the hum with any phase.
+    slopes = np.column_stack([right / TRUTH[0], -TIMES * right])
+    answers = np.linalg.pinv(np.vstack([slopes, slopes[20:]]))
+    later = np.array([0.02 * np.cos(angle), 0.03 * np.cos(angle + 0.8)])
+    moved = [answers @ np.r_[w[0], w[1, 20:]] for w in (hum, later)]
+    tone = 0.5 * np.sum(np.square(moved), axis=0)
+    exact = np.sqrt(0.003**2 * np.sum(answers**2, axis=1) + tone)
+    shown = [e.standard_error for e in result.estimates]
+    np.testing.assert_allclose(shown, exact, rtol=0.1)
+    assert wave.share == pytest.approx(float(np.max(tone / exact**2)), abs=0.1)
+
+
 def test_a_wrong_model_is_no_noise() -> None:
     """What the model lacks follows the input: it moves generalised least squares away."""
     square = 0.05 * np.sign(np.sin(2.0 * np.pi * 1.5 * TIMES))

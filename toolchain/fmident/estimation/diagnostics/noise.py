@@ -22,6 +22,7 @@ from fmident.statistics.noise import (
     NoisyOutput,
     Steps,
     Wave,
+    factor_of,
     fit_noise,
     noise_found,
     outputs_of,
@@ -66,7 +67,8 @@ def noisy_outputs(
                 rows = rows[chosen[rows]]
                 yield measurement.name, number[rows], layout.time[rows]
 
-    return outputs_of(signals())
+    records = [i for i, e in enumerate(problem.experiments) for _ in e.measurements]
+    return outputs_of(signals(), records)
 
 
 def sampled_together(
@@ -278,25 +280,30 @@ def _counted_waves(
 ) -> tuple[CountedWave, ...]:
     """Return the waves that the standard errors count, and how much they make of them.
 
-    Those of one output with one frequency are taken together, whatever experiment they are in.
+    Those of one frequency in the same outputs are taken together, whatever experiment they are in.
     """
     if found.sums is not None:
         return ()
     linear, names = statistics.linearisation, [q.name for q in problem.free]
-    groups: dict[tuple[str, str, str], list[tuple[Wave, CountedWave]]] = {}
-    for wave, output, unit, scale in placed_waves(problem, found):
+    places = placed_waves(problem, found)
+    groups: dict[tuple[tuple[str, ...], str, str], list[tuple[tuple[Wave, ...], CountedWave]]] = {}
+    placed = {id(wave): (output, unit, scale) for wave, output, unit, scale in places}
+    for together in found.model.groups:
+        wave = max(together, key=lambda w: w.amplitude)
+        output, unit, scale = placed[id(wave)]
+        others = tuple(sorted(placed[id(w)][0] for w in together if w is not wave))
         size = wave.frequency if wave.kind == "tone" else wave.step
-        counted = CountedWave(output, wave.kind, size, wave.amplitude / scale, unit)
-        groups.setdefault((output, wave.kind, f"{size:.3g}"), []).append((wave, counted))
+        counted = CountedWave(output, wave.kind, size, wave.amplitude / scale, unit, others=others)
+        outputs = tuple(sorted([output, *others]))
+        groups.setdefault((outputs, wave.kind, f"{size:.3g}"), []).append((together, counted))
     waves = []
     for group in groups.values():
         strongest = max((c for _, c in group), key=lambda c: c.amplitude)
-        strongest = replace(strongest, driven=any(w.driven for w, _ in group))
+        strongest = replace(strongest, driven=any(w.driven for g, _ in group for w in g))
         if not found.whitened:
             moved = np.zeros(len(names))
-            for wave, _ in group:
-                columns = np.zeros((linear.residuals.size, 2))
-                columns[wave.rows] = wave.shape * wave.amplitude / np.sqrt(2.0)
+            for together, _ in group:
+                columns = factor_of(together, linear.residuals.size)
                 moved += np.sum(linear.answer(columns) ** 2, axis=1)
             with np.errstate(divide="ignore", invalid="ignore"):
                 shares = np.nan_to_num(moved / statistics.standard_errors**2)

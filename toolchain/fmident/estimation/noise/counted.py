@@ -85,6 +85,9 @@ class CountedWave:
         Whose that is; empty likewise.
     driven
         Whether the motion has that frequency, too, so that the tone may be what the model lacks.
+    others
+        Further outputs that hold the same tone in the same experiment, with one phase; `share` is
+        that of all of them.
     """
 
     output: str
@@ -95,12 +98,15 @@ class CountedWave:
     share: float = float("nan")
     parameter: str = ""
     driven: bool = False
+    others: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return what it is."""
         if self.kind == "tone":
             size = f"{self.amplitude:.2g} {self.unit}".rstrip()
-            return f"a tone of {self.size:.3g} Hz in '{self.output}' ({size})"
+            places = [f"'{self.output}' ({size})", *(f"'{name}'" for name in self.others)]
+            where = " and ".join([", ".join(places[:-1]), places[-1]] if self.others else places)
+            return f"a tone of {self.size:.3g} Hz in {where}"
         step = f"{self.size:.3g} {self.unit}".rstrip()
         return f"the sensor's steps of {step} in '{self.output}'"
 

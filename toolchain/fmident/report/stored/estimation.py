@@ -211,6 +211,7 @@ def _counted_wave(stored: JsonTable) -> CountedWave:
         stored.number("share"),
         stored.text("parameter"),
         stored.flag("driven"),
+        stored.texts("others", []),
     )
 
 

@@ -18,7 +18,7 @@ from fmident.statistics.noise.processes import (
 )
 from fmident.statistics.noise.repeated import repetitions
 from fmident.statistics.noise.series import Series, sampling_interval, series_of
-from fmident.statistics.noise.waves import Steps, Wave, with_amplitudes
+from fmident.statistics.noise.waves import Steps, Wave, factor_of, with_amplitudes
 from fmident.statistics.noise.whiteness import colour_level
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Steps",
     "Wave",
     "colour_level",
+    "factor_of",
     "fit_noise",
     "noise_found",
     "output_findings",

@@ -8,7 +8,9 @@ Waves of a random phase, C C^T of low rank, come on top of the autoregressions' 
 
 .. math:: L L^T + C C^T = L (1 + K K^T) L^T, \qquad K = L^{-1} C
 
-and the root of the middle is known from K's singular values.
+and the root of the middle is known from K's singular values. What whitens samples takes each wave
+by itself, as an unknown of its own: how waves of several outputs lie relative to each other is
+known from the same samples only.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Literal
 
 import numpy as np
@@ -36,7 +39,7 @@ from fmident.statistics.noise.series import (
     series_of,
 )
 from fmident.statistics.noise.shared import Shared
-from fmident.statistics.noise.waves import Wave
+from fmident.statistics.noise.waves import Wave, factor_of, in_common
 
 Order = int | Literal["auto"]
 
@@ -83,7 +86,9 @@ class NoisyOutput:
         return sum(s.rows.size for s in self.series)
 
 
-def outputs_of(signals: Iterable[tuple[str, Indices, F64]]) -> tuple[NoisyOutput, ...]:
+def outputs_of(
+    signals: Iterable[tuple[str, Indices, F64]], records: Iterable[int] | None = None
+) -> tuple[NoisyOutput, ...]:
     """Return which residuals share one noise: those of one output at one sampling rate.
 
     Parameters
@@ -91,9 +96,12 @@ def outputs_of(signals: Iterable[tuple[str, Indices, F64]]) -> tuple[NoisyOutput
     signals
         For each output of each experiment its name, the places of its samples among all residuals,
         shape (k,), and their times, s, shape (k,).
+    records
+        For each of them the number of its experiment; by default each is one of its own.
     """
     found: dict[str, list[tuple[float, list[Series]]]] = {}
-    for name, rows, times in signals:
+    numbers: Iterable[int | None] = repeat(None) if records is None else records
+    for (name, rows, times), record in zip(signals, numbers, strict=False):
         if not rows.size:
             continue
         step = sampling_interval(times)
@@ -102,7 +110,7 @@ def outputs_of(signals: Iterable[tuple[str, Indices, F64]]) -> tuple[NoisyOutput
         if place is None:
             place = (step, [])
             groups.append(place)
-        place[1].append(series_of(rows, times, place[0]))
+        place[1].append(series_of(rows, times, place[0], record))
     return tuple(
         NoisyOutput(
             name if len(groups) == 1 else f"{name}, every {step:.3g} s", tuple(series), name
@@ -130,7 +138,9 @@ class NoiseModel:
         Standard deviation of each innovation over that of its output, shape (m,); ``None`` where
         all are 1.
     waves
-        That come on top of the autoregressions, of random phase.
+        That come on top of the autoregressions, of random phase. New noise and variances count that
+        those of one frequency in several outputs of an experiment have one phase; what whitens
+        samples treats each by itself.
     shared
         Outputs whose innovations go together. New noise and variances count that; what whitens
         samples treats each output by itself.
@@ -165,15 +175,26 @@ class NoiseModel:
     @cached_property
     def _on_top(self) -> tuple[F64, F64] | None:
         """Of the waves among the innovations: orthonormal columns, (m, k), and their deviations."""
-        if not self.waves:
+        return self._innovations_of([factor_of((w,), self.size) for w in self.waves])
+
+    @cached_property
+    def _in_common(self) -> tuple[F64, F64] | None:
+        """The same with one phase for waves that outputs have in common."""
+        if len(self.groups) == len(self.waves):
+            return self._on_top
+        return self._innovations_of([factor_of(g, self.size) for g in self.groups])
+
+    def _innovations_of(self, parts: Sequence[F64]) -> tuple[F64, F64] | None:
+        if not parts:
             return None
-        columns = self._rescaled(self._whitened(np.hstack([self._parts(w) for w in self.waves])), 1)
+        columns = self._rescaled(self._whitened(np.hstack(parts)), 1)
         left, singular, _ = np.linalg.svd(columns, full_matrices=False)
         return left, np.sqrt(1.0 + singular**2)
 
-    def _parts(self, wave: Wave) -> F64:
-        found: F64 = wave.columns(self.size) * (wave.amplitude / float(np.sqrt(2.0)))
-        return found
+    @cached_property
+    def groups(self) -> tuple[tuple[Wave, ...], ...]:
+        """The waves, those together that outputs of an experiment have in common."""
+        return in_common(self.waves)
 
     def _rescaled(self, values: F64, sign: int) -> F64:
         """Return innovations over their sizes (``sign`` 1), or times these (-1)."""
@@ -185,9 +206,13 @@ class NoiseModel:
 
     def _with_waves(self, values: F64, power: int) -> F64:
         """Return innovations with the waves among them (``power`` 1), or without them (-1)."""
-        if self._on_top is None:
+        return self._with(self._on_top, values, power)
+
+    @staticmethod
+    def _with(waves: tuple[F64, F64] | None, values: F64, power: int) -> F64:
+        if waves is None:
             return values
-        left, sizes = self._on_top
+        left, sizes = waves
         found: F64 = values + left @ ((sizes**power - 1.0) * (left.T @ values).T).T
         return found
 
@@ -255,10 +280,11 @@ class NoiseModel:
         if self.scales is not None:
             innovations *= self.scales[:, np.newaxis]
         found = self._coloured(innovations)
-        for wave in self.waves:
+        for group in self.groups:
             phases = generator.uniform(0.0, 2.0 * np.pi, count)
-            mixed = wave.shape @ np.array([np.cos(phases), np.sin(phases)])
-            found[wave.rows] += wave.amplitude * mixed
+            mix = np.array([np.cos(phases), np.sin(phases)])
+            for wave in group:
+                found[wave.rows] += wave.seen @ mix
         return found.T
 
     def answers_to_innovations(self, answers: F64) -> F64:
@@ -271,7 +297,7 @@ class NoiseModel:
         answers
             How they answer to the residuals' noise, shape (n, m).
         """
-        return self._with_waves(self.mixed(self._to_own_innovations(answers)).T, 1).T
+        return self._with(self._in_common, self.mixed(self._to_own_innovations(answers)).T, 1).T
 
     def mixed(self, answers: F64) -> F64:
         """Return how what answers to innovations answers to independent ones, (n, m).
@@ -326,9 +352,11 @@ class NoiseModel:
                 doubt += np.einsum("jn,jk,kn->n", slopes, fit.spread, slopes)
             for shared in self.shared:
                 doubt += shared.doubt(self._to_own_innovations(answers))
-            for wave in self.waves:
-                power = np.sum((answers @ self._parts(wave)) ** 2, axis=1)
-                doubt += wave.doubt * power**2
+            for group in self.groups:
+                power = np.sum((answers @ factor_of(group, self.size)) ** 2, axis=1)
+                for wave in group:
+                    own = np.sum((answers @ factor_of((wave,), self.size)) ** 2, axis=1)
+                    doubt += wave.doubt * power * own
             if self.scales is not None:
                 parts = self.answers_to_innovations(answers) ** 2
                 # The fourth power of a Gaussian innovation is three times its variance squared.

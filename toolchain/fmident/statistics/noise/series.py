@@ -48,15 +48,20 @@ class Series:
         Whether the samples lie on an equidistant grid, some of which may be missing.
     step
         The sampling interval, s.
+    record
+        Number of the experiment; ``None`` where it has no other series.
     """
 
     rows: Indices
     positions: F64
     even: bool
     step: float = 1.0
+    record: int | None = None
 
 
-def series_of(rows: Indices, times: F64, step: float | None = None) -> Series:
+def series_of(
+    rows: Indices, times: F64, step: float | None = None, record: int | None = None
+) -> Series:
     """Return samples at times as a series.
 
     Parameters
@@ -67,9 +72,11 @@ def series_of(rows: Indices, times: F64, step: float | None = None) -> Series:
         Increasing, s, shape (k,).
     step
         Sampling interval, s; by default the median of what lies between the samples.
+    record
+        Number of the experiment.
     """
     if times.size < 2:
-        return Series(rows, np.zeros(times.size), True)
+        return Series(rows, np.zeros(times.size), True, record=record)
     between = np.diff(times)
     interval = sampling_interval(times) if step is None else step
     lengths = between / interval
@@ -78,7 +85,7 @@ def series_of(rows: Indices, times: F64, step: float | None = None) -> Series:
     off = np.where(lengths > _APART, 0.0, np.abs(lengths - whole))
     even = bool((off <= _EVEN).all() and (whole >= 1.0).all())
     positions = np.concatenate([[0.0], np.cumsum(whole if even else lengths)])
-    return Series(rows, positions, even, interval)
+    return Series(rows, positions, even, interval, record)
 
 
 def sampling_interval(times: F64) -> float:

@@ -9,7 +9,10 @@ with the cosine c and the sine s of its frequency (Priestley, Spectral Analysis 
 1981, section 4.9, on processes with a mixed spectrum). Rounding to steps of d leaves a sawtooth of
 the signal y, the sum of ``sin(2 pi k y / d)``; the zero of the sensor gives it its phase (Widrow
 and Kollár, Quantization Noise, 2008, chapters 4 and 5; noise before the rounding makes waves of
-high k small). Both are regressors beside the parameters: what no parameter can change
+high k small). Hum that several outputs of an experiment see is one wave: the residuals tell how it
+lies in them relative to each other, and only the phase of all of them is random. c and s are the
+wave in all of these outputs then, and the same a quarter of a period later. Both kinds are
+regressors beside the parameters: what no parameter can change
 tells the amplitude, and the rest is noise with a smooth spectrum.
 
 A line in the spectrum is an ordinate of the periodogram that stands out of those around it. Over
@@ -91,6 +94,13 @@ class Wave:
     driven
         Whether what the parameters do to the output has a line there, too: the motion has that
         frequency, so that a tone may be what the model lacks.
+    phase
+        That it has in the residuals, rad: what counts is that of waves in common, relative to each
+        other.
+    record
+        Number of the experiment; ``None`` where nothing else belongs to it.
+    span
+        How long the series is, s.
     """
 
     kind: Kind
@@ -101,11 +111,34 @@ class Wave:
     step: float = 0.0
     amplitude: float = float("nan")
     driven: bool = False
+    phase: float = 0.0
+    record: int | None = None
+    span: float = 0.0
 
     @property
     def doubt(self) -> float:
         """Relative variance of the square of the amplitude."""
         return 2.0 / self.ratio
+
+    @property
+    def seen(self) -> F64:
+        """The wave as the residuals hold it, and a quarter of a period later, shape (k, 2)."""
+        cosine, sine = np.cos(self.phase), np.sin(self.phase)
+        found: F64 = self.shape @ (self.amplitude * np.array([[cosine, sine], [-sine, cosine]]))
+        return found
+
+    def goes_with(self, other: Wave) -> bool:
+        """Return whether another series of the experiment holds the same tone.
+
+        Frequencies agree that are less than half a bin of the shorter record apart.
+        """
+        return (
+            self.kind == other.kind == "tone"
+            and self.record is not None
+            and self.record == other.record
+            and not np.array_equal(self.rows, other.rows)
+            and 2.0 * abs(self.frequency - other.frequency) * min(self.span, other.span) < 1.0
+        )
 
     def columns(self, size: int) -> F64:
         """Return cosine and sine as columns among all residuals, shape (size, 2)."""
@@ -164,7 +197,18 @@ def tones_in(series: Series, values: F64, basis: F64 | None = None) -> list[Wave
         shape = _waves(2.0 * np.pi * cycles * series.positions)
         driven = basis is not None and _has_line(places, span, basis, place)
         frequency = cycles / series.step
-        found.append(Wave("tone", series.rows, shape, ratio, frequency, driven=driven))
+        found.append(
+            Wave(
+                "tone",
+                series.rows,
+                shape,
+                ratio,
+                frequency,
+                driven=driven,
+                record=series.record,
+                span=span * series.step,
+            )
+        )
         columns = np.column_stack([columns, shape])
         left = values - columns @ np.linalg.lstsq(columns, values)[0]
     return found
@@ -296,6 +340,44 @@ def with_amplitudes(waves: Sequence[Wave], residuals: F64, basis: F64) -> tuple[
         return ()
     sizes = np.linalg.lstsq(columns, residuals, rcond=1e-8)[0].reshape(-1, 2)
     amplitudes = np.linalg.norm(sizes, axis=1)
+    phases = np.arctan2(-sizes[:, 1], sizes[:, 0])
     return tuple(
-        replace(w, amplitude=float(a)) for w, a in zip(kept, amplitudes, strict=True) if a > 0.0
+        replace(w, amplitude=float(a), phase=float(p))
+        for w, a, p in zip(kept, amplitudes, phases, strict=True)
+        if a > 0.0
     )
+
+
+def in_common(waves: Sequence[Wave]) -> tuple[tuple[Wave, ...], ...]:
+    """Return the waves in groups of one phase: those that outputs of an experiment have in common.
+
+    Parameters
+    ----------
+    waves
+        Of all series.
+    """
+    groups: list[list[Wave]] = []
+    for wave in waves:
+        near = [g for g in groups if all(wave.goes_with(w) for w in g)]
+        if near:
+            min(near, key=lambda g: abs(g[0].frequency - wave.frequency)).append(wave)
+        else:
+            groups.append([wave])
+    return tuple(tuple(g) for g in groups)
+
+
+def factor_of(group: Sequence[Wave], size: int) -> F64:
+    """Return the factor of the covariance of waves of one phase, shape (size, 2).
+
+    Parameters
+    ----------
+    group
+        As of :func:`in_common`.
+    size
+        Number of all residuals.
+    """
+    found = np.zeros((size, 2))
+    for wave in group:
+        own = wave.shape * wave.amplitude if len(group) == 1 else wave.seen
+        found[wave.rows] = own / np.sqrt(2.0)
+    return found
