@@ -104,6 +104,12 @@ def test_many_weak_correlations_of_one_sign_are_found() -> None:
     assert found.correlation == pytest.approx(common / (1.0 + common), abs=0.09)
 
 
+def test_too_few_samples_in_common_are_not_compared() -> None:
+    values = np.tile(np.random.default_rng(3).standard_normal(29), 2)
+    outputs = outputs_of(("y", np.arange(29 * k, 29 * k + 29), TIMES[:29]) for k in range(2))
+    assert repetitions(outputs, values) == ()
+
+
 @pytest.mark.slow
 def test_independent_slow_noise_hardly_ever_repeats() -> None:
     outputs = outputs_of(("y", np.arange(60 * k, 60 * k + 60), TIMES[:60]) for k in range(3))

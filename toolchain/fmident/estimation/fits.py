@@ -41,6 +41,10 @@ _UNEQUAL, _ENOUGH = 2.0, 10
 """Ratio of the noise of two outputs from which one variance for both misleads (88 % of intervals
 of 95 % hold what the louder one shows), and samples that it takes to see it."""
 
+_SHORT = 60
+"""Samples of an output below which a correlation of 0.3 to 0.7 is hardly seen: intervals of 95 %
+hold the truth in 79 to 88 % (docs/explanation/uncertainty.md)."""
+
 _NOTICEABLE = 1.05
 """Chi-square per degree of freedom up to which a difference is of no consequence."""
 
@@ -200,6 +204,8 @@ def residual_notes(
             " less than independent ones."
         )
     notes += disturbance_notes(problem, residuals, counted)
+    if counted is None or not (counted.coloured or counted.whitened):
+        notes += _short_notes(fits)
     coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in coloured_fits(fits)]
     if coloured:
         shown = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")
@@ -212,6 +218,23 @@ def residual_notes(
         else:
             notes.append(f"{text}, and the true uncertainty is larger than the intervals.")
     return notes
+
+
+def _short_notes(fits: Sequence[OutputFit]) -> list[str]:
+    """Say of which outputs there are too few samples to show the colour of the noise."""
+    counts: dict[str, int] = {}
+    for fit in fits:
+        known = int(np.count_nonzero(np.isfinite(fit.measured - fit.fitted)))
+        noisy = fit.rms > _ROUNDING * _range(fit)
+        counts[fit.name] = counts.get(fit.name, 0) + (known if noisy else 0)
+    few = [f"{count} of '{name}'" for name, count in counts.items() if 0 < count < _SHORT]
+    if not few:
+        return []
+    shown = ", ".join(few[:3]) + (", ..." if len(few) > 3 else "")
+    return [
+        f"The intervals take the noise for white: so few samples ({shown}) cannot show that it is"
+        " not. If it is coloured, they are too narrow."
+    ]
 
 
 def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatistics) -> list[str]:

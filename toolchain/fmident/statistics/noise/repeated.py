@@ -65,6 +65,8 @@ def repetitions(
     """
     each = [_pairs(output, innovations) for output in outputs]
     tests = sum(len(pairs) + (len(pairs) > 1) for pairs in each)
+    if not tests:
+        return ()
     found = []
     for place, pairs in enumerate(each):
         strong = {
