@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
@@ -22,6 +21,7 @@ from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.steps import parameter_size
 from fmident.problem.priors.rows import Priors
+from fmident.profiles.around import UncertaintyAround
 from fmident.profiles.collect import collected, not_converged
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
@@ -30,7 +30,6 @@ from fmident.profiles.result import ParameterProfile, ProfileResult
 from fmident.profiles.thresholds import (
     Counted,
     about_thresholds,
-    counted_from_noise,
     interval_factor,
     joint_threshold,
 )
@@ -161,7 +160,9 @@ def run_profiles(
         walks = [Walk(j, side) for j in chosen for side in (-1, 1)]
         slopes = evaluator.space.derivative(optimum.p)
         coloured = _coloured(problem, evaluator, optimum, statistics)
-        about = _Uncertainty(problem, evaluator, optimum.p, held, statistics, counted, coloured)
+        about = UncertaintyAround(
+            problem, evaluator, optimum.p, held, statistics, counted, coloured
+        )
         more = about.counted_around(())
         regions = [
             pair_of(
@@ -261,52 +262,6 @@ def run_profiles(
         settings={"accuracy": accuracy},
         regions=joint,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Uncertainty:
-    """Of the parameters at the estimate; one that is profiled may leave its bound."""
-
-    problem: Problem
-    evaluator: Evaluator
-    p: F64
-    held: npt.NDArray[np.bool_]
-    white: ParameterStatistics
-    counted: Counted | None
-    coloured: bool
-    _known: dict[bytes, Counted] = field(default_factory=dict)
-
-    def white_around(self, profiled: Sequence[int]) -> ParameterStatistics:
-        """Return it for white noise."""
-        released = self._released(profiled)
-        if released is None:
-            return self.white
-        return uncertainty(
-            self.problem, self.evaluator, self.p, released, counts_noise=False,
-            compare_interfaces=False,
-        )  # fmt: skip
-
-    def counted_around(self, profiled: Sequence[int]) -> Counted | None:
-        """Return what counts beyond that; ``None``: nothing."""
-        if self.counted is not None or not self.coloured:
-            return self.counted
-        released = self._released(profiled)
-        held = self.held if released is None else released
-        key = held.tobytes()
-        if key not in self._known:
-            noisy = uncertainty(
-                self.problem, self.evaluator, self.p, held, compare_interfaces=False
-            )
-            self._known[key] = counted_from_noise(noisy)
-        return self._known[key]
-
-    def _released(self, profiled: Sequence[int]) -> npt.NDArray[np.bool_] | None:
-        """Return what is held then; ``None`` where nothing that is profiled was held."""
-        if not self.held[list(profiled)].any():
-            return None
-        found = self.held.copy()
-        found[list(profiled)] = False
-        return found
 
 
 def _about_model(profiles: Sequence[ParameterProfile]) -> str:
