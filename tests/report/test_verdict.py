@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from fmident.estimation.result import (
+    CountedNoise,
+    CountedWave,
     EstimationResult,
     Identifiability,
     ResidualCheck,
@@ -85,6 +87,51 @@ def test_residuals_far_above_the_noise_are_the_headline(make_result: MakeResult)
     )
     several = verdict(replace(found, settings={"options": {"starts": 8}})).headline
     assert "starts = 8 with bounds" not in several
+
+
+def test_outliers_are_named_in_place_of_other_starts(make_result: MakeResult) -> None:
+    found = make_result(
+        residuals=ResidualCheck(4.98, 0.0, outliers={"x": 12}), settings={"options": {"starts": 1}}
+    )
+    assert verdict(found).headline == (
+        "The estimation converged, but the model does not explain the data: the residuals are 4.98 "
+        "times the noise; 12 samples of 'x' are outliers: exclude them (hampel), or take a robust "
+        "loss (loss)."
+    )
+    without_sigma = replace(found, residuals=ResidualCheck(np.nan, 0.0, outliers={"x": 1}))
+    assert "but 1 sample of 'x' is an outlier: exclude it" in verdict(without_sigma).headline
+
+
+@pytest.mark.parametrize(
+    ("wave", "words"),
+    [
+        (lambda o, a: CountedWave(o, "tone", 50.0, a), "they are mostly a tone of 50 Hz"),
+        (lambda o, a: CountedWave(o, "steps", 3.0 * a, a), "mostly the sensor's steps of"),
+    ],
+)
+def test_waves_that_explain_a_misfit(
+    make_result: MakeResult, wave: Callable[[str, float], CountedWave], words: str
+) -> None:
+    found = make_result(residuals=ResidualCheck(3.0, 0.2), settings={"options": {"starts": 1}})
+    output = found.fits[0].name
+    rms = max(f.rms for f in found.fits if f.name == output)
+
+    def headline(amplitude: float) -> str:
+        noise = CountedNoise(True, False, False, (), waves=(wave(output, amplitude),))
+        return verdict(replace(found, noise=noise)).headline
+
+    assert words in headline(1.3 * rms)
+    assert "local minimum" not in headline(1.3 * rms)
+    assert "local minimum" in headline(0.1 * rms)
+
+
+def test_what_the_model_lacks_qualifies_the_headline(make_result: MakeResult) -> None:
+    noise = CountedNoise(True, False, False, (), contradicted=True)
+    judgement = verdict(make_result(residuals=ResidualCheck(np.nan, 0.3), noise=noise))
+    assert judgement.grade == "doubtful"
+    assert judgement.headline == (
+        "The estimation converged, but a part of the residuals is what the model lacks, not noise."
+    )
 
 
 @pytest.mark.parametrize("status", ["limit", "stopped", "interrupted"])

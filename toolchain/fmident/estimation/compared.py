@@ -148,6 +148,9 @@ class ResidualCheck:
         derivatives at the estimate tell.
     repeated
         Outputs whose residuals come back in other experiments, which noise does not.
+    outliers
+        Number of samples whose residuals are outliers, by output: far larger than the others,
+        also than their neighbours, and together more than half of the sum of squares.
     """
 
     noise_ratio: float
@@ -155,6 +158,7 @@ class ResidualCheck:
     delays: tuple[UnmodelledDelay, ...] = ()
     hiding_bounds: tuple[str, ...] = ()
     repeated: tuple[RepeatedResiduals, ...] = ()
+    outliers: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,13 @@ _SHORT = 60
 """Samples of an output below which a correlation of 0.3 to 0.7 is hardly seen: intervals of 95 %
 hold the truth in 79 to 88 % (docs/explanation/uncertainty.md)."""
 
+_FAR_OUT, _TO_SIGMA = 6.0, 1.4826
+"""Standard deviations from which on a residual is an outlier, and one of these over the median of
+the absolute residuals of normal noise."""
+
+_SOME, _MOST_SQUARES = 0.05, 0.5
+"""Outliers are at most this part of the samples, and at least that one of the sum of squares."""
+
 _NOTICEABLE = 1.05
 """Chi-square per degree of freedom up to which a difference is of no consequence."""
 
@@ -108,7 +115,30 @@ def check_residuals(
         ratio,
         max((c for _, c in coloured_fits(fits)), default=0.0),
         repeated=repeated_residuals(problem, residuals, statistics),
+        outliers=_outliers(fits),
     )
+
+
+def _outliers(fits: Sequence[OutputFit]) -> dict[str, int]:
+    """Return the number of outliers among the residuals of outputs that have any.
+
+    What a model lacks is large for several samples in turn; outliers lie alone.
+    """
+    found: dict[str, int] = {}
+    for fit in fits:
+        if not fit.rms > _ROUNDING * _range(fit) or not (fit.sigma > 0.0).all():
+            continue
+        left = (fit.measured - fit.fitted) / fit.sigma
+        left = left[np.isfinite(left)]
+        if left.size < _MANY:
+            continue
+        far = np.abs(left) > _FAR_OUT * _TO_SIGMA * float(np.median(np.abs(left)))
+        alone = far & ~np.r_[False, far[:-1]] & ~np.r_[far[1:], False]
+        share = float(np.sum(left[far] ** 2)) / float(np.sum(left**2))
+        isolated = 2 * np.count_nonzero(alone) > np.count_nonzero(far)
+        if isolated and np.mean(far) <= _SOME and share > _MOST_SQUARES:
+            found[fit.name] = found.get(fit.name, 0) + int(np.count_nonzero(far))
+    return found
 
 
 def check_fits(

@@ -160,6 +160,7 @@ def _residuals(check: ResidualCheck | None) -> dict[str, Any] | None:
         "autocorrelation": check.autocorrelation,
         "delays": [dataclasses.asdict(d) for d in check.delays],
         "hiding_bounds": list(check.hiding_bounds),
+        "outliers": dict(check.outliers),
         "repeated": [dataclasses.asdict(r) for r in check.repeated],
     }
 

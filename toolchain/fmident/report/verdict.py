@@ -308,7 +308,8 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
     if seen.hiding_bounds:
         return _hidden(result, seen)
     if seen.noise_ratio > 1.0:
-        return f"the residuals are {seen.noise_ratio:.3g} times the noise"
+        said = f"the residuals are {seen.noise_ratio:.3g} times the noise"
+        return "; ".join(filter(None, [said, _disturbed(result)]))
     if seen.delays:
         return _delayed(seen)
     return _repeated(seen) if seen.repeated else _coloured(result, seen)
@@ -316,6 +317,8 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
 
 def _coloured(result: EstimationResult, seen: ResidualCheck) -> str:
     """Return what the colour of the residuals says against the model, or an empty text."""
+    if result.noise is not None and result.noise.contradicted:
+        return "a part of the residuals is what the model lacks, not noise"
     if seen.autocorrelation > _STRONGLY_COLOURED:
         if result.noise is not None and result.noise.modelled:
             return "the model of the noise leaves residuals that are strongly correlated"
@@ -331,7 +334,7 @@ def _coloured(result: EstimationResult, seen: ResidualCheck) -> str:
             "neighbouring residuals are strongly correlated, so that the true uncertainty is "
             "larger than the intervals"
         )
-    return ""
+    return _disturbed(result) if seen.outliers else ""
 
 
 def _advice(result: EstimationResult) -> str:
@@ -345,6 +348,8 @@ def _advice(result: EstimationResult) -> str:
         return _delayed(result.residuals)
     if result.residuals is not None and result.residuals.repeated:
         return _repeated(result.residuals)
+    if disturbed := _disturbed(result):
+        return disturbed
     generations = options.get("generations")
     if generations is not None:  # a population does not start from the initial values
         if result.status == "limit" and _used_up(result, generations):
@@ -412,6 +417,26 @@ def _repeated(seen: ResidualCheck) -> str:
         f"the residuals of {names} repeat in several experiments: the model lacks something, and"
         " the intervals are too narrow for it"
     )
+
+
+def _disturbed(result: EstimationResult) -> str:
+    """Return which disturbance of the measurement makes most of the residuals, or nothing."""
+    options = result.settings.get("options")
+    loss = options.get("loss", "linear") if isinstance(options, Mapping) else "linear"
+    outliers = {} if result.residuals is None else result.residuals.outliers
+    if outliers and loss == "linear":  # a robust loss has taken care of them
+        counts = _names([f"{n} sample{'s' * (n > 1)} of '{o}'" for o, n in outliers.items()])
+        one = sum(outliers.values()) == 1
+        return (
+            f"{counts} {'is an outlier' if one else 'are outliers'}: exclude"
+            f" {'it' if one else 'them'} (hampel), or take a robust loss (loss)"
+        )
+    waves = () if result.noise is None else result.noise.waves
+    for wave in sorted(waves, key=lambda w: -w.variance):
+        sizes = [f.rms for f in result.fits if f.name == wave.output]
+        if wave.variance > 0.5 * max(sizes, default=math.inf) ** 2:
+            return f"they are mostly {wave}"
+    return ""
 
 
 def _used_up(result: EstimationResult, allowed: object) -> bool:

@@ -100,6 +100,11 @@ class CountedWave:
     driven: bool = False
     others: tuple[str, ...] = ()
 
+    @property
+    def variance(self) -> float:
+        """What it adds to the variance of the output's residuals."""
+        return 0.5 * self.amplitude**2 if self.kind == "tone" else self.size**2 / 12.0
+
     def __str__(self) -> str:
         """Return what it is."""
         if self.kind == "tone":

@@ -267,12 +267,14 @@ def _sensitivity(stored: JsonTable) -> OutputSensitivity:
 
 
 def _residuals(stored: JsonTable) -> ResidualCheck:
+    outliers = stored.table("outliers", {})
     return ResidualCheck(
         stored.number("noise_ratio"),
         stored.number("autocorrelation"),
         tuple(stored.each("delays", _delay, [])),
         stored.texts("hiding_bounds", []),
         tuple(stored.each("repeated", _repeated, [])),
+        {name: outliers.count(name) for name in outliers.keys()},  # noqa: SIM118
     )
 
 
