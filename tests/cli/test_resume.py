@@ -435,7 +435,7 @@ from fmident.evaluation.executors import inline
 real = inline.InProcessExecutor._run_one
 
 def limited(self, *arguments):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000))
     return real(self, *arguments)
 
 inline.InProcessExecutor._run_one = limited
