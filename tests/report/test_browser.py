@@ -68,6 +68,17 @@ def drag(seen: Seen, box: dict[str, float], begin: float, end: float) -> None:
     mouse.up()
 
 
+def settled(seen: Seen, panel: Any) -> dict[str, float]:
+    """Return where a plot is, once it stays there: plots above it may still be drawn."""
+    box: dict[str, float] = panel.bounding_box()
+    for _ in range(50):
+        seen.page.wait_for_timeout(200)
+        before, box = box, panel.bounding_box()
+        if box == before:
+            break
+    return box
+
+
 def picture(seen: Seen, figure: Any) -> bytes:
     seen.page.mouse.move(1, 1)
     drawn: bytes = figure.locator(".panels").screenshot()
@@ -124,7 +135,7 @@ def test_a_frame_zooms_all_outputs_and_whole_brings_them_back(
         first, second = seen.chart(1), seen.chart(2)
         before = picture(seen, second)
         first.evaluate("e => e.scrollIntoView()")
-        drag(seen, first.locator(".panel").first.bounding_box(), 0.3, 0.5)
+        drag(seen, settled(seen, first.locator(".panel").first), 0.3, 0.5)
         seen.page.wait_for_function(f"() => {TIME}.x_range.start > 1")
         shown = spans(seen)
         assert len(shown) == 4
@@ -145,7 +156,7 @@ def test_inputs_and_sensitivities_are_zoomed_with_the_outputs(
         assert {tuple(s) for chart in before for s in chart} == {(0.0, 62.278)}
         assert [len(chart) for chart in before] == [2, 1, 1]
         first = seen.chart_of("tau[1] of cycle")
-        drag(seen, first.locator(".panel").first.bounding_box(), 0.3, 0.5)
+        drag(seen, settled(seen, first.locator(".panel").first), 0.3, 0.5)
         every = TIME.replace(".find", ".filter")
         seen.page.wait_for_function(f"() => {every}.some(f => f.x_range.start > 1)")
         (zoomed,) = {tuple(s) for s in spans_in(seen, first)}
@@ -189,7 +200,7 @@ def test_the_pointer_tells_the_sample_of_every_output(
     result = make_result()
     with opened(report(result)) as seen:
         second, first = seen.chart(2), seen.chart(1)
-        box = first.locator(".panel").first.bounding_box()
+        box = settled(seen, first.locator(".panel").first)
         seen.page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
         place = first.locator(".place")
         seen.page.wait_for_function("e => e.textContent", arg=place.element_handle())
@@ -255,7 +266,7 @@ def test_a_dot_tells_what_it_is(report: Callable[..., Path], make_result: MakeRe
     low, high = make_result().estimates[0].interval_95
     with opened(report()) as seen:
         forest = seen.chart(0)
-        box = forest.locator(".panel").first.bounding_box()
+        box = settled(seen, forest.locator(".panel").first)
         place: list[float] = seen.page.evaluate(
             """() => {
               const roots = Bokeh.documents.flatMap(d => d.roots())
@@ -282,7 +293,7 @@ def test_an_output_that_nobody_saw_follows_once_it_is_seen(
         last, first = seen.chart(8), seen.chart(1)
         seen.page.wait_for_function("() => window.scrollY < 1500")
         whole = tuple(spans_in(seen, last)[0])
-        drag(seen, first.locator(".panel").first.bounding_box(), 0.3, 0.5)
+        drag(seen, settled(seen, first.locator(".panel").first), 0.3, 0.5)
         # Which plot is the first of Bokeh's list depends on which was drawn first.
         every = TIME.replace(".find", ".filter")
         seen.page.wait_for_function(f"() => {every}.some(f => f.x_range.start > 1)")
