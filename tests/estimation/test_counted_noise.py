@@ -147,16 +147,8 @@ def test_tones_and_steps_are_said_everywhere(kind: str, tmp_path: Path) -> None:
     assert read.summary == found.noise.summary
 
 
-@pytest.mark.parametrize("choice", [None, NoiseChoice("ar", 0)])
-def test_hum_in_common_of_two_outputs_is_one_wave(
-    choice: NoiseChoice | None, tmp_path: Path
-) -> None:
-    white = 0.003 * np.random.default_rng(3).standard_normal((2, TIMES.size))
-    angle = 2.0 * np.pi * 12.5 * TIMES + 0.5
-    hum = np.array([0.02 * np.sin(angle), 0.03 * np.sin(angle + 0.8)])
-    right = model(TIMES, {}, *TRUTH)["y"]
-    measured = {"y": right + hum[0] + white[0], "z": right + hum[1] + white[1]}
-    measured["z"][:20] = np.nan  # begins later: its phase counts from there
+def estimated(measured: dict[str, np.ndarray], choice: NoiseChoice | None) -> EstimationResult:
+    """Return the estimate from two outputs that say the same of the parameters."""
     parameters = [Parameter("a", 1.2, variable="a"), Parameter("k", 0.4, variable="k")]
     problem = python_problem(measured, TIMES, parameters)
     (experiment,) = problem.experiments
@@ -169,7 +161,20 @@ def test_hum_in_common_of_two_outputs_is_one_wave(
 
     estimator = load_plugins().estimators.get("least-squares")()
     with Evaluator(problem, PythonExecutor(problem, both)) as evaluator:
-        result = run_estimation(problem, evaluator, estimator)
+        return run_estimation(problem, evaluator, estimator)
+
+
+@pytest.mark.parametrize("choice", [None, NoiseChoice("ar", 0)])
+def test_hum_in_common_of_two_outputs_is_one_wave(
+    choice: NoiseChoice | None, tmp_path: Path
+) -> None:
+    white = 0.003 * np.random.default_rng(3).standard_normal((2, TIMES.size))
+    angle = 2.0 * np.pi * 12.5 * TIMES + 0.5
+    hum = np.array([0.02 * np.sin(angle), 0.03 * np.sin(angle + 0.8)])
+    right = model(TIMES, {}, *TRUTH)["y"]
+    measured = {"y": right + hum[0] + white[0], "z": right + hum[1] + white[1]}
+    measured["z"][:20] = np.nan  # begins later: its phase counts from there
+    result = estimated(measured, choice)
     counted = result.noise
     assert counted is not None
     (wave,) = counted.waves
@@ -247,19 +252,7 @@ def test_noise_in_common_of_two_outputs_is_said_everywhere(
     right = TRUTH[0] * np.exp(-TRUTH[1] * TIMES)
     measured = {"y": right + noise[0], "z": right + noise[1]}
     measured["z"][100:110] = np.nan
-    parameters = [Parameter("a", 1.2, variable="a"), Parameter("k", 0.4, variable="k")]
-    problem = python_problem(measured, TIMES, parameters)
-    (experiment,) = problem.experiments
-    outputs = tuple(dataclasses.replace(m, noise=choice) for m in experiment.measurements)
-    experiment = dataclasses.replace(experiment, measurements=outputs)
-    problem = dataclasses.replace(problem, experiments=(experiment,))
-
-    def both(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
-        return {"y": a * np.exp(-k * times), "z": a * np.exp(-k * times)}
-
-    estimator = load_plugins().estimators.get("least-squares")()
-    with Evaluator(problem, PythonExecutor(problem, both)) as evaluator:
-        result = run_estimation(problem, evaluator, estimator)
+    result = estimated(measured, choice)
     counted = result.noise
     assert counted is not None
     (pair,) = counted.shared
