@@ -144,7 +144,7 @@ def test_plugins_have_a_say(study: Study) -> None:
             return [Diagnostic("error", "this plugin objects", hint="do something else")]
 
     host = load_plugins()
-    host.add(Origin("opinion"), Opinion)
+    host.add((Origin("opinion"), Opinion))
     report = fmident.check(fmident.load_problem("problem.toml"), host=host, quick=True)
     assert report.headline == "Cannot be estimated: this plugin objects."
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from zipfile import ZipFile
 
 import numpy as np
@@ -22,6 +22,7 @@ from fmident.estimation.result import EstimationResult
 from fmident.estimation.run import run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, make_executor, python_problem
 from fmident.plugins import Host, hookspecs, load_plugins
+from fmident.plugins.observers import PluginObserver
 from fmident.problem.model import Parameter, Problem
 
 from ..evaluation.executors import faults
@@ -197,10 +198,11 @@ def test_the_section_is_shown(load: Callable[[str], Host], result: EstimationRes
 
 
 def test_the_watcher_stops(load: Callable[[str], Host]) -> None:
-    ((_, call),) = load("fmident_iteration").callers("fmident_iteration")
-    call(run=None, state=SimpleNamespace(seconds=1.0))
+    run, states = cast(Any, None), [cast(Any, SimpleNamespace(seconds=s)) for s in (1.0, 601.0)]
+    events = PluginObserver(load("fmident_iteration"), run, lambda _: None)
+    events.iteration(states[0])
     with pytest.raises(StopEstimation, match="ten minutes"):
-        call(run=None, state=SimpleNamespace(seconds=601.0))
+        events.iteration(states[1])
 
 
 def test_the_compiler_of_the_example_shows_what_the_program_says(

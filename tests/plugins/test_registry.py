@@ -43,13 +43,9 @@ def test_summary_comes_from_argument_attribute_or_docstring() -> None:
 
 def test_name_twice_is_an_error_that_names_both_plugins() -> None:
     common: Registry[type] = Registry("estimator")
-    for origin in (FIRST, SECOND):
-        own: Registry[type] = Registry("estimator", origin)
-        own.add("thing", Thing)
-        if origin is FIRST:
-            common.merge(own)
+    common.of(FIRST).add("thing", Thing)
     with pytest.raises(PluginError) as caught:
-        common.merge(own)
+        common.of(SECOND).add("thing", Thing)
     text = str(caught.value)
     assert "estimator 'thing'" in text
     assert "'first' of first-dist 1.0" in text
@@ -57,15 +53,12 @@ def test_name_twice_is_an_error_that_names_both_plugins() -> None:
     assert common.registrations["thing"].origin is FIRST
 
 
-def test_merge_adds_everything_or_nothing() -> None:
-    common: Registry[type] = Registry("estimator", FIRST)
-    common.add("taken", Thing)
-    own: Registry[type] = Registry("estimator", SECOND)
-    own.add("new", Thing)
-    own.add("taken", Thing)
-    with pytest.raises(PluginError):
-        common.merge(own)
-    assert common.names() == ("taken",)
+def test_what_a_plugin_has_registered_can_be_removed() -> None:
+    common: Registry[type] = Registry("estimator")
+    common.of(FIRST).add("first", Thing)
+    common.of(SECOND).add("second", Thing)
+    common.remove([SECOND])
+    assert common.names() == ("first",)
 
 
 def test_unknown_name_lists_the_nearest() -> None:

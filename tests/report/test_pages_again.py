@@ -181,8 +181,8 @@ def test_a_folder_of_results_names_them(folder: Path, profiles: Path, tmp_path: 
 class _Host:
     """Has one plugin, which shows the number of experiments."""
 
-    def callers(self, hook: str) -> list[str]:
-        return [hook]
+    def implements(self, hook: str) -> bool:
+        return True
 
     def report_sections(
         self, result: EstimationResult, problem: Any
@@ -216,6 +216,6 @@ def test_sections_of_plugins_are_left_out_with_a_word_where_the_problem_is_gone(
     assert stored_sections(make_result(), folder, host, said.extend) == []
     (warning,) = said
     assert warning.message.startswith("the sections of plugins are left out: ")
-    nobody: Any = SimpleNamespace(callers=lambda hook: [])
+    nobody: Any = SimpleNamespace(implements=lambda hook: False)
     assert stored_sections(make_result(), folder, nobody, said.extend) == []
     assert len(said) == 1

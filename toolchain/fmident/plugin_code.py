@@ -37,8 +37,10 @@ def raised_in(error: BaseException, module: str, called: object = None) -> Locat
 def passed_through(error: BaseException, module: str) -> Location | None:
     """Return the innermost line of a module or package that an exception passed through, if any.
 
-    Of a file that is not Python, it is the place in that file.
+    Of a file that is not Python, it is the place in that file; of an error of fmident, its own.
     """
+    if isinstance(error, FmidentError) and error.location is not None:
+        return error.location
     if isinstance(error, SyntaxError) and error.filename is not None:
         return Location(error.filename, error.lineno, error.offset)
     place = None
@@ -59,6 +61,14 @@ def defined_at(called: object) -> Location | None:
     if code is None:
         return None
     return Location(code.co_filename, code.co_firstlineno)
+
+
+def reason(error: BaseException) -> str:
+    """Return what an exception says, in one line."""
+    if isinstance(error, FmidentError):
+        return error.message
+    message = error.msg if isinstance(error, SyntaxError) else error
+    return " ".join(f"{type(error).__name__}: {message}".split())
 
 
 def plugin_failed(

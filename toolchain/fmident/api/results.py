@@ -107,7 +107,7 @@ def stored_sections(
     """
     from fmident.api.problems import load_problem
 
-    if not host.callers("fmident_report_sections"):
+    if not host.implements("fmident_report_sections"):
         return []
     try:
         problem = load_problem(folder / "problem.toml", host=host, report=lambda _: None)

@@ -8,29 +8,19 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from fmident.errors import (
-    Code,
-    Diagnostic,
-    FmidentError,
-    Location,
-    PluginError,
-    did_you_mean,
-    nearest,
-    shown,
-)
-from fmident.plugin_code import PLUGIN_BUG, defined_at, passed_through, plugin_failed, raised_in
+from fmident.errors import Code, Diagnostic, FmidentError, PluginError, did_you_mean, nearest
+from fmident.plugin_code import PLUGIN_BUG, passed_through, plugin_failed, raised_in, reason
 from fmident.plugins import hookspecs
-from fmident.plugins.registration import check_item
-from fmident.plugins.registry import Origin, Registry
+from fmident.plugins.guard import Failed, Guard, flat, implementations, leave_out
+from fmident.plugins.registry import NameTakenError, Origin, Registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,11 +55,14 @@ class LoadedPlugin:
         Names of the hooks it implements.
     problem
         Why it was left out; ``None`` when it works.
+    implementation
+        The module or object that carries the implementations; ``None`` if it cannot be imported.
     """
 
     origin: Origin
     hooks: tuple[str, ...]
     problem: Diagnostic | None = None
+    implementation: object = None
 
 
 class Host:
@@ -84,9 +77,7 @@ class Host:
     """
 
     def __init__(self) -> None:
-        self._manager, self._one_alone = _new_manager(), _new_manager()
         self._plugins: list[LoadedPlugin] = []
-        self._origins: dict[int, Origin] = {}
         self.estimators: Registry[type[Estimator[Any]]] = Registry("estimator")
         self.costs: Registry[type[Cost]] = Registry("cost")
         self.executors: Registry[ExecutorKind] = Registry("executor")
@@ -110,28 +101,51 @@ class Host:
         """One for each plugin that was left out."""
         return tuple(p.problem for p in self._plugins if p.problem is not None)
 
-    def add(self, origin: Origin, load: Callable[[], object]) -> None:
-        """Load one plugin; when that fails, leave it out and remember why.
+    def implements(self, hook: str) -> bool:
+        """Return whether a plugin that works implements a hook."""
+        return any(hook in p.hooks for p in self._plugins if p.problem is None)
+
+    def add(self, *plugins: tuple[Origin, Callable[[], object]]) -> None:
+        """Load plugins and let them register; leave out those that fail, and remember why.
 
         Parameters
         ----------
-        origin
-            Its name and distribution.
-        load
-            Returns the module or object that carries the hook implementations.
+        *plugins
+            Of each its name and distribution, and a function that returns the module or object
+            with its implementations of hooks.
         """
-        hooks: tuple[str, ...] = ()
-        # A plugin is a stranger's code, which may raise anything at all; whatever it is,
-        # it must not take the host down with it.
-        try:
-            plugin = load()
-            with self._alone(origin, plugin) as manager:
+        manager = _new_manager()
+        for origin, load in plugins:
+            try:
+                plugin = load()
                 hooks = _validated_hooks(manager, plugin)
-                self._register(origin, plugin, manager)
-        except (Exception, SystemExit) as error:
-            self._plugins.append(LoadedPlugin(origin, hooks, _left_out(origin, error)))
-        else:
-            self._plugins.append(LoadedPlugin(origin, hooks))
+            except (Exception, SystemExit) as error:  # a plugin may raise anything
+                self._plugins.append(LoadedPlugin(origin, (), _left_out(origin, error)))
+            else:
+                self._plugins.append(LoadedPlugin(origin, hooks, implementation=plugin))
+        while failures := self._register():
+            # Those that fail by themselves take no names from others.
+            own = [f for f in failures.items() if not isinstance(f[1], NameTakenError)]
+            for origin, failure in own or [*failures.items()][:1]:
+                self._plugins = [
+                    replace(p, problem=_left_out(origin, failure)) if p.origin == origin else p
+                    for p in self._plugins
+                ]
+
+    def manager(self, failed: Failed) -> pluggy.PluginManager:
+        """Return what calls the hooks of all plugins that work.
+
+        Parameters
+        ----------
+        failed
+            Takes what they raise; may raise an error that ends the call.
+        """
+        manager = _new_manager()
+        for plugin in reversed(self._plugins):  # pluggy calls first what is registered last
+            if plugin.problem is None:
+                guarded = Guard(plugin.origin, failed).around(manager, plugin.implementation)
+                manager.register(guarded, repr(plugin.origin))
+        return manager
 
     def compiler(self, name: str) -> Compiler:
         """Return a compiler; what one of a plugin raises or returns is checked.
@@ -162,19 +176,9 @@ class Host:
         fmident.errors.PluginError
             A plugin failed on the file.
         """
-        hook = "fmident_read_data"
-        for origin, call in self.callers(hook):
-            table = _guarded(origin, hook, call, f"'{path}'", path=path, spec=spec)
-            if table is None:
-                continue
-            import pandas as pd
-
-            if not isinstance(table, pd.DataFrame):
-                raise _wrong_answer(
-                    origin, hook, call, table, "a DataFrame", "return a pandas.DataFrame or None"
-                )
-            return table
-        return None
+        hook = self.manager(_ends_the_call(f" on '{path}'")).hook
+        table: pd.DataFrame | None = hook.fmident_read_data(path=path, spec=spec)
+        return table
 
     def check_problem(self, problem: Problem) -> list[Diagnostic]:
         """Collect what the plugins have to say about a problem.
@@ -184,16 +188,8 @@ class Host:
         fmident.errors.PluginError
             A plugin's check failed itself.
         """
-        found: list[Diagnostic] = []
-        hook = "fmident_check_problem"
-        for origin, call in self.callers(hook):
-            for answer in _guarded(origin, hook, call, problem=problem):
-                for diagnostic in answer if isinstance(answer, list | tuple) else [answer]:
-                    if not isinstance(diagnostic, Diagnostic):
-                        hint = "return a list of fmident.errors.Diagnostic"
-                        raise _wrong_answer(origin, hook, call, diagnostic, "a Diagnostic", hint)
-                    found.append(diagnostic)
-        return found
+        hook = self.manager(_ends_the_call()).hook
+        return list(flat(hook.fmident_check_problem(problem=problem)))
 
     def report_sections(
         self, result: EstimationResult, problem: Problem
@@ -208,83 +204,34 @@ class Host:
         failed : list of Diagnostic
             One for each plugin that failed.
         """
-        from fmident.report.sections import Section
-
-        sections: list[Section] = []
         failed: list[Diagnostic] = []
-        hook = "fmident_report_sections"
-        for origin, call in self.callers(hook):
-            try:
-                found: list[Section] = []
-                for answer in _guarded(origin, hook, call, result=result, problem=problem):
-                    for section in answer if isinstance(answer, list | tuple) else [answer]:
-                        if not isinstance(section, Section):
-                            hint = "return a list of fmident.report.sections.Section"
-                            raise _wrong_answer(origin, hook, call, section, "a Section", hint)
-                        section.html()  # what cannot be shown is found here, not by the reporter
-                        found.append(section)
-            except Exception as error:
-                own = error if isinstance(error, FmidentError) else None
-                failed.append(
-                    Diagnostic(
-                        "warning",
-                        f"the report sections of plugin {origin} are missing: "
-                        + (own.message if own else repr(error)),
-                        own.location if own else raised_in(error, origin.package),
-                        rule="failed-section",
-                    )
+
+        def missing(origin: Origin, hook: str, error: BaseException) -> None:
+            failed.append(
+                Diagnostic(
+                    "warning",
+                    f"the report sections of plugin {origin} are missing: {reason(error)}",
+                    raised_in(error, origin.package),
+                    rule="failed-section",
                 )
-            else:
-                sections += found
-        return sections, failed
+            )
 
-    def callers(self, hook: str) -> list[tuple[Origin, Callable[..., Any]]]:
-        """Return one caller per plugin that implements `hook`, in order of registration.
+        hook = self.manager(missing).hook
+        answers = hook.fmident_report_sections(result=result, problem=problem)
+        return list(flat(answers)), failed
 
-        Calling plugins one at a time shows which of them failed.
-        """
-        everyone = [p for p in self._manager.get_plugins() if id(p) in self._origins]
-        everyone.sort(key=lambda p: list(self._origins).index(id(p)))
-        result: list[tuple[Origin, Callable[..., Any]]] = []
-        for plugin in everyone:
-            others = [p for p in everyone if p is not plugin]
-            caller = self._manager.subset_hook_caller(hook, others)
-            if caller.get_hookimpls() and any(i.plugin is plugin for i in caller.get_hookimpls()):
-                result.append((self._origins[id(plugin)], caller))
-        return result
+    def _register(self) -> dict[Origin, BaseException]:
+        """Let the plugins that work register anew; return what went wrong, by plugin."""
+        failures: dict[Origin, BaseException] = {}
 
-    @contextmanager
-    def _alone(self, origin: Origin, plugin: object) -> Iterator[pluggy.PluginManager]:
-        """Provide a manager that knows no other plugin.
+        def failed(origin: Origin, hook: str, error: BaseException) -> None:
+            failures.setdefault(origin, error)
 
-        It is the same for one after the other: to read the specifications of the hooks for each
-        plugin would take longer than all the rest.
-
-        Raises
-        ------
-        pluggy.PluginValidationError
-            A hook asks for an argument that does not exist.
-        """
-        manager = self._one_alone
-        try:
-            manager.register(plugin, origin.plugin)
-            yield manager
-        finally:
-            if manager.get_name(plugin) is not None:  # also if only some of its hooks are
-                manager.unregister(plugin)
-
-    def _register(self, origin: Origin, plugin: object, alone: pluggy.PluginManager) -> None:
-        """Call the registration hooks of `plugin`, then keep everything or nothing."""
-        pairs = [(registry, Registry[Any](registry.kind, origin)) for registry in self.registries]
-        for registry, brought in pairs:
-            getattr(alone.hook, f"fmident_register_{registry.kind}s")(registry=brought)
-            for found in brought.imported:
-                check_item(registry.kind, found.name, found.item)
-            registry.check(brought)
-        self._manager.register(plugin, _unique_name(self._manager, origin.plugin))
-        self._origins[id(plugin)] = origin
-        for registry, brought in pairs:
-            registry.merge(brought)
+        hook = self.manager(failed).hook
+        for registry in self.registries:
+            registry.remove([p.origin for p in self._plugins])
+            getattr(hook, f"fmident_register_{registry.kind}s")(registry=registry)
+        return failures
 
 
 def load_plugins(*, without: Iterable[str] = (), found: Sequence[EntryPoint] | None = None) -> Host:
@@ -321,14 +268,15 @@ def load_plugins(*, without: Iterable[str] = (), found: Sequence[EntryPoint] | N
             hint=did_you_mean(name, names),
             code=Code.UNKNOWN_NAME,
         )
+    loads: dict[Origin, Callable[[], object]] = {
+        Origin(name, module, hookspecs.PROJECT, _own_version()): functools.partial(
+            importlib.import_module, module
+        )
+        for name, module in BUILT_IN.items()
+    }
+    loads |= {origin: origins[origin].load for origin in sorted(origins, key=_loading_order)}
     host = Host()
-    for name, module in BUILT_IN.items():
-        if name not in unwanted:
-            origin = Origin(name, module, hookspecs.PROJECT, _own_version())
-            host.add(origin, functools.partial(importlib.import_module, module))
-    for origin in sorted(origins, key=_loading_order):
-        if origin.plugin not in unwanted:
-            host.add(origin, origins[origin].load)
+    host.add(*(item for item in loads.items() if item[0].plugin not in unwanted))
     return host
 
 
@@ -341,29 +289,29 @@ def _new_manager() -> pluggy.PluginManager:
 def _validated_hooks(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:
     """Return the names of the hooks that `plugin` implements.
 
-    Parameters
-    ----------
-    manager
-        It is registered there.
-    plugin
-        The module or object.
-
     Raises
     ------
     fmident.errors.PluginError
         It implements none, or one that does not exist.
+    pluggy.PluginValidationError
+        A hook asks for an argument that does not exist.
     """
     known = {name for name in vars(hookspecs) if name.startswith(f"{hookspecs.PROJECT}_")}
-    callers = manager.get_hookcallers(plugin) or []
-    for caller in callers:
-        optional = all(impl.optionalhook for impl in caller.get_hookimpls())
-        if not caller.has_spec() and not optional:
+    functions = implementations(manager, plugin)
+    hooks = {options["specname"] or name: options for name, options in functions.items()}
+    for hook, options in hooks.items():
+        if hook not in known and not options["optionalhook"]:
             raise PluginError(
-                f"it implements the hook '{caller.name}', which does not exist",
-                hint=did_you_mean(caller.name, known, kind="hook"),
+                f"it implements the hook '{hook}', which does not exist",
+                hint=did_you_mean(hook, known, kind="hook"),
                 code=Code.UNKNOWN_NAME,
             )
-    if not callers:
+    try:
+        manager.register(plugin)
+    finally:
+        if manager.is_registered(plugin):  # also if only some of its hooks are
+            manager.unregister(plugin)
+    if not hooks:
         unmarked = [name for name in dir(plugin) if name in known]
         if unmarked:
             raise PluginError(
@@ -377,74 +325,34 @@ def _validated_hooks(manager: pluggy.PluginManager, plugin: object) -> tuple[str
             f"'{close[0] if close else 'fmident_register_estimators'}' "
             "and put @fmident.plugins.hookimpl above it",
         )
-    return tuple(sorted(caller.name for caller in callers))
+    return tuple(sorted(hooks))
 
 
 def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
-    hint: str | None = "uninstall it or report it to its authors; other plugins are not affected"
-    if isinstance(error, FmidentError):
-        reason = error.message
-        hint = error.hint or hint
-    elif isinstance(error, pluggy.PluginValidationError):
-        reason = " ".join(str(error).split())
-    else:
-        message = error.msg if isinstance(error, SyntaxError) else error
-        reason = f"{type(error).__name__}: {message}"
+    place = passed_through(error, origin.package)
+    if place is None and not origin.is_built_in:
+        place = passed_through(error, origin.package.partition(".")[0])  # a package around it
+    own = error.hint if isinstance(error, FmidentError) else None
     return Diagnostic(
         "warning",
-        f"plugin {origin} cannot be used and is left out: {reason}",
-        _where_it_broke(origin, error),
-        hint=hint,
+        f"plugin {origin} cannot be used and is left out: {reason(error)}",
+        place,
+        hint=own or "uninstall it or report it to its authors; other plugins are not affected",
         rule="broken-plugin",
     )
 
 
-def _where_it_broke(origin: Origin, error: BaseException) -> Location | None:
-    """Return the line of a plugin that could not be loaded; ``None`` if none of its lines ran."""
-    if isinstance(error, FmidentError) and error.location is not None:
-        return error.location
-    own = passed_through(error, origin.package)
-    if own is None and not origin.is_built_in:
-        own = passed_through(error, origin.package.partition(".")[0])  # a package around it
-    return own
+def _ends_the_call(on: str = "") -> Failed:
+    """Return what raises an error that names plugin and hook; `on` says on which file it was."""
 
+    def failed(origin: Origin, hook: str, error: BaseException) -> None:
+        if isinstance(error, FmidentError):
+            raise error
+        named = plugin_failed(f"plugin {origin}: '{hook}'{on}", origin.package, error)
+        named.hint = f"{PLUGIN_BUG}, or {leave_out(origin)}"
+        raise named from error
 
-def _guarded(
-    origin: Origin, hook: str, call: Callable[..., Any], on: str = "", **arguments: object
-) -> Any:
-    """Call a hook of one plugin; `on` says on which file.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        It failed; with plugin, hook, file and line.
-    """
-    try:
-        return call(**arguments)
-    except FmidentError:
-        raise
-    except (Exception, SystemExit) as error:
-        what = f"plugin {origin}: '{hook}'"
-        failed = plugin_failed(f"{what} on {on}" if on else what, origin.package, error)
-        raise PluginError(
-            failed.message, location=failed.location, hint=f"{PLUGIN_BUG}, or {_leave_out(origin)}"
-        ) from error
-
-
-def _wrong_answer(
-    origin: Origin, hook: str, call: Callable[..., Any], answer: object, wanted: str, hint: str
-) -> PluginError:
-    """Return the error of a hook that answers something else than its contract says."""
-    (implementation,) = call.get_hookimpls()  # type: ignore[attr-defined]
-    return PluginError(
-        f"plugin {origin} answered {shown(repr(answer))} to {hook}, which is not {wanted}",
-        location=defined_at(implementation.function),
-        hint=f"{hint}, or {_leave_out(origin)}",
-    )
-
-
-def _leave_out(origin: Origin) -> str:
-    return f"leave the plugin out with '--no-plugin {origin.plugin}'"
+    return failed
 
 
 def _origin(point: EntryPoint) -> Origin:
@@ -468,12 +376,3 @@ def _own_version() -> str:
     from fmident._version import __version__
 
     return __version__
-
-
-def _unique_name(manager: pluggy.PluginManager, name: str) -> str:
-    """Return `name`, numbered when another distribution's plugin has the same one."""
-    candidate, number = name, 1
-    while manager.has_plugin(candidate):
-        number += 1
-        candidate = f"{name}-{number}"
-    return candidate

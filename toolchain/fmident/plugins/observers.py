@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from fmident.errors import Diagnostic
 from fmident.estimation.contract import StopEstimation
-from fmident.plugin_code import raised_in
+from fmident.plugin_code import raised_in, reason
+from fmident.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
     from fmident.estimation.result import EstimationResult
     from fmident.plugins.host import Host
+    from fmident.plugins.registry import Origin
     from fmident.plugins.run import Run
 
 
@@ -33,14 +35,15 @@ class PluginObserver:
     """
 
     def __init__(self, host: Host, run: Run, report: Callable[[Diagnostic], None]) -> None:
-        self._host = host
         self._run = run
         self._report = report
-        self._silenced: set[str] = set()
+        self._stop: StopEstimation | None = None
+        self._manager = host.manager(self._failed)
+        self._manager.register(self)  # the last of all that are registered to be called last
 
     def started(self) -> None:
         """Call ``fmident_run_started``."""
-        self._call("fmident_run_started", run=self._run)
+        self._manager.hook.fmident_run_started(run=self._run)
 
     def iteration(self, state: Iteration) -> None:
         """Call ``fmident_iteration``.
@@ -50,32 +53,33 @@ class PluginObserver:
         fmident.estimation.contract.StopEstimation
             When a plugin asks for the end, after all plugins have received it.
         """
-        self._call("fmident_iteration", run=self._run, state=state)
+        self._manager.hook.fmident_iteration(run=self._run, state=state)
+        self.fmident_iteration()
 
     def finished(self, result: EstimationResult) -> None:
         """Call ``fmident_run_finished``."""
-        self._call("fmident_run_finished", run=self._run, result=result)
+        self._manager.hook.fmident_run_finished(run=self._run, result=result)
 
-    def _call(self, hook: str, **arguments: object) -> None:
-        stop: StopEstimation | None = None
-        for origin, call in self._host.callers(hook):
-            if str(origin) in self._silenced:
-                continue
-            # A stranger's code may raise anything.
-            try:
-                call(**arguments)
-            except StopEstimation as request:
-                stop = stop or StopEstimation(f"plugin '{origin.plugin}': {request}")
-            except (Exception, SystemExit) as error:
-                self._silenced.add(str(origin))
-                self._report(
-                    Diagnostic(
-                        "warning",
-                        f"plugin {origin} failed in {hook}: {type(error).__name__}: {error}",
-                        raised_in(error, origin.package),
-                        hint="it is not called again in this run; please report it to its authors",
-                        rule="broken-plugin",
-                    )
-                )
+    @hookimpl(trylast=True)
+    def fmident_iteration(self) -> None:
+        """End the run if a plugin wants it: where wrappers see it, once all others were called."""
+        stop, self._stop = self._stop, None
         if stop is not None:
             raise stop
+
+    def _failed(self, origin: Origin, hook: str, error: BaseException) -> None:
+        if isinstance(error, StopEstimation) and hook == "fmident_iteration":
+            self._stop = self._stop or StopEstimation(f"plugin '{origin.plugin}': {error}")
+            return
+        name = repr(origin)
+        if self._manager.has_plugin(name):
+            self._manager.unregister(name=name)
+            self._report(
+                Diagnostic(
+                    "warning",
+                    f"plugin {origin} failed in {hook}: {reason(error)}",
+                    raised_in(error, origin.package),
+                    hint="it is not called again in this run; please report it to its authors",
+                    rule="broken-plugin",
+                )
+            )

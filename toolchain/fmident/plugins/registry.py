@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Generic, TypeVar
 
@@ -68,12 +68,12 @@ class _Announced:
     origin: Origin
 
 
+class NameTakenError(PluginError):
+    """Two plugins register things of one kind under one name."""
+
+
 class Registry(Generic[T]):
     """Things of one kind by name.
-
-    A plugin sees one registry for itself alone; the host adds it to the common one only
-    after the plugin's hook has returned, so that a plugin that fails half-way leaves
-    nothing behind.
 
     Parameters
     ----------
@@ -139,28 +139,28 @@ class Registry(Generic[T]):
             )
         self._insert(_Announced(name, home, summary, self._origin))
 
-    def merge(self, other: Registry[T]) -> None:
-        """Add everything in `other`, or nothing.
+    def of(self, origin: Origin) -> Registry[T]:
+        """Return the same registry as the plugin `origin` sees it: it registers for that."""
+        same = Registry[T](self.kind, origin)
+        same._items = self._items
+        return same
+
+    def check(self) -> None:
+        """Refuse what the plugin has registered and the host could not use.
 
         Raises
         ------
         fmident.errors.PluginError
-            A name is taken.
+            As of :func:`~fmident.plugins.registration.check_item`.
         """
-        self.check(other)
-        for entry in other._items.values():
-            self._insert(entry)
+        for entry in self.imported:
+            if entry.origin == self._origin:
+                check_item(self.kind, entry.name, entry.item)
 
-    def check(self, other: Registry[T]) -> None:
-        """Refuse `other` when :meth:`merge` would.
-
-        Raises
-        ------
-        fmident.errors.PluginError
-            A name is taken.
-        """
-        for entry in other._items.values():
-            self._refuse_taken(entry)
+    def remove(self, origins: Container[Origin]) -> None:
+        """Remove what plugins have registered."""
+        for name in [n for n, entry in self._items.items() if entry.origin in origins]:
+            del self._items[name]
 
     def get(self, name: str) -> T:
         """Return the item called `name`.
@@ -243,7 +243,7 @@ class Registry(Generic[T]):
     def _refuse_taken(self, entry: Registration[T] | _Announced) -> None:
         taken = self._items.get(entry.name)
         if taken is not None:
-            raise PluginError(
+            raise NameTakenError(
                 f"the {self.kind} '{entry.name}' is registered twice: "
                 f"by plugin {taken.origin} and by plugin {entry.origin}",
                 hint="uninstall one of the two, or rename one of them",
