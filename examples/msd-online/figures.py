@@ -13,19 +13,20 @@ _COLORS = {25.0: "#c2410c", 50.0: "#0b5cad", 80.0: "#15803d"}
 
 
 def draw_map(found: Mapping[tuple[float, float], Mapping[str, float]], target: Path) -> None:
-    """Time to stay within 2 % over Z, for both estimators and each noise level."""
+    """Time to stay within 2 % over Z, for all estimators and each noise level."""
     ratios = sorted({z for _, z in found})
-    figure = Figure(figsize=(10.0, 4.2), layout="constrained")
-    panels = figure.subplots(1, 2, sharey=True)
+    figure = Figure(figsize=(12.0, 4.2), layout="constrained")
+    panels = figure.subplots(1, 3, sharey=True)
     for axes, key, title in (
-        (panels[0], "algebraic", "algebraic, best window"),
-        (panels[1], "kalman", "Kalman-Bucy, best cutoff"),
+        (panels[0], "algebraic", "algebraic"),
+        (panels[1], "kalman, all", "Kalman-Bucy, all filtered"),
+        (panels[2], "kalman, derivatives", "Kalman-Bucy as the paper writes it"),
     ):
         for level, color in _COLORS.items():
-            times = np.array([found[level, z][key] for z in ratios])
-            limit = np.array([found[level, z]["bound"] for z in ratios])
-            axes.plot(ratios, times, "o-", color=color, label=f"{level:g} dB")
-            axes.plot(ratios, limit, ":", color=color)
+            for kind, style in ((key, "o-"), (f"{key}, best", ".--"), ("bound", ":")):
+                times = np.array([found[level, z][kind] for z in ratios])
+                label = f"{level:g} dB" if kind == key else None
+                axes.plot(ratios, times, style, color=color, label=label)
         axes.axhline(0.005, color="#777777", linewidth=0.8)
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -33,7 +34,9 @@ def draw_map(found: Mapping[tuple[float, float], Mapping[str, float]], target: P
         axes.set_title(title)
         axes.grid(color="#e5e5e5")
     panels[0].set_ylabel("time to stay within 2 % (s)")
-    panels[0].legend(title="dotted: Cramer-Rao; grey: 5 ms")
+    panels[0].legend(
+        title="solid: one setting\ndashed: best setting\ndotted: Cramer-Rao\ngrey: 5 ms"
+    )
     _save(figure, target)
 
 
@@ -67,15 +70,15 @@ def draw_disturbance(
 
 
 def draw_jumps(
-    times: np.ndarray, truth: np.ndarray, clean: np.ndarray, noisy: np.ndarray, target: Path
+    times: np.ndarray, truth: np.ndarray, series: Sequence[tuple[str, np.ndarray]], target: Path
 ) -> None:
     """Estimates of a natural frequency that jumps."""
     figure = Figure(figsize=(10.0, 3.4), layout="constrained")
     axes = figure.subplots()
     axes.plot(times, truth, color="#777777", linewidth=2.5, label="true")
-    with np.errstate(invalid="ignore"):
-        axes.plot(times, np.sqrt(clean), label="without noise, window 20 ms")
-        axes.plot(times, np.sqrt(noisy), label="80 dB, window 72 ms")
+    for name, theta2 in series:
+        with np.errstate(invalid="ignore"):
+            axes.plot(times, np.sqrt(theta2), label=name)
     _omega_axes(axes, None, float(times[-1]))
     axes.set_ylim(8.0, 16.0)
     _save(figure, target)

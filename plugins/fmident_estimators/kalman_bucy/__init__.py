@@ -15,7 +15,11 @@ from fmident.plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
-    from fmident_estimators.kalman_bucy.differentiation import Differentiator, differentiator
+    from fmident_estimators.kalman_bucy.differentiation import (
+        Differentiator,
+        differentiator,
+        finite_differences,
+    )
     from fmident_estimators.kalman_bucy.estimator import KalmanBucyEstimator, KalmanBucyOptions
     from fmident_estimators.kalman_bucy.excitation import best_ratio, unit_response, variance_factor
     from fmident_estimators.kalman_bucy.recursion import KalmanBucy
@@ -27,6 +31,7 @@ __all__ = [
     "KalmanBucyOptions",
     "best_ratio",
     "differentiator",
+    "finite_differences",
     "fmident_register_estimators",
     "unit_response",
     "variance_factor",
@@ -41,6 +46,7 @@ __getattr__, _ = lazy_face(  # nothing is imported before it is used
         "KalmanBucyOptions": "estimator",
         "best_ratio": "excitation",
         "differentiator": "differentiation",
+        "finite_differences": "differentiation",
         "unit_response": "excitation",
         "variance_factor": "excitation",
     },

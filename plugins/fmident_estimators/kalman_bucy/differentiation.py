@@ -1,13 +1,17 @@
-r"""A causal filtered differentiator: a low-pass filter whose states are the derivatives.
+r"""Causal filtered differentiators: linear filters whose states are a signal's derivatives.
 
-``F(s) = w^q/(s + w)^q`` in controllable form has the states ``F x, s F x, ..., s^(q-1) F x``: the
-filtered signal and its first q - 1 derivatives, each exact for the filtered signal. With
-``q = n + 1`` they reach the n-th derivative. The signal between two samples is taken as a straight
-line, for which the discrete filter is exact (ramp invariance).
+:func:`differentiator` filters the signal, too. ``F(s) = w^q/(s + w)^q`` in controllable form has
+the states ``F x, s F x, ..., s^(q-1) F x``: the filtered signal and its first q - 1 derivatives,
+each exact for the filtered signal. With ``q = n + 1`` they reach the n-th derivative. The signal
+between two samples is taken as a straight line, for which the discrete filter is exact (ramp
+invariance). Input and output are filtered alike, so that the differential equation holds between
+the filtered signals as it does between the signals themselves: the filter's delay does no harm.
 
-Input and output are filtered alike, so that the differential equation holds between the
-filtered signals as it does between the signals themselves: the filter's delay does no harm.
-(The paper filters the derivatives of the output only, and compares them with the input as it is.)
+:func:`finite_differences` is what the paper has (sections 3.A and 6): finite differences through
+a low-pass filter, beside position and input as measured. In its eq. 2 the row of a sample is
+``((x')_e, x)`` and its left side ``u - (x'')_e``, where only what has the index e is filtered. The
+derivatives lag behind the rest, so that the equation holds no longer. The paper gives neither
+order nor corner of its filter.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from fmident.arrays import F64
 
 @dataclass(frozen=True, eq=False)
 class Differentiator:
-    """The discrete filter; states are derivatives in the time ``w*t``.
+    """The discrete filter; at rest all states are zero but the first, which is the signal.
 
     Parameters
     ----------
@@ -30,17 +34,20 @@ class Differentiator:
     before, now
         Gains on the sample before and the present one, shape (q,).
     scales
-        ``w^i``: the i-th derivative is ``scales[i] * state[i]``, shape (q,).
+        The i-th derivative is ``scales[i] * state[i]``, shape (q,).
+    highest
+        Order of the highest derivative.
     """
 
     transition: F64
     before: F64
     now: F64
     scales: F64
+    highest: int
 
     @property
     def order(self) -> int:
-        """Q."""
+        """Number of states."""
         return self.scales.size
 
     def steady(self, value: float) -> F64:
@@ -83,4 +90,37 @@ def differentiator(order: int, cutoff: float, step: float) -> Differentiator:
         np.ascontiguousarray(whole[:order, order] - ramp),
         np.ascontiguousarray(ramp),
         corner ** np.arange(order, dtype=np.float64),
+        order - 1,
+    )
+
+
+def finite_differences(highest: int, poles: int, cutoff: float, step: float) -> Differentiator:
+    """Return backward differences through a low-pass filter; the signal itself stays as it is.
+
+    The first difference is held over its interval and passes ``w^q/(s + w)^q``, for which the
+    discrete filter is exact; the further ones are differences of that.
+
+    Parameters
+    ----------
+    highest
+        Order of the highest derivative.
+    poles
+        q of the low-pass filter.
+    cutoff
+        Corner frequency of each of its poles, Hz.
+    step
+        Sampling interval, s.
+    """
+    low = differentiator(poles, cutoff, step)
+    count = highest + poles
+    places = [1, *range(highest + 1, count)]
+    transition, now, scales = np.zeros((count, count)), np.zeros(count), np.ones(count)
+    transition[np.ix_(places, places)] = low.transition
+    now[0], now[places] = 1.0, low.before + low.now
+    for i in range(2, highest + 1):
+        transition[i], now[i] = transition[i - 1], now[i - 1]
+        transition[i, i - 1] -= 1.0
+    scales[: highest + 1] = step ** -np.arange(highest + 1.0)
+    return Differentiator(
+        transition, np.where(np.arange(count) > 0, -now, 0.0), now, scales, highest
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEst
 from fmident.evaluation.contract import Evaluator
 from fmident.options import NOT_NEGATIVE, POSITIVE, Range
 from fmident.problem.model import Problem
-from fmident_estimators.kalman_bucy.differentiation import differentiator
+from fmident_estimators.kalman_bucy.differentiation import differentiator, finite_differences
 from fmident_estimators.kalman_bucy.recursion import KalmanBucy
 from fmident_estimators.linear_equation import EquationOptions, Setup, read_setup
 from fmident_estimators.linear_equation.sampling import is_gap, noise_of, sampling_interval
@@ -43,7 +43,12 @@ class KalmanBucyOptions(EquationOptions):
         sampling rate. It should lie above the model's own frequencies, and no higher than
         needed: the noise that passes it biases the estimate.
     filter_order
-        Number of its poles; 0 for order + 1.
+        Number of its poles; 0 for order + 1, or for 1 where derivatives alone are filtered.
+    filtered
+        What passes the low-pass filter. ``"all"``: output, input and derivatives alike, so that
+        the equation holds between them. ``"derivatives"``: as the paper writes it, see
+        :func:`~fmident_estimators.kalman_bucy.finite_differences`; they lag behind output and
+        input, and no standard error counts what that does.
     settle
         Time that only fills the filter, s; by default eight of its time constants. 0 is right
         when the data begin at rest.
@@ -58,7 +63,8 @@ class KalmanBucyOptions(EquationOptions):
     """
 
     cutoff: Annotated[float | None, POSITIVE] = None
-    filter_order: int = 0
+    filter_order: Annotated[int, NOT_NEGATIVE] = 0
+    filtered: Literal["all", "derivatives"] = "all"
     settle: Annotated[float | None, NOT_NEGATIVE] = None
     start: int = 20
     forgetting: Annotated[float, Range(above=0.0, most=1.0)] = 1.0
@@ -66,7 +72,7 @@ class KalmanBucyOptions(EquationOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.filter_order and self.filter_order <= self.order:
+        if self.filtered == "all" and 0 < self.filter_order <= self.order:
             raise ValueError(f"filter_order must be larger than the order {self.order}")
 
 
@@ -199,6 +205,11 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         """Go through all experiments, and say where noise biases the estimate."""
         self._notes.clear()
         found = super().estimate(problem, evaluator, options, monitor)
+        if options.filtered == "derivatives":
+            self._notes.append(
+                "The derivatives are filtered and lag behind input and output, which are not:"
+                " no standard error counts the error that this makes in the equation."
+            )
         for note in self._notes:
             monitor.note(note)
         return found
@@ -283,10 +294,13 @@ def make_recursion(
             hint=f"give a cutoff such as {_CUTOFF / step:g}",
         )
     settle = _SETTLE / (2.0 * np.pi * cutoff) if options.settle is None else options.settle
+    order = setup.equation.order
     try:
         return KalmanBucy(
             setup.equation,
-            differentiator(options.filter_order or setup.equation.order + 1, cutoff, step),
+            differentiator(options.filter_order or order + 1, cutoff, step)
+            if options.filtered == "all"
+            else finite_differences(order, options.filter_order or 1, cutoff, step),
             forgetting=options.forgetting,
             start=options.start,
             settle=round(settle / step),

@@ -29,7 +29,7 @@ class KalmanBucy:
     equation
         Structure and known coefficients.
     filter_
-        With at least order + 1 states.
+        With derivatives up to the order of the equation.
     forgetting
         lambda in ]0, 1].
     start
@@ -70,7 +70,7 @@ class KalmanBucy:
         sigma: float | None = None,
     ) -> None:
         r, n, q = len(equation.unknown), equation.order, filter_.order
-        if q <= n:
+        if filter_.highest < n:
             raise ValueError(f"a filter of order {q} has no derivative of order {n}")
         if start <= r:
             raise ValueError(f"start = {start} rows are too few for {r} coefficients and the noise")
