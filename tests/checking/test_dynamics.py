@@ -54,7 +54,7 @@ def time_constants(
     evaluator = cast(Evaluator, cast(Any, simulations))
     experiment = driven(model, step * np.arange(count), u, on)
     held = {"on"} & {*experiment.inputs}
-    fine = simulate_finely(evaluator, experiment, 8, held)
+    fine = simulate_finely(evaluator, experiment, 8, held, held)
     assert fine is not None
     check = ExperimentCheck("e", count, step * (count - 1), step, regular=True)
     found = with_dynamics(evaluator, check, fine)

@@ -72,6 +72,12 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
      (":2:", "between 0 and 1")),
     ("wrong interpolation", "[model]", '[evaluation]\ninterpolation = "cubic"\n[model]',
      (":2:", "'cubic'", '"hold"')),
+    ("wrong interpolation of an experiment", "[experiments.inputs]",
+     'interpolation = "cubic"\n[experiments.inputs]', (":15:", "'cubic'", '"hold"')),
+    ("wrong interpolation of an input", 'F = "force"',
+     'F = { column = "force", interpolation = "step" }', (":16:", "'step'", '"hold"')),
+    ("an input that cannot be linear", 'F = "force"',
+     'F = { column = "force", interpolation = "linear" }', (":16:", "'F'", '"mean"')),
     # --- what must be there
     ("no model", 'fmu = "model.fmu"', "", ("'fmu' or 'class'",)),
     ("both", 'fmu = "model.fmu"', 'fmu = "model.fmu"\nclass = "A"', ("not both",)),

@@ -246,6 +246,34 @@ def test_outputs_between_the_instants_of_the_inputs(
     np.testing.assert_allclose(experiment.measurements[0].values, [1, np.nan, 3, np.nan, np.nan])
 
 
+@pytest.mark.parametrize(
+    ("experiment", "force", "expected", "between"),
+    [
+        ("", ', interpolation = "mean"', {"F": "mean"}, 1.75),
+        ('interpolation = "mean"', "", {"F": "mean", "tau[1]": "mean"}, 1.75),
+        (
+            'interpolation = "mean"',
+            ', interpolation = "hold"',
+            {"F": "hold", "tau[1]": "mean"},
+            1.5,
+        ),
+    ],
+)
+def test_interpolation_of_an_experiment_and_of_an_input(
+    case: Case, experiment: str, force: str, expected: dict[str, str], between: float
+) -> None:
+    """It also says what an input is at an instant that another file adds."""
+    case.write("slow.csv", "time,x\n0,1\n0.15,3\n")
+    text = (case.folder / "problem.toml").read_text()
+    text = text.replace('F = "force"', f'F = {{ column = "force"{force} }}')
+    case.write(
+        "problem.toml", text.replace("[experiments.inputs]", f"{experiment}\n[experiments.inputs]")
+    )
+    found = case.load('column = "position"', 'column = "x", data = "slow.csv"').experiments[0]
+    assert found.interpolation == expected
+    assert found.inputs["F"][2] == pytest.approx(between)
+
+
 def test_decimation(case: Case) -> None:
     rows = "".join(f"{i / 100:.2f},0,0,{i % 7}\n" for i in range(200))
     case.write("data.csv", "t,force,torque,position\n" + rows)

@@ -26,7 +26,7 @@ def test_values_count_to_the_last_bit(problem: Problem) -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["fmu", "times", "inputs", "start", "tolerance", "interface", "interpolation"]
+    "what", ["fmu", "times", "inputs", "start", "tolerance", "interface", "interpolation", "input"]
 )
 def test_everything_that_acts_on_a_simulation_counts(problem: Problem, what: str) -> None:
     experiment = problem.experiments[0]
@@ -47,6 +47,9 @@ def test_everything_that_acts_on_a_simulation_counts(problem: Problem, what: str
     elif what == "interface":
         settings = EvaluationSettings(interface="model-exchange")
         changed = dataclasses.replace(problem, evaluation=settings)
+    elif what == "input":
+        problem = _with(problem, inputs={"u": np.ones(experiment.times.size)})
+        changed = _with(problem, interpolation={"u": "hold"})
     else:
         changed = dataclasses.replace(problem, evaluation=EvaluationSettings(interpolation="hold"))
     before = SimulationKeys(problem, b"fmu").of(task(1.0))

@@ -66,40 +66,45 @@ class Fine:
         Shape (instants, outputs).
     factor
         Fine steps per sample.
-    held
+    discrete
         Names of the inputs that are not continuous.
     """
 
     experiment: Experiment
     outputs: F64
     factor: int
-    held: frozenset[str] = frozenset()
+    discrete: frozenset[str] = frozenset()
 
     @property
     def moving(self) -> dict[str, F64]:
         """The continuous inputs that move."""
-        return _moving(self.experiment, self.held)
+        return _moving(self.experiment, self.discrete)
 
 
-def _moving(e: Experiment, held: Collection[str]) -> dict[str, F64]:
-    return {n: x for n, x in e.inputs.items() if n not in held and np.ptp(x) > 0.0}
+def _moving(e: Experiment, discrete: Collection[str]) -> dict[str, F64]:
+    return {n: x for n, x in e.inputs.items() if n not in discrete and np.ptp(x) > 0.0}
 
 
-def most_simulations(experiment: Experiment, held: Collection[str] = ()) -> int:
+def most_simulations(experiment: Experiment, discrete: Collection[str] = ()) -> int:
     """Return how many fine simulations the dynamics of an experiment take at most.
 
     Two for superposition, three for the small response; without continuous inputs that move the
     first one is all.
     """
-    return 6 if _moving(experiment, held) else 1
+    return 6 if _moving(experiment, discrete) else 1
 
 
 def simulate_finely(
-    evaluator: Evaluator, experiment: Experiment, finest: int, held: Collection[str] = ()
+    evaluator: Evaluator,
+    experiment: Experiment,
+    finest: int,
+    held: Collection[str] = (),
+    discrete: Collection[str] = (),
 ) -> Fine | None:
     """Simulate the initial point on a grid up to `finest` times finer.
 
-    Inputs run straight between the samples, those in `held` keep the value of the last one.
+    Inputs run straight between the samples, those in `held` keep the value of the last one;
+    those in `discrete` are not continuous.
 
     Returns
     -------
@@ -119,7 +124,7 @@ def simulate_finely(
     }
     refined = replace(experiment, times=fine, inputs=inputs)
     found = _outputs(evaluator, refined, inputs)
-    return None if found is None else Fine(refined, found, factor, frozenset(held))
+    return None if found is None else Fine(refined, found, factor, frozenset(discrete))
 
 
 def with_bandwidth(check: ExperimentCheck, fine: Fine) -> ExperimentCheck:
@@ -266,7 +271,11 @@ def _step_response(evaluator: Evaluator, fine: Fine) -> Fine | None:
         for n, x in e.inputs.items()
     }
     found = _outputs(evaluator, e, inputs)
-    return None if found is None else Fine(replace(e, inputs=inputs), found, fine.factor, fine.held)
+    return (
+        None
+        if found is None
+        else Fine(replace(e, inputs=inputs), found, fine.factor, fine.discrete)
+    )
 
 
 def _bandwidth(times: F64, signals: F64) -> float:

@@ -387,14 +387,15 @@ class _Check:
     def _dynamics(self, checks: tuple[ExperimentCheck, ...]) -> tuple[ExperimentCheck, ...]:
         found = []
         experiments = self.problem.experiments
-        held = [self.subject.held_inputs(e) for e in experiments]
-        runs = sum(most_simulations(e, h) for e, h in zip(experiments, held, strict=True))
+        discrete = [self.subject.discrete_inputs(e) for e in experiments]
+        runs = sum(most_simulations(e, d) for e, d in zip(experiments, discrete, strict=True))
         finest = self._affordable(FINER, runs / len(experiments))
         whole = finest > 0
         if not whole:  # of a slow model, what one simulation shows
             finest = self._affordable(FINER, 1)
         for i, (check, experiment) in enumerate(zip(checks, experiments, strict=True)):
-            fine = simulate_finely(self.evaluator, experiment, finest, held[i])
+            held = self.subject.held_inputs(experiment)
+            fine = simulate_finely(self.evaluator, experiment, finest, held, discrete[i])
             if fine is None:
                 found.append(check)
                 continue

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic, Location, Severity
-from fmident.fmu.tables import is_continuous
 
 if TYPE_CHECKING:
     from fmident.fmu import ModelDescription, Variable
@@ -44,10 +43,18 @@ class Subject:
         variable = self.variable(name)
         return None if variable is None else variable.unit
 
-    def held_inputs(self, experiment: Experiment) -> frozenset[str]:
-        """Return the inputs that are not continuous: they jump from one value to the next."""
+    def discrete_inputs(self, experiment: Experiment) -> frozenset[str]:
+        """Return the inputs that have no value between two others, such as a Boolean."""
         known = {name: self.variable(name) for name in experiment.inputs}
-        return frozenset(n for n, v in known.items() if v is not None and not is_continuous(v))
+        return frozenset(n for n, v in known.items() if v is not None and not v.is_continuous)
+
+    def held_inputs(self, experiment: Experiment) -> frozenset[str]:
+        """Return the inputs that keep their value from one sample to the next."""
+        if self.description is None:
+            return frozenset()
+        about = self.description.with_interface(self.problem.evaluation.interface)
+        asked = {n: self.problem.interpolation_of(experiment, n) for n in experiment.inputs}
+        return frozenset(n for n, choice in asked.items() if about.holds_input(n, choice))
 
     def where(self, *keys: str | int) -> Location | None:
         """Return the place of a key in the problem file."""

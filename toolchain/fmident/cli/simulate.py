@@ -6,7 +6,7 @@ import argparse
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from fmident.cli.console import out, say, tell, tell_all
 from fmident.cli.usage import UsageError, assignments, number, positive, scalar
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fmident.arrays import F64
     from fmident.data import Table
     from fmident.fmu import ModelDescription, SimulationSetup
+    from fmident.fmu.setup import Interpolation
 
 HELP = "simulate an FMU once"
 EXAMPLE = """\
@@ -44,6 +45,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=COLUMN",
         help="column (or number) for an input; may be repeated",
+    )
+    parser.add_argument(
+        "--interpolation",
+        action="append",
+        default=[],
+        metavar="NAME=WORD",
+        help="of an input between samples: hold, linear or mean; without NAME= of all",
     )
     parser.add_argument(
         "--time", metavar="COLUMN", help="column of the time (time or t, else the first)"
@@ -93,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
     times = _regular_times(arguments, description) if data is None else data.times
     inputs = _inputs(named, data, times, description)
     outputs = tuple(arguments.outputs) or _all_outputs(description)
+    shared = [w for w in arguments.interpolation if "=" not in w]
+    single = assignments([w for w in arguments.interpolation if "=" in w], "--interpolation")
     setup = SimulationSetup(
         times=times,
         input_names=tuple(inputs),
@@ -100,6 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
         output_names=outputs,
         start_values=values,
         tolerance=arguments.tolerance,
+        interpolation=cast("Interpolation", shared[-1] if shared else "auto"),
+        input_interpolation=cast("dict[str, Interpolation]", single),
     )
     found = simulate_apart(arguments.fmu, setup, interface=arguments.interface)
     if found.failure is not None and found.failure.ended is not None:

@@ -14,6 +14,7 @@ from fmident.arrays import F64
 from fmident.data.filters import Decimation, kept_samples, low_pass_for
 from fmident.data.noise import NoiseChoice
 from fmident.errors import Diagnostic
+from fmident.fmu.setup import Interpolation
 
 __all__ = ["Decimation", "Exclusion", "Experiment", "Measurement", "NumberOrParameter"]
 
@@ -167,6 +168,9 @@ class Experiment:
         Its unit as the header says; ``None`` where it says none, and s was assumed.
     assumed_units
         Columns of the file without a unit, in their order, with the unit that was assumed.
+    interpolation
+        How inputs run between samples, as in :class:`fmident.fmu.SimulationSetup`; those that are
+        not named follow the problem's settings.
     """
 
     name: str
@@ -179,6 +183,7 @@ class Experiment:
     time_column: str = ""
     time_unit: str | None = None
     assumed_units: Mapping[str, str] = field(default_factory=dict)
+    interpolation: Mapping[str, Interpolation] = field(default_factory=dict)
 
     @cached_property
     def output_variables(self) -> tuple[str, ...]:

@@ -21,9 +21,7 @@ def input_signals(problem: Problem, description: ModelDescription) -> tuple[Inpu
     description
         Of its FMU, for the units.
     """
-    straight = description.can_interpolate_inputs or description.input_ramps is not None
-    chosen = problem.evaluation.interpolation
-    held = chosen == "hold" or (chosen == "auto" and not straight)
+    chosen = description.with_interface(problem.evaluation.interface)
     return tuple(
         InputSignal(
             experiment.name,
@@ -31,7 +29,7 @@ def input_signals(problem: Problem, description: ModelDescription) -> tuple[Inpu
             description.by_name[name].unit if name in description.by_name else None,
             experiment.times,
             values,
-            held,
+            chosen.holds_input(name, problem.interpolation_of(experiment, name)),
             experiment in problem.experiments,
         )
         for experiment in (*problem.experiments, *problem.validation)

@@ -92,6 +92,7 @@ def simulation_setup(
         start_values={**problem.start_values, **experiment.start_values},
         tolerance=problem.evaluation.tolerance,
         interpolation=problem.evaluation.interpolation,
+        input_interpolation=experiment.interpolation,
     )
 
 

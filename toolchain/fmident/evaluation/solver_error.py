@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _PRECISE, _CONTROL = 1e-11, 1e-9
 """Tolerances of the two integrations that are compared with the FMU's."""
 
+_OPEN = (None, "auto")
+"""What an experiment may say of an input so that the setting of the problem decides."""
+
 _SETTLED, _UNSEEN = 0.2, 0.01
 """Part of the difference, and of the residuals, by which the two may disagree."""
 
@@ -63,7 +66,8 @@ class SolverError:
     reason
         Why it is not known, in words.
     interpolation
-        Of the inputs, with which the equations were integrated; ``None`` without inputs.
+        Of the inputs, with which the equations were integrated; ``None`` where no input that moves
+        follows the setting of the problem.
     """
 
     error: F64 | None = None
@@ -93,14 +97,15 @@ def solver_error(
         return SolverError()  # nothing is integrated, as far as is known
     if not can_compare_interfaces(problem):
         return SolverError(reason="it has no Model Exchange to compare with")
-    varying = _varying_inputs(problem)
+    varying = _moving(problem)
     if varying is not None and _sets_inputs_before(problem, varying):
         return SolverError(
             reason="its outputs belong to the inputs of the step before, which Model Exchange does"
             " not repeat"
         )
     asked = problem.evaluation.interpolation
-    choices = (asked,) if varying is None or asked in ("hold", "mean") else _lines(problem)
+    open_ones = varying is not None and _moving(problem, own=False) is not None
+    choices = (asked,) if not open_ones or asked in ("hold", "mean") else _lines(problem)
     best = SolverError(reason="its Model Exchange fails, or does not converge with its tolerance")
     for choice in choices:
         found = _exchanged(problem, point, choice, activities)
@@ -112,7 +117,7 @@ def solver_error(
             continue
         # Not every FMU follows the lines that it says it does. Inputs are not what is looked at.
         if best.error is None or _length(error) < _length(best.error):
-            best = SolverError(error, interpolation=None if varying is None else choice)
+            best = SolverError(error, interpolation=choice if open_ones else None)
     return best
 
 
@@ -120,10 +125,16 @@ def _length(error: F64) -> float:
     return float(np.linalg.norm(error))
 
 
-def _varying_inputs(problem: Problem) -> Experiment | None:
-    """Return an experiment with an input that is not constant; ``None`` without one."""
-    moving = (e for e in problem.experiments if any(np.ptp(v) > 0.0 for v in e.inputs.values()))
-    return next(moving, None)
+def _moving(problem: Problem, *, own: bool = True) -> Experiment | None:
+    """Return an experiment with an input that is not constant; ``None`` without one.
+
+    Inputs with an interpolation of their own count where `own` says so.
+    """
+    for e in problem.experiments:
+        followers = [v for n, v in e.inputs.items() if own or e.interpolation.get(n) in _OPEN]
+        if any(np.ptp(v) > 0.0 for v in followers):
+            return e
+    return None
 
 
 def _sets_inputs_before(problem: Problem, experiment: Experiment) -> bool:
@@ -139,7 +150,11 @@ def _sets_inputs_before(problem: Problem, experiment: Experiment) -> bool:
 def _follows_ramps(problem: Problem) -> bool:
     """Return whether the Co-Simulation is given lines for inputs, whatever FMI says."""
     ramps = read_description(problem.fmu).input_ramps
-    return ramps is not None and problem.evaluation.interpolation in ("auto", "linear")
+    return ramps is not None and any(
+        n in ramps.slopes and problem.interpolation_of(e, n) in ("auto", "linear")
+        for e in problem.experiments
+        for n in e.inputs
+    )
 
 
 def _lines(problem: Problem) -> tuple[Interpolation, ...]:
@@ -168,7 +183,11 @@ def _exchanged(
         interpolation=interpolation,
         workers=1,
     )
-    exchanged = replace(problem, evaluation=evaluation)
+    decided = tuple(
+        replace(e, interpolation={n: c for n, c in e.interpolation.items() if c != "auto"})
+        for e in problem.experiments
+    )
+    exchanged = replace(problem, evaluation=evaluation, experiments=decided)
     try:
         # Another binary than the one that was tried: it may crash.
         with ProcessExecutor(exchanged) as executor:

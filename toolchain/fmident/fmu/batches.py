@@ -22,14 +22,14 @@ from fmident.arrays import F64
 from fmident.fmu.archive import check_archive
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.extensions import BATCHES
-from fmident.fmu.model_description.variables import Value
+from fmident.fmu.model_description.variables import Value, native_type
 from fmident.fmu.native_code.floating import protected
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.native_code.log import LogRecord
 from fmident.fmu.plan import Plan
 from fmident.fmu.plans import Plans
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.tables import address_of, native_type
+from fmident.fmu.tables import address_of
 
 START, ADVANCE, END = (BATCHES.functions[k] for k in ("start", "advance", "end"))
 
@@ -72,10 +72,10 @@ def fits(plan: Plan, library: Library) -> bool:
         all(library.address(name) for name in (START, ADVANCE, END))
         and plan.sensitivities is None
         and plan.update == "after_step"
-        and plan.interpolation != "mean"
+        and not inputs.averaged
         and plan.times.size > 1
         and len(inputs.groups) <= 1
-        and not inputs.held
+        and inputs.groups == inputs.continuous
         and inputs.is_complete
         and outputs.is_plain
     )
@@ -183,7 +183,7 @@ def _batch(
             address_of(driven),
             driven.size,
             address_of(nothing if inputs is None else inputs.values),
-            int(plan.interpolation == "linear"),
+            int(bool(plan.inputs.lines)),
             address_of(known),
             known.size,
             address_of(sets),

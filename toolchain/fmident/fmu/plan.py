@@ -18,8 +18,15 @@ from fmident.fmu.model_description.variables import Value, Variable
 from fmident.fmu.native_code import program
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.sensitivity_table import Sensitivities, refused
-from fmident.fmu.setup import Interpolation, SimulationSetup
-from fmident.fmu.tables import I64, InputTable, OutputTable, address_of, failed_call
+from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.tables import (
+    I64,
+    Course,
+    InputTable,
+    OutputTable,
+    address_of,
+    failed_call,
+)
 from fmident.fmu.values import Assignment
 
 InputUpdate = Literal["after_step", "before_step"]
@@ -60,8 +67,6 @@ class Plan(ABC):
         What to simulate.
     description, library
         The FMU.
-    may_follow
-        Which continuous inputs can follow straight lines.
     update
         When inputs of the end of a step are set. ``"after_step"``: u(t_(i+1)) is set after the
         step to t_(i+1), before the outputs are read. ``"before_step"``: it is set before the
@@ -78,7 +83,6 @@ class Plan(ABC):
         setup: SimulationSetup,
         description: ModelDescription,
         library: Library,
-        may_follow: Callable[[Variable], bool],
         update: InputUpdate = "after_step",
     ) -> None:
         assert setup.inputs is not None  # set by SimulationSetup itself
@@ -87,11 +91,16 @@ class Plan(ABC):
         self.times: F64 = setup.times.copy()
         self.tolerance = setup.tolerance or description.default_tolerance
         self.library = library
-        self.inputs = InputTable(description, library, setup.input_names, setup.inputs, may_follow)
+        self.inputs = InputTable(
+            description,
+            library,
+            setup.input_names,
+            setup.inputs,
+            lambda variable: self.course(setup, description, variable),
+        )
         self.outputs = OutputTable(description, library, setup.output_names, self.times.size)
-        self.interpolation = self._interpolation(setup, description)
         self.sensitivities = self.differentiated(setup, description)
-        self.means = self.inputs.means() if self.interpolation == "mean" else []
+        self.means = self.inputs.means()
 
     def differentiated(
         self, setup: SimulationSetup, description: ModelDescription
@@ -125,22 +134,26 @@ class Plan(ABC):
         return outputs if self.sensitivities is None else self.sensitivities.beside(outputs)
 
     @abstractmethod
-    def why_no_lines(self, description: ModelDescription) -> str:
-        """Return why inputs cannot follow straight lines; empty where they can."""
+    def why_no_line(self, description: ModelDescription, variable: Variable) -> str:
+        """Return why a continuous input cannot follow straight lines; empty where it can."""
 
-    def _interpolation(
-        self, setup: SimulationSetup, description: ModelDescription
-    ) -> Interpolation:
-        why_not = self.why_no_lines(description)
-        if setup.interpolation == "auto":
-            return "hold" if why_not else "linear"
-        if setup.interpolation == "linear" and why_not and self.inputs.continuous:
+    def course(
+        self, setup: SimulationSetup, description: ModelDescription, variable: Variable
+    ) -> Course:
+        """Return how an input runs between the instants."""
+        asked = setup.interpolation_of(variable.name)
+        if not variable.is_continuous:
+            return "hold"
+        if asked in ("hold", "mean"):
+            return asked
+        why_not = self.why_no_line(description, variable)
+        if asked == "linear" and why_not:
             raise FmuError(
                 f"the FMU of '{description.name}' {why_not}",
                 hint="use interpolation 'auto', 'hold' or 'mean'",
                 code=Code.NOT_SUPPORTED,
             )
-        return setup.interpolation
+        return "hold" if why_not else "linear"
 
     def initialise(
         self, instance: BaseInstance, assignment: Assignment, values: Mapping[str, Value]
@@ -211,7 +224,7 @@ class EventPlan(Plan):
 
     Parameters
     ----------
-    setup, description, library, may_follow, update
+    setup, description, library, update
         As for :class:`Plan`.
     loop
         The module of the loop.
@@ -224,13 +237,12 @@ class EventPlan(Plan):
         setup: SimulationSetup,
         description: ModelDescription,
         library: Library,
-        may_follow: Callable[[Variable], bool],
         update: InputUpdate = "after_step",
         *,
         loop: Any,
         table: I64 | None = None,
     ) -> None:
-        super().__init__(setup, description, library, may_follow, update)
+        super().__init__(setup, description, library, update)
         self._loop = loop
         self._table: I64 = np.zeros(loop.SIZE, np.int64) if table is None else table
         self._reals: F64 = np.zeros(loop.REALS)
@@ -239,7 +251,7 @@ class EventPlan(Plan):
 
     def claim_lines(self) -> None:
         """Let the loop move inputs on straight lines within steps."""
-        if self.interpolation != "linear" or not self.inputs.lines:
+        if not self.inputs.lines:
             return
         (line,) = self.inputs.lines  # one type has 64 bits: one group at most
         table = self._table

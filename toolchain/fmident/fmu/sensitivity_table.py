@@ -15,10 +15,10 @@ from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.extensions import SENSITIVITIES
 from fmident.fmu.model_description.signals import output_variable
-from fmident.fmu.model_description.variables import Variable
+from fmident.fmu.model_description.variables import Variable, native_type
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.native_code.program import ADDRESS, COLUMNS, NOT_GIVEN, VALUES
-from fmident.fmu.tables import I64, address_of, native_type
+from fmident.fmu.tables import I64, address_of
 
 SET, GET = (SENSITIVITIES.functions[k] for k in ("set", "get"))
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import FmuError
+from fmident.errors import Code, FmuError, did_you_mean
 from fmident.fmu.model_description.variables import Value
 
 Interpolation = Literal["auto", "hold", "linear", "mean"]
@@ -45,6 +45,9 @@ class SimulationSetup:
         offers it. ``"auto"``: linear if the FMU offers it, else hold. ``"mean"``: held at
         the mean of both ends, the end value set before the outputs are read; half of
         what linear gives, for FMUs that offer interpolation but do not do it.
+    input_interpolation
+        The same of single inputs, by name; the others take `interpolation`. Inputs that are
+        elements of one array must agree.
     sensitivities
         Parameters and start values with respect to which the outputs are differentiated, k of
         them; see :func:`fmident.fmu.sensitivities.differentiable`. Behind the outputs come their
@@ -63,7 +66,12 @@ class SimulationSetup:
     start_values: Mapping[str, Value] = field(default_factory=dict)
     tolerance: float | None = None
     interpolation: Interpolation = "auto"
+    input_interpolation: Mapping[str, Interpolation] = field(default_factory=dict)
     sensitivities: tuple[str, ...] = ()
+
+    def interpolation_of(self, name: str) -> Interpolation:
+        """Return how an input runs between the instants."""
+        return self.input_interpolation.get(name, self.interpolation)
 
     @property
     def columns(self) -> int:
@@ -99,11 +107,18 @@ class SimulationSetup:
             if len(set(given)) != len(given):
                 twice = next(n for n in given if given.count(n) > 1)
                 raise FmuError(f"{kind} '{twice}' is named twice")
-        if self.interpolation not in INTERPOLATIONS:
+        if unknown := [n for n in self.input_interpolation if n not in names]:
             raise FmuError(
-                f"interpolation '{self.interpolation}' is not known",
-                hint="use one of " + ", ".join(f"'{i}'" for i in INTERPOLATIONS),
+                f"interpolation is given for '{unknown[0]}', which is not among the inputs",
+                hint=did_you_mean(unknown[0], names, kind="input"),
+                code=Code.UNKNOWN_NAME,
             )
+        for interpolation in (self.interpolation, *self.input_interpolation.values()):
+            if interpolation not in INTERPOLATIONS:
+                raise FmuError(
+                    f"interpolation '{interpolation}' is not known",
+                    hint="use one of " + ", ".join(f"'{i}'" for i in INTERPOLATIONS),
+                )
         if self.tolerance is not None and not 0.0 < self.tolerance < 1.0:
             raise FmuError(f"the tolerance must lie between 0 and 1, not {self.tolerance}")
         object.__setattr__(self, "times", times)
@@ -112,6 +127,7 @@ class SimulationSetup:
         object.__setattr__(self, "output_names", tuple(self.output_names))
         object.__setattr__(self, "sensitivities", tuple(self.sensitivities))
         object.__setattr__(self, "start_values", dict(self.start_values))
+        object.__setattr__(self, "input_interpolation", dict(self.input_interpolation))
 
 
 def _locked(values: F64) -> F64:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,14 @@ from fmident.errors import Code, FmuError
 from fmident.fmu.life_cycle.instance import U32, BaseInstance, CallFailed
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.signals import input_variable, output_variable
-from fmident.fmu.model_description.variables import Value, Variable
+from fmident.fmu.model_description.variables import Value, Variable, native_type
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.native_code.program import ADDRESS, COLUMNS, VALUES
 
 I64 = npt.NDArray[np.int64]
+
+Course = Literal["hold", "linear", "mean", "ramp"]
+"""How an input runs between the instants; a ramp is a line that the FMU makes itself."""
 
 Broken = tuple[int, str, float]
 """Row, name and value of an output that is NaN or infinite."""
@@ -40,13 +43,6 @@ _DTYPES: dict[str, Any] = {
     "Int64": np.int64,
     "UInt64": np.uint64,
 }
-
-
-def native_type(variable: Variable) -> str:
-    """Return the type by whose functions a variable is set: ``"Real"``, ``"Float64"``, ..."""
-    if variable.native_type:
-        return variable.native_type
-    return "Integer" if variable.type == "Enumeration" else variable.type
 
 
 def dtype_of(native: str, prefix: str) -> Any:
@@ -297,13 +293,24 @@ class InputTable:
         Of the columns.
     inputs
         Values, shape (n, columns).
-    may_follow
-        Which inputs can follow straight lines; all others are held.
+    course
+        Returns how an input runs between the instants.
+
+    Attributes
+    ----------
+    groups
+        Of all inputs.
+    continuous
+        Those of numbers that may change at any time.
+    lines, averaged, ramps, held
+        Those that follow straight lines, are held at the mean of both ends, are given to the FMU as
+        ramps, and are held.
 
     Raises
     ------
     FmuError
-        Names that are not inputs; values that do not fit a variable's type.
+        Names that are not inputs; values that do not fit a variable's type; elements of one array
+        that run differently.
     """
 
     def __init__(
@@ -312,19 +319,22 @@ class InputTable:
         library: Library,
         names: Sequence[str],
         inputs: F64,
-        may_follow: Callable[[Variable], bool],
+        course: Callable[[Variable], Course],
     ) -> None:
         self.names = tuple(names)
         prefix = prefix_of(description)
         variables = [input_variable(description, name) for name in names]
-        kinds = [(is_continuous(v), is_continuous(v) and may_follow(v)) for v in variables]
+        kinds = [(v.is_continuous, course(v)) for v in variables]
+        _refuse_mixed_arrays(variables, kinds)
         self.groups = make_groups(variables, inputs.shape[0], prefix, kinds)
         self.mover = Mover(library, "Set", prefix)
-        of = {g: variables[g.signals[0]] for g in self.groups}
+        of = {g: kinds[g.signals[0]] for g in self.groups}
         self.floats = floats(self.groups)
-        self.continuous = [g for g in self.groups if is_continuous(of[g])]
-        self.lines = [g for g in self.continuous if may_follow(of[g])]
-        self.held = [g for g in self.groups if g not in self.continuous]
+        self.continuous = [g for g in self.groups if of[g][0]]
+        self.lines = [g for g in self.groups if of[g][1] == "linear"]
+        self.ramps = [g for g in self.groups if of[g][1] == "ramp"]
+        self.averaged = [g for g in self.groups if of[g][1] == "mean"]
+        self.held = [g for g in self.groups if of[g][1] == "hold"]
         self._rows = inputs.shape[0]
         self._others: list[tuple[Group, int, Variable]] = []
         for group in self.groups:
@@ -351,26 +361,18 @@ class InputTable:
         return not self._others
 
     def means(self) -> list[Group]:
-        """Return the continuous groups with the mean of each instant and the next."""
+        """Return the averaged groups with the mean of each instant and the next."""
         return [
             replace(g, values=np.concatenate([0.5 * (g.values[1:] + g.values[:-1]), g.values[-1:]]))
-            for g in self.continuous
+            for g in self.averaged
         ]
 
-    def jumps(self, groups: Sequence[Group], means: Sequence[Group]) -> npt.NDArray[np.bool_]:
-        """Return for each instant whether an input jumps there.
-
-        Parameters
-        ----------
-        groups
-            Those that are held from instant to instant.
-        means
-            What continuous groups are held at instead; may be empty.
-        """
+    def jumps(self, means: Sequence[Group]) -> npt.NDArray[np.bool_]:
+        """Return for each instant whether an input jumps there, with the averaged groups' means."""
         found = np.zeros(self._rows, dtype=np.bool_)
-        for group in groups:
+        for group in self.held:
             found[1:] |= np.any(group.values[1:] != group.values[:-1], axis=1)
-        for group, mean in zip(self.continuous if means else (), means, strict=True):
+        for group, mean in zip(self.averaged, means, strict=True):
             found[1:] |= np.any(group.values[1:] != mean.values[:-1], axis=1)
         return found
 
@@ -379,6 +381,22 @@ class InputTable:
         for group, column, variable in self._others:
             given = values.get(variable.name, variable.start)
             group.values[:, column] = 0 if given is None else given
+
+
+def _refuse_mixed_arrays(
+    variables: Sequence[Variable], kinds: Sequence[tuple[bool, Course]]
+) -> None:
+    """Refuse elements of one array, which is set as a whole, that run differently."""
+    first: dict[int, tuple[Variable, Course]] = {}
+    for variable, (_, course) in zip(variables, kinds, strict=True):
+        other, known = first.setdefault(variable.value_reference, (variable, course))
+        if course != known and variable.elements > 1:
+            raise FmuError(
+                f"'{other.name}' and '{variable.name}' are elements of one array, which the FMU"
+                f" takes as a whole, but one runs as '{known}' and the other as '{course}'",
+                hint="give all elements of the array the same interpolation",
+                code=Code.NOT_SUPPORTED,
+            )
 
 
 def address_of(array: npt.NDArray[Any]) -> int:
@@ -390,11 +408,6 @@ def address_of(array: npt.NDArray[Any]) -> int:
 def prefix_of(description: ModelDescription) -> str:
     """Return ``"fmi2"`` or ``"fmi3"``."""
     return "fmi3" if description.fmi_version.startswith("3.") else "fmi2"
-
-
-def is_continuous(variable: Variable) -> bool:
-    """Whether an input can follow lines: a number of 64 bits that may change at any time."""
-    return native_type(variable) in ("Real", "Float64") and variable.variability == "continuous"
 
 
 def failed_call(library: Library, address: int, status: int) -> CallFailed:

@@ -116,7 +116,7 @@ class EvaluationSettings(Options):
         Relative tolerance handed to the FMU, or ``None`` for its own default.
     interpolation
         Inputs between samples: ``"auto"``, ``"hold"``, ``"linear"`` or ``"mean"``, as in
-        :class:`fmident.fmu.SimulationSetup`.
+        :class:`fmident.fmu.SimulationSetup`; experiments and inputs may say otherwise.
     interface
         Of an FMU that has both: ``"co-simulation"``, ``"model-exchange"``, or ``"auto"``, which
         takes Co-Simulation.
@@ -349,6 +349,10 @@ class Problem:
         """Return what a notebook shows."""
         html: str = above("report.notebook").problem_view(self)
         return html
+
+    def interpolation_of(self, experiment: Experiment, name: str) -> Interpolation:
+        """Return how an input of an experiment is to run between samples."""
+        return experiment.interpolation.get(name, self.evaluation.interpolation)
 
     def where(self, *keys: str | int) -> Location | None:
         """Return the place of a key of the problem file, or of the argument in Python.

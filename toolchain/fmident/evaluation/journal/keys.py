@@ -105,6 +105,8 @@ class SimulationKeys:
             )
             if setup.sensitivities:
                 plain = (*plain, setup.sensitivities)
+            if setup.input_interpolation:
+                plain = (*plain, sorted(setup.input_interpolation.items()))
             digest.update(repr(plain).encode())
             digest.update(setup.times.tobytes())
             if setup.inputs is not None:

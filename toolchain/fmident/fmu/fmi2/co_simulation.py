@@ -13,15 +13,14 @@ class CoSimulation2(Driver):
     """Drives FMI 2.0 Co-Simulation."""
 
     def update_of(self, setup: SimulationSetup) -> UpdateChoice:
-        """Return when inputs are set: ramps are part of the step, their ends are set before it."""
-        return "before_step" if self._ramped(setup) else self.update
+        """Return when inputs are set that are not part of a ramp, as far as that is known."""
+        ramps = self.description.input_ramps
+        return self.update if ramps is None or not ramps.driven(setup) else "after_step"
 
     def lay_out(self, setup: SimulationSetup, update: InputUpdate = "after_step") -> StepPlan2:
         """Resolve a setup, with inputs that are set before or after the step."""
         ramps = self.description.input_ramps
-        resolved = with_ramps(setup, ramps) if ramps is not None and self._ramped(setup) else setup
-        return StepPlan2(resolved, self.description, self.library, update)
-
-    def _ramped(self, setup: SimulationSetup) -> bool:
-        ramps = self.description.input_ramps
-        return ramps is not None and setup.interpolation in ("auto", "linear")
+        if ramps is None or not (driven := ramps.driven(setup)):
+            return StepPlan2(setup, self.description, self.library, update)
+        ramped = ramps.names.union(driven)
+        return StepPlan2(with_ramps(setup, ramps), self.description, self.library, update, ramped)

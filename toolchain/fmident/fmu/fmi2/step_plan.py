@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from fmident.fmu.fmi2.loop import run_steps
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Variable
 from fmident.fmu.native_code.library import DISCARD, Library
 from fmident.fmu.native_code.program import (
     COLUMNS,
@@ -25,7 +26,7 @@ from fmident.fmu.native_code.program import (
 from fmident.fmu.plan import InputUpdate, Plan, Runner, Stop
 from fmident.fmu.sensitivity_table import Sensitivities
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.tables import I64, Group, failed_call
+from fmident.fmu.tables import I64, Course, Group, failed_call
 
 
 class StepPlan2(Plan):
@@ -35,6 +36,9 @@ class StepPlan2(Plan):
     ----------
     setup, description, library, update
         As for :class:`fmident.fmu.plan.Plan`.
+    ramped
+        Inputs of which the FMU makes straight lines itself: those of the end of a step are set
+        before it.
 
     Raises
     ------
@@ -48,19 +52,29 @@ class StepPlan2(Plan):
         description: ModelDescription,
         library: Library,
         update: InputUpdate = "after_step",
+        ramped: Collection[str] = (),
     ) -> None:
-        super().__init__(setup, description, library, lambda _: True, update)
+        self._ramped = ramped
+        super().__init__(setup, description, library, update)
         self._orders = np.zeros(0, np.int32)
         self._slopes: list[Group] = []
         self._ended = False
         self.program = self._compose()
 
-    def why_no_lines(self, description: ModelDescription) -> str:
-        """Return why inputs cannot follow straight lines; empty where they can."""
+    def why_no_line(self, description: ModelDescription, variable: Variable) -> str:
+        """Return why a continuous input cannot follow straight lines; empty where it can."""
         derivatives = self.library.address("fmi2SetRealInputDerivatives")
         if description.can_interpolate_inputs and derivatives:
             return ""
         return "does not interpolate its inputs (canInterpolateInputs is false)"
+
+    def course(
+        self, setup: SimulationSetup, description: ModelDescription, variable: Variable
+    ) -> Course:
+        """Return how an input runs between the instants."""
+        if variable.name in self._ramped:
+            return "ramp"
+        return super().course(setup, description, variable)
 
     def differentiated(
         self, setup: SimulationSetup, description: ModelDescription
@@ -73,15 +87,14 @@ class StepPlan2(Plan):
     def _compose(self) -> I64:
         """Lay out the calls of one communication step."""
         mover = self.inputs.mover
-        setting = mover.program(self.inputs.groups)
+        ramps = mover.program(self.inputs.ramps)
+        setting = mover.program([g for g in self.inputs.groups if g not in self.inputs.ramps])
         step: I64 = np.zeros((1, COLUMNS), np.int64)
         step[0, KIND], step[0, FUNCTION] = STEP, self.library.address("fmi2DoStep")
         if self.update == "before_step":
-            parts = [setting, step]
-        elif self.interpolation == "linear":
-            parts = [self._lines(), step, setting]
+            parts = [ramps, setting, step]
         else:
-            parts = [mover.program(self.means, 0), step, setting]
+            parts = [ramps, self._lines(), mover.program(self.means, 0), step, setting]
         parts += [] if self.sensitivities is None else [self.sensitivities.program]
         program = np.concatenate([*parts, self.outputs.program])
         self.outputs.program = program[len(program) - len(self.outputs.program) :]

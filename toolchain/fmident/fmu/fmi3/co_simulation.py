@@ -124,14 +124,19 @@ class CoSimulation3(Driver):
         In event mode inputs jump, and outputs are computed in it. Inputs on straight lines arrive
         within the step.
         """
-        if self.description.capabilities.has_event_mode or plan.interpolation == "linear":
+        if self.description.capabilities.has_event_mode or plan.inputs.lines:
             return None
         return super().trial(plan, assignment, values)
 
     def remarks(self, setup: SimulationSetup, plan: Plan) -> list[str]:
         """Say where event mode is refused, inputs are held, instants are too near."""
-        varies = any(bool(np.any(g.values != g.values[0])) for g in plan.inputs.continuous)
-        held = setup.interpolation == "auto" and plan.interpolation == "hold" and varies
+        held = any(
+            setup.interpolation_of(plan.inputs.names[signal]) == "auto"
+            and bool(np.ptp(group.values[:, column]) > 0.0)
+            for group in plan.inputs.held
+            if group in plan.inputs.continuous
+            for signal, column in group.columns
+        )
         said = [REFUSED] * self._event_mode_refused + [HELD] * held
         fixed = self.description.capabilities.fixed_step
         if fixed is not None and bool(np.any(np.diff(plan.times) < (1.0 - 1e-6) * fixed)):

@@ -10,12 +10,13 @@ import numpy.typing as npt
 from fmident.fmu.fmi3 import loop
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.variables import Variable
 from fmident.fmu.native_code import program
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.plan import EventPlan, InputUpdate, Runner, Stop
 from fmident.fmu.sensitivity_table import Sensitivities
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.tables import I64, Group
+from fmident.fmu.tables import I64
 
 
 class StepPlan3(EventPlan):
@@ -43,15 +44,13 @@ class StepPlan3(EventPlan):
         table: I64,
         update: InputUpdate = "after_step",
     ) -> None:
-        super().__init__(
-            setup, description, library, lambda v: v.intermediate, update, loop=loop, table=table
-        )
+        super().__init__(setup, description, library, update, loop=loop, table=table)
         self.capable = description.capabilities
         self._lay_out()
 
-    def why_no_lines(self, description: ModelDescription) -> str:
-        """Return why inputs cannot follow straight lines; empty where they can."""
-        if description.capabilities.provides_intermediate_update and self.inputs.lines:
+    def why_no_line(self, description: ModelDescription, variable: Variable) -> str:
+        """Return why a continuous input cannot follow straight lines; empty where it can."""
+        if description.capabilities.provides_intermediate_update and variable.intermediate:
             return ""
         return (
             "does not take inputs within a step"
@@ -75,24 +74,21 @@ class StepPlan3(EventPlan):
         mover, groups = self.inputs.mover, self.inputs.groups
         self._jumps: npt.NDArray[np.bool_] = np.zeros(self.times.size, dtype=np.bool_)
         self._jump = mover.program(())
-        self._jumping: list[Group] = []
         if self.update == "before_step":
             self._before, self._after = mover.program(groups), mover.program(())
             return
         self._before = mover.program(self.means, 0)
         if self.capable.has_event_mode:
             # What jumps is set in event mode: FMI demands it, also of continuous inputs.
-            on_lines = self.inputs.lines if self.interpolation == "linear" else []
-            self._jumping = [group for group in groups if group not in on_lines]
-            self._after = mover.program(on_lines)
-            self._jump = mover.program(self._jumping)
+            self._after = mover.program(self.inputs.lines)
+            self._jump = mover.program([*self.inputs.held, *self.inputs.averaged])
         else:
             self._after = mover.program(groups)
 
     def claim(self, instance: BaseInstance) -> None:
         """Write to the shared table, which other plans of the simulator use, too."""
         if self.capable.has_event_mode:
-            self._jumps = self.inputs.jumps(self._jumping, self.means)
+            self._jumps = self.inputs.jumps(self.means)
         table, find = self._table, self.library.address
         table[:] = 0
         table[program.VERSION] = 3

@@ -187,7 +187,7 @@ class Trial:
 
     def interpolates(self) -> bool:
         """Whether inputs on straight lines are asked for and have an effect."""
-        if self._plan.interpolation != "linear":
+        if not self._plan.inputs.lines:
             return False
         return not _same(self._apart(self.after_line), self.after_step_of(self._h, 0))
 

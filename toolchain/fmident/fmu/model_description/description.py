@@ -22,6 +22,7 @@ from fmident.fmu.model_description.interfaces import (
 from fmident.fmu.model_description.names import array_name, element_name
 from fmident.fmu.model_description.variables import Declaration, Variable
 from fmident.fmu.ramps import InputRamps
+from fmident.fmu.setup import Interpolation
 
 INDEX = re.compile(r"\[[\d,]+\]")
 SYMBOLS_SHOWN = 3
@@ -172,6 +173,19 @@ class ModelDescription:
         if not own or not self.generation_tool.startswith(OPENMODELICA):
             return None
         return self.default_tolerance or OPENMODELICA_TOLERANCE
+
+    def holds_input(self, name: str, interpolation: Interpolation) -> bool:
+        """Return whether an input keeps its value between samples, with what is asked for it."""
+        variable = self.by_name.get(name)
+        if variable is not None and not variable.is_continuous:
+            return True
+        if interpolation != "auto":
+            return interpolation == "hold"
+        if self.input_ramps is not None and name in self.input_ramps.slopes:
+            return False
+        per_input = self.fmi_version[0] == "3" and self.capabilities.kind == "co-simulation"
+        refused = per_input and variable is not None and not variable.intermediate
+        return refused or not self.can_interpolate_inputs
 
     @cached_property
     def by_name(self) -> dict[str, Variable]:

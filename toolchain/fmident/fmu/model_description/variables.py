@@ -72,6 +72,11 @@ class Variable:
         return self.value_reference + self.element
 
     @property
+    def is_continuous(self) -> bool:
+        """Whether an input can follow lines: a number of 64 bits that may change at any time."""
+        return native_type(self) in ("Real", "Float64") and self.variability == "continuous"
+
+    @property
     def settable(self) -> bool:
         """Whether a value given before initialisation has a meaning in FMI."""
         return self.why_not_settable is None
@@ -129,3 +134,10 @@ class Declaration:
     dimensions: tuple[int | str, ...] = ()
     starts: tuple[Value, ...] = ()
     aliases: tuple[tuple[str, str, str | None], ...] = ()
+
+
+def native_type(variable: Variable) -> str:
+    """Return the type by whose functions a variable is set: ``"Real"``, ``"Float64"``, ..."""
+    if variable.native_type:
+        return variable.native_type
+    return "Integer" if variable.type == "Enumeration" else variable.type

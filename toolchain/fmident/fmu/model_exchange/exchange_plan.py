@@ -16,7 +16,7 @@ from fmident.fmu.driver import Driver
 from fmident.fmu.failure import RunFailed
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.variables import Value
+from fmident.fmu.model_description.variables import Value, Variable
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.integrator import FLAGS, Integrator
 from fmident.fmu.model_exchange.sundials import Sundials
@@ -87,7 +87,7 @@ class ExchangePlan(EventPlan):
         sundials: Sundials,
     ) -> None:
         description, library = driver.description, driver.library
-        super().__init__(setup, description, library, lambda _: True, loop=loop)
+        super().__init__(setup, description, library, loop=loop)
         self._relative = self.tolerance = self.tolerance or DEFAULT_TOLERANCE
         self._description = description
         self._sundials = sundials
@@ -140,7 +140,7 @@ class ExchangePlan(EventPlan):
         """Return nothing: the FMU need not do it, fmident integrates."""
         return None
 
-    def why_no_lines(self, description: ModelDescription) -> str:
+    def why_no_line(self, description: ModelDescription, variable: Variable) -> str:
         """Return nothing: fmident integrates, so inputs can follow straight lines."""
         return ""
 
@@ -186,8 +186,7 @@ class ExchangePlan(EventPlan):
 
     def claim(self, instance: BaseInstance) -> None:
         """Note where inputs jump."""
-        held = self.inputs.groups if self.interpolation == "hold" else self.inputs.held
-        self._jumps = self.inputs.jumps(held, self.means)
+        self._jumps = self.inputs.jumps(self.means)
 
     def settle(self, instance: BaseInstance, begin: float) -> None:
         """Settle initial events and set up the integrator; continuous-time mode begins."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from fmident.arrays import F64
 from fmident.data import Experiment, Reader
 from fmident.errors import Code, Diagnostic, Location, ProblemError, UnitError, did_you_mean
 from fmident.fmu import ModelDescription
+from fmident.fmu.setup import Interpolation
 from fmident.problem.balance import balanced
 from fmident.problem.reading.exclusions import excluded, note_on_exclusions
 from fmident.problem.reading.outputs import (
@@ -55,7 +56,7 @@ def read_experiments(
     base: Path,
     reader: Reader | None,
     *,
-    held: bool = False,
+    interpolation: Interpolation = "auto",
     given: Collection[str] = (),
 ) -> ReadExperiments:
     """Read all experiments.
@@ -72,9 +73,8 @@ def read_experiments(
         Folder to which paths are relative.
     reader
         A plugin's data formats.
-    held
-        Inputs are held between samples, not interpolated: so they are at instants that
-        another file of outputs adds.
+    interpolation
+        Of inputs between samples, where neither experiment nor input says it.
     given
         Variables with a start value for all experiments.
 
@@ -88,7 +88,7 @@ def read_experiments(
     for position, table in enumerate(tables):
         section = Section(source, ("experiments", position), table)
         role = section.choice("role", ROLES, ROLES[0])
-        experiment = _experiment(section, position, description, base, reader, held, given)
+        experiment = _experiment(section, position, description, base, reader, interpolation, given)
         if any(e.name == experiment.name for e in experiments):
             raise section.error(
                 f"two experiments are called '{experiment.name}'",
@@ -126,7 +126,7 @@ def _experiment(
     description: ModelDescription,
     base: Path,
     reader: Reader | None,
-    held: bool,
+    interpolation: Interpolation,
     given: Collection[str],
 ) -> Experiment:
     path = base / section.text("data")
@@ -148,7 +148,9 @@ def _experiment(
     refuse_partial_sigma(outputs, drafts)
     refuse_partial_noise(outputs, drafts)
     times = grid.times
-    inputs, units, as_is = _inputs(section, description, main, times, held)
+    courses = _interpolation(section, description)
+    default = {n: courses.get(n, interpolation) for n, _ in section.table("inputs", {}).items()}
+    inputs, units, as_is = _inputs(section, description, main, times, default)
     as_is += [d.note for d in drafts if d.note is not None]
     _refuse_missing_inputs(section, description, {*inputs, *starts, *given})
     measurements = excluded(section, measurements_of(drafts, grid), inputs, units, grid)
@@ -167,7 +169,32 @@ def _experiment(
         main.time_column,
         main.table.units.get(main.time_column),
         assumed,
+        courses,
     )
+
+
+def _interpolation(section: Section, description: ModelDescription) -> dict[str, Interpolation]:
+    """Return how inputs run between samples, where they or their experiment say it."""
+    choices = get_args(Interpolation)
+    shared = section.choice("interpolation", choices, None)
+    found: dict[str, Interpolation] = {}
+    table = section.table("inputs", {})
+    for name, entry in table.items():
+        asked, place = shared, section
+        if isinstance(entry, Mapping) and "interpolation" in entry:
+            place = Section(table.source, (*table.keys, name), entry)
+            asked = place.choice("interpolation", choices)
+        if asked is None:
+            continue
+        if asked == "linear" and description.holds_input(name, "auto"):
+            raise place.error(
+                f"the FMU cannot interpolate the input '{name}' linearly",
+                "interpolation",
+                hint='use interpolation = "auto", "hold" or "mean"',
+                code=Code.NOT_SUPPORTED,
+            )
+        found[name] = asked
+    return found
 
 
 def _assumed_units(
@@ -239,7 +266,11 @@ def _unit_in_name(column: str, assumed: str) -> str | None:
 
 
 def _inputs(
-    section: Section, description: ModelDescription, main: Sampled, times: F64, held: bool
+    section: Section,
+    description: ModelDescription,
+    main: Sampled,
+    times: F64,
+    interpolation: Mapping[str, Interpolation],
 ) -> tuple[dict[str, F64], dict[str, str | None], list[Diagnostic]]:
     """Return inputs and units by name, and notes on those that stay in a unit that is not SI."""
     fill = section.choice("fill_inputs", ("linear",), None)
@@ -273,11 +304,13 @@ def _inputs(
         unit = unit or main.table.units.get(column)
         if inner is not None:
             variable = in_own_unit(inner, variable, unit)
+            inner.raw("interpolation", None)  # read before
             inner.finish()
         what = f"column '{column}'"
         values = to_unit(main.values(column), unit, variable.unit, what, place)
         line = f'{quoted(name)} = {{ column = "{column}", ... }}'
         notes.append(note_as_is(what, unit, variable, place, line))
+        held = description.holds_input(name, interpolation[name])
         inputs[name] = _without_gaps(values, column, main, times, fill, held)
         units[name] = unit if variable.unit is None else variable.unit
     return inputs, units, [n for n in notes if n is not None]

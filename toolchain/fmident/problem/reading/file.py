@@ -132,15 +132,13 @@ def read_problem(
         at = root.table("evaluation")
         raise at.at_key(error, "interface") from error
     description = with_own_units(root, description)
-    straight = description.can_interpolate_inputs or description.input_ramps is not None
     experiments = read_experiments(
         root.source,
         _experiment_tables(root),
         description,
         base,
         reader,
-        held=evaluation.interpolation == "hold"
-        or (evaluation.interpolation == "auto" and not straight),
+        interpolation=evaluation.interpolation,
         given=shared,
     )
     parameters, as_is = read_parameters(root, description, experiments.everything)

@@ -14,7 +14,7 @@ from fmident.fmu.failure import RunFailed
 from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.signals import output_variable
-from fmident.fmu.model_description.variables import Value
+from fmident.fmu.model_description.variables import Value, native_type
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.sensitivity import layout as step
 from fmident.fmu.model_exchange.sensitivity import variation_step
@@ -30,7 +30,7 @@ from fmident.fmu.model_exchange.sensitivity.stencils import RELATIVE_SHIFT, Sten
 from fmident.fmu.model_exchange.sundials import Sundials
 from fmident.fmu.sensitivity_table import is_known
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.tables import I64, Mover, address_of, make_groups, native_type, prefix_of
+from fmident.fmu.tables import I64, Mover, address_of, make_groups, prefix_of
 
 _EVENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)
 _SMALLEST_FACTOR = 1e-4
