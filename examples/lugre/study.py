@@ -14,8 +14,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import itertools
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ sys.path.insert(0, str(HERE))
 import generate  # noqa: E402 - the script beside this one
 
 F64 = npt.NDArray[np.float64]
+Row = dict[str, object]
 NAMES = tuple(generate.TRUTH)
 SIGMA = {"x": 1e-8, "frictionForce": 1e-3}
 """Noise of a good encoder, m, and of a good load cell, N: for what noise does to an input."""
@@ -45,16 +47,30 @@ PAPER = pd.DataFrame(
 """Relative errors of Table 5-3, %, after 100 000 simulations; 0: exact in the digits printed."""
 
 STARTS = ("two-step", "break-away", "break-away-global")
-TENTH: dict[str, tuple[str, dict[str, object]]] = {
-    "published, binary-genetic, eq. 11": ("published-one-step", {}),
-    "published, cma-es then least squares": ("published-global", {}),
-    "two steps, binary-genetic": ("published-two-step", {}),
-    "break-away, binary-genetic, eq. 11": (
-        "published-one-step",
-        {"experiments.0.data": "data/break-away.csv"},
-    ),
+GENERATIONS = (100, 200, 500, 1000, 2000)
+"""Those of which the paper prints costs (Table 5-1, section 4) or parameters (Table 5-2)."""
+BITS = 16
+"""Of each parameter; the paper does not print them."""
+MUTATION: dict[str, Callable[[int], float]] = {
+    "0.05 per bit": lambda parameters: 0.05,
+    "0.005 per bit": lambda parameters: 0.005,
+    "0.05 per parameter": lambda parameters: 0.05 / BITS,
+    "0.05 per vector": lambda parameters: 0.05 / (BITS * parameters),
 }
-"""Runs of at most 10 000 simulations: problem file and overrides."""
+"""What "mutation probability 0.05" may mean, as probability per bit of so many parameters."""
+WEIGHTS: dict[str, dict[str, object]] = {
+    "over range": {"errors": "whitened", "squares": 1.0, "maxima": 1.0},
+    "SI units": {"errors": "plain", "squares": 1.0, "maxima": 1.0},
+    "maxima only": {"errors": "whitened", "squares": 0.0, "maxima": 1.0},
+}
+"""What c1 ... c4 of eq. 11 may be: all 1, over the range or in SI units; or c1 = c3 = 0, since the
+text below it speaks of the maxima alone."""
+OTHERWISE: dict[str, tuple[dict[str, object], str | None]] = {
+    "one elite, log code": ({}, None),
+    "no elite": ({"elites": 0}, None),
+    "linear code": ({}, "linear"),
+}
+"""What else is open: options of the estimator, and scaling of the parameters."""
 
 
 def sensitivities(name: str, fmu_file: Path = generate.SLIDE_FMU, step: float = 3e-4) -> F64:
@@ -209,11 +225,9 @@ def random_start(problem: fmident.Problem, seed: int) -> fmident.Problem:
     return dataclasses.replace(moved(problem), stages=stages)
 
 
-def one_estimate(
-    file: str, seed: int | None, overrides: Mapping[str, object] | None = None
-) -> dict[str, object]:
+def one_estimate(file: str, seed: int | None) -> list[Row]:
     """Return simulations and relative errors (%) of a run; with a seed from a random start."""
-    chosen = QUICK | dict(overrides or {})
+    chosen = dict(QUICK)
     if seed is not None and file == "break-away-global":
         chosen["stages.0.estimator.seed"] = seed + 1
     problem = fmident.load_problem(
@@ -224,18 +238,17 @@ def one_estimate(
     result = fmident.estimate(problem, report=lambda found: None)
     truth = pd.Series(generate.TRUTH)
     errors = 100 * (result.parameters.loc[list(NAMES), "value"] / truth - 1.0).abs()
-    return {
-        "simulations": result.simulations,
-        "cost": result.cost_final,
-        **errors[list(NAMES)].to_dict(),
-        "largest": float(errors.max()),
-    }
+    return [
+        {
+            "simulations": result.simulations,
+            "cost": result.cost_final,
+            **errors[list(NAMES)].to_dict(),
+            "largest": float(errors.max()),
+        }
+    ]
 
 
-Row = dict[str, object]
-
-
-def collect(file: Path, todo: Sequence[tuple[Row, Callable[[], Row]]]) -> pd.DataFrame:
+def collect(file: Path, todo: Sequence[tuple[Row, Callable[[], list[Row]]]]) -> pd.DataFrame:
     """Run what `file` does not hold yet; it is complete after every run.
 
     Parameters
@@ -243,17 +256,82 @@ def collect(file: Path, todo: Sequence[tuple[Row, Callable[[], Row]]]) -> pd.Dat
     file
         CSV.
     todo
-        Keys of a row, and the function that computes the rest of it.
+        What a run's rows have in common, and the function that computes the rest of them.
     """
     file.parent.mkdir(exist_ok=True)
     rows = pd.read_csv(file).to_dict("records") if file.exists() else []
     for key, compute in todo:
         if any(all(row[k] == v for k, v in key.items()) for row in rows):
             continue
-        rows.append(key | compute())
+        rows += [key | row for row in compute()]
         print(rows[-1], flush=True)
         pd.DataFrame(rows).to_csv(file, index=False)
     return pd.DataFrame(rows)
+
+
+def genetic_runs(seeds: int) -> list[tuple[Row, Callable[[], list[Row]]]]:
+    """Return all runs of the paper's genetic algorithm, the main readings of all seeds first."""
+    usual, *others = OTHERWISE
+    main = list(itertools.product(list(MUTATION)[:2], WEIGHTS, ("one", "two"), [usual]))
+    more = list(itertools.product(list(MUTATION)[2:], list(WEIGHTS)[:1], ("one", "two"), [usual]))
+    more += list(itertools.product(list(MUTATION)[:2], list(WEIGHTS)[:1], ("one",), others))
+    keys: list[Row] = [
+        {"steps": s, "mutation": m, "weights": w, "other": o, "seed": seed}
+        for part in (main, more)
+        for seed in range(1, seeds + 1)
+        for m, w, s, o in part
+    ]
+    return [(key, functools.partial(genetic_run, **key)) for key in keys]  # type: ignore[arg-type]
+
+
+def genetic_run(
+    steps: str,
+    mutation: str,
+    weights: str,
+    other: str,
+    seed: int,
+    generations: Sequence[int] = GENERATIONS,
+    folder: Path | None = None,
+) -> list[Row]:
+    """Return simulations, cost and parameters of one run after the given generations."""
+    options, scaling = OTHERWISE[other]
+
+    def chosen(problem: fmident.Problem) -> fmident.Problem:
+        rate = MUTATION[mutation](len(problem.free))
+        changed = {**options, "mutation": rate, "seed": seed, "generations": max(generations)}
+        estimator = problem.estimator
+        estimator = dataclasses.replace(estimator, options={**estimator.options, **changed})
+        parameters = tuple(
+            dataclasses.replace(q, scaling=scaling or q.scaling) for q in problem.parameters
+        )
+        stages = tuple(dataclasses.replace(s, problem=chosen(s.problem)) for s in problem.stages)
+        return dataclasses.replace(
+            problem, estimator=estimator, parameters=parameters, stages=stages
+        )
+
+    cost = "stages.1.cost" if steps == "two" else "cost"
+    picked = WEIGHTS[weights]
+    if steps == "two":  # eq. 17: the displacement only
+        picked = picked | {k: {"x": picked[k]} for k in ("squares", "maxima")}
+    overrides = QUICK | {f"{cost}.{key}": value for key, value in picked.items()}
+    file = (folder or HERE) / f"published-{steps}-step.toml"
+    problem = chosen(fmident.load_problem(file, overrides=overrides, report=lambda found: None))
+    result = fmident.estimate(problem, report=lambda found: None)
+    names = [q.name for q in problem.free]
+    searched = {s.name: {q.name for q in s.problem.free} for s in problem.stages} or {
+        "": set(names)
+    }
+    rows: dict[int, Row] = {g: {"generation": g} for g in generations}
+    first: dict[str, int] = {}
+    for iteration in result.history:
+        generation = iteration.number - first.setdefault(iteration.stage, iteration.number)
+        if generation in rows:
+            values = zip(names, iteration.parameters.tolist(), strict=True)
+            rows[generation] |= {
+                "simulations": iteration.simulations,
+                "cost": float(f"{iteration.cost:.5g}"),
+            } | {n: float(f"{v:.6g}") for n, v in values if n in searched[iteration.stage]}
+    return list(rows.values())
 
 
 def starts_table(found: pd.DataFrame) -> pd.DataFrame:
@@ -274,7 +352,7 @@ def starts_table(found: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     """Run the parts that are asked for."""
-    parts = ("identifiability", "profile", "starts", "tenth", "figures")
+    parts = ("identifiability", "profile", "starts", "genetic", "figures")
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts) + "; all")
     parser.add_argument("--seeds", type=int, default=20)
@@ -304,12 +382,8 @@ def main() -> None:
                 ]
                 found = collect(args.results / f"starts-{file}.csv", todo)
                 print(starts_table(found).to_string())
-        elif part == "tenth":
-            for number, (name, (file, overrides)) in enumerate(TENTH.items()):
-                if args.only in (None, name):
-                    key: Row = {"run": name}
-                    run = [(key, functools.partial(one_estimate, file, None, overrides))]
-                    collect(args.results / f"tenth-{number}.csv", run)
+        elif part == "genetic":
+            collect(args.results / "genetic.csv", genetic_runs(args.seeds))
         else:
             from figures import draw
 

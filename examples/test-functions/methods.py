@@ -13,10 +13,9 @@ import numpy as np
 from functions import TestFunction
 
 from fmident.arrays import F64
-from fmident.estimation import Estimator
+from fmident.estimation import Estimator, Monitor
 from fmident.evaluation import python_problem
-from fmident.problem import SearchSpace
-from fmident.problem.model import Parameter, Problem
+from fmident.problem.model import Parameter
 from fmident_estimators.cma_es import CmaEs, CmaEsOptions
 from fmident_estimators.differential_evolution import (
     DifferentialEvolution,
@@ -76,11 +75,9 @@ class Counted:
 
 
 class PlainEvaluator:
-    """What an estimator needs of an evaluator, around a function instead of simulations."""
+    """What a population method needs of an evaluator, around a function instead of simulations."""
 
-    def __init__(self, problem: Problem, counted: Counted) -> None:
-        self.space = SearchSpace.of(problem)
-        self.last_failure = None
+    def __init__(self, counted: Counted) -> None:
         self._counted = counted
 
     def cost(self, point: F64) -> float:
@@ -92,17 +89,8 @@ class PlainEvaluator:
         return self._counted(points)
 
 
-class Silent:
-    """A monitor that nobody listens to."""
-
-    def iteration(self, parameters: F64, cost: float, **details: float) -> None:
-        """Do nothing."""
-
-    def generation(self, points: F64, costs: F64) -> None:
-        """Do nothing."""
-
-    def note(self, message: str) -> None:
-        """Do nothing."""
+class Silent(Monitor):
+    """A monitor that nobody listens to: the methods of the contract, which do nothing."""
 
 
 def _run(estimator: Estimator[Any], options: object, seed: int, counted: Counted) -> None:
@@ -114,7 +102,7 @@ def _run(estimator: Estimator[Any], options: object, seed: int, counted: Counted
         for name, value in zip(("t1", "t2"), start, strict=True)
     ]
     problem = python_problem({"y": np.zeros(1)}, np.zeros(1), parameters)
-    evaluator: Any = PlainEvaluator(problem, counted)
+    evaluator: Any = PlainEvaluator(counted)
     with contextlib.suppress(Spent):
         estimator.estimate(problem, evaluator, options, Silent())
 
