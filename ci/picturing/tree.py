@@ -26,7 +26,7 @@ QUESTIONS = (
         "Are the initial values far off,\nor has the cost many minima?",
         "cma-es, then least-squares as a second stage\n"
         "special-genetic where cma-es ends in wrong minima\n"
-        "differential-evolution: few parameters, little to set\n"
+        "differential-evolution or particle-swarm: few parameters\n"
         "binary-genetic: to compare with published results",
     ),
     (

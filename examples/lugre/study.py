@@ -273,6 +273,8 @@ def genetic_runs(seeds: int) -> list[tuple[Row, Callable[[], list[Row]]]]:
     """Return all runs of the paper's genetic algorithm, the main readings of all seeds first."""
     usual, *others = OTHERWISE
     main = list(itertools.product(list(MUTATION)[:2], WEIGHTS, ("one", "two"), [usual]))
+    # In SI units the squares of a displacement of micrometres are nothing: as the maxima alone.
+    main = [run for run in main if run[1:3] != ("SI units", "two")]
     more = list(itertools.product(list(MUTATION)[2:], list(WEIGHTS)[:1], ("one", "two"), [usual]))
     more += list(itertools.product(list(MUTATION)[:2], list(WEIGHTS)[:1], ("one",), others))
     keys: list[Row] = [

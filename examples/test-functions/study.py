@@ -1,7 +1,7 @@
-"""1000 runs of each method on each function; resumes where it was stopped.
+"""Runs of each method on each function from different random numbers.
 
-python examples/test-functions/study.py              # all of it: an hour of CPU time
-python examples/test-functions/study.py --runs 20    # a look in half a minute
+python examples/test-functions/study.py              # all of it; resumes where it was stopped
+python examples/test-functions/study.py --runs 20    # a look
 python examples/test-functions/study.py --table      # the table of the runs done so far
 """
 
@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from functions import FUNCTIONS, TestFunction
 from methods import METHODS, SMALL_BUDGET, TOLERANCE, Counted
@@ -21,7 +22,10 @@ FOLDER = Path(__file__).parent
 COLUMNS = ["function", "method", "seed", "evaluations", "residual", "cpu_seconds"]
 OURS = "special-genetic"
 COMPARED = (
-    (OURS, "pyswarms"),
+    (f"{OURS}, as published", "particle-swarm"),
+    (f"{OURS}, as published", "particle-swarm, constant factors"),
+    (OURS, "particle-swarm"),
+    (OURS, "particle-swarm, constant factors"),
     (OURS, "exudyn, repeated"),
     (OURS, "exudyn, one minimum"),
     (f"{OURS}, {SMALL_BUDGET} evaluations", "exudyn, once"),
@@ -32,7 +36,7 @@ _CHUNK = 50
 
 def one_run(function: TestFunction, name: str, seed: int) -> dict[str, object]:
     """Return evaluations, residual (the best cost, since the minimum is 0) and CPU time."""
-    method, stopped = METHODS[name]
+    method, stopped, _ = METHODS[name]
     counted = Counted(function, TOLERANCE if stopped else None)
     began = time.process_time()
     method(counted, seed)
@@ -49,7 +53,7 @@ def one_run(function: TestFunction, name: str, seed: int) -> dict[str, object]:
 
 def run_all(
     file: Path,
-    runs: int,
+    runs: int | None,
     methods: Iterable[str] = METHODS,
     functions: Sequence[TestFunction] = FUNCTIONS,
 ) -> None:
@@ -64,7 +68,8 @@ def run_all(
     for name in methods:
         one_run(FUNCTIONS[0], name, -1 % 2**31)  # imports and warms up, so that no run pays
         for function in functions:
-            missing = [s for s in range(runs) if (function.name, name, s) not in done]
+            seeds = range(runs or METHODS[name][2])
+            missing = [s for s in seeds if (function.name, name, s) not in done]
             for begin in range(0, len(missing), _CHUNK):
                 rows = [one_run(function, name, s) for s in missing[begin : begin + _CHUNK]]
                 with file.open("a", newline="", encoding="utf-8") as stream:
@@ -73,10 +78,10 @@ def run_all(
                 print(f"{name}: {function.name} done", flush=True)
 
 
-def table(file: Path, runs: int) -> pd.DataFrame:
-    """Return one row per function and method."""
+def table(file: Path, runs: int | None = None) -> pd.DataFrame:
+    """Return one row per function and method, of the first `runs` or of all."""
     frame = pd.read_csv(file)
-    frame = frame[frame["seed"] < runs]
+    frame = frame[frame["seed"] < (runs or np.inf)]
     groups = frame.groupby(["function", "method"], sort=False)
     found = pd.DataFrame(
         {
@@ -128,7 +133,7 @@ def judgement(found: pd.DataFrame) -> list[str]:
 def main() -> None:
     """Run what is missing and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--runs", type=int, help="of each method; default: 100 to 1000")
     parser.add_argument("--file", type=Path, default=FOLDER / "results" / "runs.csv")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     names = [f.name for f in FUNCTIONS]

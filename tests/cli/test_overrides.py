@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fmident.errors import Location, ProblemError
-from fmident.toml_file.overrides import apply_overrides, read_value, relocate
+from fmident.toml_file.overrides import apply_overrides, left_out, read_value, relocate
 
 TEXT = """\
 # comment
@@ -212,3 +212,54 @@ def test_inline_tables_in_an_inline_array() -> None:
     changed = apply_overrides(text, {"experiments.1.window": [0, 1]}, "p.toml")
     found = tomllib.loads(changed)["experiments"]
     assert found == [{"data": "a.csv"}, {"data": "b.csv", "window": [0, 1]}]
+
+
+CHOICES = """\
+cost = { name = "smoothed-spectrum", smoothing = 4 }
+[estimator]
+name = "algebraic"  # with options
+window = 1
+rows = [
+  3,
+]
+[estimator.known]
+b0 = 1.0
+[[stages]]
+name = "first"
+[stages.estimator]
+starts = 10  # of least-squares, which is the default
+[evaluation]
+window = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("overrides", "changed", "noted"),
+    [
+        ({"estimator.name": "b"}, {"estimator": {"name": "b"}}, "known, rows, window"),
+        (
+            {"estimator.window": 5, "estimator.name": "b"},
+            {"estimator": {"name": "b", "window": 5}},
+            "known, rows",
+        ),
+        ({"cost.name": "time-domain"}, {"cost": {"name": "time-domain"}}, "smoothing"),
+        (
+            {"stages.0.estimator.name": "cma-es"},
+            {"stages": [{"name": "first", "estimator": {"name": "cma-es"}}]},
+            "starts",
+        ),
+        ({"estimator.name": "algebraic"}, {}, ""),
+        ({"stages.0.estimator.name": "least-squares"}, None, ""),
+    ],
+)
+def test_another_estimator_or_cost_does_not_take_the_options_of_the_one_before(
+    overrides: dict[str, object], changed: dict[str, object] | None, noted: str
+) -> None:
+    text = apply_overrides(CHOICES, overrides, "p.toml")
+    expected = tomllib.loads(CHOICES) | (changed or {})
+    if changed is None:
+        expected["stages"][0]["estimator"]["name"] = "least-squares"
+    assert tomllib.loads(text) == expected
+    assert [n.message.partition(": ")[2] for n in left_out(CHOICES, text, overrides)] == (
+        [noted] if noted else []
+    )

@@ -15,12 +15,19 @@ from fmident.plugins import load_plugins
 from fmident.problem.model import Parameter, Problem
 from fmident_estimators.population import Box
 
-METHODS = ["special-genetic", "binary-genetic", "cma-es", "differential-evolution"]
+METHODS = [
+    "special-genetic",
+    "binary-genetic",
+    "cma-es",
+    "differential-evolution",
+    "particle-swarm",
+]
 SHORT: dict[str, dict[str, Any]] = {
     "special-genetic": {"generations": 8},
     "binary-genetic": {"generations": 8},
     "cma-es": {"generations": 12},
     "differential-evolution": {"generations": 8},
+    "particle-swarm": {"generations": 8},
 }
 Run = Callable[..., Any]
 
@@ -208,6 +215,7 @@ def test_a_target_ends_the_search(method: str, run: Run) -> None:
         ("cma-es", {"initial_step": 0.0}, "initial_step must be positive"),
         ("differential-evolution", {"mutation": [0.5, 2.5]}, "mutation"),
         ("differential-evolution", {"strategy": "best1bim"}, "strategy"),
+        ("particle-swarm", {"population": 1}, "population must be at least 2"),
     ],
 )
 def test_wrong_options_are_refused(name: str, options: Any, words: str, run: Run) -> None:

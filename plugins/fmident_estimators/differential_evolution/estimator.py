@@ -36,7 +36,8 @@ class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
         from scipy.optimize import Bounds, differential_evolution
 
         generator = np.random.default_rng(options.seed)
-        first = first_generation(search.initial, options, generator)
+        count = population_size(options, search.initial.size)
+        first = search.first_generation(count, generator)
 
         def costs_of(columns: F64, /) -> Any:
             costs = search.evaluate(np.clip(columns.T, 0.0, 1.0))
@@ -96,14 +97,3 @@ class _TargetReached(Exception):  # noqa: N818 - ends a solver that has no such 
 def population_size(options: DifferentialEvolutionOptions, parameters: int) -> int:
     """Return the number of vectors of a generation."""
     return options.population or max(5, _PER_PARAMETER * parameters)
-
-
-def first_generation(
-    initial: F64, options: DifferentialEvolutionOptions, generator: np.random.Generator
-) -> F64:
-    """Return the initial point and a Latin hypercube in the unit cube, shape (k, n)."""
-    others = population_size(options, initial.size) - 1
-    slices = np.column_stack([generator.permutation(others) for _ in range(initial.size)])
-    spread = (slices + generator.random(slices.shape)) / others
-    points: F64 = np.vstack([initial, spread])
-    return points

@@ -59,6 +59,14 @@ class PopulationSearch:
         """The initial point in the unit cube, shape (n,)."""
         return self.box.unit(self._initial)
 
+    def first_generation(self, count: int, generator: np.random.Generator) -> F64:
+        """Return the initial point and a Latin hypercube in the unit cube, shape (count, n)."""
+        others = count - 1
+        slices = np.column_stack([generator.permutation(others) for _ in self._initial])
+        spread = (slices + generator.random(slices.shape)) / others
+        points: F64 = np.vstack([self.initial, spread])
+        return points
+
     def evaluate(self, unit: F64) -> F64:
         """Return the costs of points of the unit cube, (k, n) -> (k,), as one batch.
 

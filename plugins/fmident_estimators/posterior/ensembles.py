@@ -11,7 +11,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.evaluation import JacobianError
 from fmident.evaluation.contract import Evaluator
-from fmident_estimators.posterior import packages
+from fmident_estimators.packages import imported
 from fmident_estimators.posterior.options import PosteriorOptions
 from fmident_estimators.posterior.target import Target
 from fmident_estimators.posterior.valley import Valley
@@ -106,7 +106,7 @@ class _Ensemble:
         options: PosteriorOptions,
         number: int,
     ) -> None:
-        emcee = packages.sampler()
+        emcee = imported("emcee", "posterior", "posterior")
         self._target, self._valley = target, valley
         self._evaluator: Evaluator | None = None
         self._generator = np.random.default_rng([options.seed, number])

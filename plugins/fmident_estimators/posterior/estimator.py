@@ -15,7 +15,7 @@ from fmident.evaluation.contract import Evaluator
 from fmident.problem import Priors, Problem
 from fmident_estimators.least_squares.estimator import LeastSquares
 from fmident_estimators.least_squares.options import LeastSquaresOptions
-from fmident_estimators.posterior import packages
+from fmident_estimators.packages import imported
 from fmident_estimators.posterior.ensembles import Ensembles
 from fmident_estimators.posterior.options import PosteriorOptions
 from fmident_estimators.posterior.target import Target
@@ -46,8 +46,8 @@ class Posterior(Estimator[PosteriorOptions]):
 
     def check_problem(self, problem: Problem, options: PosteriorOptions) -> None:
         """Refuse a cost that is not a likelihood, and what least squares refuses."""
-        packages.sampler()
-        packages.diagnostics()
+        for package in ("emcee", "arviz_stats.base"):
+            imported(package, self.name, "posterior")
         if not problem.cost.gives_intervals:
             raise ProblemError(
                 f"the cost '{problem.cost.name}' is not a likelihood, so that there is no posterior"
@@ -216,7 +216,7 @@ class _Run:
 
     def _judged(self, ensembles: Ensembles, target: Target) -> Draws:
         """Return the draws after the warm-up with the diagnostics of ArviZ."""
-        judge = packages.diagnostics()
+        judge = imported("arviz_stats.base", "posterior", "posterior").array_stats
         skipped = max(self._options.warm_up, ensembles.draws // 4)
         chains = ensembles.chains(min(skipped, ensembles.draws - 4))
         points, count = chains.points, self._best.size

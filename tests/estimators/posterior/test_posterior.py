@@ -14,7 +14,8 @@ from fmident.errors import EstimationError, ProblemError
 from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem import Expression, Parameter, Prior, Problem
-from fmident_estimators.posterior import Posterior, packages
+from fmident_estimators import packages
+from fmident_estimators.posterior import Posterior
 
 TIMES = np.linspace(0.0, 1.0, 20)
 X = np.column_stack([np.ones(TIMES.size), TIMES])
@@ -274,5 +275,5 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(packages.importlib, "import_module", missing)
     with pytest.raises(EstimationError, match="needs the package 'arviz-stats'") as caught:
-        packages.diagnostics()
+        packages.imported("arviz_stats.base", "posterior", "posterior")
     assert caught.value.hint == "pip install 'fmident[posterior]'"

@@ -19,6 +19,7 @@ from .conftest import Counting, Recorded
 OPTIONS: dict[str, dict[str, Any]] = {
     "least-squares": {"starts": 3},
     "differential-evolution": {"generations": 12},
+    "particle-swarm": {"generations": 12},
     "cma-es": {"generations": 15},
     "special-genetic": {"generations": 8, "initial_population": 30},
     "binary-genetic": {"generations": 12, "population": 16},

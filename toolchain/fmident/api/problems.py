@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fmident.api.wiring import Report, keeping_constraints, loaded, warn
 from fmident.errors import Diagnostic, FmidentError
-from fmident.toml_file.overrides import apply_overrides, relocate
+from fmident.toml_file.overrides import apply_overrides, left_out, relocate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def load_problem(
     except FmidentError as error:
         relocate(error, content, text, chosen, str(path))
         raise
-    report(found.notes)
+    report([*left_out(content, text, chosen), *found.notes])
     return found
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fmident.errors import FmidentError, Location, ProblemError
+from fmident.errors import Diagnostic, FmidentError, Location, ProblemError
 from fmident.toml_file import NotTomlError, loads
 from fmident.toml_file.printing import encoded, quoted
 from fmident.toml_file.statements import lines_of, statements
@@ -30,6 +30,8 @@ def read_value(text: str) -> object:
 def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> str:
     """Return the text of a problem file with some keys changed.
 
+    With another estimator or cost the options of the one in the file go, as :func:`left_out` says.
+
     Parameters
     ----------
     text
@@ -47,8 +49,12 @@ def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> st
     """
     if _parsed(text) is None:
         return text  # whoever reads it next explains what is wrong
-    for key, value in overrides.items():
+    for key, value in sorted(
+        overrides.items(), key=lambda item: not _is_choice(_key_path(item[0]))
+    ):
         path = _key_path(key)
+        if _is_choice(path) and _chosen(_looked_up(loads(text), path[:-1]), path) != value:
+            text = _without_options(text, path[:-1])
         expected = copy.deepcopy(loads(text))
         _refuse_unknown_parent(expected, path, key, file)
         _put(expected, path, value)
@@ -61,6 +67,27 @@ def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> st
                 hint="change the value in the file",
             )
     return text
+
+
+def left_out(original: str, changed: str, overrides: Mapping[str, object]) -> list[Diagnostic]:
+    """Return a note for each estimator or cost that was replaced and whose options went with it.
+
+    Parameters
+    ----------
+    original, changed
+        Text of the problem file before and after :func:`apply_overrides`.
+    overrides
+        What was applied.
+    """
+    notes = []
+    for key in overrides:
+        path = _key_path(key)
+        if _is_choice(path):
+            before, after = (_looked_up(loads(t), path[:-1]) for t in (original, changed))
+            if gone := ", ".join(sorted(before.keys() - after.keys())):
+                text = f"options of '{_chosen(before, path)}' in the file do not count: {gone}"
+                notes.append(Diagnostic("note", text, location=_option(key)))
+    return notes
 
 
 def relocate(
@@ -116,6 +143,28 @@ def _key_path(key: str) -> KeyPath:
         ((name, nested),) = nested.items()
         path.append(name)
     return tuple(path)
+
+
+_DEFAULTS = {("estimator", "name"): "least-squares", ("cost", "name"): "time-domain"}
+
+
+def _is_choice(path: KeyPath) -> bool:
+    """Return whether a key chooses an estimator or a cost, whose options are beside it."""
+    return path[-2:] in _DEFAULTS
+
+
+def _chosen(table: Mapping[str, Any], path: KeyPath) -> object:
+    return table.get("name", _DEFAULTS[path[-2], path[-1]])
+
+
+def _looked_up(document: Any, path: KeyPath) -> dict[str, Any]:
+    """Return a table; empty where there is none."""
+    for name in path:
+        inside = isinstance(document, list) and name.isdecimal() and int(name) < len(document)
+        document = document[int(name)] if inside else document
+        if not inside:
+            document = document.get(name, {}) if isinstance(document, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _refuse_unknown_parent(document: dict[str, Any], path: KeyPath, key: str, file: str) -> None:
@@ -184,6 +233,31 @@ def _replaced(text: str, path: KeyPath, value: object) -> str:
     else:
         lines += ["", f"[{'.'.join(map(quoted, path[:-1]))}]", assignment]
     return "\n".join(lines) + "\n"
+
+
+def _without_options(text: str, table: KeyPath) -> str:
+    """Return the text without what is in a table and in the tables below it, but for the name."""
+    lines: list[str | None] = [*lines_of(text)]
+    here: KeyPath = ()
+    counts: dict[KeyPath, int] = {}
+    for statement in statements(text):
+        parsed, line = _parsed(statement.text), statement.text.lstrip()
+        if not parsed:
+            continue
+        own: KeyPath = ()
+        if line.startswith("["):
+            here = _counted(_only_path(parsed), counts, line.startswith("[["))
+        else:
+            own = _key_path(_written_key(line))
+        place = (*here, *own)
+        if place == table and own:
+            lines[statement.first : statement.last + 1] = [f"{_written_key(line)} = {{}}"] + [
+                None
+            ] * (statement.last - statement.first)
+        elif place[: len(table)] == table and place not in (table, (*table, "name")):
+            for number in range(statement.first, statement.last + 1):
+                lines[number] = None
+    return "\n".join(line for line in lines if line is not None) + "\n"
 
 
 def _written_key(line: str) -> str:

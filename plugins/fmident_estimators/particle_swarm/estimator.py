@@ -1,0 +1,125 @@
+"""The estimator ``particle-swarm``, and its options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from fmident.estimation.contract import Estimate
+from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
+from fmident.problem.model import Problem
+from fmident_estimators.packages import imported
+from fmident_estimators.population import PopulationEstimator, PopulationSearch
+
+
+@dataclass(frozen=True)
+class ParticleSwarmOptions(Options):
+    """Keys of the ``[estimator]`` table.
+
+    Parameters
+    ----------
+    population
+        Particles.
+    adaptive
+        Whether inertia and both accelerations follow from how far the particles are from each
+        other; else they stay as they are given.
+    inertia
+        Factor on the velocity of the step before.
+    cognitive, social
+        Largest acceleration towards the best point of the particle and of the swarm.
+    largest_velocity
+        A step at most, as fraction of the bounds.
+    perturb_best
+        Whether the best particle moves by a random mutation in place of its velocity, so that a
+        swarm at rest goes on.
+    generations
+        At most.
+    relative_tolerance, absolute_tolerance
+        Converged when the standard deviation of the particles' best costs is not above the absolute
+        one plus the relative one times their mean.
+    parameter_tolerance
+        Converged when the best points of all particles lie within this fraction of the bounds of
+        each other.
+    target_cost
+        Converged when a cost is not above this.
+    seed
+        Of the random numbers.
+    """
+
+    population: Annotated[int, Range(least=2)] = 25
+    adaptive: bool = True
+    inertia: Annotated[float, NOT_NEGATIVE] = 0.9
+    cognitive: Annotated[float, NOT_NEGATIVE] = 2.0
+    social: Annotated[float, NOT_NEGATIVE] = 2.0
+    largest_velocity: Annotated[float, POSITIVE] = 0.2
+    perturb_best: bool = True
+    generations: Annotated[int, Range(least=1)] = 1000
+    relative_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
+    absolute_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
+    parameter_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
+    target_cost: float | None = None
+    seed: Annotated[int, NOT_NEGATIVE] = 0
+
+
+class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
+    """The swarm of ``pymoo``, asked for the points of a generation and told their costs."""
+
+    name: ClassVar[str] = "particle-swarm"
+    summary: ClassVar[str] = "particle swarm (pymoo), a generation as one batch"
+    options_type: ClassVar[type[ParticleSwarmOptions]] = ParticleSwarmOptions
+
+    def check_problem(self, problem: Problem, options: ParticleSwarmOptions) -> None:
+        """Refuse to run without the package, and parameters without finite bounds."""
+        imported("pymoo", self.name, "swarm")
+        super().check_problem(problem, options)
+
+    def expected_simulations(self, options: ParticleSwarmOptions, problem: Problem) -> int:
+        """Return the points of all generations; the tolerances mostly end the run earlier."""
+        return options.generations * options.population * len(problem.experiments)
+
+    def search(self, search: PopulationSearch, options: ParticleSwarmOptions) -> Estimate:
+        """Search generation by generation and return the best point of all."""
+        imported("pymoo", self.name, "swarm")
+        from pymoo.algorithms.soo.nonconvex.pso import PSO
+        from pymoo.core.problem import Problem as Box
+
+        generator = np.random.default_rng(options.seed)
+        swarm = PSO(
+            pop_size=options.population,
+            sampling=search.first_generation(options.population, generator),
+            adaptive=options.adaptive,
+            w=options.inertia,
+            c1=options.cognitive,
+            c2=options.social,
+            max_velocity_rate=options.largest_velocity,
+            pertube_best=options.perturb_best,
+        )
+        swarm.setup(
+            Box(n_var=search.initial.size, n_obj=1, xl=0.0, xu=1.0),
+            seed=int(generator.integers(2**31)),
+            termination=("n_gen", options.generations + 1),
+        )
+        while search.generations < options.generations:
+            particles = swarm.ask()
+            costs = search.evaluate(np.clip(particles.get("X"), 0.0, 1.0))
+            search.end_generation(costs)
+            number = search.generations
+            if options.target_cost is not None and search.cost <= options.target_cost:
+                reason = f"the target cost {options.target_cost:g} was reached"
+                return search.finish("converged", f"{reason} in generation {number}")
+            for particle, cost in zip(particles, costs, strict=True):
+                particle.set("F", np.array([cost]))
+                particle.evaluated.update("FGH")
+            swarm.tell(infills=particles)
+            best = swarm.pop.get("F")[:, 0]
+            if float(np.max(np.ptp(swarm.pop.get("X"), axis=0))) <= options.parameter_tolerance:
+                tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
+                reason = f"the best points of all particles came within {tolerance}"
+                return search.finish("converged", f"{reason} in generation {number}")
+            limit = options.absolute_tolerance + options.relative_tolerance * abs(np.mean(best))
+            if np.isfinite(limit) and float(np.std(best)) <= limit:
+                reason = "the best costs of all particles came together"
+                return search.finish("converged", f"{reason} in generation {number}")
+        return search.finish("limit", f"all {options.generations} generations were evaluated")
