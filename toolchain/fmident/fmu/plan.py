@@ -211,6 +211,11 @@ class Plan(ABC):
         """Return what the user should know of the run that has ended, once."""
         return []
 
+    @property
+    def doubt(self) -> str:
+        """Why the outputs of the run that has ended are doubtful; empty where they are not."""
+        return ""
+
     def free(self) -> None:  # noqa: B027 - most plans hold nothing
         """Free what the plan holds beside the instance that it runs on."""
 

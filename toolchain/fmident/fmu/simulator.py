@@ -137,6 +137,7 @@ class Simulator(SideBySide, Closes):
         self._runs = self._failures = self._steps = 0
         self._warnings = 0
         self.log: tuple[LogRecord, ...] = ()
+        self.doubt = ""  # why outputs of a run were doubtful, the first time that they were
         self.captures_output = capture_output
         self._progress = progress
         self._single_steps = single_steps and progress is not None
@@ -273,7 +274,9 @@ class Simulator(SideBySide, Closes):
             self._again(counts)()
             capture.around(self._holder.set_aside)
             failure = capture.around(run_and_part)
-        self._holder.notes.extend(note(text) for text in plan.remarks())
+        self.doubt = self.doubt or plan.doubt
+        said = [note(text) for text in (*plan.remarks(), plan.doubt) if text]
+        self._holder.notes.extend(n for n in said if n not in self._holder.notes)
         return failure
 
     def _again(self, counts: tuple[int, int]) -> Callable[[], None]:

@@ -88,13 +88,14 @@ class InProcessExecutor(PreparedExecutor):
         """Return what the executor has done so far."""
         verdict = self._verdict
         advice = (_ADVICE,) if verdict is not None and verdict.new_process else ()
+        doubt = (self._simulator.doubt,) if self._simulator.doubt else ()
         return ExecutorReport(
             "inline",
             1,
             renewals=self._renewals,
             timeouts=self._timeouts,
             notes=(*(verdict.notes if verdict else ()), *advice, *self._notes),
-            doubts=verdict.doubts if verdict else (),
+            doubts=tuple(dict.fromkeys((*(verdict.doubts if verdict else ()), *doubt))),
         )
 
     def close(self) -> None:

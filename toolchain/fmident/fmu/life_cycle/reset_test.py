@@ -36,11 +36,14 @@ class ResetVerdict:
         What the user should know; empty when all is well or nothing could be found out.
     new_process
         Whether each run needs a process of its own, since a new instance is not clean either.
+    doubt
+        Why the outputs of a run are doubtful; empty where they are not.
     """
 
     reinstantiate: bool = False
     note: str = ""
     new_process: bool = False
+    doubt: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -49,8 +52,9 @@ class ResetVerdict:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """The note as one of an executor whose outcomes are doubtful."""
-        return (self.note,) if self.note and self.new_process else ()
+        """The note as one of an executor whose outcomes are doubtful, and why runs are."""
+        unclean = self.note if self.new_process else ""
+        return tuple(text for text in (unclean, self.doubt) if text)
 
 
 def try_reset(
@@ -88,7 +92,7 @@ def try_reset(
     verdict = attempt.verdict()
     for setup, _ in trials:
         simulator.trust_reset(setup, trusted=attempt.compared)
-    return verdict
+    return replace(verdict, doubt=simulator.doubt)
 
 
 class _Attempt:

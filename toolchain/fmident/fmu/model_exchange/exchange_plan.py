@@ -207,7 +207,9 @@ class ExchangePlan(EventPlan):
         listed = int(table[loop.REFERENCE_COUNT])  # fewer than states where these are arrays
         if listed == 0 or listed > states or (listed < states and not self._three):
             table[loop.DIRECTIONAL] = 0  # the description does not list all states
-        reals[:] = (begin, np.inf, -np.inf, np.inf, self._relative)
+        reals[:] = 0.0
+        reals[: loop.DOUBTED] = begin, np.inf, -np.inf, np.inf, self._relative
+        reals[loop.REPEAT] = np.inf
         # TOLERANCES and REINIT are not called as long as there is no integrator.
         self.settle_events(begin)
         if states or indicators:
@@ -290,6 +292,16 @@ class ExchangePlan(EventPlan):
                 "let the model come to rest below a small velocity, or give its switch a"
                 " hysteresis; where so many events are meant, take smaller communication steps",
             )
+        if outcome == loop.CONTRADICTION:
+            n, count = (int(self._table[k]) for k in (loop.STATES, loop.INDICATORS))
+            before, after = self._seed[4 * n : 4 * n + 2 * count].reshape(2, count) > 0.0
+            which = ", ".join(str(k) for k in np.flatnonzero(before != after))
+            return (
+                f"event indicators contradict the mode of the FMU{at}: after {loop.MOST_REPEATS}"
+                f" events at this instant another still changes the side of indicator {which}",
+                "an error in the FMU or its exporter; where it offers Co-Simulation, too,"
+                ' choose that (interface = "co-simulation")',
+            )
         if outcome == loop.TOO_MANY:
             return (
                 f"the integrator took {loop.MOST_STEPS} steps within one communication step"
@@ -315,6 +327,22 @@ class ExchangePlan(EventPlan):
     def remarks(self) -> list[str]:
         """Return what the user should know of the derivatives."""
         return [] if self._variations is None else self._variations.remarks()
+
+    @property
+    def doubt(self) -> str:
+        """Why the outputs are doubtful: events that were late; see the base class."""
+        late = int(self._table[loop.LATE])
+        if late == 0:
+            return ""
+        at, lateness, error = (
+            float(self._reals[k]) for k in (loop.LATE_EVENT, loop.LATENESS, loop.ERROR)
+        )
+        more = f" (and {late - 1} more late events)" if late > 1 else ""
+        return (
+            f"event indicators contradict the FMU's mode: the event at t = {at:.9g} s has its"
+            f" effect only {lateness:.2g} s later, which is worth {error:.3g} times the tolerance"
+            f" in a state{more}"
+        )
 
     def free(self) -> None:
         """Free the instances for derivatives."""

@@ -42,6 +42,7 @@ from fmident.fmu.native_code.program import (
     SHARED,
     TERMINATED,
     TIME,
+    TIMES,
     VERSION,
     WARNED,
     ZENO,
@@ -56,14 +57,20 @@ from fmident.fmu.native_code.stepping import move, note, set_line, update
     MEMORY, STATE_VECTOR, VECTOR_DATA, TOLERANCE_VECTOR, TOLERANCE_DATA, RETURNED_TIME,
     CVODE, REINIT, STOP_TIME, TOLERANCES, ARRAY_OF, COLUMN_OF, DENSE, ROOT,
     VARIATIONS, VARY_STEP, VARY_EVENT, VARY_ROW,
-    FLAG, STEPS, INTERVAL_STEPS, CLOSE, SHRINKING, SINCE_EVENT, INSIDE, RESTARTS, BUDGET, SIZE,
-) = range(SHARED, SHARED + 43)  # fmt: skip
+    FLAG, STEPS, INTERVAL_STEPS, CLOSE, SHRINKING, SINCE_EVENT, INSIDE, RESTARTS, BUDGET,
+    EFFECT, LATE, SIZE,
+) = range(SHARED, SHARED + 45)  # fmt: skip
 
-# The table of reals: also last event, gap before it, tolerance.
-LAST_EVENT, LAST_GAP, RELATIVE, REALS = range(2, 6)
+# The table of reals: also last event, gap before it, tolerance; the event that is in doubt, how
+# far behind it it is repeated, and when; by how many tolerances the last event moves a state in a
+# communication step; the first event that was late, how late, and what that is worth in tolerances.
+(
+    LAST_EVENT, LAST_GAP, RELATIVE, DOUBTED, DISTANCE, REPEAT, WORTH, LATE_EVENT, LATENESS, ERROR,
+    REALS,
+) = range(2, 13)  # fmt: skip
 
 # Why the loop stopped, after what all loops have.
-SOLVER, TOO_MANY, PAUSED, VARIATION = range(OWN, OWN + 4)
+SOLVER, TOO_MANY, PAUSED, VARIATION, CONTRADICTION = range(OWN, OWN + 5)
 
 NOT_FINITE = -100
 """Status noted for a derivative that is NaN or infinite."""
@@ -74,6 +81,11 @@ MOST_STEPS, MOST_EVENTS = 2_000_000, 10_000
 _CLOSE_GAP, _MOST_CLOSE = 1e-7, 100  # of a communication step; events in a row
 _ROUNDING = 1e-10  # of a communication step: an event that is so near its end is meant to be there
 _TINY, _FEW_STEPS = 1e-300, 4  # steps between events that it can hardly tell apart any more
+_NEAREST, _FARTHER = 1e-9, 10.0  # of a communication step: how far behind it an event is repeated
+MOST_REPEATS = 20
+"""Events at one instant because indicators have changed their sides."""
+
+_ANY, _LARGE, _SIDES = 1, 2, 4  # effects of an event, to be added
 
 _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
 
@@ -162,43 +174,59 @@ def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int,
 
 
 @compiled
-def _changed(table: Any) -> Any:
-    """Whether anything differs from what :func:`_remember` noted.
+def _interval(table: Any) -> Any:
+    """Return the length of the present communication step, s."""
+    times = doubles(table[TIMES], table[ROW] + 2)
+    return times[table[ROW] + 1] - times[table[ROW]]
 
-    Of an indicator the side of zero counts: the integrator would compare with that before the
-    event, and so take a change in the event for a root, or overlook a root that undoes it.
+
+@compiled
+def _effect(table: Any, reals: Any) -> Any:
+    """Return what an event did to what :func:`_remember` noted.
+
+    It is large where states changed, or derivatives so that they move a state within this
+    communication step by more than the tolerance. Of an indicator the side of zero counts: the
+    integrator would compare with that before the event, and so take a change in the event for a
+    root, or overlook a root that undoes it.
     """
     n, count, seed = table[STATES], table[INDICATORS], table[SEED]
-    status = call_fmu(table[GET_DERIVATIVES], (table[COMPONENT], seed + 24 * n, n))
-    if status < 0 or status > 1:
-        return True
-    kept = doubles(seed, 4 * n + 2 * count)
-    states = doubles(table[VECTOR_DATA], n)
-    for k in range(n):
-        if states[k] != kept[n + k] or kept[2 * n + k] != kept[3 * n + k]:
-            return True
-    if count == 0:
-        return False
     after = seed + 8 * (4 * n + count)
-    status = call_fmu(table[GET_INDICATORS], (table[COMPONENT], after, count))
+    status = 0
+    if n > 0:
+        status = call_fmu(table[GET_DERIVATIVES], (table[COMPONENT], seed + 24 * n, n))
+    if 0 <= status <= 1 and count > 0:
+        status = call_fmu(table[GET_INDICATORS], (table[COMPONENT], after, count))
     if status < 0 or status > 1:
-        return True
-    for k in range(4 * n, 4 * n + count):  # noqa: SIM110 - compiled: a generator costs more
+        return _ANY + _LARGE
+    kept = doubles(seed, 4 * n + 2 * count)
+    states, allowed = doubles(table[VECTOR_DATA], n), doubles(table[TOLERANCE_DATA], n)
+    effect, step, worth = 0, _interval(table), 0.0
+    reals[WORTH] = np.inf
+    for k in range(n):
+        change = abs(kept[2 * n + k] - kept[3 * n + k])
+        if states[k] != kept[n + k] or not np.isfinite(change):
+            return _ANY + _LARGE
+        worth = max(worth, change * step / (allowed[k] + reals[RELATIVE] * abs(states[k])))
+    reals[WORTH] = worth
+    if worth > 0.0:
+        effect = _ANY + _LARGE if worth > 1.0 else _ANY
+    for k in range(4 * n, 4 * n + count):
         if (kept[k] > 0.0) != (kept[k + count] > 0.0):
-            return True
-    return False
+            effect |= _ANY + _SIDES
+    return effect
 
 
 @compiled
 def _remember(table: Any) -> Any:
     """Note states, derivatives, indicators before an event; return whether that was possible."""
     n, count, seed = table[STATES], table[INDICATORS], table[SEED]
-    if n == 0 or table[MEMORY] == 0:
+    if table[MEMORY] == 0:
         return False
-    kept, states = doubles(seed, 4 * n), doubles(table[VECTOR_DATA], n)
+    kept, states, status = doubles(seed, 4 * n), doubles(table[VECTOR_DATA], n), 0
     for k in range(n):
         kept[n + k] = states[k]
-    status = call_fmu(table[GET_DERIVATIVES], (table[COMPONENT], seed + 16 * n, n))
+    if n > 0:
+        status = call_fmu(table[GET_DERIVATIVES], (table[COMPONENT], seed + 16 * n, n))
     if 0 <= status <= 1 and count > 0:
         status = call_fmu(table[GET_INDICATORS], (table[COMPONENT], seed + 32 * n, count))
     return 0 <= status <= 1
@@ -240,13 +268,14 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
                 call_fmu(
                     table[TOLERANCES], (table[MEMORY], reals[RELATIVE], table[TOLERANCE_VECTOR])
                 )
-    if table[MEMORY] != 0 and (table[ROOT] != 0 or nominals or not known or _changed(table)):
+    table[EFFECT] = _effect(table, reals) if known else _ANY + _LARGE
+    if table[MEMORY] != 0 and (table[ROOT] != 0 or nominals or table[EFFECT] != 0):
         _restart(table, reals[TIME])
     return -1
 
 
-@compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
-def handle(table: Any, reals: Any, program: Any, i: int) -> Any:
+@compiled
+def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
     known = _remember(table)
     inputs = np.int32(program.shape[0])
@@ -264,6 +293,49 @@ def handle(table: Any, reals: Any, program: Any, i: int) -> Any:
     if outcome >= 0 or table[VARIATIONS] == 0:
         return outcome
     return -1 if call_fmu(table[VARY_EVENT], (np.int32(1), inputs)) == 0 else VARIATION
+
+
+@compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
+def handle(table: Any, reals: Any, program: Any, i: int) -> Any:
+    """Handle an event, with the inputs of `program` set in it; return why to stop, or -1.
+
+    An indicator that has changed its side in an event, but no state with it, may belong to a
+    relation that the FMU has not looked at since: it is asked again until all sides stay.
+    """
+    outcome, effect = _event(table, reals, program, i), table[EFFECT]
+    turns, worth = 0, reals[WORTH]
+    while outcome < 0 and table[EFFECT] & _SIDES != 0 and table[VARIATIONS] == 0:
+        if turns == MOST_REPEATS:
+            return CONTRADICTION
+        turns += 1
+        outcome = _event(table, reals, program[:0], 0)
+        effect |= table[EFFECT]
+        worth = max(worth, reals[WORTH])
+    table[EFFECT], reals[WORTH] = effect, worth
+    return outcome
+
+
+@compiled
+def _repeat(table: Any, reals: Any, root: bool, step: float) -> None:
+    """Decide when the event that was handled is to be repeated, if ever.
+
+    At a root, where nothing is left of the distance to the event, an FMU whose equations are
+    solved by iteration may find that its relation does not hold yet, and the indicator may be on
+    the other side when integration starts again: it would never be asked again. An event with no
+    large effect is therefore repeated at growing distances, which does nothing if it has happened.
+    """
+    if root:
+        reals[DOUBTED], reals[DISTANCE] = reals[TIME], _NEAREST * step
+    else:
+        lateness = reals[TIME] - reals[DOUBTED]
+        error = reals[WORTH] * lateness / step
+        if error > 1.0:
+            if table[LATE] == 0:
+                reals[LATE_EVENT], reals[LATENESS], reals[ERROR] = reals[DOUBTED], lateness, error
+            table[LATE] += 1
+        reals[DISTANCE] *= _FARTHER
+    over = table[EFFECT] & _LARGE != 0 or reals[DISTANCE] > 2.0 * step or table[VARIATIONS] != 0
+    reals[REPEAT] = np.inf if over else reals[DOUBTED] + reals[DISTANCE]
 
 
 @compiled_as(START)
@@ -289,6 +361,14 @@ def _accumulates(table: Any, reals: Any, step: float) -> bool:
     reals[LAST_EVENT] = reals[TIME]
     reals[LAST_GAP] = gap
     return bool(hasty or table[INTERVAL_EVENTS] > MOST_EVENTS or table[CLOSE] > _MOST_CLOSE)
+
+
+@compiled
+def _follow_up(table: Any, reals: Any, root: bool, timed: bool, step: float) -> bool:
+    """Decide what follows from an event; return whether events follow one another without end."""
+    if root or not timed:
+        _repeat(table, reals, root, step)
+    return bool((root or timed) and _accumulates(table, reals, step))
 
 
 @compiled
@@ -356,7 +436,7 @@ def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> 
     near = _ROUNDING * (end - begin)
     while reals[TIME] < end:
         due = end if abs(reals[NEXT_EVENT] - end) <= near else reals[NEXT_EVENT]
-        stop = min(end, due)
+        stop = min(end, due, reals[REPEAT])
         event = stop <= reals[TIME]
         if not event:
             if table[BUDGET] == 0:
@@ -380,16 +460,17 @@ def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> 
             outcome = _completed(table)
             if outcome >= 0:
                 return outcome
-            event = flag == _CV_ROOT_RETURN or reals[TIME] >= due
+            event = flag == _CV_ROOT_RETURN or reals[TIME] >= min(due, reals[REPEAT])
             if outcome == -2 and not event:  # the FMU wants one, but not for ever: time goes on
                 outcome = handle(table, reals, nothing, 0)
                 if outcome >= 0:
                     return outcome
         if event:
+            root, timed = table[ROOT] != 0, reals[TIME] >= due
             outcome = handle(table, reals, nothing, 0)
             if outcome >= 0:
                 return outcome
-            if _accumulates(table, reals, end - begin):
+            if _follow_up(table, reals, root, timed, end - begin):
                 return ZENO
     return -1
 

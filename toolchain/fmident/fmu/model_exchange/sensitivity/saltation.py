@@ -213,6 +213,14 @@ class Saltation:
         later = self.indicators(0, t + width, x + width * slope)
         earlier = self.indicators(0, t - width, x - width * slope)
         rates = (later - earlier) / (2.0 * width)
+        nearer = self.indicators(0, t + 0.01 * width, x + 0.01 * width * slope)
+        nearer -= self.indicators(0, t - 0.01 * width, x - 0.01 * width * slope)
+        if (jumping := found[np.abs(nearer[found]) > 0.5 * np.abs(later - earlier)[found]]).size:
+            raise not_differentiable(
+                f"event indicator {int(jumping[0])} jumps at t = {t!r} s: by how much parameters"
+                " move the event cannot be seen from it",
+                t,
+            )
         delays = np.zeros((len(found), len(columns.offsets)))
         for k, i in enumerate(found):
             self._refuse_grazing(int(i), t, x, slope, float(rates[i]), float(directions[i]))
