@@ -3,10 +3,12 @@ package Mechanisms "Machines for parameter estimation, self-contained, smooth an
   extends Icons.Package;
   annotation (
     preferredView="info",
-    version="0.3.0",
-    versionDate="2026-11-22",
-    dateModified="2026-11-22 12:00:00Z",
-    conversion(from(version={"0.1.0","0.2.0"},
+    version="0.4.0",
+    versionDate="2026-11-26",
+    dateModified="2026-11-26 00:00:00Z",
+    conversion(
+      noneFromVersion="0.3.0",
+      from(version={"0.1.0","0.2.0"},
         script="modelica://Mechanisms/Resources/Scripts/ConvertFromMechanisms_0.2.0.mos")),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{23.5,-42.5},{78.8,-42.5}}, color={64,64,64}),

@@ -154,10 +154,10 @@ def test_own_parameters_have_literal_defaults(file: Path, loaded: dict[str, rumo
     declaration = r'^ *(.*parameter) Real(?:\[[\d, ]+\])? ([A-Za-z]\w*)\(.*?\) = (.+?)(?: ".*")?;$'
     own = re.findall(declaration, flat, re.MULTILINE)
     assert own
-    inside = code(file).partition("\nprotected\n")[2]
+    declared = components(file)
     for prefix, name, default in own:
         if prefix == "final parameter":
-            assert re.search(rf"final parameter [\w.]+ {name} =", inside), name
+            assert not declared[name].public, name
             continue
         assert prefix == "parameter", name
         assert re.fullmatch(r"[-+{}()\d.,e ]+", default), f"{name} = {default}"

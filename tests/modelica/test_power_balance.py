@@ -87,7 +87,9 @@ def test_inverse_machine(
         ("Examples.OscillatorStep", "physical", 3.0, 1e-4),
         ("Examples.OscillatorStep", "normal", 3.0, 1e-4),
         ("Examples.DeltaFourier", "robot", 4.0, 1e-4),
-        ("Examples.TripodMove", "robot", 2.0, 1e-4),
+        ("Examples.DeltaFeedForward", "robot", 4.0, 1e-4),
+        ("Examples.TripodRoundTrip", "robot", 2.0, 1e-4),
+        ("Examples.TripodRoundTrip", "inverse", 2.0, 1e-4),
     ],
 )
 def test_machine_in_motion(

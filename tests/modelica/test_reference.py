@@ -8,7 +8,7 @@ from machines import Workshop
 from motions import Fourier
 from reference import deviation_of_range, known_parameters, read_reference
 
-DELTA_INPUTS = tuple(f"{n}[{i}]" for n in ("q", "qd", "qdd") for i in (1, 2, 3))
+MOTION = tuple(f"{n}[{i}]" for n in ("q", "qd", "qdd") for i in (1, 2, 3))
 TRIPOD_INPUTS = tuple(f"{n}[{i}]" for n in ("s_ref", "v_ref", "a_ref") for i in (1, 2, 3))
 CRANK_INPUTS = ("q", "qd", "qdd")
 
@@ -41,9 +41,9 @@ def compare(
 @pytest.mark.parametrize(
     ("class_name", "file", "inputs", "only_in_file"),
     [
-        ("Robots.DeltaInverse", "delta_inverse_fourier", DELTA_INPUTS, {"barDistance"}),
-        ("Robots.DeltaInverse", "delta_inverse_fourier_lossless", DELTA_INPUTS, {"barDistance"}),
-        ("Robots.DeltaInverse", "delta_inverse_pick_and_place", DELTA_INPUTS, {"barDistance"}),
+        ("Robots.DeltaInverse", "delta_inverse_fourier", MOTION, {"barDistance"}),
+        ("Robots.DeltaInverse", "delta_inverse_fourier_lossless", MOTION, {"barDistance"}),
+        ("Robots.DeltaInverse", "delta_inverse_pick_and_place", MOTION, {"barDistance"}),
         ("Linkages.SliderCrankInverse", "slider_crank_inverse", CRANK_INPUTS, set()),
         ("Linkages.SliderCrankInverse", "slider_crank_inverse_free", CRANK_INPUTS, set()),
         ("DriveTrains.PositioningAxisInverse", "positioning_axis_inverse", CRANK_INPUTS, set()),
@@ -79,6 +79,8 @@ def test_inverse_machine_matches_reference(
             1e-5,
         ),
         ("Robots.Tripod", "tripod_pick_and_place", TRIPOD_INPUTS, 1e-5),
+        ("Robots.TripodInverse", "tripod_inverse", MOTION, 1e-6),
+        ("Robots.DeltaForward", "delta_forward", ("tau[1]", "tau[2]", "tau[3]"), 1e-6),
     ],
 )
 def test_forward_machine_matches_reference(

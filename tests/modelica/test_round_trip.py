@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from machines import Workshop
 
 
@@ -35,13 +36,32 @@ def test_positioning_axis(workshop: Workshop) -> None:
     assert np.max(np.abs(inverse["force"] - force)) < 1e-6 * np.max(np.abs(force))
 
 
+@pytest.mark.slow
+def test_delta(workshop: Workshop) -> None:
+    times = np.linspace(0.0, 2.0, 501)
+    tau = {f"tau[{k}]": -0.15 + 0.2 * np.sin(7.0 * times + k) for k in (1, 2, 3)}
+    motion = [f"{name}[{k}]" for name in ("q", "qd", "qdd") for k in (1, 2, 3)]
+    parameters = {"gearEfficiency": 0.7, "lowerArmMass": 0.3}
+    forward = workshop.machine("Robots.DeltaForward").simulate(times, tau, motion, parameters)
+    assert np.ptp(forward["q[1]"]) > 0.3
+    inverse = workshop.machine("Robots.DeltaInverse").simulate(
+        times, forward, list(tau), parameters
+    )
+    for name, given in tau.items():
+        assert np.max(np.abs(inverse[name] - given)) < 1e-6 * np.max(np.abs(given))
+
+
+@pytest.mark.slow
 def test_examples_hold_both_models_together(workshop: Workshop) -> None:
     for name, stop, scale in (
         ("SliderCrankRoundTrip", 4.0, 0.35),
         ("PositioningAxisMove", 5.0, 150.0),
         ("OscillatorStep", 10.0, 1e-3),
+        ("DeltaFeedForward", 4.0, 1.0),
+        ("TripodRoundTrip", 2.0, 0.2),
     ):
         times = np.linspace(0.0, stop, 1001)
         machine = workshop.machine(f"Examples.{name}")
-        difference = machine.simulate(times, outputs=("difference",), tolerance=1e-10)["difference"]
-        assert np.max(np.abs(difference)) < 1e-6 * scale, name
+        outputs = sorted(n for n in machine.names if n.startswith("difference"))
+        for difference in machine.simulate(times, outputs=outputs, tolerance=1e-10).values():
+            assert np.max(np.abs(difference)) < 1e-6 * scale, name

@@ -9,7 +9,8 @@ class Conventions "Conventions"
 <li>Parameters to be estimated are at the top level of the model with literal defaults, never final, never protected,
     never computed from another parameter: so they stay tunable in an exported FMU.</li>
 <li>Inverse models take position, speed and acceleration as three inputs <code>q</code>, <code>qd</code>,
-    <code>qdd</code>, which must fit together; no input is differentiated.</li>
+    <code>qdd</code>, which must fit together; no input is differentiated. Forward and inverse model of a machine
+    extend one partial model that has its equations.</li>
 <li>Every machine outputs <code>kineticEnergy</code>, <code>potentialEnergy</code>, <code>inputPower</code> and
     <code>dissipatedPower</code>, and <code>inputPower = der(kineticEnergy + potentialEnergy) + dissipatedPower</code>
     along every motion. Friction laws output <code>storedEnergy</code> and <code>lossPower</code> instead.</li>

@@ -5,6 +5,17 @@ class ReleaseNotes "Release notes"
     preferredView="info",
     DocumentationClass=true,
     Documentation(info="<html>
+<h4>Version 0.4.0, 2026-11-26</h4>
+<p>Models that use version 0.3.0 need no conversion.</p>
+<ul>
+<li>Both robots go both ways: <a href=\"modelica://Mechanisms.Robots.DeltaForward\">DeltaForward</a> moves under motor
+    torques, <a href=\"modelica://Mechanisms.Robots.TripodInverse\">TripodInverse</a> returns the torques of a motion.
+    Forward and inverse model share their equations.</li>
+<li>The tripod outputs speed and acceleration of its drives. Its protected variables <code>driveAngle</code>,
+    <code>driveSpeed</code> and <code>driveAcceleration</code> are <code>motorAngle</code>, <code>motorSpeed</code> and
+    <code>motorAcceleration</code>.</li>
+<li>Examples: <code>DeltaFeedForward</code> and <code>TripodRoundTrip</code>.</li>
+</ul>
 <h4>Version 0.3.0, 2026-11-22</h4>
 <p>
 One thing has one name, in every class and in both libraries. The conversion script renames modifiers and references.

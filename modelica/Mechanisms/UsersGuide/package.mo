@@ -18,8 +18,8 @@ rotational</td></tr>
 <tr><td><a href=\"modelica://Mechanisms.DriveTrains\">DriveTrains</a></td><td>Slide with LuGre friction, positioning
 axis, geared rotary drives</td></tr>
 <tr><td><a href=\"modelica://Mechanisms.Linkages\">Linkages</a></td><td>Slider-crank, inverse and forward</td></tr>
-<tr><td><a href=\"modelica://Mechanisms.Robots\">Robots</a></td><td>Delta robot (inverse), tripod with cascade
-control</td></tr>
+<tr><td><a href=\"modelica://Mechanisms.Robots\">Robots</a></td><td>Delta robot, inverse and forward; tripod
+with cascade control, and its inverse</td></tr>
 <tr><td><a href=\"modelica://Mechanisms.Examples\">Examples</a></td><td>Every machine with an input signal</td></tr>
 </table>
 </html>"));
