@@ -39,7 +39,7 @@ def test_sum_of_two_parameters_is_named(basis: np.ndarray) -> None:
     assert np.isfinite(found.intervals[2]).all()
     assert np.isnan(found.standard_errors[:2]).all()
     np.testing.assert_allclose(
-        found.identifiability.determined[0].coefficients, [1.0, 2.0, 0.0], rtol=1e-9
+        found.identifiability.determined[0].sums, [[1.0, 2.0, 0.0]], rtol=1e-9
     )
 
 

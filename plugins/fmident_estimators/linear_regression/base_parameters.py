@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.statistics.identifiability import format_combination
+from fmident.statistics.identifiability import DeterminedCombination, format_combination
 
 _NEGLIGIBLE = 1e-12
 """A column that is smaller than this part of the largest is rounding, not an influence."""
@@ -42,13 +42,14 @@ class BaseParameters:
     mapping: F64
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The combinations as a user would write them, such as ``"inertia1 + 0.0064*mass2"``."""
-        texts = []
+    def combinations(self) -> tuple[DeterminedCombination, ...]:
+        """The base parameters for the host, such as ``inertia1 + 0.0064*mass2``."""
+        found = []
         for j, row in zip(self.independent, self.mapping, strict=True):
             order = [j, *self.dependent]
-            texts.append(format_combination(row[order], [self.names[k] for k in order]))
-        return tuple(texts)
+            text = format_combination(row[order], [self.names[k] for k in order])
+            found.append(DeterminedCombination(text, row[np.newaxis], (1,), j, everywhere=True))
+        return tuple(found)
 
     def values(self, parameters: F64) -> F64:
         """Return the base parameters of parameters, shape (n,) -> (b,)."""

@@ -14,6 +14,7 @@ from fmident.estimation.contract import Estimate, Estimator, Monitor, Requiremen
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.problem.residuals import ResidualLayout, residual_layout
+from fmident.statistics.identifiability import listed
 from fmident.units import compatible, parse_unit
 from fmident_estimators.linear_regression.affine import (
     AffineModel,
@@ -43,6 +44,8 @@ _RANDOM_POINTS = 3
 _ILL_CONDITIONED = 1e3
 _MASS_AND_INERTIA = ("kg", "kg.m2")
 _ON_BOUND = 1e-9
+_MOVED = 1e-8
+"""Relative change of a base parameter that is more than rounding."""
 
 _TESTS = 3
 """Points at which linearity is tested; for the expected effort only."""
@@ -112,12 +115,9 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
         residuals = evaluator.residuals(p)
         monitor.iteration(p, evaluator.cost(p))
         errors = relative_errors(problem, layout, residuals)
-        table = _table(problem, base, regression, p)
-        _tell(monitor, problem, base, table, regression, bounded, options)
+        _tell(monitor, base, regression, bounded, options)
         details: dict[str, object] = {
-            "base_parameters": table,
             "dependent_parameters": {base.names[j]: float(p[j]) for j in base.dependent},
-            "parameters_without_influence": [base.names[j] for j in base.inert],
             "condition_number": regression.condition,
             "superposition_error": missed,
             "training_relative_error": {
@@ -136,7 +136,14 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
         if iterations:
             message += f", weights settled after {iterations} iterations"
         plain = not options.validation and options.weighting == "problem"
-        return Estimate(p, "converged", message, details, None if plain else weights)
+        return Estimate(
+            p,
+            "converged",
+            message,
+            details,
+            None if plain else weights,
+            base=base.combinations if _unmoved(base, regression, p) else (),
+        )
 
 
 def regressor(
@@ -282,47 +289,28 @@ def _parameters(
     return p, [base.names[j] for j in active if p[j] in (lower[j], upper[j])]
 
 
-def _table(
-    problem: Problem, base: BaseParameters, regression: Regression, p: F64
-) -> dict[str, dict[str, float]]:
-    covariance = regression.covariance(sigma_known=problem.sigma_known)
-    errors = np.sqrt(np.diag(covariance))
-    final = base.values(p)
-    table = {}
-    for text, value, error, held in zip(base.texts, regression.values, errors, final, strict=True):
-        row = {"value": float(value), "standard_error": float(error)}
-        row["relative_standard_deviation"] = float(error / abs(value)) if value else float("inf")
-        if abs(held - value) > 1e-9 * max(abs(value), float(error)):
-            row["within_bounds"] = float(held)
-        table[text] = row
-    return table
+def _unmoved(base: BaseParameters, regression: Regression, p: F64) -> bool:
+    """Return whether bounds leave the base parameters where least squares have them."""
+    moved = np.abs(base.values(p) - regression.values)
+    return bool((moved <= _MOVED * (np.abs(base.mapping) @ np.abs(p))).all())
 
 
 def _tell(
     monitor: Monitor,
-    problem: Problem,
     base: BaseParameters,
-    table: dict[str, dict[str, float]],
     regression: Regression,
     bounded: Sequence[str],
     options: LinearRegressionOptions,
 ) -> None:
-    if base.dependent:
-        units = [problem.free[j].unit for j in base.independent]
-        for (text, row), unit in zip(table.items(), units, strict=True):
-            shown = "" if unit in (None, "1") else f" {unit}"
-            monitor.note(
-                f"Base parameter {text} = {row['value']:.5g} +- {row['standard_error']:.2g}{shown}"
-                f" ({_precision(row['relative_standard_deviation'])})."
-            )
-        names = ", ".join(f"'{base.names[j]}'" for j in base.dependent)
+    if base.dependent and not bounded:
+        names = listed([f"'{base.names[j]}'" for j in base.dependent])
         verb, them = ("acts", "it") if len(base.dependent) == 1 else ("act", "them")
         monitor.note(
             f"{names} {verb} only through the base parameters: any value may be chosen for {them},"
             " and the others move along."
         )
     if base.inert:
-        names = ", ".join(f"'{base.names[j]}'" for j in base.inert)
+        names = listed([f"'{base.names[j]}'" for j in base.inert])
         monitor.note(f"No output changes with {names}: {_left_at(options)}.")
     if bounded:
         names = ", ".join(f"'{n}'" for n in bounded)
@@ -341,10 +329,6 @@ def _left_at(options: LinearRegressionOptions) -> str:
     if options.dependent == "minimum-norm":
         return "set to zero, or to the bound next to it"
     return "left at the initial value"
-
-
-def _precision(relative: float) -> str:
-    return f"{relative:.2%}" if relative < 1.0 else "hardly to be told from zero"
 
 
 def _validation_note(errors: dict[str, dict[str, float]]) -> str:

@@ -117,7 +117,7 @@ def test_a_product_beside_a_sum() -> None:
     assert found.verdict == (
         "Rank 2 of 4. R, C, a and b cannot be told apart; only R*C and a - 3*b are determined."
     )
-    np.testing.assert_allclose(found.determined[1].coefficients, [0.0, 0.0, 1.0, -3.0], rtol=1e-3)
+    np.testing.assert_allclose(found.determined[1].sums, [[0.0, 0.0, 1.0, -3.0]], rtol=1e-3)
 
 
 def ladder(times, inputs, R1, R2, C1, C2):
@@ -160,7 +160,7 @@ def test_combinations_are_named_beside_a_parameter_that_acts_elsewhere_only() ->
 
     found = judged(model, {"R": 2.0, "C": 0.8, "silent": 3.0, "k": 0.4})
     assert [c.text for c in found.determined] == ["R*C"]
-    assert np.flatnonzero(found.determined[0].coefficients).tolist() == [0, 1]
+    assert found.determined[0].members == (0, 1)
     assert found.verdict == (
         "Rank 2 of 4. silent has no visible influence on the measured outputs. R and C cannot be"
         " told apart; only R*C is determined. k is identifiable."

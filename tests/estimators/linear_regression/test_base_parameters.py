@@ -22,7 +22,7 @@ def test_columns_are_sorted_into_three_kinds(columns: np.ndarray) -> None:
     assert base.independent == (0, 1, 4)
     assert base.dependent == (2,)
     assert base.inert == (3,)
-    assert base.texts == ("a + 2*c", "b - 1e-07*c", "e")
+    assert [c.text for c in base.combinations] == ["a + 2*c", "b - 1e-07*c", "e"]
 
 
 def test_the_mapping_reproduces_all_columns(columns: np.ndarray) -> None:
@@ -78,7 +78,7 @@ def test_reduction_by_what_the_data_show(columns: np.ndarray) -> None:
     first = rng.normal(size=20)
     # These data show a, do not show b, and cannot tell e from a.
     shown = base.reduced(np.column_stack([first, 0.0 * first, 3.0 * first]), 1e-7)
-    assert shown.texts == ("a + 2*c + 3*e",)
+    assert [c.text for c in shown.combinations] == ["a + 2*c + 3*e"]
     assert shown.inert == (1, 3)
 
 

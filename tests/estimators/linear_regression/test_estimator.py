@@ -23,7 +23,9 @@ ALL = ("inertia", "moment", "mass", "friction")
 
 
 def base_values(result) -> dict[str, float]:
-    return {text: row["value"] for text, row in result.settings["base_parameters"].items()}
+    """Return base parameters with several members first, then those that are parameters."""
+    alone = [e for e in result.estimates if np.isfinite(e.standard_error)]
+    return {e.expression or e.name: e.value for e in (*result.base_parameters, *alone)}
 
 
 def test_parameters_that_are_identifiable_are_exact_without_noise() -> None:
@@ -44,7 +46,13 @@ def test_base_parameters_with_and_without_energies(named: list[str]) -> None:
     result = make_bench(free(*ALL)).run(energies=named)
     assert base_values(result) == pytest.approx(BASE, rel=1e-10)
     assert result.settings["dependent_parameters"] == {"mass": 0.0}
-    assert any("inertia + 0.25*mass = 0.575" in note for note in result.notes)
+    assert [e.name for e in result.base_parameters] == ["inertia_base", "moment_base"]
+    assert result.base_parameters[0].factors == (
+        (1, pytest.approx({"inertia": 1.0, "mass": 0.25}, rel=1e-10)),
+    )
+    bases = {e.name: e.base for e in result.estimates}
+    assert bases["mass"] == ("inertia_base", "moment_base")
+    assert bases["friction"] == ()
 
 
 def test_the_host_agrees_on_what_is_determined(energies: list[str]) -> None:
@@ -57,8 +65,12 @@ def test_the_host_agrees_on_what_is_determined(energies: list[str]) -> None:
     }
     errors = result.parameters["standard_error"]
     assert np.isnan(errors[["inertia", "moment", "mass"]]).all()
-    row = result.settings["base_parameters"]["friction"]
-    assert errors["friction"] == pytest.approx(row["standard_error"], rel=1e-6)
+    known = make_bench([*free("inertia", "moment", "friction"), fixed("mass", 1.0)], noise=0.01)
+    alone = known.run().parameters["standard_error"]
+    # With the mass known, each is its base parameter but for a constant.
+    for name in ("inertia", "moment"):
+        assert errors[f"{name}_base"] == pytest.approx(alone[name], rel=1e-6)
+    assert errors["friction"] == pytest.approx(alone["friction"], rel=1e-6)
 
 
 def test_preferred_parameters_are_independent(energies: list[str]) -> None:
@@ -98,7 +110,7 @@ def test_dependent_parameters_are_chosen_and_the_base_stays(
 def test_parameters_without_influence_are_named_and_left(energies: list[str]) -> None:
     """'useless' shifts the energy by a constant, which no force feels."""
     result = make_bench(free(*ALL, "useless", useless=4.0)).run(energies=energies)
-    assert result.settings["parameters_without_influence"] == ["useless"]
+    assert result.identifiability.silent == ("useless",)
     assert result.values["useless"] == 4.0
     assert base_values(result) == pytest.approx(BASE, rel=1e-10)
 
@@ -110,7 +122,7 @@ def test_least_norm_leaves_nothing_to_parameters_without_influence(
     useless = Parameter("useless", 4.0, lower, 10.0, variable="useless")
     bench = make_bench((*free(*ALL), useless))
     result = bench.run(energies=energies, dependent="minimum-norm")
-    assert result.settings["parameters_without_influence"] == ["useless"]
+    assert result.identifiability.silent == ("useless",)
     assert result.values["useless"] == left
     assert base_values(result) == pytest.approx(BASE, rel=1e-10)
 
@@ -125,7 +137,7 @@ def test_motion_that_hides_a_base_parameter(energies: list[str]) -> None:
     truth = {n: TRUTH[n] for n in ("inertia", "moment", "mass")}
     result = make_bench(free(*truth), model=horizontal, truth=truth).run(energies=energies)
     assert base_values(result) == pytest.approx({"inertia + 0.25*mass": 0.575})
-    assert result.settings["parameters_without_influence"] == ["moment"]
+    assert result.identifiability.silent == ("moment",)
 
 
 def test_a_nonlinear_parameter_is_named() -> None:

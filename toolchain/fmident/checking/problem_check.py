@@ -77,6 +77,7 @@ from fmident.statistics.combinations import PointSensitivity
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
+    from fmident.estimation.result import ParameterEstimate
     from fmident.evaluation.activity import Listener
     from fmident.fmu import ModelDescription
     from fmident.problem.model import Problem
@@ -304,7 +305,9 @@ class _Check:
         self.findings += engine_findings(self.executor.report())
         return self._report(
             global_sensitivity=globally,
-            parameters=self._parameters(influence, known),
+            parameters=self._parameters(
+                influence, known, () if checked is None else checked.base_parameters
+            ),
             outputs=self._outputs(predicted, shares),
             experiments=experiments,
             sensitivities=checked,
@@ -428,7 +431,10 @@ class _Check:
         return effort(self.evaluator, each, workers, self.estimator, self.options)
 
     def _parameters(
-        self, influence: dict[str, Influence], known: Sensitivities | None
+        self,
+        influence: dict[str, Influence],
+        known: Sensitivities | None,
+        base: Sequence[ParameterEstimate] = (),
     ) -> tuple[ParameterCheck, ...]:
         sizes, origins = self.evaluator.step_sizes, self.evaluator.derivative_origins
         slopes = self.evaluator.space.derivative(self.problem.initial)
@@ -446,17 +452,24 @@ class _Check:
                 checks.append(ParameterCheck(q.name, q.unit, q.initial, held))
                 continue
             kind: Influence = influence.get(q.name, "unknown" if known is None else "yes")
+            error = float("nan") if known is None else float(known.errors[j])
+            merged = tuple(b.name for b in base if q.name in b.members)
             checks.append(
                 ParameterCheck(
                     q.name,
                     q.unit,
                     q.initial,
                     kind,
-                    float("nan") if known is None else float(known.errors[j]),
+                    float("nan") if merged and np.isinf(error) else error,
                     float("nan") if sizes is None else float(sizes.steps[j] * slopes[j]),
                     str(origins.get(q.name, "")) if sizes is None else sizes.reasons[j],
+                    base=merged if np.isinf(error) else (),
                 )
             )
+        checks += [
+            ParameterCheck(b.name, b.unit, b.value, "base", b.standard_error, formula=b.expression)
+            for b in base
+        ]
         return tuple(checks)
 
     def _outputs(

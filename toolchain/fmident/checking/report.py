@@ -13,10 +13,13 @@ from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.checking.global_sensitivity.result import GlobalSensitivity
 from fmident.errors import Diagnostic, Severity
+from fmident.estimation.result import ParameterEstimate
 from fmident.report.numbers import percent
 from fmident.statistics.fixing import FixingStep
 
-Influence = Literal["yes", "elsewhere", "none", "fixed", "fixed, none", "dependent", "unknown"]
+Influence = Literal[
+    "yes", "elsewhere", "none", "fixed", "fixed, none", "dependent", "base", "unknown"
+]
 
 _ONLY = 0.1
 """Relative error from which on a parameter is determined badly."""
@@ -37,7 +40,8 @@ class ParameterCheck:
     influence
         ``"yes"``: outputs change with it; ``"elsewhere"``: not at the initial point, but
         somewhere in the bounds; ``"none"``; ``"fixed"`` and ``"fixed, none"`` for fixed ones;
-        ``"dependent"`` for those that follow from others.
+        ``"dependent"`` for those that follow from others, ``"base"`` for combinations that the data
+        determine in place of their members.
     predicted_error
         Standard error that the data promise, in `unit`; infinite where the data do not
         determine it, NaN where unknown.
@@ -45,6 +49,10 @@ class ParameterCheck:
         Of its finite difference, in `unit`; NaN where unknown.
     step_reason
         Where the step comes from.
+    formula
+        Of a base parameter.
+    base
+        The base parameters of which it is a member; it has no error of its own then.
     """
 
     name: str
@@ -54,6 +62,8 @@ class ParameterCheck:
     predicted_error: float = math.nan
     step: float = math.nan
     step_reason: str = ""
+    formula: str = ""
+    base: tuple[str, ...] = ()
 
     @property
     def relative_error(self) -> float:
@@ -145,6 +155,8 @@ class SensitivityCheck:
         Ranks at other points inside the bounds.
     fixing
         Which parameters to fix where not all can be told apart, the first one first.
+    base_parameters
+        Combinations that the data determine whatever the values of their members.
     """
 
     names: tuple[str, ...]
@@ -158,6 +170,7 @@ class SensitivityCheck:
     sigma_known: bool = True
     ranks_elsewhere: tuple[int, ...] = ()
     fixing: tuple[FixingStep, ...] = ()
+    base_parameters: tuple[ParameterEstimate, ...] = ()
 
 
 @dataclass(frozen=True)

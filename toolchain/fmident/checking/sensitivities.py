@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from fmident.checking.report import SensitivityCheck
 from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity
 from fmident.estimation.diagnostics.combinations import tested_combinations
-from fmident.estimation.diagnostics.dependent import dependent_uncertainty
+from fmident.estimation.diagnostics.dependent import base_parameters, dependent_uncertainty
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.estimation.result import integration_advice
 from fmident.evaluation import Evaluator, JacobianError
@@ -163,7 +163,7 @@ def sensitivity_check(
     inside = np.zeros(p.size, dtype=np.bool_)
     judged = statistics.identifiability
     if not found.constrained:
-        judged = tested_combinations(problem, evaluator, p, inside, judged)
+        judged = tested_combinations(problem, evaluator, p, inside, judged, ())
     smallest = float(judged.singular_values[-1]) if judged.singular_values.size else 0.0
     kept = found.kept
     names = tuple(problem.free[j].name for j in kept)
@@ -187,6 +187,7 @@ def sensitivity_check(
         sigma_known=subject.problem.sigma_known,
         ranks_elsewhere=tuple(e.rank for e in elsewhere),
         fixing=ranked_for_fixing(names, found.jacobian[:, kept], found.sizes[kept]),
+        base_parameters=base_parameters(problem, p, replace(statistics, identifiability=judged)),
     )
 
 

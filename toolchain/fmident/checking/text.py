@@ -8,7 +8,7 @@ import textwrap
 from fmident.checking.report import CheckReport, ParameterCheck
 from fmident.errors import Diagnostic
 from fmident.report.numbers import duration, percent, plain
-from fmident.report.terminal import table, unit_text
+from fmident.report.terminal import Alignment, merged_into, narrow_table, table, unit_text
 from fmident.statistics.fixing import fixing_sentence
 
 _MOST_OUTPUTS = 12
@@ -34,7 +34,7 @@ def check_page(report: CheckReport, width: int = 92) -> str:
     blocks = [
         _wrap(report.headline, width),
         "\n".join(_finding(d, width) for d in report.findings),
-        _parameters(report),
+        _parameters(report, width),
         _outputs(report),
         _experiments(report),
         _globally(report),
@@ -110,9 +110,10 @@ def _finding(d: Diagnostic, width: int) -> str:
     return "\n".join(lines)
 
 
-def _parameters(report: CheckReport) -> str:
+def _parameters(report: CheckReport, width: int) -> str:
     header, rows = _parameter_table(report)
-    return table(header, rows, ["<", ">", "<", "<", ">", ">"]) if rows else ""
+    align: list[Alignment] = ["<", ">", "<", "<", ">", ">", "<"]
+    return narrow_table(header, rows, align[: len(header)], width) if rows else ""
 
 
 def _parameter_table(report: CheckReport) -> tuple[list[str], list[list[str]]]:
@@ -128,9 +129,12 @@ def _parameter_table(report: CheckReport) -> tuple[list[str], list[list[str]]]:
                 percent(float(f"{p.relative_error:.2g}"))
                 if math.isfinite(p.relative_error)
                 else "",
+                f"= {p.formula}" if p.formula else merged_into(p.base) if p.base else "",
             ]
         )
-    header = ["parameter", "initial", "unit", "acts", "predicted +-", "relative"]
+    header = ["parameter", "initial", "unit", "acts", "predicted +-", "relative", ""]
+    if not any(row[-1] for row in rows):
+        header, rows = header[:-1], [row[:-1] for row in rows]
     return header, rows
 
 
@@ -142,6 +146,7 @@ def _acts(p: ParameterCheck) -> str:
         "fixed": "fixed",
         "fixed, none": "fixed, no",
         "dependent": "follows",
+        "base": "yes",
         "unknown": "?",
     }[p.influence]
 

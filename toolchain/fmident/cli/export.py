@@ -6,17 +6,19 @@ import argparse
 from pathlib import Path
 
 from fmident.cli.console import out, tell
-from fmident.cli.usage import UsageError
+from fmident.cli.usage import UsageError, assignments, scalar
 
 HELP = "write identified values as Modelica or SSV"
 EXAMPLE = """\
   fmident export results
   fmident export results --modelica record -o DeltaIdentified.mo
   fmident export results --ssv delta.ssv
+  fmident export results --set mass2=0.22 --set mass3=0.25
 
 The modifier is a declaration to be put into a model; the record is a class with units,
 descriptions and standard errors. Both hold all digits. Where single elements of arrays
-were identified, --fmu has the others."""
+were identified, --fmu has the others. Of a base parameter the members may be chosen: the
+others move along, so that it keeps its value."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +45,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fmu", type=Path, metavar="FILE", help="the FMU, for elements that were not identified"
     )
 
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="value of a member of base parameters; may be given again",
+    )
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for."""
@@ -54,6 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None and form is None:
         raise UsageError("-o is for Modelica text", hint="add --modelica modifier or record")
     result = read_result(arguments.result).result
+    if arguments.set:
+        chosen = {n: scalar(v) for n, v in assignments(arguments.set, "--set").items()}
+        numbers = {n: float(v) for n, v in chosen.items() if type(v) in (int, float)}
+        if wrong := {*chosen} - {*numbers}:
+            raise UsageError(f"--set {min(wrong)}: {chosen[min(wrong)]!r} is not a number")
+        result = result.with_members(numbers)
     description = read_description(arguments.fmu) if arguments.fmu else None
     exports = exported_values(result, description)
     for name, reason in exports.left_out.items():

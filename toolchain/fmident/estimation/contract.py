@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fmident.estimation.online.series import TimeSeriesEstimate
     from fmident.evaluation.contract import Evaluator
     from fmident.problem.model import Problem
-    from fmident.statistics import ResidualScores
+    from fmident.statistics import DeterminedCombination, ResidualScores
 
 Status = Literal["converged", "limit", "stopped", "interrupted", "failed"]
 
@@ -211,6 +211,10 @@ class Estimate:
         the draws, and `parameters` their medians.
     held_directions
         What it held at the start; ``None``: nothing.
+    base
+        The combinations of parameters that it has solved for, single parameters included, where it
+        knows that only these act on the outputs, and no bound keeps one of them from its best
+        value. What their members are is its choice then, on a bound or not.
     """
 
     parameters: F64
@@ -223,6 +227,7 @@ class Estimate:
     ended_by: Ending | None = None
     draws: Draws | None = None
     held_directions: HeldDirections | None = None
+    base: tuple[DeterminedCombination, ...] = ()
 
 
 Options = TypeVar("Options")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.errors import Code, EstimationError, did_you_mean
 from fmident.estimation.compared import (
     DrawnParameter,
     DrawnPosterior,
@@ -31,7 +32,7 @@ from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
 from fmident.problem.cost import TimeDomain
 from fmident.problem.derivative_origins import Origin, summary_of
-from fmident.statistics.identifiability import Identifiability
+from fmident.statistics.identifiability import DeterminedCombination, Identifiability
 from fmident.statistics.truncated import Truncation
 
 if TYPE_CHECKING:
@@ -94,7 +95,13 @@ class ParameterEstimate:
         The last one that searched it, whose uncertainty this is; empty without stages.
     expression
         From which a dependent parameter follows; empty for the others. Its standard error and
-        interval follow from theirs by the chain rule.
+        interval follow from theirs by the chain rule. Of a base parameter its formula.
+    base
+        The base parameters of which it is a member: the data determine these, not the parameter
+        itself, so that it has neither standard error nor interval.
+    factors
+        Of a base parameter: the powers of its factors, and of each the coefficients of its members;
+        empty for others. A sum is one factor with power 1.
     """
 
     name: str
@@ -112,6 +119,13 @@ class ParameterEstimate:
     experiments: tuple[str, ...] | None = None
     stage: str = ""
     expression: str = ""
+    base: tuple[str, ...] = ()
+    factors: tuple[tuple[int, Mapping[str, float]], ...] = ()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Names of the members of a base parameter."""
+        return tuple(dict.fromkeys(n for _, coefficients in self.factors for n in coefficients))
 
     @property
     def follows(self) -> str:
@@ -124,12 +138,25 @@ class ParameterEstimate:
         return not self.fixed and not self.expression
 
 
+_MOST_STEPS = 50
+_KEPT = 1e-12
+"""Relative change of a base parameter that is rounding."""
+
 EXCHANGE_TOLERANCE = 1e-9
 """Advised for Model Exchange in place of a Co-Simulation that is too coarse."""
 
 
+def combination_of(e: ParameterEstimate, names: Sequence[str]) -> DeterminedCombination:
+    """Return what a base parameter is of the parameters with these names."""
+    sums = np.array([[members.get(n, 0.0) for n in names] for _, members in e.factors])
+    return DeterminedCombination(e.expression, sums, tuple(power for power, _ in e.factors))
+
+
 def parameter_columns(estimates: Sequence[ParameterEstimate]) -> Mapping[str, list[Any]]:
-    """Return the columns of the table of parameters: names, and what is known of each."""
+    """Return the columns of the table of parameters: names, and what is known of each.
+
+    Base parameters are rows like the others; of their members ``base`` has the names of these.
+    """
     return {
         "name": [e.name for e in estimates],
         "value": [e.value for e in estimates],
@@ -143,6 +170,8 @@ def parameter_columns(estimates: Sequence[ParameterEstimate]) -> Mapping[str, li
         "at_bound": [e.at_bound for e in estimates],
         "fixed": [e.fixed for e in estimates],
         "expression": [e.expression for e in estimates],
+        "kind": ["base parameter" if e.factors else "parameter" for e in estimates],
+        "base": [" ".join(e.base) for e in estimates],
     }
 
 
@@ -381,6 +410,9 @@ class EstimationResult(Drawable):
         What was held at the start since the data do not determine it; ``None``: nothing.
     whitened
         The fits with innovations in place of residuals, where the noise was modelled; not stored.
+    base_parameters
+        Combinations of parameters that the data determine where they do not determine each of
+        these, whatever their values are: sums, products, products of sums.
     """
 
     status: Status
@@ -422,6 +454,12 @@ class EstimationResult(Drawable):
     draws: DrawnPosterior | None = None
     truncation: Truncation | None = None
     whitened: tuple[OutputFit, ...] = ()
+    base_parameters: tuple[ParameterEstimate, ...] = ()
+
+    @property
+    def rows(self) -> tuple[ParameterEstimate, ...]:
+        """Return all parameters and the base parameters, as tables show them."""
+        return (*self.estimates, *self.base_parameters)
 
     @property
     def derivatives_by(self) -> str:
@@ -448,10 +486,10 @@ class EstimationResult(Drawable):
 
     @property
     def parameters(self) -> pd.DataFrame:
-        """One row per parameter, indexed by name; what was found comes first."""
+        """One row per parameter and base parameter, indexed by name; what was found comes first."""
         import pandas as pd  # here, since it is slow to import and seldom needed
 
-        columns = dict(parameter_columns(self.estimates))
+        columns = dict(parameter_columns(self.rows))
         names = pd.Index(columns.pop("name"), name="name")
         return pd.DataFrame(columns, index=names)
 
@@ -459,6 +497,58 @@ class EstimationResult(Drawable):
     def values(self) -> dict[str, float]:
         """Parameter name to value."""
         return {e.name: e.value for e in self.estimates}
+
+    def with_members(self, chosen: Mapping[str, float]) -> EstimationResult:
+        """Return the result with other values of members of base parameters.
+
+        The outputs do not change: base parameters keep their values, and the members after which
+        these are named move along (eq. 10 of L. Pyrhonen and others, Linear-regression-based
+        identification of closed-loop multibody systems, 2024); where one of those is chosen, all
+        others by as little as possible in relation to their size.
+
+        Parameters
+        ----------
+        chosen
+            New values by name.
+
+        Raises
+        ------
+        fmident.errors.EstimationError
+            A name is not that of a member, or the base parameters cannot be kept.
+        """
+        known = {e.name: e.value for e in self.estimates if e.base}
+        for name in chosen:
+            if name not in known:
+                raise EstimationError(
+                    f"'{name}' is not a member of a base parameter, whose value may be chosen",
+                    hint=did_you_mean(name, known, kind="member"),
+                    code=Code.UNKNOWN_NAME,
+                )
+        names = list(known)
+        base = [combination_of(b, names) for b in self.base_parameters]
+        leading = {b.members[0] for b in self.base_parameters}
+        free = {*names} - {*chosen}
+        movable = free & leading if free >= leading else free
+        moved = [j for j, n in enumerate(names) if n in movable]
+        values = np.array([chosen.get(n, value) for n, value in known.items()])
+        wanted = np.array([b.value for b in self.base_parameters])
+        sizes = np.array([abs(known[names[j]]) or 1.0 for j in moved])
+        for _ in range(_MOST_STEPS):
+            left = wanted - [b.value(values) for b in base]
+            slopes = np.array([b.gradient(values) for b in base])
+            if bool((np.abs(left) <= _KEPT * (np.abs(slopes) @ np.abs(values))).all()):
+                break
+            steps = np.linalg.lstsq(slopes[:, moved] * sizes, left, rcond=None)[0]
+            values[moved] += sizes * steps
+        else:
+            raise EstimationError(
+                f"no values of the other members keep the base parameters with"
+                f" {', '.join(f'{n} = {v:g}' for n, v in chosen.items())}",
+                hint="choose fewer members, or values nearer to those that were found",
+            )
+        new = dict(zip(names, values.tolist(), strict=True))
+        estimates = tuple(replace(e, value=new.get(e.name, e.value)) for e in self.estimates)
+        return replace(self, estimates=estimates)
 
     def converged(self) -> bool:
         """Whether the estimator met one of its own convergence criteria."""

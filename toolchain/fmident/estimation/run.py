@@ -238,6 +238,7 @@ def run_with_statistics(
         priors=summary.priors,
         truncation=truncation,
         draws=None if estimate.draws is None else drawn_posterior(problem, estimate.draws),
+        base_parameters=summary.base_parameters,
     )
     return Run(result, summary.statistics, estimate.residual_weights)
 

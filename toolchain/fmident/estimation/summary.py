@@ -21,7 +21,7 @@ from fmident.estimation.diagnostics.constraints import (
     constraint_notes,
 )
 from fmident.estimation.diagnostics.delays import delay_notes, unmodelled_delays
-from fmident.estimation.diagnostics.dependent import parameter_estimates
+from fmident.estimation.diagnostics.dependent import base_parameters, parameter_estimates
 from fmident.estimation.diagnostics.draws import draw_notes, drawn
 from fmident.estimation.diagnostics.farther import (
     acting_farther,
@@ -86,6 +86,7 @@ class Summary:
     priors: PriorKnowledge | None = None
     noise: CountedNoise | None = None
     whitened: tuple[OutputFit, ...] = ()
+    base_parameters: tuple[ParameterEstimate, ...] = ()
 
 
 def summarise(
@@ -123,6 +124,9 @@ def summarise(
     p, cost = estimate.parameters, evaluator.cost(estimate.parameters)
     outcome = _Outcome.of(estimate, evaluator, cost)
     held = parameters_at_bound(problem, p)
+    if estimate.base:  # what else is on a bound is there by choice
+        alone = [c.leading for c in estimate.base if len(c.members) == 1]
+        held &= np.isin(np.arange(p.size), alone)
     likely = intervals and problem.cost.gives_intervals
     if intervals and not likely:
         outcome.notes.append(no_errors_note(problem))
@@ -167,7 +171,8 @@ def summarise(
     elif not problem.cost.gives_intervals:
         check = check_fits(problem, fits)
     unknown = np.full((p.size, p.size), np.nan)
-    estimates = parameter_estimates(problem, p, held, statistics, region)
+    base = () if estimate.draws is not None else base_parameters(problem, p, statistics)
+    estimates = parameter_estimates(problem, p, held, statistics, region, base)
     covariance = unknown if statistics is None else statistics.covariance
     correlation = unknown if statistics is None else statistics.correlation
     if estimate.draws is not None:
@@ -191,6 +196,7 @@ def summarise(
         priors,
         counted_noise(problem, statistics),
         judged,
+        base,
     )
 
 
@@ -290,7 +296,8 @@ def _judged(
         )
     if statistics.active is not None and statistics.active.holding.any():
         return statistics  # what follows steps across constraints, where costs are lower anyway
-    named = tested_combinations(problem, evaluator, p, held, statistics.identifiability)
+    known = statistics.identifiability
+    named = tested_combinations(problem, evaluator, p, held, known, estimate.base)
     statistics = dataclasses.replace(statistics, identifiability=named)
     if estimate.residual_weights is not None:
         return statistics

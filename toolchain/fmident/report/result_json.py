@@ -73,6 +73,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
                 "at_bound": e.at_bound,
                 "fixed": e.fixed,
                 "expression": e.expression,
+                "base": list(e.base),
                 "bounds": [e.lower, e.upper],
                 "description": e.description,
                 "variable": e.variable,
@@ -81,6 +82,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             }
             for e in result.estimates
         },
+        "base_parameters": base_json(result),
         "cost": {
             "initial": result.cost_initial,
             "final": result.cost_final,
@@ -110,6 +112,8 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "rank_known": result.identifiability.rank_known,
             "weakest": [dataclasses.asdict(d) for d in result.identifiability.weakest],
             "fixing": [dataclasses.asdict(d) for d in result.identifiability.fixing],
+            "silent": list(result.identifiability.silent),
+            "by_choice": result.identifiability.by_choice,
         },
         "derivatives": None
         if result.derivatives is None
@@ -150,6 +154,23 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
     }
     plain: dict[str, Any] = plain_json(content)
     return plain
+
+
+def base_json(result: EstimationResult) -> dict[str, Any]:
+    """Return the base parameters by name: value, uncertainty, formula, and its coefficients."""
+    return {
+        e.name: {
+            "value": e.value,
+            "unit": e.unit,
+            "standard_error": e.standard_error,
+            "interval_95": list(e.interval_95),
+            "initial": e.initial,
+            "formula": e.expression,
+            "factors": [{"power": k, "members": dict(members)} for k, members in e.factors],
+            "stage": e.stage,
+        }
+        for e in result.base_parameters
+    }
 
 
 def _residuals(check: ResidualCheck | None) -> dict[str, Any] | None:

@@ -28,6 +28,7 @@ Alignment = Literal["<", ">"]
 _WIDTH = 92
 _NARROWEST, _WIDEST = 60, 110
 _LEAST_WRAPPED = 9
+_MOST_BASE = 2
 _MOST_FITS = 24
 """A problem with a hundred experiments must not push the parameters off the screen."""
 
@@ -48,6 +49,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
     blocks = [
         wrap(judgement.headline, width),
         _parameters(result, width),
+        _base_parameters(result, width),
         _priors(result, width),
         _draws(result, width),
         _truncation(result, width),
@@ -185,18 +187,29 @@ def remark(
         return "fixed"
     if estimate.expression:
         return estimate.follows
+    endless = all(abs(end) == float("inf") for end in estimate.interval_95)
+    if (estimate.base or endless) and held is not None and estimate.name in held:
+        return held[estimate.name]
+    if estimate.base:
+        return merged_into(estimate.base)
     if estimate.at_bound:
         near_lower = abs(estimate.value - estimate.lower) <= abs(estimate.value - estimate.upper)
         return "at lower bound" if near_lower else "at upper bound"
-    if all(abs(end) == float("inf") for end in estimate.interval_95):
+    if endless:
         unjudged = (*judged.jumps, *judged.undecided, *judged.withheld) if judged else ()
-        if held is not None and estimate.name in held:
-            return held[estimate.name]
+        if judged and estimate.name in judged.silent:
+            return "no influence"
         return "no interval" if estimate.name in unjudged else "not identifiable"
     low, high = estimate.interval_95
     if low < estimate.lower or high > estimate.upper:
         return "interval passes a bound"
     return ""
+
+
+def merged_into(base: Sequence[str]) -> str:
+    """Return of which base parameters a parameter is a member."""
+    few = len(base) <= _MOST_BASE
+    return f"in {' and '.join(base)}" if few else f"in {len(base)} base parameters"
 
 
 def held_of(result: EstimationResult) -> dict[str, str]:
@@ -212,7 +225,7 @@ def _parameters(result: EstimationResult, width: int) -> str:
     rows = []
     for e in result.estimates:
         value, error = with_error(e.value, e.standard_error)
-        if e.fixed:
+        if e.fixed or e.base:
             cells = [plain(e.value), "", ""]
         else:
             cells = [value, error, interval(e.interval_95, e.standard_error)]
@@ -227,6 +240,27 @@ def _parameters(result: EstimationResult, width: int) -> str:
         header, align = [*header[:4], *header[5:]], [*align[:4], *align[5:]]
     spare = ["initial", "if white", "+-"]
     return narrow_table(header, rows, align, width, [name for name in spare if name in header])
+
+
+def base_rows(result: EstimationResult) -> list[list[str]]:
+    """Return one row per base parameter: its value, how well that is known, and its formula."""
+    return [
+        [
+            e.name,
+            *with_error(e.value, e.standard_error),
+            interval(e.interval_95, e.standard_error),
+            unit_text(e.unit),
+            e.expression,
+        ]
+        for e in result.base_parameters
+    ]
+
+
+def _base_parameters(result: EstimationResult, width: int) -> str:
+    rows = base_rows(result)
+    header = ["base parameter", "value", "+-", "95 % interval", "unit", "formula"]
+    align: list[Alignment] = ["<", ">", ">", ">", "<", "<"]
+    return narrow_table(header, rows, align, width, ["+-", "unit"]) if rows else ""
 
 
 def white_error(e: ParameterEstimate, result: EstimationResult) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from fmident.report.numbers import percent, plain
 from fmident.statistics.fixing import fixing_sentence
+from fmident.statistics.identifiability import listed
 
 if TYPE_CHECKING:
     from fmident.estimation.result import (
@@ -31,6 +32,9 @@ _EXPLAINED = 2.0
 
 _SMALL_ERROR = 1e-3
 """Relative error that no wrong minimum has: the model explains the data but for the noise."""
+
+_MOST_NAMED = 4
+"""More formulas than these are counted in a headline, not listed."""
 
 _STRONGLY_COLOURED, _LARGE_ERROR = 0.5, 0.3
 
@@ -88,8 +92,8 @@ def verdict(result: EstimationResult) -> Verdict:
     broken = [f"'{c.name}' ({c.text})" for c in result.constraints if c.violated]
     if broken:
         several = "s" * (len(broken) > 1)
-        headline = f"The search did not come to keep the constraint{several} {_names(broken)}"
-    if not any(math.isfinite(e.standard_error) for e in result.estimates):
+        headline = f"The search did not come to keep the constraint{several} {listed(broken)}"
+    if not any(math.isfinite(e.standard_error) for e in result.rows):
         headline = headline.partition(":")[0]  # there are no intervals that could hold
     reasons: list[str] = []
     grade: Grade = "good"
@@ -110,7 +114,8 @@ def verdict(result: EstimationResult) -> Verdict:
         headline += f", but {doubts[0]}"
     else:
         by_both = result.priors is not None and bool(result.priors.left_open)
-        headline += " and every parameter is determined by the data"
+        base = "base " if result.base_parameters else ""
+        headline += f" and every {base}parameter is determined by the data"
         headline += " and the priors" if by_both else ""
 
     if result.identifiability is not None:
@@ -127,7 +132,7 @@ def verdict(result: EstimationResult) -> Verdict:
     if kept:
         one = len(kept) == 1
         reasons.append(
-            f"Active constraint{'' if one else 's'}: {_names(kept)}; the standard errors are those"
+            f"Active constraint{'' if one else 's'}: {listed(kept)}; the standard errors are those"
             f" of parameters that move along {'it' if one else 'them'}."
         )
     for first, second, value in correlated_pairs(result):
@@ -172,7 +177,7 @@ def _which_are_meant(result: EstimationResult, words: str) -> str:
         count = judged.rank
         others = "The other parameter is" if count == 1 else f"The other {count} parameters are"
         held = "its bound" if len(bound) == 1 else "their bounds"
-        said = f"{others} identifiable, with {_names(bound)} held at {held}"
+        said = f"{others} identifiable, with {listed(bound)} held at {held}"
     return f"Stage '{last}': {said[0].lower()}{said[1:]}" if last else said
 
 
@@ -185,24 +190,18 @@ def _doubts(result: EstimationResult) -> list[str]:
     inside = [e for e in searched if e.stage == last]
     judged = result.identifiability
     if judged is not None and judged.jumps:
-        names = _names(list(judged.jumps))
+        names = listed(list(judged.jumps))
         doubts.append(
             f"the cost jumps next to the estimate, so that there is no interval for {names}"
         )
     elif judged is not None and judged.undecided:
-        names = _names(list(judged.undecided))
+        names = listed(list(judged.undecided))
         doubts.append(f"the derivatives are too inexact to judge {names}")
     elif judged is not None and judged.withheld:
-        names = _names(list(judged.withheld))
+        names = listed(list(judged.withheld))
         doubts.append(f"the derivatives are too inexact for an interval of {names}")
     elif judged is not None and judged.rank < len(inside) and not _held_together(result):
-        lost = [e.name for e in inside if not math.isfinite(e.standard_error)]
-        verb = "is" if len(lost) == 1 else "are"
-        doubts.append(
-            f"the data do not determine {_names(lost)}"
-            if lost
-            else f"only {judged.rank} of {len(inside)} parameters {verb} determined"
-        )
+        doubts += _not_determined(result, inside)
     else:
         doubts += _without_errors(result, inside)
     doubts += _without_errors(result, [e for e in searched if e.stage != last])
@@ -217,12 +216,12 @@ def _doubts(result: EstimationResult) -> list[str]:
     bound = [e.name for e in result.estimates if e.searched and e.at_bound and e.name not in given]
     if bound:
         doubts.append(
-            f"{_names(bound)} {'lies on a bound' if len(bound) == 1 else 'lie on bounds'}"
+            f"{listed(bound)} {'lies on a bound' if len(bound) == 1 else 'lie on bounds'}"
         )
     holding = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active and not c.equality]
     if holding:
         doubts.append(
-            f"the constraint{'s' * (len(holding) > 1)} {_names(holding)}"
+            f"the constraint{'s' * (len(holding) > 1)} {listed(holding)}"
             f" hold{'s' * (len(holding) == 1)} the estimate back"
         )
     if result.truncation is not None and result.truncation.conflict:
@@ -233,12 +232,35 @@ def _doubts(result: EstimationResult) -> list[str]:
     return doubts
 
 
+def _not_determined(result: EstimationResult, inside: Sequence[ParameterEstimate]) -> list[str]:
+    """Return which parameters the data do not determine, and which act in combinations alone."""
+    judged = result.identifiability
+    assert judged is not None
+    # Where truncation has held something, members come partly from the start.
+    members = [e.name for e in inside if e.base and result.truncation is None]
+    unknown = [e.name for e in result.base_parameters if not math.isfinite(e.standard_error)]
+    doubts = [f"there is no uncertainty for {listed(unknown)}"] if unknown else []
+    if judged.by_choice:
+        return doubts
+    lost = [e.name for e in inside if not math.isfinite(e.standard_error) and e.name not in members]
+    verb = "is" if judged.rank == 1 else "are"
+    if lost:
+        doubts.append(f"the data do not determine {listed(lost)}")
+    elif not members:
+        doubts.append(f"only {judged.rank} of {len(inside)} parameters {verb} determined")
+    if members:
+        formulas = [e.expression for e in result.base_parameters]
+        only = listed(formulas) if len(formulas) <= _MOST_NAMED else f"{len(formulas)} combinations"
+        doubts.append(f"{listed(members)} act only in {only}, which the data determine")
+    return doubts
+
+
 def _wrong_prior(result: EstimationResult) -> str:
     """Return which priors the data contradict, or an empty text."""
     if result.priors is None or not result.priors.conflict:
         return ""
     several = "s" * (len(result.priors.conflict) > 1)
-    names = _names([c.name for c in result.priors.conflict])
+    names = listed([c.name for c in result.priors.conflict])
     return f"the data contradict the prior{several} of {names}"
 
 
@@ -260,7 +282,7 @@ def _without_errors(result: EstimationResult, estimates: Sequence[ParameterEstim
     if partly := [name for name in lost if name in held]:
         lost = [name for name in lost if name not in held]
         verb = "comes" if len(partly) == 1 else "come"
-        doubts = [f"{_names(partly)} {verb} partly from the start values"]
+        doubts = [f"{listed(partly)} {verb} partly from the start values"]
     else:
         doubts = []
     # A stage may depend on values that it held and no data determine.
@@ -271,9 +293,9 @@ def _without_errors(result: EstimationResult, estimates: Sequence[ParameterEstim
     open_ones = [n for n in lost if math.isfinite(alone.get(n, math.nan))]
     unknown = [n for n in lost if n not in open_ones]
     if open_ones:
-        doubts.append(f"the data do not determine {_names(open_ones)}")
+        doubts.append(f"the data do not determine {listed(open_ones)}")
     if unknown:
-        doubts.append(f"there is no uncertainty for {_names(unknown)}")
+        doubts.append(f"there is no uncertainty for {listed(unknown)}")
     return doubts
 
 
@@ -365,7 +387,7 @@ def _advice(result: EstimationResult) -> str:
     if active:
         several = len(active) > 1
         return (
-            f"the constraint{'s' * several} {_names(active)} may keep it from a better fit: correct"
+            f"the constraint{'s' * several} {listed(active)} may keep it from a better fit: correct"
             f" {'them' if several else 'it'}, or look for what the model lacks"
         )
     starts = options.get("starts")
@@ -382,7 +404,7 @@ def _hidden(result: EstimationResult, seen: ResidualCheck) -> str:
     values = {e.name: e for e in result.estimates}
     given = [c for c in _bounding(result) if {*c.parameters} <= {*seen.hiding_bounds}]
     if len(given) == len(seen.hiding_bounds):
-        which = _names([f"'{c.name}' ({c.text})" for c in given])
+        which = listed([f"'{c.name}' ({c.text})" for c in given])
         several = len(given) > 1
         return (
             f"the constraint{'s' * several} {which} hide{'s' * (not several)} the fit: correct"
@@ -395,7 +417,7 @@ def _hidden(result: EstimationResult, seen: ResidualCheck) -> str:
     bound = "a bound" if len(named) == 1 else "bounds"
     verb = "lies on" if len(named) == 1 else "lie on"
     return (
-        f"{_names(named)} {verb} {bound} that hide{'s' if len(named) == 1 else ''} the fit: "
+        f"{listed(named)} {verb} {bound} that hide{'s' if len(named) == 1 else ''} the fit: "
         "widen the bounds, or look for what the model lacks"
     )
 
@@ -412,7 +434,7 @@ def _delayed(seen: ResidualCheck) -> str:
 
 def _repeated(seen: ResidualCheck) -> str:
     """Return that residuals come back, as part of a sentence."""
-    names = _names(list(dict.fromkeys(f"'{r.output}'" for r in seen.repeated)))
+    names = listed(list(dict.fromkeys(f"'{r.output}'" for r in seen.repeated)))
     return (
         f"the residuals of {names} repeat in several experiments: the model lacks something, and"
         " the intervals are too narrow for it"
@@ -425,7 +447,7 @@ def _disturbed(result: EstimationResult) -> str:
     loss = options.get("loss", "linear") if isinstance(options, Mapping) else "linear"
     outliers = {} if result.residuals is None else result.residuals.outliers
     if outliers and loss == "linear":  # a robust loss has taken care of them
-        counts = _names([f"{n} sample{'s' * (n > 1)} of '{o}'" for o, n in outliers.items()])
+        counts = listed([f"{n} sample{'s' * (n > 1)} of '{o}'" for o, n in outliers.items()])
         one = sum(outliers.values()) == 1
         return (
             f"{counts} {'is an outlier' if one else 'are outliers'}: exclude"
@@ -481,10 +503,6 @@ def _tied(result: EstimationResult) -> list[set[str]]:
 
 def _kind(result: EstimationResult) -> str:
     return "" if result.cost == "time-domain" else f" '{result.cost}'"
-
-
-def _names(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
 def _sentence(text: str) -> str:

@@ -19,6 +19,7 @@ from fmident.arrays import F64
 from fmident.statistics.identifiability import (
     Identifiability,
     analyse_rank,
+    listed,
     not_told_apart,
     rank_sentence,
     without_influence,
@@ -185,6 +186,7 @@ def combined_verdict(
     determined: Sequence[str],
     identifiable: Sequence[int],
     silent: Sequence[bool] | npt.NDArray[np.bool_] = (),
+    count: int | None = None,
 ) -> str:
     """Return the verdict that names combinations.
 
@@ -202,15 +204,17 @@ def combined_verdict(
         Indices of the parameters that are determined themselves.
     silent
         Which parameters have no visible influence, shape (n,); none by default.
+    count
+        Parameters that are not held on a bound; by default all.
     """
     tangled = [names[j] for j in sorted(involved)]
     rest = [names[j] for j in identifiable]
-    verdict = f"{rank_sentence(rank, len(names))} "
+    verdict = f"{rank_sentence(rank, len(names) if count is None else count)} "
     if unseen := [names[int(j)] for j in np.flatnonzero(silent)]:
         verdict += f"{without_influence(unseen)} "
-    verdict += not_told_apart(tangled, determined)
+    verdict += not_told_apart(tangled, determined) if tangled else ""
     if rest:
-        verdict += f" {_listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable."
+        verdict += f" {listed(rest)} {'is' if len(rest) == 1 else 'are'} identifiable."
     return verdict
 
 
@@ -321,9 +325,3 @@ def _whole_rows(rows: F64, same: float, largest: int) -> list[list[int]] | None:
             return None
         whole.append(numbers)
     return whole
-
-
-def _listed(words: Sequence[str]) -> str:
-    if len(words) < 2:
-        return "".join(words)
-    return ", ".join(words[:-1]) + " and " + words[-1]

@@ -20,6 +20,7 @@ from fmident.arrays import F64
 ENOUGH = 10.0
 """Collinearity index from which on Brun et al. call parameters poorly identifiable."""
 
+_MOST_RANKED = 60
 _NOTHING = 1e-3
 """Relative change per relative error that is not worth a word."""
 
@@ -53,6 +54,8 @@ def ranked_for_fixing(
 ) -> tuple[FixingStep, ...]:
     """Return the parameters to fix, the first one first; nothing where none need be.
 
+    Nor where they are very many, for which it would take long.
+
     Parameters
     ----------
     names
@@ -67,7 +70,7 @@ def ranked_for_fixing(
     norms = np.linalg.norm(jacobian, axis=0)
     # What does nothing cannot be told from anything; collinearity has nothing to do with it.
     free = [int(j) for j in np.flatnonzero(norms > 0.0)]
-    if len(free) < 2:
+    if not 2 <= len(free) <= _MOST_RANKED:
         return ()
     unit: F64 = np.asarray(np.linalg.qr(jacobian[:, free] / norms[free], mode="r"))
     place = {j: k for k, j in enumerate(free)}

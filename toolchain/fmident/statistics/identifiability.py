@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -31,21 +32,57 @@ _NEGLIGIBLE = 1e-4
 
 _MOST_DIRECTIONS = 6
 
+_MOST_NAMED = 6
+"""More combinations than these are counted in a sentence, not listed."""
 
-@dataclass(frozen=True)
+_MOST_LISTED, _FIRST = 15, 10
+"""More words than these are not all listed, but these first."""
+
+_EXACT, _DENOMINATOR = 1e-6, 12
+"""Relative error of a coefficient that is rounding, and the largest denominator of a fraction."""
+
+
+@dataclass(frozen=True, eq=False)
 class DeterminedCombination:
-    """A linear combination of parameters that is determined though they are not.
+    """What data determine of parameters that they cannot tell apart: a product of sums.
 
     Parameters
     ----------
     text
-        Such as ``"mA + 2*mB"``.
-    coefficients
-        Of all free parameters, shape (n,).
+        Such as ``"mA + 2*mB"``, ``"k/m"`` or ``"(k1 + k2)/m"``; empty where units do not fit.
+    sums
+        Coefficients of all free parameters, one row for each factor, shape (f, n).
+    powers
+        Of the factors, shape (f,); of a plain sum 1.
+    leading
+        Index of the member after which it is named; no other combination begins with it.
+    everywhere
+        Whether that is so whatever the values are: then it is a base parameter, else the
+        combination is one of the derivatives at one point.
     """
 
     text: str
-    coefficients: F64
+    sums: F64
+    powers: tuple[int, ...] = (1,)
+    leading: int = 0
+    everywhere: bool = False
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """Indices of the parameters in it."""
+        return tuple(int(j) for j in np.flatnonzero(self.sums.any(axis=0)))
+
+    def value(self, p: F64) -> float:
+        """Return the value at parameters, shape (n,)."""
+        return float(np.prod((self.sums @ p) ** np.array(self.powers, dtype=np.float64)))
+
+    def gradient(self, p: F64) -> F64:
+        """Return the derivatives by the parameters, shape (n,)."""
+        if self.powers == (1,):
+            plain: F64 = self.sums[0]
+            return plain
+        slopes: F64 = (np.array(self.powers) / (self.sums @ p)) @ self.sums
+        return self.value(p) * slopes
 
 
 @dataclass(frozen=True)
@@ -98,6 +135,11 @@ class Identifiability:
         Directions that the data determine least, six at most, the weakest first.
     fixing
         Parameters to fix, the first one first, where they are collinear or cannot be told apart.
+    silent
+        Parameters without a visible influence on the outputs.
+    by_choice
+        Whether the estimator has solved for the base parameters themselves, so that the values of
+        their members are its choice.
     """
 
     singular_values: F64
@@ -110,6 +152,8 @@ class Identifiability:
     rank_known: bool = True
     weakest: tuple[WeakDirection, ...] = ()
     fixing: tuple[FixingStep, ...] = ()
+    silent: tuple[str, ...] = ()
+    by_choice: bool = False
 
     @property
     def full_rank(self) -> bool:
@@ -270,14 +314,14 @@ def determined_combinations(
     scale = analysis.column_norms[index]
     combinations = []
     for row in _row_reduce(left[:, dimension:].T):
-        coefficients = row * scale
-        coefficients /= coefficients[np.flatnonzero(row)[0]]
+        first = int(np.flatnonzero(row)[0])
+        coefficients = simple_fractions(row * scale / (row[first] * scale[first]))
         full = np.zeros(len(names))
         full[index] = coefficients
         text = ""
         if can_be_added([units[int(i)] for i in np.flatnonzero(full)]):
             text = format_combination(coefficients, [names[i] for i in index])
-        combinations.append(DeterminedCombination(text, full))
+        combinations.append(DeterminedCombination(text, full[np.newaxis], leading=index[first]))
     return tuple(combinations)
 
 
@@ -311,18 +355,46 @@ def weakest_directions(analysis: RankAnalysis, names: Sequence[str]) -> tuple[We
 
 
 def format_combination(coefficients: F64, names: Sequence[str]) -> str:
-    """Return a linear combination as a user would write it, ``"mA + 2*mB"``."""
+    """Return a linear combination as a user would write it.
+
+    Coefficients have four digits, or are small fractions where that is exact.
+
+    >>> format_combination(np.array([1.0, 2.0, -1.0 / 3.0]), ["mA", "mB", "mC"])
+    'mA + 2*mB - mC/3'
+    """
     text = ""
     for coefficient, name in zip(coefficients, names, strict=True):
         if coefficient == 0.0:
             continue
-        magnitude = f"{abs(coefficient):.4g}"
-        term = name if magnitude == "1" else f"{magnitude}*{name}"
+        term = _term(abs(float(coefficient)), name)
         if not text:
             text = f"-{term}" if coefficient < 0.0 else term
         else:
             text += f" - {term}" if coefficient < 0.0 else f" + {term}"
     return text
+
+
+def simple_fractions(coefficients: F64) -> F64:
+    """Return coefficients with those that are a small fraction but for rounding made exact."""
+    near = np.array([float(_fraction(float(c))) for c in coefficients])
+    same = np.abs(near - coefficients) <= _EXACT * np.abs(coefficients)
+    found: F64 = np.where(same, near, coefficients)
+    return found
+
+
+def _fraction(value: float) -> Fraction:
+    return Fraction(value).limit_denominator(_DENOMINATOR)
+
+
+def _term(size: float, name: str) -> str:
+    text = f"{size:.4g}"
+    if text == "1":
+        return name
+    near = _fraction(size)
+    if abs(float(text) - size) > _EXACT * size >= abs(float(near) - size):
+        above = name if near.numerator == 1 else f"{near.numerator}*{name}"
+        return f"{above}/{near.denominator}"
+    return f"{text}*{name}"
 
 
 def can_be_added(units: Sequence[str | None]) -> bool:
@@ -348,6 +420,8 @@ def not_told_apart(names: Sequence[str], determined: Sequence[str]) -> str:
         The combinations of them that are determined; empty texts for those without a name.
     """
     known = [text for text in determined if text]
+    if len(known) > _MOST_NAMED:
+        known = []
     unnamed = len(determined) - len(known)
     if unnamed:
         number = "one combination" if unnamed == 1 else f"{unnamed} combinations"
@@ -435,9 +509,11 @@ def _percent(share: float) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as an enumeration: ``"a, b and c"``."""
+    """Return words as an enumeration: ``"a, b and c"``, or the first and how many others."""
     if len(words) < 2:
         return "".join(words)
+    if len(words) > _MOST_LISTED:
+        words = [*words[:_FIRST], f"{len(words) - _FIRST} others"]
     return ", ".join(words[:-1]) + " and " + words[-1]
 
 

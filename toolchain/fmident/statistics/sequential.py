@@ -23,7 +23,7 @@ therefore.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -159,6 +159,32 @@ class SequentialCovariance:
                 self._rows.pop(name, None)
             else:
                 self._rows[name] = row
+
+    def combine(self, name: str, slopes: Mapping[str, float]) -> None:
+        """Add a combination of parameters that an estimate determines, though not each of them.
+
+        Parameters
+        ----------
+        name
+            Of the combination.
+        slopes
+            Its derivatives by its members; nothing is added where one of these is unknown here.
+        """
+        if not all(n in self._rows for n in slopes):
+            return
+        row, reach = _Row(), dict[int, float]()
+        for member, slope in slopes.items():
+            own = self._rows[member]
+            for k, answer in own.noise.items():
+                row.noise[k] = row.noise.get(k, 0.0) + slope * answer
+            for k, nu in own.freedom.items():
+                row.freedom[k] = min(nu, row.freedom.get(k, np.inf))
+            for k, along in own.open.items():
+                row.open[k] = row.open.get(k, 0.0) + slope * along
+                reach[k] = reach.get(k, 0.0) + abs(slope * along)
+        least = {k: min(_LARGEST_BLUR, max(_NEGLIGIBLE, self._blur[k])) * reach[k] for k in reach}
+        row.open = {k: along for k, along in row.open.items() if abs(along) > least[k]}
+        self._rows[name] = row
 
     def covariance(self, names: Sequence[str]) -> F64:
         """Return the joint covariance, shape (n, n).

@@ -244,9 +244,9 @@ def parameter_statistics(
     combinations = () if undecided else determined_combinations(analysis, kept_names, kept_units)
     full = []
     for combination in (c for c in combinations if c.text):
-        coefficients = np.zeros(count)
-        coefficients[kept] = combination.coefficients
-        full.append(type(combination)(combination.text, coefficients))
+        sums = np.zeros((1, count))
+        sums[:, kept] = combination.sums
+        full.append(replace(combination, sums=sums, leading=kept[combination.leading]))
     withheld = {names[int(j)]: float(doubts[j]) for j in np.flatnonzero(inexact)}
     identifiability = Identifiability(
         analysis.singular_values,
@@ -256,6 +256,7 @@ def parameter_statistics(
         tuple(undecided),
         withheld=tuple(withheld),
         weakest=weakest_directions(analysis, kept_names),
+        silent=tuple(kept_names[int(j)] for j in np.flatnonzero(analysis.without_influence)),
     )
     doubtful = np.zeros(count, dtype=np.bool_)
     doubtful[[names.index(name) for name in undecided]] = True

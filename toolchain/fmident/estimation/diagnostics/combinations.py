@@ -23,6 +23,9 @@ from fmident.statistics.identifiability import (
     DeterminedCombination,
     analyse_rank,
     determined_combinations,
+    format_combination,
+    listed,
+    simple_fractions,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +37,12 @@ _FAR = 0.2
 _SAME = 1e-3
 """Change of the outputs that is nothing, in parts of what a parameter alone does."""
 
+_SCALED = 1e-3
+"""Part of a scaling by one factor that may be error of the directions."""
+
+_PARALLEL = 1e-6
+"""One minus the cosine between derivatives that may be those by two members of a sum."""
+
 
 def tested_combinations(
     problem: Problem,
@@ -41,10 +50,12 @@ def tested_combinations(
     p: F64,
     held: npt.NDArray[np.bool_],
     judged: Identifiability,
+    base: Sequence[DeterminedCombination],
 ) -> Identifiability:
     """Return the verdict with the combinations named as what they are.
 
-    Costs four simulations per direction of no effect, none where all is identifiable.
+    Costs four simulations per direction of no effect, none where all is identifiable, and none
+    where the estimator knows the combinations.
 
     Parameters
     ----------
@@ -56,25 +67,40 @@ def tested_combinations(
         Parameters on a bound, shape (n,).
     judged
         What the Jacobian says there.
+    base
+        What the estimator says that the data determine, single parameters included; empty where it
+        does not say.
     """
-    if not 0 < judged.rank < p.size or judged.undecided or held.any():
+    kept = int(np.count_nonzero(~held))
+    if not 0 < judged.rank < kept or judged.undecided:
         return judged
     jacobian, errors = evaluator.jacobian(p), evaluator.column_errors(p)
     if errors is None:
         return judged
+    names = [q.name for q in problem.free]
     norms = np.linalg.norm(jacobian, axis=0)
-    visible = np.flatnonzero(norms > errors)
+    silent = (norms <= errors) & ~held
+    if judged.rank == len(base):
+        shared = tuple(c for c in base if len(c.members) > 1)
+        involved = sorted({j for c in shared for j in c.members})
+        alone = [c.leading for c in base if len(c.members) == 1]
+        silent[:] = True
+        silent[[*involved, *alone]] = False
+        texts = [c.text for c in shared]
+        verdict = combined_verdict(names, judged.rank, involved, texts, alone, silent & ~held, kept)
+        unseen = tuple(names[int(j)] for j in np.flatnonzero(silent & ~held))
+        return replace(judged, verdict=verdict, determined=shared, silent=unseen, by_choice=True)
+    visible = np.flatnonzero((norms > errors) & ~held)
     missing = visible.size - judged.rank
     if missing <= 0:
         return judged
-    names = [q.name for q in problem.free]
-    alone = float(np.max(_FAR * norms * _sizes(problem, p)))
+    alone_change = float(np.max((_FAR * norms * _sizes(problem, p))[visible]))
     null = np.zeros((p.size, missing))
     null[visible] = analyse_rank(jacobian[:, visible]).right[:, -missing:]
     claims: list[_Claim] = []
     groups = blocks(null)
     for group in groups:
-        found = _claim(problem, evaluator, p, jacobian, null, group, alone)
+        found = _claim(problem, evaluator, p, jacobian, null, group, alone_change)
         if found is None:  # the groups are not as separate as they seemed
             return judged
         claims.append(found)
@@ -82,10 +108,12 @@ def tested_combinations(
     determined = tuple(c for claim in claims for c in claim.determined)
     involved = [j for claim in claims for j in claim.involved]
     identifiable = [int(j) for j in visible if not any(j in group for group in groups)]
-    verdict = combined_verdict(names, judged.rank, involved, texts, identifiable, norms <= errors)
+    verdict = combined_verdict(names, judged.rank, involved, texts, identifiable, silent, kept)
     nearby = [claim for claim in claims if claim.nearby]
     if nearby:
-        near = "This" if nearby == claims else _listed([t for c in nearby for t in c.texts]) + ":"
+        near = (
+            "This" if nearby == claims else listed([t for c in nearby for t in c.texts if t]) + ":"
+        )
         verdict += f" {near} holds near these values only: farther away other combinations"
         verdict += " are determined."
     return replace(judged, verdict=verdict, determined=determined)
@@ -122,44 +150,43 @@ def _claim(
     group: list[int],
     alone: float,
 ) -> _Claim | None:
-    """Return what is determined of a group: products if these hold, else sums."""
-    free = [problem.free[j] for j in group]
-    names, units = [q.name for q in free], [q.unit for q in free]
+    """Return what is determined of a group: products if these hold, else sums, or products of sums.
+
+    That the outputs stay the same is tried by simulation.
+    """
+    units = [problem.free[j].unit for j in group]
+    names = [problem.free[j].name for j in group]
     missing = int(np.count_nonzero(np.linalg.svd(null[group], compute_uv=False) > 0.5))
     if not 0 < missing <= len(group):
         return None
-
-    def whole(part: F64) -> F64:
-        full = np.zeros((p.size, part.shape[1]))
-        full[group] = part
-        return full
-
     own = jacobian[:, group]
     if missing == len(group):
         return _Claim(tuple(group), (), ())
-    if bool((p[group] != 0.0).all()):
-        for found in products_of(names, own * p[group], missing):
-            directions = whole(found.directions)
-            if not _holds(evaluator, p, directions, alone, powers=True):
-                continue
-            gradients = [whole((row / p[group])[:, np.newaxis])[:, 0] for row in found.powers]
-            return _Claim(
-                tuple(group[j] for j in found.involved),
-                found.texts,
-                tuple(
-                    DeterminedCombination(text, g / g[np.flatnonzero(g)[0]])
-                    for text, g in zip(found.texts, gradients, strict=True)
-                ),
-            )
+    each = np.zeros((len(group), p.size))
+    each[np.arange(len(group)), group] = 1.0
+    claim = _products(evaluator, p, names, each, own, missing, alone)
+    if claim is not None:
+        return claim
     analysis = analyse_rank(own)
     analysis = replace(
         analysis, rank=len(group) - missing, involved=np.ones(len(group), dtype=np.bool_)
     )
-    holds = _holds(evaluator, p, whole(null_space(own, missing)), alone, powers=False)
+    directions = each.T @ null_space(own, missing)
+    holds = _holds(evaluator, p, directions, alone, powers=False)
+    if holds and _through_zero(directions[group], p[group]):
+        # A ratio of sums is the same along a line through zero, but not along one beside it.
+        beside, first = p.copy(), group[0]
+        beside[first] += _FAR * abs(p[first]) * (1.0 if p[first] < problem.upper[first] else -1.0)
+        beside = np.clip(beside, problem.lower, problem.upper)
+        holds = _holds(evaluator, beside, directions, alone, powers=False)
+    if not holds and missing > 1:
+        claim = _products_of_sums(evaluator, p, names, each, own, missing, alone)
+        if claim is not None:
+            return claim
     # A sum that holds everywhere has coefficients with units of their own, such as inertia + l^2*m.
     sums = determined_combinations(analysis, names, None if holds else units)
     named = tuple(
-        DeterminedCombination(c.text, whole(c.coefficients[:, np.newaxis])[:, 0])
+        replace(c, sums=c.sums @ each, leading=group[c.leading], everywhere=holds)
         for c in sums
         if c.text
     )
@@ -167,16 +194,97 @@ def _claim(
     return _Claim(tuple(group), tuple(c.text for c in sums), named, nearby)
 
 
+def _products(
+    evaluator: Evaluator,
+    p: F64,
+    names: Sequence[str],
+    sums: F64,
+    columns: F64,
+    missing: int,
+    alone: float,
+) -> _Claim | None:
+    """Return products of powers of sums that are all that acts; ``None`` where nothing is.
+
+    Parameters
+    ----------
+    evaluator, p
+        Of the run, and the estimate.
+    names, sums, columns
+        Of each sum: its text, its coefficients of all parameters, and the derivatives by it.
+    missing
+        Directions without effect.
+    alone
+        Change of the outputs that one parameter makes.
+    """
+    values = sums @ p
+    if not bool((values != 0.0).all()):
+        return None
+    for found in products_of(names, columns * values, missing):
+        # All members of a sum are scaled alike.
+        directions = (sums != 0.0).T @ found.directions
+        if not _holds(evaluator, p, directions, alone, powers=True):
+            continue
+        combinations = []
+        for text, row in zip(found.texts, found.powers, strict=True):
+            used = np.flatnonzero(row)
+            powers = tuple(int(k) for k in row[used])
+            leading = int(np.flatnonzero(sums[used[0]])[0])
+            combinations.append(DeterminedCombination(text, sums[used], powers, leading, True))
+        involved = np.flatnonzero(sums[list(found.involved)].any(axis=0))
+        return _Claim(tuple(int(j) for j in involved), found.texts, tuple(combinations))
+    return None
+
+
+def _products_of_sums(
+    evaluator: Evaluator,
+    p: F64,
+    names: Sequence[str],
+    each: F64,
+    own: F64,
+    missing: int,
+    alone: float,
+) -> _Claim | None:
+    """Return products of sums, such as ``(k1 + k2)/m``; the parameters are those of `_products`.
+
+    Parameters act as a sum if the outputs change with each of them in the same way.
+    """
+    lengths = np.linalg.norm(own, axis=0)
+    unit = own / lengths
+    left, texts, sums, columns = list(range(len(names))), [], [], []
+    while left:
+        first = left[0]
+        same = [k for k in left if abs(unit[:, first] @ unit[:, k]) > 1.0 - _PARALLEL]
+        shares = (unit[:, first] @ unit[:, same]) * lengths[same] / lengths[first]
+        shares = simple_fractions(shares)
+        ways = each[same[1:]] - shares[1:, np.newaxis] * each[first]
+        if len(same) > 1 and not _holds(evaluator, p, ways.T, alone, powers=False):
+            same, shares = [first], np.ones(1)
+        text = format_combination(shares, [names[k] for k in same])
+        texts.append(text if len(same) == 1 else f"({text})")
+        sums.append(shares @ each[same])
+        columns.append(own[:, first])
+        left = [k for k in left if k not in same]
+    missing -= len(names) - len(sums)
+    if not 0 < missing < len(sums) < len(names):
+        return None
+    return _products(evaluator, p, texts, np.array(sums), np.array(columns).T, missing, alone)
+
+
+def _through_zero(directions: F64, values: F64) -> bool:
+    """Return whether parameters can all be scaled by one factor along directions without effect."""
+    if not bool((values != 0.0).all()):
+        return False
+    ones = np.ones(values.size)
+    relative = directions / values[:, np.newaxis]
+    left = ones - relative @ np.linalg.lstsq(relative, ones, rcond=None)[0]
+    return float(np.linalg.norm(left)) < _SCALED * float(np.sqrt(values.size))
+
+
 def _sizes(problem: Problem, p: F64) -> F64:
     """Return the sizes of the parameters, shape (n,): of one at zero, its scale."""
     scales = np.array([q.scale for q in problem.free])
     found: F64 = np.where(p == 0.0, scales, np.abs(p))
     return found
-
-
-def _listed(words: Sequence[str]) -> str:
-    known = [w for w in words if w]
-    return known[0] if len(known) == 1 else ", ".join(known[:-1]) + " and " + known[-1]
 
 
 def _holds(evaluator: Evaluator, p: F64, directions: F64, alone: float, *, powers: bool) -> bool:
@@ -215,7 +323,8 @@ def with_fixing(
     if statistics is None:
         return None
     judged, linear = statistics.identifiability, statistics.linearisation
-    if not judged.rank_known or judged.undecided or linear.tangent is not None:
+    ranked = judged.rank_known and not judged.undecided and not judged.by_choice
+    if not ranked or linear.tangent is not None:
         return judged
     kept = [int(j) for j in linear.kept]
     sizes = np.array(

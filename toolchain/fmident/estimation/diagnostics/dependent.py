@@ -1,21 +1,25 @@
-"""All parameters of a result; those that follow from others get intervals by the chain rule."""
+"""All parameters of a result; what follows from others gets intervals by the chain rule."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import reduce
+from operator import mul
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.errors import UnitError
 from fmident.estimation.diagnostics.constraints import dependent_reach
 from fmident.estimation.result import ParameterEstimate
 from fmident.problem.relations.dependent import Dependence
-from fmident.statistics import ParameterStatistics
+from fmident.statistics import DeterminedCombination, ParameterStatistics
 from fmident.statistics.tangent import Region
 from fmident.statistics.uncertainty import t_quantile
+from fmident.units import in_si, parse_unit
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -36,6 +40,7 @@ def parameter_estimates(
     held: npt.NDArray[np.bool_],
     statistics: ParameterStatistics | None,
     region: Region | None = None,
+    base: Sequence[ParameterEstimate] = (),
 ) -> tuple[ParameterEstimate, ...]:
     """Return all parameters with their values and, where there are statistics, uncertainty.
 
@@ -51,6 +56,8 @@ def parameter_estimates(
         At `p`.
     region
         That the intervals are of where inequalities cut them short.
+    base
+        From :func:`base_parameters`.
     """
     index = {q.name: j for j, q in enumerate(problem.free)}
     nothing = float("nan")
@@ -67,6 +74,9 @@ def parameter_estimates(
             error = float(statistics.standard_errors[j])
             low, high = statistics.intervals[j]
             interval = (float(low), float(high))
+        merged = tuple(b.name for b in base if q.name in b.members)
+        if merged and not np.isfinite(error):
+            interval = (nothing, nothing)
         estimates.append(
             ParameterEstimate(
                 name=q.name,
@@ -83,9 +93,80 @@ def parameter_estimates(
                 variable=q.variable,
                 experiments=q.experiments,
                 expression="" if q.expression is None else q.expression.text,
+                base=merged if not np.isfinite(error) else (),
             )
         )
     return tuple(estimates)
+
+
+def base_parameters(
+    problem: Problem, p: F64, statistics: ParameterStatistics | None
+) -> tuple[ParameterEstimate, ...]:
+    """Return the combinations that the data determine in place of their members.
+
+    They are named after the member that no other begins with, ``NAME_base``.
+
+    Parameters
+    ----------
+    problem
+        With the parameters.
+    p
+        Searched ones, shape (n,).
+    statistics
+        At `p`; ``None``: nothing is known.
+    """
+    if statistics is None:
+        return ()
+    combinations = [c for c in statistics.identifiability.determined if c.everywhere]
+    if not combinations:
+        return ()
+    rows = np.array([c.gradient(p) for c in combinations])
+    unknown = _unknown(problem, statistics)
+    linear = statistics.linearisation
+    noise, freedoms = linear.answer_to_noise(), linear.freedoms(rows)
+    names = [q.name for q in problem.free]
+    taken = {q.name for q in problem.parameters}
+    found = []
+    for c, row, freedom in zip(combinations, rows, freedoms, strict=True):
+        value, error = c.value(p), float(np.linalg.norm(row @ noise))
+        if bool(unknown[list(c.members)].any()):
+            error = np.nan
+        half = t_quantile(_LEVEL, freedom) * error
+        name = f"{names[c.leading]}_base"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            initial = c.value(problem.initial)
+        found.append(
+            ParameterEstimate(
+                name, _unit(problem, c), "", initial, value, error, (value - half, value + half),
+                -np.inf, np.inf, at_bound=False, fixed=False, expression=c.text,
+                factors=tuple(
+                    (power, {names[int(j)]: float(s[j]) for j in _in_order(s, c.leading)})
+                    for power, s in zip(c.powers, c.sums, strict=True)
+                ),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _in_order(coefficients: F64, leading: int) -> list[int]:
+    """Return the indices of what is in a sum, that after which it is named first."""
+    return sorted(map(int, np.flatnonzero(coefficients)), key=lambda j: (j != leading, j))
+
+
+def _unit(problem: Problem, c: DeterminedCombination) -> str | None:
+    """Return the unit of a combination, in base units if it is a product; ``None``: not known."""
+    units = [problem.free[_in_order(s, c.leading)[0]].unit for s in c.sums]
+    if c.powers == (1,) or any(u is None for u in units):
+        return units[0] if c.powers == (1,) else None
+    try:
+        parsed = [parse_unit(str(u)) ** k for u, k in zip(units, c.powers, strict=True)]
+    except UnitError:
+        return None
+    product = reduce(mul, parsed)
+    return product.si if in_si(product) else None
 
 
 def dependent_uncertainty(
@@ -117,12 +198,11 @@ def dependent_uncertainty(
         return {}
     dependence = Dependence.of(problem)
     values, rows = dependence.values(p), dependence.derivatives(p)
-    linear, judged = statistics.linearisation, statistics.identifiability
+    linear = statistics.linearisation
     noise = linear.answer_to_noise()
     spread = linear.open_directions
     freedoms = dict(zip(names, linear.freedoms(np.array([rows[n] for n in names])), strict=True))
-    unknown = {*judged.withheld, *judged.undecided, *judged.jumps}
-    doubtful = np.array([q.name in unknown for q in problem.free], dtype=np.bool_)
+    doubtful = _unknown(problem, statistics)
     found = {}
     for name in names:
         row, value = rows[name], values[name]
@@ -138,6 +218,13 @@ def dependent_uncertainty(
             half = t_quantile(_LEVEL, freedoms[name]) * error
             found[name] = (error, (value - half, value + half))
     return found
+
+
+def _unknown(problem: Problem, statistics: ParameterStatistics) -> npt.NDArray[np.bool_]:
+    """Return which parameters have no uncertainty that is known, shape (n,)."""
+    judged = statistics.identifiability
+    names = {*judged.withheld, *judged.undecided, *judged.jumps}
+    return np.array([q.name in names for q in problem.free], dtype=np.bool_)
 
 
 def dependent_after_stages(

@@ -115,7 +115,7 @@ def _lost_notes(one: StageRun, own: Sequence[str], propagation: Propagation) -> 
         )
     estimates = {e.name: e for e in one.result.estimates}
     for name in (n for n in own if n in alone and n not in lost):
-        estimate = propagation.applied(estimates[name])
+        estimate = propagation.applied(estimates[name], one.result.values)
         size = max(abs(estimate.value), abs(estimate.initial))
         if estimate.standard_error > size >= alone[name]:
             notes.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,12 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.errors import FmidentError
 from fmident.estimation.diagnostics.noise import noise_of
-from fmident.estimation.result import EstimationResult, ParameterEstimate, StageUncertainty
+from fmident.estimation.result import (
+    EstimationResult,
+    ParameterEstimate,
+    StageUncertainty,
+    combination_of,
+)
 from fmident.estimation.run import Run
 from fmident.estimation.stages.common_samples import CommonSamples, common_samples
 from fmident.estimation.stages.held_values import held_derivatives
@@ -247,8 +252,24 @@ class Propagation:
         move = values.errors * np.sqrt(np.diag(found))
         return tuple(n for n, m in zip(values.names, move, strict=True) if m > _BLURRED * noise)
 
-    def applied(self, estimate: ParameterEstimate) -> ParameterEstimate:
-        """Return a parameter with the uncertainty that counts what its stage held."""
+    def applied(
+        self, estimate: ParameterEstimate, values: Mapping[str, float]
+    ) -> ParameterEstimate:
+        """Return a parameter with the uncertainty that counts what its stage held.
+
+        Parameters
+        ----------
+        estimate
+            Of a parameter, or of a base parameter; members of those have no uncertainty.
+        values
+            Of all parameters.
+        """
+        if estimate.base:
+            return estimate
+        if estimate.factors and not self._withheld & {*estimate.members}:
+            combination = combination_of(estimate, estimate.members)
+            slopes = combination.gradient(np.array([values[n] for n in estimate.members]))
+            self._chain.combine(estimate.name, dict(zip(estimate.members, slopes, strict=True)))
         if not self._chain.knows(estimate.name) or estimate.name in self._withheld:
             return estimate
         names, value = [estimate.name], np.array([estimate.value])

@@ -76,9 +76,15 @@ def combined(
         if e.searched or (e.expression and e.name not in always)
     }
     covariance = propagation.covariance(names)
-    estimates = tuple(
-        propagation.applied(_estimate(q.name, problem, names, final)) for q in problem.parameters
-    )
+    base = [
+        dataclasses.replace(b, stage=d.stage.name)
+        for d in done
+        for b in d.result.base_parameters
+        if all(final[n][0] is d for n in b.members)  # no later stage has searched a member
+    ]
+    joined = [_estimate(q.name, problem, names, final, base) for q in problem.parameters]
+    values = {e.name: e.value for e in joined}
+    estimates = tuple(propagation.applied(e, values) for e in joined)
     return dataclasses.replace(
         last.result,
         message=_message(problem, done),
@@ -101,6 +107,7 @@ def combined(
         sensitivities=_sensitivities(done),
         priors=after_stages([d.result.priors for d in done]),
         noise=_noise(done, {name: one for name, (one, _) in final.items()}),
+        base_parameters=tuple(propagation.applied(b, values) for b in base),
     )
 
 
@@ -190,6 +197,7 @@ def _estimate(
     problem: Problem,
     names: Sequence[str],
     final: Mapping[str, tuple[StageRun, ParameterEstimate]],
+    base: Sequence[ParameterEstimate],
 ) -> ParameterEstimate:
     """Return a parameter as the last stage that searched it left it."""
     (q,) = (q for q in problem.parameters if q.name == name)
@@ -205,6 +213,7 @@ def _estimate(
             stage=one.stage.name,
             # One that an earlier stage has searched counts as such.
             expression="" if name in names else found.expression,
+            base=tuple(b.name for b in base if name in b.members),
         )
     nothing = float("nan")
     return ParameterEstimate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fmident.report.result_json import plain_json
+from fmident.report.result_json import base_json, plain_json
 
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit
@@ -33,6 +33,7 @@ def comparison_json(compared: Sequence[Compared], choice: Choice) -> dict[str, A
                     }
                     for e in c.result.estimates
                 },
+                "base_parameters": base_json(c.result),
                 "fit": [_fit_json(f) for f in c.result.fits],
                 "validation": None
                 if c.result.validation is None

@@ -13,7 +13,12 @@ from fmident.report.comparison.choice import Choice, choose
 from fmident.report.comparison.compared import Compared
 from fmident.report.comparison.plain import comparison_json
 from fmident.report.comparison.samples import stored_table, table_of
-from fmident.report.comparison.text import comparison_text, mean_square, parameter_names
+from fmident.report.comparison.text import (
+    comparison_text,
+    mean_square,
+    parameter_names,
+    row_key,
+)
 from fmident.report.numbers import plain
 from fmident.report.sections.content import Section, Table
 from fmident.report.sections.html import embedded
@@ -94,23 +99,24 @@ class Comparison:
 
     @property
     def parameters(self) -> pd.DataFrame:
-        """One row per parameter and result, with standard error and 95 % interval."""
+        """One row per parameter or base parameter and result, with standard error and interval."""
         import pandas as pd  # here, since it is slow to import and seldom needed
 
         rows = [
             {
-                "parameter": name,
+                "parameter": e.name,
                 "result": c.name,
                 "value": e.value,
                 "standard_error": e.standard_error,
                 "interval_95_low": e.interval_95[0],
                 "interval_95_high": e.interval_95[1],
                 "unit": e.unit,
+                "expression": e.expression,
             }
             for name in parameter_names(self.results)
             for c in self.results
-            for e in c.result.estimates
-            if e.name == name
+            for e in c.result.rows
+            if row_key(e) == name
         ]
         return pd.DataFrame(rows).set_index(["parameter", "result"])
 

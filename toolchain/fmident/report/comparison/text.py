@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fmident.report.numbers import duration, interval, percent, plain, probability, with_error
-from fmident.report.terminal import narrow_table, unit_text, wrap
+from fmident.report.terminal import narrow_table, remark, unit_text, wrap
 
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit, ParameterEstimate
@@ -154,12 +154,17 @@ def _bounds(choice: Choice) -> list[str]:
 
 def parameter_names(compared: Sequence[Compared]) -> list[str]:
     """Return the names of the parameters of all results, each once."""
-    return list(dict.fromkeys(e.name for c in compared for e in c.result.estimates))
+    return list(dict.fromkeys(row_key(e) for c in compared for e in c.result.rows))
+
+
+def row_key(e: ParameterEstimate) -> str:
+    """Return what a parameter is compared by: a base parameter with those of the same formula."""
+    return f"{e.name} = {e.expression}" if e.factors else e.name
 
 
 def _parameter_rows(compared: Sequence[Compared], name: str) -> list[list[str]]:
     """Return a row for each result that has the parameter."""
-    found = [(c, e) for c in compared for e in c.result.estimates if e.name == name]
+    found = [(c, e) for c in compared for e in c.result.rows if row_key(e) == name]
     same_unit = len({e.unit for _, e in found}) == 1
     pictures = _forest([e for _, e in found]) if same_unit else [""] * len(found)
     rows = []
@@ -167,6 +172,8 @@ def _parameter_rows(compared: Sequence[Compared], name: str) -> list[list[str]]:
         value, error = with_error(e.value, e.standard_error)
         if e.fixed:
             cells = [plain(e.value), "", "fixed"]  # the column of errors is left out first
+        elif e.base:
+            cells = [plain(e.value), "", remark(e)]
         else:
             cells = [value, error, interval(e.interval_95, e.standard_error)]
         rows.append(["" if k else name, c.name, *cells, unit_text(e.unit), picture])

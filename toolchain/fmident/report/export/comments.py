@@ -10,12 +10,25 @@ from fmident.report.numbers import plain
 
 
 def header(exports: Exports) -> list[str]:
-    """Return how the values came about, and what could not be exported."""
+    """Return how the values came about, what could not be exported, and the base parameters."""
     from fmident._version import __version__
 
     lines = [f"Identified with fmident {__version__} ({exports.source})"]
     lines += [f"Left out: '{name}' {reason}" for name, reason in exports.left_out.items()]
-    return lines
+    return lines + [f"Base parameter {text}" for text in base_lines(exports)]
+
+
+def base_lines(exports: Exports) -> list[str]:
+    """Return the base parameters with formula, value and interval, in one line each."""
+    found = []
+    for e in exports.base:
+        low, high = e.interval_95
+        said = f"{e.name} = {e.expression} = {plain(e.value, 8)} {e.unit or ''}".rstrip()
+        if math.isfinite(low) and math.isfinite(high):
+            said += f", standard error {plain(e.standard_error, 3)}"
+            said += f", 95 % interval {plain(low, 6)} to {plain(high, 6)}"
+        found.append(said)
+    return found
 
 
 def remark(leaf: Leaf) -> str:
@@ -36,6 +49,8 @@ def of_value(value: ExportedValue, *, unit: bool = True) -> str:
     parts = [value.unit] if unit and value.unit and value.unit != "1" else []
     if value.origin == "fixed":
         parts.append("fixed, not identified")
+    if value.origin == "silent":
+        parts.append("no influence on the outputs")
     if value.expression:
         parts.append(value.expression)
     if math.isfinite(value.standard_error):
@@ -43,6 +58,8 @@ def of_value(value: ExportedValue, *, unit: bool = True) -> str:
     low, high = value.interval_95
     if math.isfinite(low) and math.isfinite(high):
         parts.append(f"95 % interval {plain(low, 6)} to {plain(high, 6)}")
+    elif value.base:
+        parts.append(f"in {', '.join(value.base)}")
     elif value.origin in ("identified", "dependent"):
         parts.append("without an interval")
     return ", ".join(parts)

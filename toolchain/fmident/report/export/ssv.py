@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from fmident.errors import UnitError
-from fmident.report.export.comments import of_value
+from fmident.report.export.comments import base_lines, of_value
 from fmident.report.export.values import ExportedValue, Exports
 from fmident.units import BASE_SYMBOLS, parse_unit
 
@@ -39,7 +39,12 @@ def write_ssv(exports: Exports, path: Path, *, name: str | None = None) -> None:
         {
             "version": "1.0",
             "name": name or exports.model,
-            "description": f"Identified parameters of {exports.model} ({exports.source})",
+            "description": "; ".join(
+                [
+                    f"Identified parameters of {exports.model} ({exports.source})",
+                    *base_lines(exports),
+                ]
+            ),
             "generationTool": f"fmident {__version__}",
         },
     )

@@ -12,6 +12,7 @@ from fmident.errors import EstimationError
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, ParameterEstimate
     from fmident.fmu import ModelDescription
+    from fmident.statistics import Identifiability
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,13 @@ class ExportedValue:
     interval_95
         Lower and upper end; ``nan`` or infinite when there is none.
     origin
-        ``"identified"``, ``"dependent"`` on others, ``"fixed"`` in the problem, or
-        ``"default"`` of the FMU: an array can be given as a whole only.
+        ``"identified"``, ``"dependent"`` on others, ``"fixed"`` in the problem, ``"silent"``
+        without influence on the outputs, or ``"default"`` of the FMU: an array can be given as a
+        whole only.
     expression
         How a dependent one follows from others.
+    base
+        Names of the base parameters of which it is a member.
     """
 
     name: str
@@ -47,6 +51,7 @@ class ExportedValue:
     interval_95: tuple[float, float] = (math.nan, math.nan)
     origin: str = "identified"
     expression: str = ""
+    base: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class Exports:
     elements
         All parameters of the FMU by name, for elements of arrays that were not searched;
         ``None`` when the FMU is not at hand.
+    base
+        Combinations that the data determine in place of their members.
     """
 
     model: str
@@ -73,6 +80,7 @@ class Exports:
     left_out: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     elements: Mapping[str, ExportedValue] | None = None
+    base: tuple[ParameterEstimate, ...] = ()
 
 
 def exported_values(
@@ -120,8 +128,9 @@ def exported_values(
                     estimate.description,
                     estimate.standard_error,
                     estimate.interval_95,
-                    _origin(estimate),
+                    _origin(estimate, result.identifiability),
                     estimate.follows if estimate.expression else "",
+                    estimate.base,
                 )
             )
     if not values:
@@ -137,12 +146,15 @@ def exported_values(
         f"{result.estimator}, {result.status}"
         + ("" if result.noise is None else f"; {result.noise.summary}"),
         None if description is None else _elements(description, start_values or {}),
+        result.base_parameters,
     )
 
 
-def _origin(estimate: ParameterEstimate) -> str:
+def _origin(estimate: ParameterEstimate, judged: Identifiability | None) -> str:
     if estimate.expression:
         return "dependent"
+    if judged is not None and estimate.name in judged.silent:
+        return "silent"
     return "fixed" if estimate.fixed else "identified"
 
 

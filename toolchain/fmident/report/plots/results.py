@@ -73,7 +73,7 @@ def plot_residuals(
 
 def plot_intervals(result: EstimationResult, ax: Any) -> Axes:
     """Draw the intervals of all parameters; see ``EstimationResult.plot_intervals``."""
-    shown = [e for e in result.estimates if not e.fixed]
+    shown = [e for e in result.rows if not (e.fixed or e.base)]
     (axes,) = panels_of(1, ax, height=1.0 + _ROW * len(shown))
     found: Axes = axes
     ends = [_relative(e) for e in shown]

@@ -10,7 +10,7 @@ import numpy as np
 from fmident.report.charts.uncertainty.forest import forest_chart
 from fmident.report.numbers import interval, plain, with_error
 from fmident.report.sections.html import fragment
-from fmident.report.terminal import held_of, remark, unit_text, white_error
+from fmident.report.terminal import base_rows, held_of, remark, unit_text, white_error
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, ParameterEstimate
@@ -45,7 +45,12 @@ def parameters_section(result: EstimationResult, *, picture: bool = True) -> str
     noise = "" if result.noise is None else result.noise.summary
     both = any(row.white for row in rows)
     return fragment(
-        "parameters", rows=rows, forest=forest and forest.html(), noise=noise, both=both
+        "parameters",
+        rows=rows,
+        forest=forest and forest.html(),
+        noise=noise,
+        both=both,
+        base=base_rows(result),
     )
 
 
@@ -54,10 +59,10 @@ def _row(e: ParameterEstimate, result: EstimationResult) -> _Row:
     return _Row(
         name=e.name,
         description=e.description,
-        value=plain(e.value) if e.fixed else value,
-        error="" if e.fixed else error,
+        value=plain(e.value) if e.fixed or e.base else value,
+        error="" if e.fixed or e.base else error,
         white=white_error(e, result),
-        interval="" if e.fixed else interval(e.interval_95, e.standard_error),
+        interval="" if e.fixed or e.base else interval(e.interval_95, e.standard_error),
         unit=unit_text(e.unit),
         initial=plain(e.initial),
         bounds=_bounds(e),

@@ -142,6 +142,8 @@ def result_of(content: JsonTable) -> EstimationResult:
             rank_known=judged.flag("rank_known", True),
             weakest=tuple(judged.each("weakest", _direction, [])),
             fixing=tuple(judged.each("fixing", _fixing, [])),
+            silent=judged.texts("silent", []),
+            by_choice=judged.flag("by_choice", False),
         ),
         cost_initial=cost.number("initial", math.inf),
         cost_final=cost.number("final", math.inf),
@@ -170,6 +172,7 @@ def result_of(content: JsonTable) -> EstimationResult:
         priors=None if known is None else _priors(known),
         draws=None if drawn is None else _draws(drawn),
         truncation=read_truncation(content),
+        base_parameters=_base_parameters(content.table("base_parameters", {})),
     )
 
 
@@ -422,12 +425,37 @@ def _estimate(name: str, stored: JsonTable) -> ParameterEstimate:
         at_bound=stored.flag("at_bound"),
         fixed=stored.flag("fixed", False),
         expression=stored.text("expression", ""),
+        base=stored.texts("base", []),
         variable=stored.maybe_text("variable", name),
         experiments=None
         if stored.raw("experiments", None) is None
         else stored.texts("experiments"),
         stage=stored.text("stage", ""),
     )
+
+
+def _base_parameters(stored: JsonTable) -> tuple[ParameterEstimate, ...]:
+    found = []
+    for name in stored.keys():  # noqa: SIM118
+        one = stored.table(name)
+        factors = one.each(
+            "factors", lambda f: (_whole(f.number("power")), f.named_numbers("members"))
+        )
+        found.append(
+            ParameterEstimate(
+                name, one.maybe_text("unit"), "", one.number("initial"), one.number("value"),
+                one.number("standard_error"), one.pair("interval_95", (math.nan, math.nan)),
+                -math.inf, math.inf, at_bound=False, fixed=False, expression=one.text("formula"),
+                factors=tuple(factors), stage=one.text("stage", ""),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _whole(value: float) -> int:
+    if not value.is_integer():
+        raise ValueError(f"{value} is not a whole number")
+    return int(value)
 
 
 def _stage(stored: JsonTable) -> StageResult:

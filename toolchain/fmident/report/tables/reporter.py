@@ -35,7 +35,7 @@ class CsvReporter(Reporter):
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write the tables into `folder`."""
-        parameters = parameter_columns(result.estimates)
+        parameters = parameter_columns(result.rows)
         write_csv(folder / "parameters.csv", [*parameters], [parameters])
         _write_fits(folder / "fit.csv", result.fits)
         if result.validation is not None:

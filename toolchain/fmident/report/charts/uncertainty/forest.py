@@ -31,7 +31,8 @@ def forest_chart(result: EstimationResult) -> Chart | None:
     Chart or None
         ``None`` without a parameter that was searched and is not zero.
     """
-    rows = [e for e in result.estimates if e.searched and e.value != 0.0][:_MOST]
+    shown = [e for e in result.estimates if e.searched and not e.base]
+    rows = [e for e in (*shown, *result.base_parameters) if e.value != 0.0][:_MOST]
     if not rows:
         return None
     near = [abs(v) for e in rows for v in _percent(e, e.interval_95) if np.isfinite(v)]
