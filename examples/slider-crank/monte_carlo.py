@@ -12,15 +12,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import generate
 import numpy as np
 import pandas as pd
 
 import fmident
+from fmident.estimation import ParameterEstimate
 
 HERE = Path(__file__).parent
 
@@ -42,11 +41,15 @@ BASE = {
 """Equation 9 with the values of Table 1."""
 
 
-def table_of(result: fmident.EstimationResult) -> Mapping[str, Any]:
-    """Return the base parameters that a run found."""
-    table = result.settings["base_parameters"]
-    assert isinstance(table, Mapping)
-    return table
+def table_of(result: fmident.EstimationResult) -> dict[str, ParameterEstimate]:
+    """Return the base parameters that a run found, by formula, in the order of `BASE`.
+
+    Those with a single member are parameters like others.
+    """
+    alone = [e for e in result.estimates if np.isfinite(e.standard_error)]
+    found = {e.expression or e.name: e for e in (*result.base_parameters, *alone)}
+    first = list(BASE)
+    return dict(sorted(found.items(), key=lambda one: (*first, one[0]).index(one[0])))
 
 
 def main() -> int:
@@ -84,9 +87,9 @@ def main() -> int:
             if list(found) != list(truth):
                 print(f"draw {draw}: other base parameters: {list(found)}")
                 return 1
-            values.append([row["value"] for row in found.values()])
+            values.append([row.value for row in found.values()])
             for i, (row, true) in enumerate(zip(found.values(), truth.values(), strict=True)):
-                inside[i] += abs(row["value"] - true) <= 1.96 * row["standard_error"]
+                inside[i] += row.interval_95[0] <= true <= row.interval_95[1]
             conditions.append(result.settings["condition_number"])
             held_out.append(result.settings["validation_relative_error"]["validation"]["tau"])
     seconds = time.perf_counter() - began

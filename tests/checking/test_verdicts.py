@@ -73,7 +73,15 @@ def test_products_of_parameters_are_named(check: Check) -> None:
             " determined."
         )
         assert report.can_be_estimated
-        assert all(np.isinf(p.predicted_error) for p in report.parameters)
+        bases = {p.name: p.base for p in report.parameters if not p.formula}
+        assert bases == {"m": ("m_base",), "c": ("c_base",), "k": ("m_base", "c_base")}
+        shown = {p.name: p for p in report.parameters}
+        assert np.isnan([shown[name].predicted_error for name in bases]).all()
+        assert {n: p.formula for n, p in shown.items() if p.formula} == {
+            "m_base": "m/k",
+            "c_base": "c/k",
+        }
+        assert 0.0 < shown["m_base"].relative_error < 0.01
     assert check(problem, free_oscillation).sensitivities.ranks_elsewhere == (2, 2, 2)
 
 

@@ -15,6 +15,10 @@ from fmident.estimation import run_estimation
 from fmident.estimation.result import EstimationResult, ParameterEstimate
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
+from fmident.report.charts.uncertainty.forest import forest_chart
+from fmident.report.comparison.compared import Compared
+from fmident.report.comparison.text import parameter_names
+from fmident.report.notebook import result_view
 from fmident.report.stored import read_result
 from fmident.report.tables.reporter import CsvReporter
 from fmident.report.terminal import remark, summary
@@ -173,6 +177,28 @@ def test_all_that_is_stored_is_read_back(tmp_path: Path) -> None:
     lines = (tmp_path / "parameters.csv").read_text().splitlines()
     assert sum(",base parameter," in line for line in lines) == 2
     assert list(result.parameters.index[-2:]) == [e.name for e in result.base_parameters]
+
+
+def test_everything_that_shows_parameters_shows_them() -> None:
+    result = solve(parallel, PARALLEL)
+    for shown in (result_view(result), str(result), summary(result)):
+        assert "k1_base" in shown
+    forest = forest_chart(result)
+    assert forest is not None
+    assert [name for _, name in forest.panels[0].y.ticks or ()] == ["c", "k1_base"]
+
+
+def test_results_are_compared_by_base_parameters_of_the_same_formula() -> None:
+    result = solve(parallel, PARALLEL)
+    (row,) = result.base_parameters
+    other = replace(result, base_parameters=(replace(row, expression="k1 + 2*k2"),))
+
+    def rows(*results: EstimationResult) -> list[str]:
+        compared = [Compared("one", r, None) for r in results]  # type: ignore[arg-type]
+        return [name for name in parameter_names(compared) if "base" in name]
+
+    assert rows(result, result) == ["k1_base = k1 + k2"]
+    assert rows(result, other) == ["k1_base = k1 + k2", "k1_base = k1 + 2*k2"]
 
 
 def test_chosen_members_move_the_one_that_a_base_parameter_is_named_after() -> None:

@@ -1,8 +1,8 @@
 """The gradient of the total energy at random states of the mechanism.
 
 The FMU of an inverse model takes positions and speeds as inputs and closes the kinematic
-loops itself, so that random inputs are random admissible states on the branch that the model
-describes; no Newton iteration and no watch over jumps is needed here.
+loops itself, so that random inputs are random admissible states. Where it iterates from the state
+before and a random one is too far away, small steps lead there (eq. 5 of the paper).
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from fmident_estimators.linear_regression.affine import (
     superposition_error,
 )
 
+_STEPS = 100
+"""From one random state to the next, where it cannot be reached at once."""
+
 _CONSTANT = 1e-10
 """A column that varies by less than this part of its length is a constant: energies are known
 up to a constant, and forces do not depend on it."""
 
 
 def random_experiment(
-    experiments: Sequence[Experiment], count: int, generator: np.random.Generator
+    experiments: Sequence[Experiment], count: int, generator: np.random.Generator, steps: int = 1
 ) -> Experiment:
     """Return an experiment whose inputs are random, each within its measured range.
 
@@ -41,8 +44,11 @@ def random_experiment(
         Number of instants.
     generator
         Of the random numbers.
+    steps
+        From one random instant to the next, along a straight line.
     """
     inputs = {}
+    instants = np.arange((count - 1) * steps + 1) / steps
     for name in experiments[0].inputs:
         values = np.concatenate([e.inputs[name] for e in experiments if name in e.inputs])
         low, high = float(values.min()), float(values.max())
@@ -50,9 +56,9 @@ def random_experiment(
             # An input that never moved would hide everything that depends on it.
             reach = max(abs(low), 1.0)
             low, high = low - reach, high + reach
-        inputs[name] = generator.uniform(low, high, count)
+        inputs[name] = np.interp(instants, np.arange(count), generator.uniform(low, high, count))
     step = float(np.median(np.diff(experiments[0].times)))
-    times = experiments[0].times[0] + step * np.arange(count)
+    times = experiments[0].times[0] + step * np.arange(instants.size)
     return Experiment(
         "random states", times, inputs, (), experiments[0].start_values, "random inputs"
     )
@@ -99,28 +105,31 @@ def energy_gradient(
         There is no variable of that name.
     """
     problem = evaluator.problem
-    generator = np.random.default_rng(seed)
     if not problem.experiments[0].inputs:
         raise ProblemError(
             "'energies' needs an inverse model, whose inputs are the motion; this problem has no"
             " inputs",
             hint="leave 'energies' out: the base parameters then follow from the data",
         )
-    experiment = random_experiment(problem.experiments, states, generator)
-
-    def total(points: F64) -> F64:
-        found: F64 = evaluator.simulate_outputs(experiment, energies, points).sum(axis=2)
-        return found
-
     names = [q.name for q in problem.free]
-    try:
-        model = affine_model(total, box)
-    except FailedEvaluationError as failed:
-        raise EstimationError(
-            f"the energies cannot be evaluated at random states: {evaluator.last_failure}",
-            hint="the inputs are drawn from their measured ranges, each on its own; leave"
-            " 'energies' out if the mechanism cannot reach all of these states",
-        ) from failed
+    for steps in (1, _STEPS):
+        generator = np.random.default_rng(seed)
+        experiment = random_experiment(problem.experiments, states, generator, steps)
+
+        def total(points: F64, experiment: Experiment = experiment, steps: int = steps) -> F64:
+            found = evaluator.simulate_outputs(experiment, energies, points)
+            return np.asarray(found[:, ::steps].sum(axis=2), dtype=np.float64)
+
+        try:
+            model = affine_model(total, box)
+            break
+        except FailedEvaluationError as failed:
+            if steps > 1:
+                raise EstimationError(
+                    f"the energies cannot be evaluated at random states: {evaluator.last_failure}",
+                    hint="the inputs are drawn from their measured ranges, each on its own; leave"
+                    " 'energies' out if the mechanism cannot reach all of these states",
+                ) from failed
     worst, _ = superposition_error(total, model, box.random(generator, 3))
     if not worst <= tolerance:
         guilty = nonlinear_parameters(total, model, box, tolerance, names)

@@ -161,6 +161,19 @@ def test_a_product_of_parameters_is_named() -> None:
         make_bench(free(*truth, initial=1.0), model=product, truth=truth).run()
 
 
+def test_states_that_cannot_be_reached_at_once_are_reached_in_small_steps() -> None:
+    """Equation 5: a model that iterates from the state before fails where that is far away."""
+
+    def iterating(times, inputs, **values):
+        if np.abs(np.diff(inputs["q"])).max() > 0.5:
+            raise SimulationError("the position problem did not converge")
+        return pendulum(times, inputs, **values)
+
+    named = ["kinetic", "potential"]
+    result = make_bench(free(*ALL), model=iterating).run(energies=named, random_states=50)
+    assert base_values(result) == pytest.approx(BASE, rel=1e-9)
+
+
 def test_energy_that_is_not_linear_is_refused() -> None:
     def odd(times, inputs, inertia, moment):
         found = pendulum(times, inputs, inertia, moment, 0.0, 0.0)

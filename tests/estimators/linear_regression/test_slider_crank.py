@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -14,8 +14,12 @@ import pandas as pd
 import pytest
 
 import fmident
+from fmident.compilers.base import Compiler
+from fmident.fmu import SimulationSetup
 from fmident.problem.model import EstimatorSettings
 from fmident.report.verdict import verdict
+
+from ...kept import library_fmu
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -73,6 +77,75 @@ def study(
         return fmident.load_problem(path)
 
     return load
+
+
+CUT = EXAMPLE / "CutJoint.mo"
+SIGNALS = (
+    "tau", "sliderPosition", "sliderSpeed", "kineticEnergy", "potentialEnergy", "inputPower",
+    "dissipatedPower",
+)  # fmt: skip
+VALUES = {"momentY1": 1e-3, "momentY2": -2e-3, "coulombForce": 2.0, "viscousFriction": 1.0}
+
+
+@pytest.fixture(scope="module")
+def cut_joint(embedded_compiler: Compiler) -> Path:
+    """Return the slider-crank in joint coordinates with multipliers."""
+    return library_fmu(embedded_compiler, "CutJoint.SliderCrankInverse", (CUT,))
+
+
+def simulated(
+    fmu: Path, generate: ModuleType, times: np.ndarray, outputs: Sequence[str]
+) -> dict[str, np.ndarray]:
+    inputs = np.column_stack([generate.TRAINING(times, k) for k in range(3)])
+    setup = SimulationSetup(times, ("q", "qd", "qdd"), inputs, tuple(outputs))
+    with fmident.open_fmu(fmu) as opened, opened.simulator() as simulator:
+        found = simulator.simulate(setup, {**generate.TRUTH, **VALUES})
+    return dict(zip(outputs, found.T, strict=True))
+
+
+def test_the_cut_joint_has_the_torque_of_minimal_coordinates(
+    cut_joint: Path, generate: ModuleType, build_fmu: Callable[[str], Path]
+) -> None:
+    times = np.linspace(0.0, 5.0, 1001)
+    found = simulated(cut_joint, generate, times, SIGNALS)
+    expected = simulated(build_fmu(CLASS), generate, times, SIGNALS)
+    for name in SIGNALS:
+        size = np.abs(expected[name]).max()
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-12 * size)
+
+
+def test_power_and_pin_force_of_the_cut_joint(cut_joint: Path, generate: ModuleType) -> None:
+    """The power balance, and Newton's law for the slider: its multiplier is the pin force."""
+    step = 1e-5
+    times = np.linspace(0.0, 5.0, 201)[1:, np.newaxis] + step * np.arange(-1, 2)
+    found = simulated(cut_joint, generate, times.ravel(), [*SIGNALS, "pinForce[1]"])
+    signals = {name: values.reshape(-1, 3) for name, values in found.items()}
+    energy = signals["kineticEnergy"] + signals["potentialEnergy"]
+    rate = (energy[:, 2] - energy[:, 0]) / (2.0 * step)
+    power = signals["inputPower"][:, 1]
+    left = power - signals["dissipatedPower"][:, 1] - rate
+    assert np.abs(left).max() < 1e-6 * np.abs(power).max()
+    speed = signals["sliderSpeed"]
+    acceleration = (speed[:, 2] - speed[:, 0]) / (2.0 * step)
+    friction = 2.0 * np.tanh(speed[:, 1] / 0.01) + speed[:, 1]
+    pin = signals["pinForce[1]"][:, 1]
+    expected = -generate.TRUTH["mass3"] * acceleration - friction
+    np.testing.assert_allclose(pin, expected, atol=1e-6 * np.abs(pin).max())
+
+
+def test_the_cut_joint_has_the_same_base_parameters(study, cut_joint: Path) -> None:
+    problem = study("problem.toml", 0)
+    result = fmident.estimate(problem)
+    path = problem.source.with_name("cut-joint.toml")
+    text = (EXAMPLE / "cut-joint.toml").read_text(encoding="utf-8")
+    model = 'class = "CutJoint.SliderCrankInverse"\nsources = ["CutJoint.mo"]'
+    assert model in text
+    path.write_text(text.replace(model, f'fmu = "{cut_joint}"'), encoding="utf-8")
+    found = fmident.estimate(fmident.load_problem(path))
+    assert {e.name: e.expression for e in found.base_parameters} == PAPER
+    for one, other in zip(found.base_parameters, result.base_parameters, strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-9)
+        assert one.standard_error == pytest.approx(other.standard_error, rel=1e-6)
 
 
 def values_of(result: fmident.EstimationResult) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,23 @@ def test_values_of_the_problem_fill_arrays(
     result = make_result(estimate("arm.c[2]", 5.0))
     text = modifier(exported_values(result, plant, {"arm.c[1]": 7.0}))
     assert "c = {7.0, 5.0, 3.0}" in text
+
+
+def test_base_parameters_stand_beside_their_members(make_result: MakeResult) -> None:
+    members = {"m1": 1.0, "m2": 0.25}
+    base = estimate(
+        None, 1.5, 0.1, name="m1_base", expression="m1 + 0.25*m2", factors=((1, members),)
+    )
+    result = replace(
+        make_result(estimate("m1", 1.0, base=("m1_base",)), estimate("m2", 2.0, base=("m1_base",))),
+        base_parameters=(base,),
+    )
+    line = "Base parameter m1_base = m1 + 0.25*m2 = 1.5 kg, standard error 0.1"
+    for text in (modifier(exported_values(result)), record(exported_values(result))):
+        assert line in text
+        assert text.count("kg, in m1_base") == 2
+    moved = exported_values(result.with_members({"m2": 4.0}))
+    assert [v.value for v in moved.values] == pytest.approx([0.5, 4.0])
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,9 @@ def row_key(e: ParameterEstimate) -> str:
 def _parameter_rows(compared: Sequence[Compared], name: str) -> list[list[str]]:
     """Return a row for each result that has the parameter."""
     found = [(c, e) for c in compared for e in c.result.rows if row_key(e) == name]
+    own = found[0][1].name
+    if len({row_key(e) for c in compared for e in c.result.rows if e.name == own}) == 1:
+        name = own  # the formula is not needed to tell them apart
     same_unit = len({e.unit for _, e in found}) == 1
     pictures = _forest([e for _, e in found]) if same_unit else [""] * len(found)
     rows = []
