@@ -15,7 +15,7 @@ from fmident.estimation import (
     Estimate,
     EstimationResult,
 )
-from fmident.statistics import ResidualScores
+from fmident.statistics import DeterminedCombination, ResidualScores
 
 from ..refused import refused
 from .conftest import GOOD
@@ -83,6 +83,15 @@ def test_an_unusable_answer_is_refused(run: Any, found: Any, words: str) -> None
         (
             Estimate(np.array([2.0, 1.3]), "converged", "x", residual_weights=np.ones(3)),
             r"residual weights of shape \(3,\)",
+        ),
+        (
+            Estimate(
+                np.array([1.0, 2.0]),
+                "converged",
+                "",
+                base=(DeterminedCombination("m", np.ones((1, 3))),),
+            ),
+            "not one of 2",
         ),
         (Estimate(np.array([2.0, 1.3]), "converged", "x", [1]), "details of type list"),  # type: ignore[arg-type]
     ],

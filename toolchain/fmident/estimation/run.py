@@ -29,7 +29,7 @@ from fmident.evaluation import Evaluator, JacobianError
 from fmident.plugin_code import PLUGIN_BUG, plugin_failed
 from fmident.problem.priors.rows import Priors
 from fmident.problem.residuals import check_cost
-from fmident.statistics import ParameterStatistics
+from fmident.statistics import DeterminedCombination, ParameterStatistics
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -386,6 +386,7 @@ def _checked(
                 "expected",
             )
     _check_draws(problem, estimator, found)
+    _check_base(estimator, found, p.size)
     outside = (p < problem.lower - slack) | (p > problem.upper + slack)
     if outside.any():
         j = int(np.flatnonzero(outside)[0])
@@ -415,6 +416,15 @@ def _check_draws(problem: Problem, estimator: Estimator[Any], found: Estimate) -
     inside = (draws.flat >= problem.lower) & (draws.flat <= problem.upper)
     if not values.size or not bool(inside.all()):
         raise _mistake(estimator, "returned no draws, or draws outside of the bounds")
+
+
+def _check_base(estimator: Estimator[Any], found: Estimate, count: int) -> None:
+    """Refuse combinations of other parameters."""
+    for c in found.base:
+        if not isinstance(c, DeterminedCombination) or c.sums.shape != (len(c.powers), count):
+            raise _mistake(
+                estimator, f"returned a combination of parameters that is not one of {count}: {c!r}"
+            )
 
 
 def _best(problem: Problem, evaluator: Evaluator, monitor: RunMonitor) -> F64:
