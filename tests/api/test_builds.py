@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import threading
 import zipfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from fmident.api import builds
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.staleness import RECORD_PATH, encode_record, make_record
-from fmident.errors import Code, CompilationError, Diagnostic
+from fmident.errors import Code, CompilationError, Diagnostic, Location
 from fmident.plugins import Host
 
 from ..refused import refused
@@ -203,3 +204,60 @@ def test_hint_names_the_way_that_is_open(host: Host, tmp_path: Path) -> None:
         builds.resolve_class(host, "Nowhere.M", {}, tmp_path)
     with refused(Code.UNKNOWN_NAME, CompilationError, match="--source"):
         builds.build(host, "Nowhere.M")
+
+
+@pytest.mark.parametrize("name", ["auto", "recorder"])
+def test_the_compiler_that_is_advised_builds_what_another_refuses(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    class Refuser(Recorder):
+        name = "embedded"
+
+        def version(self) -> str:
+            return "refuser 1"
+
+        def build(self, request: BuildRequest) -> BuildResult:
+            place = Location("M.mo", 3)
+            finding = Diagnostic("error", "too hard", place, "take --compiler recorder")
+            raise CompilationError("no", diagnostics=[finding])
+
+    package(tmp_path / "modelica", "Own", "")
+    host.compilers.add("embedded", Refuser)
+    built = builds.build(host, "Own.M", compiler=name)
+    assert built.result is not None
+    assert built.result.compiler == "recorder 1"
+    if name == "auto":
+        note = built.result.diagnostics[0]
+        assert (note.rule, note.location) == ("other-compiler", Location("M.mo", 3))
+    again = builds.build(host, "Own.M", compiler=name)
+    assert again.result is None
+    assert len(Recorder.requests) == 1
+
+
+@pytest.mark.parametrize(("patience", "expected"), [(0.0, ["step"]), (3600.0, [])])
+def test_a_step_is_told_once_it_takes_long(
+    host: Host,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    patience: float,
+    expected: list[str],
+) -> None:
+    told = threading.Event()
+    lines: list[str] = []
+
+    def tell(text: str) -> None:
+        lines.append(text)
+        told.set()
+
+    def build(self: Recorder, request: BuildRequest) -> BuildResult:
+        request.progress("step")
+        if expected:
+            assert told.wait(60.0)
+        raise CompilationError("enough")
+
+    package(tmp_path / "modelica", "Own", "")
+    monkeypatch.setattr(builds, "_PATIENCE", patience)
+    monkeypatch.setattr(Recorder, "build", build)
+    with pytest.raises(CompilationError, match="enough"):
+        builds.build(host, "Own.M", progress=tell)
+    assert lines == expected

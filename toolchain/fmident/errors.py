@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -326,9 +326,17 @@ class CompilationError(FmidentError):
         self.diagnostics = tuple(diagnostics)
 
     def __str__(self) -> str:
-        lines = [str(d) for d in self.diagnostics]
-        lines.append(super().__str__())
-        return "\n".join(lines)
+        return "\n".join([*lines_of(self.diagnostics), super().__str__()])
+
+
+def lines_of(diagnostics: Iterable[Diagnostic]) -> list[str]:
+    """Return diagnostics as text; a hint that several share stands once, behind the last."""
+    listed = list(diagnostics)
+    last = {d.hint: number for number, d in enumerate(listed)}
+    return [
+        str(d if last[d.hint] == number else replace(d, hint=None))
+        for number, d in enumerate(listed)
+    ]
 
 
 class DataError(FmidentError):

@@ -59,6 +59,19 @@ def test_lines_join_the_points_and_go_on(tmp_path: Path) -> None:
     assert model.at().calculated["t.u_max"] == 4.0
 
 
+def test_objects_are_made_as_in_version_4_1_of_the_library(tmp_path: Path) -> None:
+    source = tmp_path / "Tables.mo"
+    text = SOURCE.read_text().replace("_init2(", "_init3(")
+    source.write_text(text.replace("extrapolation, false)", 'extrapolation, false, ",", 0)'))
+    file = tmp_path / "M.mo"
+    file.write_text(
+        f"model M\n  Tables.One t(table = {TABLE});\n  output Real y = t.y[1];\n"
+        "equation\n  t.u = time;\nend M;\n"
+    )
+    model = Compiled(*load_model("M", [file, source]))
+    assert values(model, X) == pytest.approx(Y, abs=1e-13)
+
+
 def test_the_last_point_is_held(tmp_path: Path) -> None:
     model = one(tmp_path, extrapolation("HoldLastPoint"))
     assert values(model, np.array([-5.0, 9.0])) == pytest.approx([1.0, 0.0])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fmident._closing import Closes
 from fmident._known_fmus import CATALOG, FOLDER
 from fmident.api.model_sources import Library, expand, find_library, with_libraries
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
     from fmident.plugins import Host
 
 PREFERRED = "embedded"
-"""The compiler that ``auto`` takes when it can run: it comes with fmident."""
+"""The compiler that ``auto`` takes first when it can run: it comes with fmident."""
+
+_PATIENCE = 1.0
+"""What a build does is told when it takes longer, s."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,8 @@ def build(
         in ``modelica/``, else the nearest one, here or above, with ``modelica/`` or
         ``fmus/catalog.toml``, else the current one.
     compiler
-        Name of a compiler, or ``"auto"``.
+        Name of a compiler, or ``"auto"``: the embedded one; where it refuses the class and advises
+        another that can run here, that one.
     tolerance, options
         As in :class:`~fmident.compilers.base.BuildRequest`.
     platforms
@@ -92,7 +98,7 @@ def build(
         output = _shortest(_usual_folder(library, Path.cwd()) / f"{class_name}.fmu")
     return _build(
         host,
-        choose_compiler(host, compiler),
+        available_compilers(host, compiler),
         BuildRequest(
             class_name,
             library.sources,
@@ -167,7 +173,13 @@ def build_class(
     ).fmu
 
 
-def resolve_class(host: Host, class_name: str, table: Mapping[str, Any], base: Path) -> Built:
+def resolve_class(
+    host: Host,
+    class_name: str,
+    table: Mapping[str, Any],
+    base: Path,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Built:
     """Return the FMU of a class that a problem file names; build it when it must be.
 
     Parameters
@@ -183,6 +195,8 @@ def resolve_class(host: Host, class_name: str, table: Mapping[str, Any], base: P
         Folder of the problem file. Without ``sources``, the source is looked for there and
         above, then from the working directory. Without ``fmu_folder``, the FMU goes where
         :func:`build` puts it, seen from `base`.
+    progress
+        Is told in a line what is being done, where it may take long.
 
     Raises
     ------
@@ -199,31 +213,30 @@ def resolve_class(host: Host, class_name: str, table: Mapping[str, Any], base: P
         )
     given = table.get("fmu_folder")
     folder = _usual_folder(library, base) if given is None else base / str(given)
-    compiler = choose_compiler(host, str(table.get("compiler", "auto")))
     return _build(
         host,
-        compiler,
-        BuildRequest(class_name, library.sources, folder / f"{class_name}.fmu"),
+        available_compilers(host, str(table.get("compiler", "auto"))),
+        BuildRequest(class_name, library.sources, folder / f"{class_name}.fmu", progress=progress),
         force=False,
         elsewhere='name another folder for it: fmu_folder = "FOLDER" in [model], or '
         "--set model.fmu_folder=FOLDER",
     )
 
 
-def choose_compiler(host: Host, name: str) -> Compiler:
-    """Return a compiler that can run here.
+def available_compilers(host: Host, name: str) -> list[Compiler]:
+    """Return the compilers to try, in this order: those that can run here.
 
     Parameters
     ----------
     host
         Whose compilers.
     name
-        Its name, or ``"auto"``: the embedded one if it can run, else the first that can.
+        The name of the only one, or ``"auto"`` for all, the embedded one first.
 
     Raises
     ------
     fmident.errors.CompilationError
-        It cannot run here; the message says why.
+        None can run here; the message says why.
     fmident.errors.PluginError
         There is no such compiler.
     """
@@ -234,8 +247,9 @@ def choose_compiler(host: Host, name: str) -> Compiler:
             raise CompilationError(
                 f"the compiler '{name}' cannot run here: {reason}", code=Code.NOT_INSTALLED
             )
-        return compiler
+        return [compiler]
     names = sorted(host.compilers.names(), key=lambda n: (n != PREFERRED, n))
+    found: list[Compiler] = []
     reasons: list[str] = []
     for candidate in names:
         try:
@@ -243,25 +257,26 @@ def choose_compiler(host: Host, name: str) -> Compiler:
             reason = compiler.unavailable()
         except PluginError as error:  # another one may work
             reason = error.message
-        else:
-            if reason is None:
-                return compiler
+        if reason is None:
+            found.append(compiler)
         reasons.append(f"{candidate}: {reason}")
     if not names:
         raise PluginError("no compiler is installed", hint="'fmident plugins' shows why")
-    raise CompilationError(
-        "no compiler can run here: " + "; ".join(reasons), code=Code.NOT_INSTALLED
-    )
+    if not found:
+        raise CompilationError(
+            "no compiler can run here: " + "; ".join(reasons), code=Code.NOT_INSTALLED
+        )
+    return found
 
 
 def _build(
-    host: Host, compiler: Compiler, request: BuildRequest, force: bool, elsewhere: str
+    host: Host, compilers: Sequence[Compiler], request: BuildRequest, force: bool, elsewhere: str
 ) -> Built:
-    if not force and not is_stale(request.output, request, compiler):
+    if not force and any(not is_stale(request.output, request, c) for c in compilers):
         return Built(request.output, None)
     _refuse_unwritable(request.output, elsewhere)
     try:
-        return Built(request.output, compiler.build(request))
+        return Built(request.output, compiled([(c, request) for c in compilers])[1])
     except CompilationError as error:
         if error.hint is None:
             error.hint = _advice_out_of_reach(host, error)
@@ -277,14 +292,69 @@ def _build(
         ) from error
 
 
+def compiled(choices: Sequence[tuple[Compiler, BuildRequest]]) -> tuple[Compiler, BuildResult]:
+    """Compile with the first compiler; where it refuses and advises one of the others, with that.
+
+    Returns
+    -------
+    compiler, result
+        The compiler that was taken, and what it gives.
+
+    Raises
+    ------
+    fmident.errors.CompilationError
+        The class cannot be compiled.
+    """
+    (compiler, request), *others = choices
+    with _Stages(request.progress) as stages:
+        try:
+            return compiler, compiler.build(replace(request, progress=stages))
+        except CompilationError as error:
+            refusal = error
+    advised = [choice for choice in others if choice[0].name in _advised(refusal)]
+    if not advised:
+        raise refusal
+    first = next((d for d in refusal.diagnostics if d.severity == "error"), None)
+    why = refusal.message if first is None else first.message
+    text = f"the compiler '{compiler.name}' refuses it ({why}): '{advised[0][0].name}' is taken"
+    place = None if first is None else first.location
+    note = Diagnostic("note", text, place, None, "other-compiler")
+    try:
+        taken, result = compiled(advised)
+    except CompilationError as error:
+        error.diagnostics = (*error.diagnostics, note)
+        raise
+    return taken, replace(result, diagnostics=(note, *result.diagnostics))
+
+
+class _Stages(Closes):
+    """Tells what a build is doing, each step once it takes longer than a moment."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._timer: threading.Timer | None = None
+
+    def __call__(self, text: str) -> None:
+        self.close()
+        self._timer = threading.Timer(_PATIENCE, self._tell, [text])
+        self._timer.daemon = True
+        self._timer.start()
+
+    def close(self) -> None:
+        """Tell nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _advised(error: CompilationError) -> set[str]:
+    """Return the names of the compilers that the findings advise."""
+    hints = [error.hint, *(diagnostic.hint for diagnostic in error.diagnostics)]
+    return {name for hint in hints for name in re.findall(r"--compiler (\w+)", hint or "")}
+
+
 def _advice_out_of_reach(host: Host, error: CompilationError) -> str | None:
     """Return why the other compiler that the findings advise cannot run here, if so."""
-    advised = {
-        name
-        for diagnostic in error.diagnostics
-        for name in re.findall(r"--compiler (\w+)", diagnostic.hint or "")
-    }
-    for name in sorted(advised & set(host.compilers.names())):
+    for name in sorted(_advised(error) & set(host.compilers.names())):
         reason = host.compiler(name).unavailable()
         if reason is not None:
             first = reason.splitlines()[0].rstrip(":. ")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from fmident.api.builds import compiled
 from fmident.api.model_sources import expand, with_libraries
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, Compiler
@@ -86,7 +87,8 @@ def build_catalog(
     catalog
         What to build.
     compiler
-        A name, or ``"auto"``: of each entry's compilers the first that runs here.
+        A name, or ``"auto"``: of each entry's compilers the first that runs here; where it refuses
+        the class and advises another of them that can run here, that one.
     folder
         Where the FMUs go; the catalogue's own folder by default.
     platforms
@@ -115,11 +117,11 @@ def build_catalog(
     for entry in catalog.entries:
         began(entry)
         target = (folder or catalog.path.parent) / entry.file
-        name, why_not = compilers.choose(entry)
-        if name is None:
+        chosen, why_not = compilers.choose(entry)
+        if not chosen:
             yield EntryBuild(entry, "left out", "", target, reason=why_not)
         else:
-            yield _build_entry(entry, name, compilers.get(name), target, force, names, progress)
+            yield _build_entry(entry, chosen, target, force, names, progress)
 
 
 class _Compilers:
@@ -147,17 +149,15 @@ class _Compilers:
             self._made[name] = self._host.compiler(name)
         return self._made[name]
 
-    def choose(self, entry: Entry) -> tuple[str | None, str]:
-        """Return the compiler for an entry, or ``None`` and why there is none."""
+    def choose(self, entry: Entry) -> tuple[list[Compiler], str]:
+        """Return the compilers for an entry, or none and why there is none."""
         if self._wanted != "auto":
             if self._wanted in entry.compilers:
-                return self._wanted, ""
-            return None, f"the catalogue has it built by {' or '.join(entry.compilers)}"
+                return [self.get(self._wanted)], ""
+            return [], f"the catalogue has it built by {' or '.join(entry.compilers)}"
         known = [n for n in entry.compilers if n in self._host.compilers]
-        for name in known:
-            if self._reason(name) is None:
-                return name, ""
-        return None, "; ".join(_first_line(f"{n}: {self._reason(n)}") for n in known)
+        able = [self.get(name) for name in known if self._reason(name) is None]
+        return able, "; ".join(_first_line(f"{n}: {self._reason(n)}") for n in known)
 
     def _reason(self, name: str) -> str | None:
         if name not in self._reasons:
@@ -167,37 +167,42 @@ class _Compilers:
 
 def _build_entry(
     entry: Entry,
-    name: str,
-    compiler: Compiler,
+    compilers: Sequence[Compiler],
     target: Path,
     force: bool,
     platforms: tuple[str, ...],
     progress: Callable[[str], None],
 ) -> EntryBuild:
-    settings = entry.settings_of(name)
+    name = compilers[0].name
     try:
+        sources = with_libraries(expand(entry.sources))
+    except CompilationError as error:
+        return EntryBuild(entry, "refused", name, target, 0.0, 0, str(error.message))
+    choices = []
+    for compiler in compilers:
+        settings = entry.settings_of(compiler.name)
         request = BuildRequest(
             entry.class_name,
-            with_libraries(expand(entry.sources)),
+            sources,
             target,
             settings.tolerance,
             dict(settings.options),
             platforms or entry.platforms,
             progress,
         )
-    except CompilationError as error:
-        return EntryBuild(entry, "refused", name, target, 0.0, 0, str(error.message))
-    if not force and not is_stale(target, request, compiler):
-        # The catalogue may have changed since it was built.
-        reason = _wrong_interface(entry, target, ("interface",))
-        state: State = "failed" if reason else "up to date"
-        return EntryBuild(entry, state, name, target, size=target.stat().st_size, reason=reason)
+        if not force and not is_stale(target, request, compiler):
+            # The catalogue may have changed since it was built.
+            reason = _wrong_interface(entry, target, ("interface",))
+            state: State = "failed" if reason else "up to date"
+            size = target.stat().st_size
+            return EntryBuild(entry, state, compiler.name, target, size=size, reason=reason)
+        choices.append((compiler, request))
     # Checked before it takes its place: a good FMU is replaced only by a good one.
     fresh = target.with_name(f".{target.name}.new")
     began = time.perf_counter()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        result = compiler.build(replace(request, output=fresh))
+        taken, result = compiled([(c, replace(r, output=fresh)) for c, r in choices])
     except CompilationError as error:
         seconds = time.perf_counter() - began
         first = next((str(d) for d in error.diagnostics if d.severity == "error"), error.message)
@@ -207,6 +212,7 @@ def _build_entry(
     except PluginError as error:  # the other entries may have other compilers
         seconds = time.perf_counter() - began
         return EntryBuild(entry, "refused", name, target, seconds, 0, str(error))
+    name = taken.name
     reason = _wrong_interface(entry, fresh)
     place = target.with_name(f"{target.name}.rejected") if reason else target
     fresh.replace(place)

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fmident._known_fmus import known_classes, similar
-from fmident.compilers.libraries import installed_library, installed_names, own_source
+from fmident.compilers.libraries import (
+    declared_uses,
+    installed_library,
+    installed_names,
+    own_source,
+)
 from fmident.compilers.openmodelica.installed import name_of
 from fmident.compilers.staleness import source_files
 from fmident.errors import Code, CompilationError, did_you_mean
@@ -172,17 +177,24 @@ def _with_shipped(sources: Sequence[Path]) -> tuple[Path, ...]:
 def _with_installed(sources: Sequence[Path]) -> tuple[Path, ...]:
     """Add the libraries that the sources use, as they are found for a file of the user."""
     names = {name_of(source) for source in sources}
-    used = (p for source in sources for p in own_source(source).sources[1:])
+    used = (
+        p
+        for source in sources
+        for p in own_source(source, library=source != sources[0]).sources[1:]
+    )
     return (*sources, *{name_of(p): p for p in used if name_of(p) not in names}.values())
 
 
 def _with_mentioned(sources: Sequence[Path], candidates: Sequence[Path]) -> tuple[Path, ...]:
-    """Add the candidates that the sources mention, and what these mention in turn."""
+    """Add the candidates that the sources mention, the own one first, and what these mention."""
     found = list(sources)
     waiting = list(sources)
     while waiting:
         names = {name_of(p) for p in found}
-        words = _words(waiting.pop(0))
+        source = waiting.pop(0)
+        # All words of the standard library take seconds; a library names what it needs.
+        words = set() if source == found[0] else set(declared_uses(source))
+        words = words or _words(source)
         for candidate in candidates:
             if name_of(candidate) in words - names:
                 found.append(candidate)

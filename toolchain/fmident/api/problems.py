@@ -153,7 +153,10 @@ def resolver(host: Host, report: Report) -> ModelResolver:
     def resolve(class_name: str, table: Mapping[str, Any], base: Path) -> Path:
         from fmident.api.builds import resolve_class
 
-        built = resolve_class(host, class_name, table, base)
+        def tell(text: str) -> None:
+            report([Diagnostic("note", text)])
+
+        built = resolve_class(host, class_name, table, base, tell)
         if built.result is not None:
             note = f"{built.fmu} built by {built.result.compiler} in {built.result.seconds:.1f} s"
             report([*built.result.diagnostics, Diagnostic("note", note)])

@@ -31,6 +31,9 @@ a file with several models lists them. --all builds the
 catalogue (fmus/catalog.toml) and checks the interface of every FMU. An FMU that is up to
 date is left alone.
 
+--compiler auto takes the embedded compiler. Where that refuses a class for what it does not
+support, and OpenModelica can run here, OpenModelica builds it, which a note says.
+
 Without -o, an FMU goes into fmus/ of the project: of the folder that holds the source in
 modelica/; else of the nearest folder, here or above, with modelica/ or fmus/catalog.toml;
 else of this folder. fmus/ is made when it is not there."""
@@ -65,7 +68,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "with --all a folder, by default that of the catalogue",
     )
     parser.add_argument(
-        "--compiler", default="auto", metavar="NAME", help="'fmident plugins' lists them"
+        "--compiler",
+        default="auto",
+        metavar="NAME",
+        help="auto (see below), embedded, openmodelica, or another that 'fmident plugins' lists",
     )
     parser.add_argument(
         "--platforms",

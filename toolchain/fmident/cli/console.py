@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from fmident.errors import Diagnostic
+from fmident.errors import Diagnostic, lines_of
 from fmident.progress.stream import is_terminal, write
 
 _WITHOUT_TERMINAL = 92
@@ -158,8 +158,8 @@ def _broken(line: str) -> str:
 
 def tell_all(diagnostics: Iterable[Diagnostic]) -> None:
     """Write diagnostics, one per line or two."""
-    for diagnostic in diagnostics:
-        tell(str(diagnostic))
+    for text in lines_of(diagnostics):
+        tell(text)
 
 
 def put(stream: TextIO | None, text: str, *, flush: bool = False) -> None:

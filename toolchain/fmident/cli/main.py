@@ -33,7 +33,7 @@ from fmident.cli.usage import (
     refuse_unknown_arguments,
     refuse_unknown_command,
 )
-from fmident.errors import CompilationError, FmidentError, shown
+from fmident.errors import CompilationError, FmidentError, lines_of, shown
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
@@ -196,7 +196,7 @@ def _fail(message: str, error: BaseException, debug: bool, code: int) -> int:
 def _explain(error: FmidentError) -> str:
     """Return the message; findings of a compiler are above it, each with its own severity."""
     findings = error.diagnostics if isinstance(error, CompilationError) else ()
-    return "\n".join([*map(str, findings), f"error: {FmidentError.__str__(error)}"])
+    return "\n".join([*lines_of(findings), f"error: {FmidentError.__str__(error)}"])
 
 
 def _describe(error: OSError) -> str:

@@ -3,15 +3,16 @@
 These are, in this order: the folder that holds the file or package, the folders of
 ``MODELICAPATH`` and ``OPENMODELICALIBRARY``, the user's own ``~/.openmodelica/libraries``
 and those of the installed OpenModelica. In each a library ``Lib`` is a folder ``Lib``, a
-folder with its version such as ``Lib 1.2`` or ``Lib 1.2+build``, or a file ``Lib.mo``. Last come
-the folders of OpenModelica and Dymola where these are installed and not on the path.
+folder with its version such as ``Lib 1.2`` or ``Lib 1.2+build``, or a file ``Lib.mo`` or
+``Lib 1.2.mo``. Last come the folders of OpenModelica and Dymola where these are installed and not
+on the path.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +47,7 @@ _INSTALLATIONS: Sequence[tuple[str, str, str]] = (
 )
 """Folder, what is in it, and where the libraries are in that."""
 
+_MOST_NAMED = 6
 _HEAD = re.compile(r"(?<![\w.])\.?([A-Za-z_]\w*)\s*\.\s*[A-Za-z_]")
 
 
@@ -73,6 +75,7 @@ def own_source(
     environment: Mapping[str, str] | None = None,
     *,
     more: Sequence[Path] = (),
+    library: bool = False,
 ) -> OwnSource:
     """Find what belongs to a user's file.
 
@@ -84,6 +87,8 @@ def own_source(
         Variables; those of the process by default.
     more
         Folders to look in when all others have nothing.
+    library
+        It is a library: what its annotation ``uses`` names is all that it needs.
 
     Raises
     ------
@@ -91,22 +96,25 @@ def own_source(
         There is no such file, or it is not Modelica.
     """
     own = _package_of(path)
-    usual = search_folders(own, os.environ if environment is None else environment)
+    variables = os.environ if environment is None else environment
+    usual = search_folders(own, variables)
     folders = tuple(dict.fromkeys((*usual, *more)))
     found: dict[str, Path] = {}
     notes: list[Diagnostic] = []
     classes = _classes_of(own)
+    there = _names_in(folders)
     waiting = [own]
     while waiting:
         source = waiting.pop(0)
-        wanted, mentioned = _wanted(source)
-        for name, version in {**dict.fromkeys(mentioned, None), **wanted}.items():
+        wanted, mentioned = _wanted(source, library=library or source != own)
+        for name, version in {**dict.fromkeys(sorted(mentioned & there)), **wanted}.items():
             if name in classes or name in found:
                 continue
             place = find_library(name, version or "", folders)
             if place is None:
-                if version is not None:
-                    notes.append(_not_found(name, version, folders))
+                # Whether a class needs more of it than the stand-in has, the compiler says.
+                if version is not None and name != "Modelica":
+                    notes.append(_not_found(name, version, variables))
                 continue
             found[name] = place
             waiting.append(place)
@@ -229,8 +237,7 @@ def installed_library(name: str, environment: Mapping[str, str] | None = None) -
     waiting = [place]
     while waiting:
         source = waiting.pop(0)
-        entry = source / "package.mo" if source.is_dir() else source
-        for used, version in used_libraries(read_source(entry)).items():
+        for used, version in declared_uses(source).items():
             folders = (source.parent, *search_folders(None, variables))
             other = None if used in found else find_library(used, version, folders)
             if other is not None:
@@ -241,10 +248,13 @@ def installed_library(name: str, environment: Mapping[str, str] | None = None) -
 
 def installed_names(environment: Mapping[str, str] | None = None) -> frozenset[str]:
     """Return the names of the libraries that :func:`installed_library` finds."""
-    variables = os.environ if environment is None else environment
+    return _names_in(search_folders(None, os.environ if environment is None else environment))
+
+
+def _names_in(folders: Iterable[Path]) -> frozenset[str]:
     return frozenset(
         name_of(place)
-        for folder in search_folders(None, variables)
+        for folder in folders
         for place in folder.iterdir()
         if place.suffix == ".mo" or (place / "package.mo").is_file()
     )
@@ -261,8 +271,9 @@ def _candidates(name: str, folders: Sequence[Path]) -> list[Path]:
             key=lambda p: version_key(version_of(p)),
             reverse=True,
         )
-        if (file := folder / f"{name}.mo").is_file():
-            candidates.append(file)
+        candidates += [
+            f for f in (folder / f"{name}.mo", *folder.glob(f"{name} *.mo")) if f.is_file()
+        ]
     return candidates
 
 
@@ -296,25 +307,58 @@ def _classes_of(own: Path) -> tuple[str, ...]:
     return names
 
 
-def _wanted(source: Path) -> tuple[dict[str, str], set[str]]:
-    """Return libraries named by ``uses`` with their versions, and first parts of dotted names."""
-    wanted: dict[str, str] = {}
+def declared_uses(source: Path) -> dict[str, str]:
+    """Return the libraries that the annotation ``uses`` of a package names, with versions."""
+    return used_libraries(read_source(source / "package.mo" if source.is_dir() else source))
+
+
+def _wanted(source: Path, *, library: bool) -> tuple[dict[str, str], set[str]]:
+    """Return libraries named by ``uses`` with their versions, and first parts of dotted names.
+
+    Of a library its own ``uses`` is enough: all names of the standard library take 3 s to read.
+    """
+    wanted = declared_uses(source) if library else {}
+    if wanted:
+        return wanted, set()
     mentioned: set[str] = set()
     for name, file in source_files([source]):
         if not name.endswith(".mo"):
             continue
         text = read_source(file)
-        for library, version in used_libraries(text).items():
-            wanted.setdefault(library, version)
+        for used, version in used_libraries(text).items():
+            wanted.setdefault(used, version)
         mentioned |= set(_HEAD.findall(without_comments(text)))
     return wanted, mentioned
 
 
-def _not_found(name: str, version: str, folders: Sequence[Path]) -> Diagnostic:
+def _not_found(name: str, version: str, environment: Mapping[str, str]) -> Diagnostic:
     return Diagnostic(
         "warning",
-        f"the library {name} {version} is used, but not in "
-        + ", ".join(f"'{folder}'" for folder in folders),
-        hint=f"let MODELICAPATH name the folder that holds '{name}'",
+        f"the library {name} {version} is used and not found",
+        hint=f"let MODELICAPATH name the folder that holds '{name}'; {modelica_path(environment)}",
         rule="missing-library",
     )
+
+
+def modelica_path(environment: Mapping[str, str] | None = None) -> str:
+    """Return what each entry of ``MODELICAPATH`` holds, in words."""
+    variables = os.environ if environment is None else environment
+    parts = [part for part in variables.get(VARIABLES[0], "").split(os.pathsep) if part]
+    if not parts:
+        return f"{VARIABLES[0]} is not set"
+    return f"{VARIABLES[0]} names " + ", ".join(f"'{p}', {_contents(p)}" for p in parts)
+
+
+def _contents(part: str) -> str:
+    """Return what an entry of the path holds: libraries, none, or a mistake."""
+    folder = Path(part).expanduser()
+    if not folder.exists():
+        return "which is not there"
+    if not folder.is_dir() or (folder / "package.mo").is_file():
+        return f"which is a library itself: name '{folder.absolute().parent}'"
+    if names := sorted(_names_in([folder])):
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        return f"which holds {', '.join(names[:_MOST_NAMED])}{more}"
+    below = next((p for p in sorted(folder.iterdir()) if p.is_dir() and _names_in([p])), None)
+    instead = f": name '{below}' below it" if below else ""
+    return f"which holds no library{instead}"

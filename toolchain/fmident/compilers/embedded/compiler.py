@@ -55,11 +55,16 @@ class EmbeddedCompiler(Compiler):
         return missing_tools()
 
     def tools(self) -> dict[str, str]:
-        """Return the C compilers, and where the sources of SUNDIALS are."""
+        """Return the C compilers, and where SUNDIALS and the standard library are."""
         from fmident.compilers.embedded.backend.compiling.c_compilers import tools
-        from fmident.compilers.embedded.backend.compiling.sundials import whereabouts
+        from fmident.compilers.embedded.backend.compiling import sundials
+        from fmident.compilers.embedded.frontend.reading.source import standard_library
 
-        return {**tools(), "SUNDIALS (over 100 states)": whereabouts()}
+        return {
+            **tools(),
+            "SUNDIALS (over 100 states)": sundials.whereabouts(),
+            standard_library.NAME_OF_STANDARD_LIBRARY: standard_library.whereabouts(),
+        }
 
     def version(self) -> str:
         """Return name and version, with a hash of all code that decides on the result."""
@@ -74,7 +79,9 @@ class EmbeddedCompiler(Compiler):
         from fmident.compilers.embedded.frontend import load_model
 
         try:
-            model, diagnostics = load_model(request.class_name, request.sources)
+            name, told = request.class_name, request.progress
+            model, diagnostics = load_model(name, request.sources, told)
+            told(f"{name}: compiling its code in C")
             build_fmu(
                 model,
                 request.output,
@@ -85,7 +92,7 @@ class EmbeddedCompiler(Compiler):
                 version=chosen.version,
                 platforms=platforms,
                 with_sources=chosen.sources,
-                progress=request.progress,
+                progress=told,
                 resources={RECORD_NAME: encode_record(make_record(request, self))},
             )
         except (RecursionError, MemoryError) as error:

@@ -55,12 +55,12 @@ def is_installed(place: Path, environment: Mapping[str, str] | None = None) -> b
 
 def name_of(place: Path) -> str:
     """Return the library's name: ``"Modelica"`` of the folder ``Modelica 4.0.0+maint.om``."""
-    return place.stem if place.suffix == ".mo" else place.name.partition(" ")[0]
+    return (place.stem if place.suffix == ".mo" else place.name).partition(" ")[0]
 
 
 def version_of(place: Path) -> str:
-    """Return the version in a folder's name without build metadata, ``""`` without any."""
-    return plain_version(place.name.partition(" ")[2]) if place.is_dir() else ""
+    """Return the version in a library's name without build metadata, ``""`` without any."""
+    return plain_version(place.name.removesuffix(".mo").partition(" ")[2])
 
 
 def plain_version(version: str) -> str:

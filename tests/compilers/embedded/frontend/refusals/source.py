@@ -101,7 +101,7 @@ SOURCE = {
         "Modelica.Media",
         "y = x;\n  m = 1;",
         "Modelica.Media.Interfaces.Types.Density m;",
-        hint="installPackage(Modelica)",
+        hint="4.0.0 or 4.1.0",
     ),
     "sizes": Case(
         "shape-mismatch", "b = a;", "y = x;\n  a = {1, 2, 3};\n  b = a;", "Real a[3];\n  Real b[2];"

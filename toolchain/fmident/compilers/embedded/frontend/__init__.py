@@ -19,7 +19,7 @@ neither does anything inside a function, ``noEvent`` or ``smooth``. Everything e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,7 +64,11 @@ _NOTES = ("structural-parameter", "state-demoted", "algebraic-loop", "constraint
 _PREDEFINED = frozenset({"Real", "Integer", "Boolean", "String"})
 
 
-def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tuple[Diagnostic, ...]]:
+def load_model(
+    class_name: str,
+    sources: Sequence[Path],
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[OdeModel, tuple[Diagnostic, ...]]:
     """Compile a Modelica class to explicit differential equations.
 
     Parameters
@@ -74,6 +78,8 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
     sources
         Files, or folders with ``package.mo``. The first one that holds the class is
         compiled; the others can be used by it.
+    progress
+        Is told in a line what is being done.
 
     Returns
     -------
@@ -86,7 +92,7 @@ def load_model(class_name: str, sources: Sequence[Path]) -> tuple[OdeModel, tupl
         When the class is missing or wrong, or needs what the subset does not contain; its
         diagnostics carry file, line, column, rule and what to do.
     """
-    assembled, diagnostics, names = _loaded(class_name, sources)
+    assembled, diagnostics, names = _loaded(class_name, sources, progress)
     presentation, remarks = read_presentation(class_name, names)
     return replace(assembled.model, presentation=presentation), (*diagnostics, *remarks)
 
@@ -103,8 +109,10 @@ def list_equations(
 
 
 def _loaded(
-    class_name: str, sources: Sequence[Path]
+    class_name: str, sources: Sequence[Path], progress: Callable[[str], None] = lambda _: None
 ) -> tuple[Assembled, tuple[Diagnostic, ...], Names]:
+    files = ", ".join(Path(path).name for path in sources)
+    progress(f"{class_name}: reading {files}")
     trees = [read_tree(Path(path)) for path in sources]
     try:
         tree = choose_tree(class_name, trees)
@@ -116,6 +124,7 @@ def _loaded(
         libraries.append(stand_in())
     names = Names([tree, *libraries])
     _raise_circular(class_name, names)
+    progress(f"{class_name}: parsing and flattening; what a library holds is parsed once")
     try:
         flattened = flatten(class_name, tree, names)
     except CompilationError as error:
@@ -123,6 +132,7 @@ def _loaded(
             _raise_dropped(class_name, names)
         raise
     _raise_dropped(class_name, names)
+    progress(f"{class_name}: sorting and solving its equations")
     result = _assembled(class_name, flattened, tree, names)
     notes = tuple(
         Diagnostic(

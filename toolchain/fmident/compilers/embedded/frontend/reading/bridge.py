@@ -16,6 +16,7 @@ from typing import Any
 
 from fmident.compilers.embedded.frontend.limits import MEMORY_BYTES
 from fmident.compilers.embedded.frontend.reading.complaints import diagnose
+from fmident.compilers.embedded.frontend.reading.source.edits import Edit, edited
 from fmident.compilers.embedded.frontend.reading.source.known_functions import (
     without_known_bodies,
 )
@@ -24,6 +25,9 @@ from fmident.compilers.embedded.frontend.reading.source.nested_bases import (
     Moved,
     without_nested_bases,
 )
+from fmident.compilers.embedded.frontend.reading.source.redeclarations import held_modifiers
+from fmident.compilers.embedded.frontend.reading.source.scalar_calls import scalar_calls
+from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceMap, SourceTree
 from fmident.compilers.embedded.frontend.reading.source.unused_imports import without_unused_imports
 from fmident.errors import CompilationError
@@ -32,7 +36,7 @@ from fmident.operating_system import ENDED_FOR_PROCESSOR_TIME, ENDED_FOR_WANT_OF
 from fmident.operating_system.kept import kept_folder
 
 SUPPORTED_VERSION = "0.10."
-TIME_LIMIT_S = 300.0
+TIME_LIMIT_S = 1800.0
 CPU_LIMIT_S = 100
 """Processor time that rumoca may take, s."""
 TOO_LARGE, NOT_INSTALLED = 75, 76
@@ -88,14 +92,14 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
         scratch = folder.path
         changed = without_known_bodies(class_name, names)
         moved = without_nested_bases(class_name, names, changed)
-        stage = _Stage(scratch / "first", tree, names.trees, changed, moved)
+        stage = _Stage(
+            scratch / "first", tree, names.trees, *_edited(class_name, names, changed, moved)
+        )
         answer = _run(stage.request(class_name), scratch)
-        if _NO_IMPORT in answer.get("error", ""):
-            trimmed = without_unused_imports(tree, names)
-            if trimmed:
-                both = {**changed, **trimmed}
-                stage = _Stage(scratch / "trimmed", tree, names.trees, both, moved)
-                answer = _run(stage.request(class_name), scratch)
+        if _NO_IMPORT in answer.get("error", "") and without_unused_imports(tree, names, changed):
+            shown = _edited(class_name, names, changed, moved)
+            stage = _Stage(scratch / "trimmed", tree, names.trees, *shown)
+            answer = _run(stage.request(class_name), scratch)
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
         if _UNREADABLE in answer["error"]:  # only the file that it is given gets a place
@@ -116,6 +120,25 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
             panic=bool(answer["panic"]),
         )
         raise CompilationError(f"{class_name} cannot be compiled", diagnostics=found)
+
+
+def _edited(
+    class_name: str, names: Names, changed: Mapping[Path, str], moved: Mapping[Path, Moved]
+) -> tuple[dict[Path, str], dict[Path, Moved]]:
+    """Return changed and moved files with the edits that shift places."""
+    items = involved(class_name, names)
+    edits: dict[Path, list[Edit]] = {}
+    for edit in (*scalar_calls(items, names), *held_modifiers(items, class_name, names)):
+        edits.setdefault(edit.file, []).append(edit)
+    texts = {
+        file: edited(changed.get(file) or names.text(file), edits.get(file, ()), names.text(file))
+        for file in {**changed, **edits}
+    }
+    elsewhere = {
+        place: Moved(edited(m.text, edits.get(m.original, ()), names.text(m.original)), m.original)
+        for place, m in moved.items()
+    }
+    return texts, elsewhere
 
 
 class _Stage:

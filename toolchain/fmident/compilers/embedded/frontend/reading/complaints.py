@@ -18,6 +18,7 @@ from fmident.compilers.embedded.frontend.reading.source.standard_library import 
 )
 from fmident.compilers.embedded.frontend.reading.syntax_complaints import syntax_errors
 from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, OPENMODELICA
+from fmident.compilers.libraries import modelica_path
 from fmident.errors import Diagnostic, Location, did_you_mean, nearest
 
 _PLACE = re.compile(r"\s*\[(?P<file>[^\[\]]*):(?P<line>\d+):(?P<column>\d+)\]\s*$")
@@ -248,7 +249,7 @@ def _missing(
 ) -> tuple[str, str]:
     """Return rule and hint for a name that nothing defines."""
     if name.split(".")[0] == STANDARD_LIBRARY and any(map(is_stand_in, sources.trees)):
-        return "unsupported-msl", f"{HOW_TO_GET_IT}; or {OPENMODELICA}"
+        return "unsupported-msl", f"{HOW_TO_GET_IT}; or {OPENMODELICA}; {modelica_path()}"
     if name in UNSUPPORTED_FUNCTIONS:
         return f"unsupported-{name}", OPENMODELICA
     if rule == "unknown-variable":
@@ -263,7 +264,8 @@ def _missing(
     if close:
         return rule, f"nearest {kind}: " + ", ".join(f"'{c}'" for c in close)
     package = name.split(".")[0]
-    return rule, f"declare it, or add the file or folder of '{package}' to the sources"
+    looked = "" if sources.find(package) else f"; {modelica_path()}"
+    return rule, f"declare it, or add the file or folder of '{package}' to the sources{looked}"
 
 
 def _keywords(message: str) -> list[str]:

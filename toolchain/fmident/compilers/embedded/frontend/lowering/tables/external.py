@@ -78,11 +78,13 @@ EXTERNAL: Mapping[str, External] = {
     f"{_PREFIX}{name}": function
     for name, function in {
         "TimeTable_init2": _time_table,
+        "TimeTable_init3": _time_table,
         "TimeTable_getValue": _value_at_time,
         "TimeTable_nextTimeEvent": _next,
         "TimeTable_minimumTime": _end("time", 0),
         "TimeTable_maximumTime": _end("time", -1),
         "Table1D_init2": _table_1d,
+        "Table1D_init3": _table_1d,
         "Table1D_getValue": _value_1d,
         "Table1D_minimumAbscissa": _end("one", 0),
         "Table1D_maximumAbscissa": _end("one", -1),

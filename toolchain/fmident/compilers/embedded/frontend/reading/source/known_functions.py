@@ -7,7 +7,7 @@ Every character outside keeps its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fmident.compilers.embedded.frontend.reading.source.names import Names
@@ -16,7 +16,6 @@ from fmident.compilers.embedded.frontend.reading.source.scan_check import (
     involved,
 )
 from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
-from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree
 
 INTERPOLATE = "Modelica.Math.Vectors.interpolate"
 FIRST_TRUE_INDEX = "Modelica.Math.BooleanVectors.firstTrueIndex"
@@ -40,7 +39,7 @@ def without_known_bodies(class_name: str, names: Names) -> dict[Path, str]:
         calls = list(error_calls(item, names))
         if item.name not in KNOWN_FUNCTIONS and not calls:
             continue
-        text = changed.get(item.file) or _tree_of(item, names.trees).classes.text(item.file)
+        text = changed.get(item.file) or names.text(item.file)
         if item.name in KNOWN_FUNCTIONS:
             text = _masked(text, item)
         for first, bracket in calls:
@@ -65,10 +64,6 @@ def _as_assert(text: str, begin: int, bracket: int) -> str:
     if bracket + 1 - begin < len(shown):
         return text  # there is no room: it is refused as what rumoca drops
     return text[:begin] + shown.ljust(bracket + 1 - begin) + text[bracket + 1 :]
-
-
-def _tree_of(item: ClassText, trees: Iterable[SourceTree]) -> SourceTree:
-    return next(tree for tree in trees if item.file in tree.files)
 
 
 def _masked(text: str, item: ClassText) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree
@@ -94,6 +95,10 @@ class Names:
             if name in tree.classes:
                 return tree.classes[name]
         return None
+
+    def text(self, file: Path) -> str:
+        """Return the text of a file of the sources."""
+        return next(t.classes.text(file) for t in self._trees if file in t.files)
 
     def resolve(self, parts: Sequence[str], item: ClassText) -> str | None:
         """Return the full name of a class that is called `parts` in the class `item`.

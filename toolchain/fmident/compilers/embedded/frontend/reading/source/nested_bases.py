@@ -39,7 +39,7 @@ def without_nested_bases(
     for item in involved(class_name, names):
         for base in _own_bases(item, names):
             place = item.file.with_name(f"{base.name.rsplit('.', 1)[-1]}.mo")
-            text = changed.get(item.file) or _text(item.file, names)
+            text = changed.get(item.file) or names.text(item.file)
             begin, end = _extent(text, base)
             head = text[: text.index(";") + 1]
             if begin < len(head) or place.exists() or place in result:
@@ -63,10 +63,6 @@ def _own_bases(item: ClassText, names: Names) -> Iterator[ClassText]:
             continue
         if any(t.text == "encapsulated" for t in base.prefixes):
             yield base
-
-
-def _text(file: Path, names: Names) -> str:
-    return next(t.classes.text(file) for t in names.trees if file in t.files)
 
 
 def _extent(text: str, base: ClassText) -> tuple[int, int]:

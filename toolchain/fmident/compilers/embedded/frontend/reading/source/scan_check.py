@@ -13,6 +13,7 @@ from fmident.compilers.embedded.frontend.reading.source.found import Found
 from fmident.compilers.embedded.frontend.reading.source.named_arguments import ORDER, out_of_order
 from fmident.compilers.embedded.frontend.reading.source.names import Names
 from fmident.compilers.embedded.frontend.reading.source.outer_elements import outer_elements
+from fmident.compilers.embedded.frontend.reading.source.redeclarations import dropped_modifiers
 from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
 
 FORBIDDEN_WORDS: Mapping[str, tuple[str, str]] = {
@@ -60,6 +61,7 @@ def check_sources(
         known = shown(item)
         result.extend(f for f in _check(item) if f.token not in known)
     result.extend(outer_elements(items, names))
+    result.extend(dropped_modifiers(items, class_name, names))
     return result
 
 

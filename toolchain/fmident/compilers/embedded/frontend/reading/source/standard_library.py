@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import re
 from functools import cache
 from pathlib import Path
 
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree, read_tree
+from fmident.compilers.libraries import find_library, modelica_path, search_folders
 
 STANDARD_LIBRARY = "Modelica"
 NAME_OF_STANDARD_LIBRARY = "Modelica Standard Library"
 
-HOW_TO_GET_IT = (
-    f"get the {NAME_OF_STANDARD_LIBRARY}: in omc installPackage(Modelica), or unpack a release and "
-    "let MODELICAPATH name the folder that holds Modelica, ModelicaServices and Complex.mo"
-)
+WORKING_VERSIONS = ("4.0.0", "4.1.0")
 
 _FOLDER = Path(__file__).parents[3] / "standin" / STANDARD_LIBRARY
+
+
+HOW_TO_GET_IT = (
+    f"get the {NAME_OF_STANDARD_LIBRARY} {' or '.join(WORKING_VERSIONS)}: unpack a release of"
+    " github.com/modelica/ModelicaStandardLibrary and let MODELICAPATH name the folder that"
+    " holds Modelica, ModelicaServices and Complex.mo"
+)
+
+
+def whereabouts() -> str:
+    """Return where the library is, and its version; or what was looked at."""
+    place = find_library(STANDARD_LIBRARY, "", search_folders(None, os.environ))
+    if place is None:
+        return f"not found; {modelica_path()}"
+    text = (place / "package.mo").read_text(encoding="utf-8") if place.is_dir() else ""
+    version = re.search(r'^\s*version\s*=\s*"([^"]+)"', text, re.MULTILINE)
+    return f"{place}, version {version[1]}" if version else str(place)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from pathlib import Path
 
 from fmident.compilers.embedded.frontend.reading.source.names import Import, Names, imports
@@ -9,10 +10,12 @@ from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree
 
 
-def without_unused_imports(tree: SourceTree, names: Names) -> dict[Path, str]:
-    """Return the files that import, without need, what no source declares; blanks instead.
+def without_unused_imports(
+    tree: SourceTree, names: Names, changed: MutableMapping[Path, str]
+) -> bool:
+    """Write blanks over imports, without need, of what no source declares, into `changed`.
 
-    Every character keeps its place.
+    Every character keeps its place. Returns whether there are any.
     """
     blanks: dict[Path, list[tuple[int, int]]] = {}
     for item in tree.classes.values():
@@ -21,7 +24,9 @@ def without_unused_imports(tree: SourceTree, names: Names) -> dict[Path, str]:
                 first, last = item.tokens[clause.first], item.tokens[clause.last]
                 end = last.offset + len(last.text)
                 blanks.setdefault(item.file, []).append((first.offset, end))
-    return {file: _blanked(tree.classes.text(file), places) for file, places in blanks.items()}
+    for file, places in blanks.items():
+        changed[file] = _blanked(changed.get(file) or tree.classes.text(file), places)
+    return bool(blanks)
 
 
 def _is_used(clause: Import, item: ClassText, tree: SourceTree) -> bool:

@@ -1,0 +1,394 @@
+"""Replaceable elements: which modifiers hold after a redeclaration.
+
+Modelica 3.6, section 7.3.2: those of a constraining clause always hold; those of the declaration
+hold while it is not redeclared, and after that only where there is no constraining clause. rumoca
+lets those of the declaration always hold, and ignores the clause: it is shown what holds. Other
+forms of which it drops modifiers without a word are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fmident.compilers.embedded.frontend.reading.source.edits import Edit
+from fmident.compilers.embedded.frontend.reading.source.found import Found
+from fmident.compilers.embedded.frontend.reading.source.names import Names, bases
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
+
+_RULE = "unsupported-redeclaration"
+_MODELS = frozenset({"model", "block", "record", "class"})
+_CLASSES = _MODELS | {"package", "connector"}
+_PREFIXES = frozenset(
+    {"redeclare", "replaceable", "final", "each", "inner", "outer", "flow", "discrete", "input"}
+    | {"output", "parameter", "constant", "public", "protected", "partial", "encapsulated"}
+)
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+
+Range = tuple[int, int]
+"""The first of some tokens, and the one behind them."""
+
+
+@dataclass(frozen=True)
+class _Element:
+    """A component, a base, or the class that a short definition names.
+
+    Parameters
+    ----------
+    kind
+        ``"component"``, ``"extends"`` or ``"short"``.
+    item
+        The class that has it.
+    type_name
+        Parts of the name of its class.
+    name
+        Place of the component's name, else of the first part of `type_name`.
+    behind
+        Where its modifiers are or would be.
+    clause
+        Where those of its constraining clause are or would be; ``None`` without a clause.
+    replaceable
+        Whether it may be redeclared.
+    """
+
+    kind: str
+    item: ClassText
+    type_name: tuple[str, ...]
+    name: int
+    behind: int
+    clause: int | None = None
+    replaceable: bool = False
+
+    @property
+    def own(self) -> dict[str, Range]:
+        """Its modifiers, by the name that they modify."""
+        return _modifiers(self.item.tokens, self.behind)
+
+    @property
+    def of_clause(self) -> dict[str, Range]:
+        """The modifiers of its constraining clause."""
+        return {} if self.clause is None else _modifiers(self.item.tokens, self.clause)
+
+    @property
+    def redeclared(self) -> frozenset[str]:
+        """The names that its modifiers redeclare."""
+        tokens = self.item.tokens
+        return frozenset(n for n, (i, _) in self.own.items() if tokens[i].text == "redeclare")
+
+
+def held_modifiers(items: Sequence[ClassText], class_name: str, names: Names) -> Iterator[Edit]:
+    """Yield the modifiers that rumoca is shown in place of others."""
+    for element, redeclared in _constrained(items, class_name, names):
+        own, clause = element.own, element.of_clause
+        kept = {**clause, **({} if redeclared == {True} else own)}
+        if len(redeclared) == 1 and kept != own:
+            tokens, text = element.item.tokens, names.text(element.item.file)
+            shown = (text[tokens[i].offset : _end(tokens[j - 1])] for i, j in kept.values())
+            begin = _end(tokens[element.behind - 1])
+            end = _end(tokens[_behind(tokens, element.behind) - 1])
+            new = f"({', '.join(shown)})" if kept else ""
+            yield Edit(element.item.file, begin, end, new)
+
+
+def dropped_modifiers(items: Sequence[ClassText], class_name: str, names: Names) -> Iterator[Found]:
+    """Yield declarations and redeclarations whose modifiers rumoca drops or mistakes."""
+
+    def found(item: ClassText, i: int, what: str) -> Found:
+        return Found(_RULE, f"{what} '{item.tokens[i].text}'", item, item.tokens[i])
+
+    for element, redeclared in _constrained(items, class_name, names):
+        own, clause = element.own, element.of_clause
+        if len(redeclared) > 1 and own.keys() - clause.keys():
+            what = "modifiers of a component that is redeclared in one place and not in another,"
+            yield found(element.item, element.name, what)
+        elif any(
+            "(" in (t.text for t in element.item.tokens[slice(*own[n])])
+            for n in own.keys() & clause
+        ):
+            what = "modifiers that the constraining clause has, too, of"
+            yield found(element.item, element.name, what)
+    classes = {item.tokens[i].text for item in items for i, _ in _redeclared_classes(item)}
+    for item in items:
+        yield from _wrong_definition(item, classes, names)
+        for i, in_base in _redeclared_classes(item):
+            _, end = _dotted(item.tokens, i + 2)
+            package = item.tokens[i - 1].text == "package"
+            if _has(item.tokens, end, "(") and (in_base or not package):
+                yield found(item, i, "modifiers in the redeclaration of the class")
+        for element in _elements(item):
+            for i in _nested_redeclarations(element):
+                yield found(item, i, "a redeclaration inside the modifier of a component,")
+            for i in _inherited(element, names):
+                yield found(item, i, "new modifiers in the redeclaration of the inherited")
+
+
+def _wrong_definition(item: ClassText, redeclared: set[str], names: Names) -> Iterator[Found]:
+    """Yield what is wrong with a short definition of a class inside another one."""
+    tokens = item.tokens
+    outer, _, name = item.name.rpartition(".")
+    around = names.find(outer)
+    if not tokens or tokens[0].text != "=" or item.keyword not in _CLASSES or around is None:
+        return
+    element = next((e for e in _elements(item) if e.kind == "short"), None)
+    if element is None:
+        return
+    replaceable = any(t.text == "replaceable" for t in item.prefixes)
+    if element.of_clause or (
+        replaceable and element.clause is None and element.own and name in redeclared
+    ):
+        what = f"modifiers of the replaceable class '{name}'"
+        yield Found(_RULE, what, item, tokens[element.name])
+    elif item.keyword in _MODELS and around.keyword in _MODELS:
+        components = _component_names(around, names)
+        for i, j in element.own.values():
+            for k in range(i, j):
+                word = tokens[k]
+                if word.text in components and tokens[k - 1].text not in (".", "(", ","):
+                    what = f"'{word.text}' of '{outer}' in the modifiers of the class '{name}'"
+                    yield Found(_RULE, f"the component {what} inside it", item, word)
+
+
+def _inherited(element: _Element, names: Names) -> Iterator[int]:
+    """Yield components, redeclared in a base that inherits them, with modifiers new to them."""
+    tokens = element.item.tokens
+    base = _class_of(element, names)
+    for name in element.redeclared if element.kind == "extends" and base else ():
+        declared = None if base is None else _declaration(name, base, names)
+        begin, end = element.own[name]
+        i = next(
+            (
+                k
+                for k in range(begin, end)
+                if tokens[k].text == name and not _has(tokens, k + 1, ".")
+            ),
+            begin,
+        )
+        size = _behind(tokens, i + 1) if _has(tokens, i + 1, "[") else i + 1
+        kind = None if declared is None else _class_of(declared, names)
+        if declared is None or declared.item == base or kind is None:
+            continue
+        if _modifiers(tokens, size).keys() - _component_names(kind, names):
+            yield i
+
+
+def _declaration(name: str, item: ClassText, names: Names) -> _Element | None:
+    """Return the component of a class, or of one of its bases."""
+    own = list(_elements(item))
+    for element in own:
+        if element.kind == "component" and item.tokens[element.name].text == name:
+            return element
+    for element in own:
+        base = _class_of(element, names) if element.kind != "component" else None
+        found = _declaration(name, base, names) if base is not None and base != item else None
+        if found is not None:
+            return found
+    return None
+
+
+def _class_of(element: _Element, names: Names) -> ClassText | None:
+    resolve = names.resolve_base if element.kind == "extends" else names.resolve
+    full = resolve(element.type_name, element.item) if element.type_name else None
+    return names.find(full) if full else None
+
+
+def _component_names(item: ClassText, names: Names) -> set[str]:
+    """Return the names of the components of a class, those of its bases too."""
+    found = {e.item.tokens[e.name].text for e in _elements(item) if e.kind == "component"}
+    for parts in bases(item):
+        full = names.resolve_base(parts, item)
+        base = names.find(full) if full else None
+        if base is not None and base != item:
+            found |= _component_names(base, names)
+    return found
+
+
+def _constrained(
+    items: Sequence[ClassText], class_name: str, names: Names
+) -> Iterator[tuple[_Element, set[bool]]]:
+    """Yield the components with a constraining clause, and whether they are redeclared."""
+    elements = [e for item in items for e in _elements(item)]
+    nested = {e.item.tokens[i].text for e in elements for i in _redeclarations_below(e)}
+    for element in elements:
+        if not element.replaceable or element.clause is None:
+            continue
+        name = element.item.tokens[element.name].text
+        redeclared = _fates(name, element.item.name, elements, class_name, names, set())
+        yield element, redeclared | ({True} if name in nested else set())
+
+
+def _fates(
+    name: str,
+    owner: str,
+    elements: Sequence[_Element],
+    class_name: str,
+    names: Names,
+    seen: set[str],
+) -> set[bool]:
+    """Return whether a component of a class is redeclared where the class is used."""
+    if owner in seen:
+        return set()
+    seen.add(owner)
+    found = {False} if owner == class_name else set()
+    for use in elements:
+        used = _class_of(use, names)
+        if used is None or used.name != owner:
+            continue
+        if name in use.redeclared:
+            found.add(True)
+        elif use.kind == "component":
+            found.add(False)
+        else:
+            found |= _fates(name, use.item.name, elements, class_name, names, seen)
+    return found
+
+
+def _elements(item: ClassText) -> Iterator[_Element]:
+    """Yield the components and bases of a class."""
+    tokens = item.tokens
+    if tokens and tokens[0].text == "=":
+        i = 1
+        while _has(tokens, i, *_PREFIXES):
+            i += 1
+        parts, behind = _dotted(tokens, i)
+        if parts:
+            yield _Element("short", item, parts, i, behind, _clause(tokens, behind, len(tokens)))
+        return
+    declaring, i = True, 0
+    while i < len(tokens):
+        end = next((k for k in _depth_zero(tokens, i) if tokens[k].text == ";"), len(tokens))
+        section = next(
+            (t.text for t in tokens[i:end] if t.text in ("equation", "algorithm", *_PREFIXES)), ""
+        )
+        if section in ("equation", "algorithm"):
+            declaring = False
+        elif section in ("public", "protected"):
+            declaring = True
+        if declaring:
+            yield from _element(item, i, end)
+        i = end + 1
+
+
+def _element(item: ClassText, i: int, end: int) -> Iterator[_Element]:
+    """Yield what is declared between two places."""
+    tokens, begin = item.tokens, i
+    while i < end and (tokens[i].text in _PREFIXES or tokens[i].kind == "string"):
+        i += 1  # the text in front belongs to the class
+    if i < end and tokens[i].text == "extends":
+        parts, behind = _dotted(tokens, i + 1)
+        yield _Element("extends", item, parts, i + 1, behind)
+        return
+    parts, i = _dotted(tokens, i)
+    i = _behind(tokens, i) if _has(tokens, i, "[") else i
+    clause = _clause(tokens, i, end)
+    replaceable = any(t.text == "replaceable" for t in tokens[begin:i])
+    while parts and i < end and tokens[i].kind in ("word", "quoted"):
+        behind = _behind(tokens, i + 1) if _has(tokens, i + 1, "[") else i + 1
+        yield _Element("component", item, parts, i, behind, clause, replaceable)
+        i = next((k + 1 for k in _depth_zero(tokens, behind) if tokens[k].text == ","), end)
+
+
+def _clause(tokens: Sequence[Token], i: int, end: int) -> int | None:
+    """Return the place behind the class of a constraining clause."""
+    for k in _depth_zero(tokens, i):
+        if k >= end:
+            break
+        if tokens[k].text == "constrainedby":
+            return _dotted(tokens, k + 1)[1]
+    return None
+
+
+def _redeclared_classes(item: ClassText) -> Iterator[tuple[int, bool]]:
+    """Yield the places of the names of classes that modifiers redeclare; whether of a base."""
+    tokens = item.tokens
+    for element in _elements(item):
+        for i in range(element.behind, _behind(tokens, element.behind)):
+            redeclares = any(t.text == "redeclare" for t in tokens[max(i - 3, 0) : i])
+            if redeclares and tokens[i].text in _CLASSES and _has(tokens, i + 2, "="):
+                yield i + 1, element.kind == "extends"
+
+
+def _redeclarations_below(element: _Element) -> Iterator[int]:
+    """Yield the names of components that modifiers of modifiers redeclare."""
+    tokens = element.item.tokens
+    for i, j in element.own.values():
+        for k in range(i + 1, j):
+            if tokens[k].text == "redeclare" and tokens[i].text != "redeclare":
+                k += 1
+                while _has(tokens, k, *_PREFIXES):
+                    k += 1
+                yield _dotted(tokens, k)[1]
+
+
+def _nested_redeclarations(element: _Element) -> Iterator[int]:
+    """Yield those of :func:`_redeclarations_below` that rumoca drops: of a base, it does not."""
+    if element.kind != "extends":
+        yield from _redeclarations_below(element)
+
+
+def _modifiers(tokens: Sequence[Token], i: int) -> dict[str, Range]:
+    """Return the modifiers in the parentheses at a place, by the name that they modify."""
+    if not _has(tokens, i, "("):
+        return {}
+    found: dict[str, Range] = {}
+    last = _behind(tokens, i) - 1
+    begin = i + 1
+    commas = [k for k in _depth_zero(tokens, i + 1) if k < last and tokens[k].text == ","]
+    for end in (*commas, last):
+        k = begin
+        redeclares = tokens[begin].text == "redeclare"
+        while k < end and tokens[k].text in _PREFIXES:
+            k += 1
+        if redeclares and tokens[k].text not in _CLASSES | {"function", "type"}:
+            k = _dotted(tokens, k)[1]  # of a component: its class stands before its name
+        elif redeclares:
+            k += 1
+        if k < end:
+            found[tokens[k].text] = (begin, end)
+        begin = end + 1
+    return found
+
+
+def _dotted(tokens: Sequence[Token], i: int) -> tuple[tuple[str, ...], int]:
+    """Return the parts of the name at a place, and the place behind it."""
+    parts: list[str] = []
+    while i < len(tokens) and (tokens[i].kind in ("word", "quoted") or tokens[i].text == "."):
+        if tokens[i].text == ".":
+            i += 1
+            continue
+        if parts and tokens[i - 1].text != ".":
+            break
+        parts.append(tokens[i].text)
+        i += 1
+    return tuple(parts), i
+
+
+def _depth_zero(tokens: Sequence[Token], i: int) -> Iterator[int]:
+    """Yield the places from one on that are in no bracket which opens behind it."""
+    depth = 0
+    for k in range(i, len(tokens)):
+        symbol = tokens[k].kind == "symbol"
+        depth -= symbol and tokens[k].text in _CLOSE
+        if depth < 0:
+            return
+        if depth == 0:
+            yield k
+        depth += symbol and tokens[k].text in _OPEN
+
+
+def _behind(tokens: Sequence[Token], i: int) -> int:
+    """Return the place behind the bracket that opens at a place; the place itself without one."""
+    depth = 0
+    for k in range(i, len(tokens)):
+        if tokens[k].kind == "symbol":
+            depth += (tokens[k].text in _OPEN) - (tokens[k].text in _CLOSE)
+        if depth <= 0:
+            return k + 1 if k > i else i
+    return len(tokens)
+
+
+def _has(tokens: Sequence[Token], i: int, *texts: str) -> bool:
+    return i < len(tokens) and tokens[i].text in texts
+
+
+def _end(token: Token) -> int:
+    return token.offset + len(token.text)
