@@ -9,12 +9,13 @@ from the wrapper's text after the rules that ``Wrapper.modelDescription.xml`` sh
 Libraries are found and loaded as the proof with 1.26.9 shows it: ``loadModel`` by name and
 version, build metadata apart, silently with all that the library uses; ``loadFile`` loads what
 the file uses and says so. A file that is loaded is parsed no further than its annotation.
-``translateModel`` prints what ``buildModelFMU`` gives to OMPython.
+After a failed ``buildModelFMU``, ``getErrorString()`` of a script is empty within ``print``, and by
+itself gives what OMPython gets.
 
 Environment: FAKE_OMC_LOG (file for what was asked), FAKE_OMC_SLEEP ("buildModelFMU:30"),
 FAKE_OMC_DIE (function at which it ends), FAKE_OMC_FLAGS ("missing": no solver settings),
-FAKE_OMC_BREAK ("ramps": the wrapped class cannot be built), FAKE_OMC_EMBEDDED (classes are
-compiled for real, by the embedded compiler).
+FAKE_OMC_SILENT (scripts get no reason), FAKE_OMC_BREAK ("ramps": the wrapped class cannot be
+built), FAKE_OMC_EMBEDDED (classes are compiled for real, by the embedded compiler).
 """
 
 from __future__ import annotations
@@ -52,7 +53,6 @@ class Omc:
         self.files: dict[str, Path] = {}
         self.loaded: list[Path] = []
         self.libraries: dict[str, str] = {}
-        self.by_name: set[str] = set()
         self.session = {(r.function, r.subject): r for r in om.ompython()}
         self.scripts = om.scripts()
 
@@ -105,6 +105,12 @@ class Omc:
         if known is not None:
             return literal(known.value), ""
         return "", f"Error: Class {subject} not found in scope <top>.\n"
+
+    def raised(self, expression: str) -> str:
+        """Return what OMPython raises for an expression, as it is printed."""
+        known = None if os.environ.get("FAKE_OMC_SILENT") else self.session.get(om.key(expression))
+        raised = known.raised if known else None
+        return "" if raised is None else printed(om.placed(raised, os.getcwd()))
 
     def do_cd(self, expression: str, _: str) -> tuple[str, str]:
         os.chdir(re.findall(r'"(.*)"', expression)[0])
@@ -160,7 +166,6 @@ class Omc:
         if place is None:
             return False
         self.libraries[name] = version
-        self.by_name.add(name)
         log(f"loaded {place.name}")
         for used, asked in uses(place / "package.mo"):
             if used not in self.libraries:
@@ -179,16 +184,10 @@ class Omc:
             f" {path}.\n"
         )
 
-    def do_translateModel(self, _: str, subject: str) -> tuple[str, str]:
-        known = self.session.get(("buildModelFMU", subject))
-        if known is None or known.raised is None:
-            return "true", ""
-        return "false", printed(om.placed(known.raised, os.getcwd()))
-
     def do_checkModel(self, expression: str, subject: str) -> tuple[str, str]:
         if ("checkModel", subject) in self.scripts:
             return self.recorded("checkModel", subject)
-        if subject not in self.files and subject.partition(".")[0] not in self.by_name:
+        if subject not in self.files and subject.partition(".")[0] not in self.libraries:
             return '""', f"Error: Class {subject} not found in scope <TOP>.\n"
         text = f"Check of {subject} completed successfully.\nClass {subject} has 3"
         return f'"{text} equation(s) and 3 variable(s)."', ""
@@ -379,17 +378,23 @@ def log(expression: str) -> None:
 
 def run_script(file: str, flags: list[str]) -> None:
     omc = Omc(flags)
-    pending = ""
+    pending = last = ""
     for line in Path(file).read_text().splitlines():
         for statement in re.findall(r"((?:[^;\"]|\"(?:[^\"\\]|\\.)*\")+);", line):
             statement = statement.strip()
-            if statement == "print(getErrorString())":
-                print(pending, flush=True)
+            if statement == "getErrorString()":
+                print(om_quoted(pending or omc.raised(last)), flush=True)
             elif statement.startswith("print("):
                 print(re.findall(r'"(.*)"', statement)[0], flush=True)
             else:
+                last = statement
                 value, pending = omc.evaluate(statement)
                 print(value, flush=True)
+
+
+def om_quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def serve(suffix: str, flags: list[str]) -> None:

@@ -117,8 +117,18 @@ def test_unbalanced_model(build: Build, session: str) -> None:
     unbalanced = [d for d in error.diagnostics if d.rule == "unbalanced"]
     assert "'Unbalanced' has 1 equation(s) and 2 variable(s)" in unbalanced[0].message
     assert "1 variable(s) have no equation" in (unbalanced[0].hint or "")
-    # A script's buildModelFMU says nothing; what translateModel says is asked for.
     place = next(d.location for d in unbalanced if "Variable y" in d.message)
+    assert place is not None
+    assert (place.line, place.column) == (2, 11)
+
+
+def test_without_a_reason_the_front_end_names_the_variable(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setenv("FAKE_OMC_SILENT", "1")
+    error = failure(build, "Unbalanced", "script")
+    (place,) = [d.location for d in error.diagnostics if d.rule == "too-few-equations"]
     assert place is not None
     assert (place.line, place.column) == (2, 11)
 
@@ -164,7 +174,10 @@ def test_libraries_are_loaded_before_the_source(
     )
     build("Uses", source, session=session)
     loads = list(dict.fromkeys(asked(omc_log, "load")))
-    assert loads == ['loadModel(Modelica, {"4.0.0"})', f'loadFile("{source}")']
+    assert loads == [
+        'loadModel(Modelica, {"4.0.0"}, requireExactVersion=true)',
+        f'loadFile("{source}", uses=false)',
+    ]
 
 
 def test_tolerance_goes_through_the_experiment_annotation(
@@ -320,7 +333,10 @@ def test_libraries_from_the_options(build: Build, session: str, omc_log: Path) -
     build("Good", session=session, libraries={"Modelica": "4.0.0"})
     build("Good", session=session, libraries={"Modelica": ""})
     loads = list(dict.fromkeys(asked(omc_log, "loadModel")))
-    assert loads == ['loadModel(Modelica, {"4.0.0"})', "loadModel(Modelica)"]
+    assert loads == [
+        f'loadModel(Modelica, {{"{version}"}}, requireExactVersion=true)'
+        for version in ("4.0.0", "default")
+    ]
 
 
 def test_other_kinds_of_fmu(build: Build, session: str, omc_log: Path) -> None:
@@ -344,7 +360,5 @@ def test_library_with_packages_in_folders(
     request = BuildRequest(
         "Lib.M", (tmp_path,), tmp_path / "o.fmu", None, {"session": session, "ramp_inputs": False}
     )
-    # The program in omc's place knows of files only, not of what is inside: so it says.
-    with pytest.raises(CompilationError, match=r"Class Lib\.M not found"):
-        OpenModelicaCompiler().build(request)
-    assert f'loadFile("{library}/package.mo")' in omc_log.read_text()
+    assert OpenModelicaCompiler().build(request).fmu.is_file()
+    assert f'loadFile("{library}/package.mo", uses=false)' in omc_log.read_text()

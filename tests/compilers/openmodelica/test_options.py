@@ -9,7 +9,6 @@ import pytest
 from fmident.compilers.openmodelica import OpenModelicaCompiler
 from fmident.compilers.openmodelica.options import OpenModelicaOptions, parse_options
 from fmident.compilers.openmodelica.sources import (
-    Library,
     entry_file,
     find_top_level,
     missing_source,
@@ -108,14 +107,14 @@ def library(tmp_path: Path) -> Path:
 
 def test_library_in_a_folder(library: Path) -> None:
     plan = plan_loading("Machines.Sub.M", [library])
-    assert plan.libraries == (Library("Modelica", "4.0.0"),)
+    assert plan.missing == {"Modelica": "4.0.0"}
     assert plan.files == (library / "Base/package.mo", library / "Machines/package.mo")
 
 
 def test_the_folder_itself(library: Path) -> None:
     plan = plan_loading("Machines.Sub.M", [library / "Machines"])
     assert plan.files == (library / "Machines/package.mo",)
-    assert set(plan.libraries) == {Library("Base", "1"), Library("Modelica", "4.0.0")}
+    assert plan.missing == {"Base": "1", "Modelica": "4.0.0"}
 
 
 def test_file_inside_a_library_is_loaded_by_its_package(library: Path) -> None:
@@ -129,7 +128,7 @@ def test_single_file_with_a_helper_file(tmp_path: Path) -> None:
     (tmp_path / "Mine.mo").write_text("model Mine\n  extends Helper.P;\nend Mine;\n")
     plan = plan_loading("Mine", [tmp_path / "Mine.mo", tmp_path / "Helper.mo"])
     assert set(plan.files) == {tmp_path / "Mine.mo", tmp_path / "Helper.mo"}
-    assert plan.libraries == ()
+    assert plan.missing == {}
 
 
 def test_folder_named_with_a_version(tmp_path: Path) -> None:
@@ -142,7 +141,7 @@ def test_folder_named_with_a_version(tmp_path: Path) -> None:
 
 def test_class_of_an_installed_library() -> None:
     plan = plan_loading("Modelica.Blocks.Examples.PID_Controller", [])
-    assert plan.libraries == (Library("Modelica"),)
+    assert plan.missing == {"Modelica": ""}
     assert plan.files == ()
 
 

@@ -14,8 +14,9 @@ import pytest
 
 from fmident.compilers.base import BuildResult
 from fmident.compilers.openmodelica import OpenModelicaCompiler, availability
+from fmident.compilers.openmodelica.advice import to_diagnostics
 from fmident.compilers.openmodelica.availability import choose_way, docker_arguments, find_omc
-from fmident.compilers.openmodelica.sessions.messages import parse_raised
+from fmident.compilers.openmodelica.sessions.messages import Message, parse_raised
 from fmident.compilers.openmodelica.sessions.ompython import (
     Listener,
     OMPythonSession,
@@ -25,10 +26,11 @@ from fmident.compilers.openmodelica.sessions.ompython import (
 from fmident.compilers.openmodelica.sessions.script import (
     ScriptSession,
     make_script,
+    read_answer,
     read_answers,
 )
 from fmident.compilers.openmodelica.sessions.session import Deadline, OmcStoppedError, end_process
-from fmident.errors import Code, CompilationError
+from fmident.errors import Code, CompilationError, Location
 
 from ...refused import refused
 
@@ -303,9 +305,32 @@ def test_answers_of_the_recorded_scripts(recorded) -> None:
 
 def test_text_of_a_script() -> None:
     assert make_script(["loadModel(Modelica)"]) == (
-        'print("fmident answer 0: "); loadModel(Modelica); print(getErrorString());\n'
+        'print("fmident answer 0: "); loadModel(Modelica);'
+        ' print("fmident messages: "); getErrorString();\n'
         'print("fmident answer 1: ");\n'
     )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Failed to download package index https://libraries.openmodelica.org/index.json to file x.",
+        "Curl error for URL https://libraries.openmodelica.org: Couldn't resolve host name",
+    ],
+)
+def test_an_index_that_cannot_be_downloaded_is_not_an_error(said: str) -> None:
+    answer = f'true\nfmident messages: \n"Error: {said}\n"\n'
+    reply = read_answer("loadModel(Modelica)", answer)
+    assert reply.messages[0].text == said
+    assert reply.succeeded
+    assert to_diagnostics(reply.messages) == []
+
+
+def test_messages_that_omc_quotes() -> None:
+    text = 'fmident messages: \n"[/a b.mo:2:11-2:17:writable] Error: y is \\"odd\\".\n"\n'
+    reply = read_answer("buildModelFMU(M)", text)
+    assert reply.value is None
+    assert reply.messages == (Message("error", 'y is "odd".', Location("/a b.mo", 2, 11)),)
 
 
 def test_output_that_ends_early() -> None:

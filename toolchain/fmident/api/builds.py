@@ -26,7 +26,7 @@ PREFERRED = "embedded"
 """The compiler that ``auto`` takes first when it can run: it comes with fmident."""
 
 _PATIENCE = 1.0
-"""What a build does is told when it takes longer, s."""
+"""Steps of a build that take longer are reported, s."""
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ class EmbeddedCompiler(Compiler):
 
     def tools(self) -> dict[str, str]:
         """Return the C compilers, and where SUNDIALS and the standard library are."""
-        from fmident.compilers.embedded.backend.compiling.c_compilers import tools
         from fmident.compilers.embedded.backend.compiling import sundials
+        from fmident.compilers.embedded.backend.compiling.c_compilers import tools
         from fmident.compilers.embedded.frontend.reading.source import standard_library
 
         return {
@@ -79,9 +79,9 @@ class EmbeddedCompiler(Compiler):
         from fmident.compilers.embedded.frontend import load_model
 
         try:
-            name, told = request.class_name, request.progress
-            model, diagnostics = load_model(name, request.sources, told)
-            told(f"{name}: compiling its code in C")
+            name, progress = request.class_name, request.progress
+            model, diagnostics = load_model(name, request.sources, progress)
+            progress(f"{name}: compiling its code in C")
             build_fmu(
                 model,
                 request.output,
@@ -92,7 +92,7 @@ class EmbeddedCompiler(Compiler):
                 version=chosen.version,
                 platforms=platforms,
                 with_sources=chosen.sources,
-                progress=told,
+                progress=progress,
                 resources={RECORD_NAME: encode_record(make_record(request, self))},
             )
         except (RecursionError, MemoryError) as error:

@@ -113,7 +113,7 @@ def to_diagnostics(
     """Turn messages into diagnostics: errors first, each finding once."""
     found: list[Diagnostic] = []
     for message in messages:
-        if message.level == "internal":
+        if message.level == "internal" or message.about_index:
             continue
         diagnostic = to_diagnostic(message, class_names)
         if diagnostic not in found:

@@ -28,7 +28,7 @@ from fmident.compilers.openmodelica.availability import (
 )
 from fmident.compilers.openmodelica.compiling import build_environment
 from fmident.compilers.openmodelica.cross import omc_platforms
-from fmident.compilers.openmodelica.installed import find_omc
+from fmident.compilers.openmodelica.installed import find_omc, name_of, version_of
 from fmident.compilers.openmodelica.interface import (
     calculated_from,
     frozen_note,
@@ -66,6 +66,9 @@ from fmident.compilers.openmodelica.wrapper import (
 from fmident.compilers.staleness import encode_record, make_record
 from fmident.errors import CompilationError, Diagnostic
 from fmident.fmu.processes.scratch import ScratchFolder
+
+_UNBALANCED = ("too-few-equations", "too-many-equations")
+"""Rules of the embedded compiler."""
 
 
 class OpenModelicaCompiler(Compiler):
@@ -127,6 +130,8 @@ class _Build:
 
     def run(self) -> tuple[Path, Element]:
         """Return the FMU and the description it shall get."""
+        name, progress = self.request.class_name, self.request.progress
+        progress(f"{name}: OpenModelica loads and checks it")
         experiment, comment = self.load_and_check()
         wanted = self.wanted(experiment)
         base = self.request.class_name
@@ -134,6 +139,7 @@ class _Build:
             text = export_text(base, self.options.model_options, wanted, comment)
             self.load_text(EXPORT, text)
             base = EXPORT
+        progress(f"{name}: OpenModelica exports the FMU")
         fmu = self.export(base, "plain")
         description = read_tree(fmu)
         if base == EXPORT:
@@ -162,9 +168,9 @@ class _Build:
         # "v1.26.9-cmake" or "OpenModelica 1.25.0", after the way omc was built
         self.compiler = f"OpenModelica {str(version.value).removeprefix('OpenModelica ')}"
         for reply in loaded:
-            if not reply.succeeded:
+            if reply.value is not True and not reply.succeeded:
                 self.fail(f"'{reply.expression}' failed", reply.messages)
-            self.keep(reply.messages)
+            self.keep(reply.messages, errors="warning")
         if not check.succeeded:
             self.fail(f"'{name}' cannot be compiled", check.messages)
         self.keep(check.messages)
@@ -178,31 +184,31 @@ class _Build:
     def library_of_class(self) -> list[Diagnostic]:
         """Return a note on the version taken where the class is of an installed library."""
         top = self.request.class_name.partition(".")[0]
-        taken = [li for li in self.plan.libraries if li.name == top and li.version]
+        files = [f.parent for f in self.plan.files if name_of(f.parent) == top]
         return [
             Diagnostic(
                 "note",
-                f"'{top}' is the installed version {library.version}",
+                f"'{top}' is version {version_of(folder)} in '{folder.parent}'",
                 None,
                 "another version: name its folder with --source",
                 "library-version",
             )
-            for library in taken
+            for folder in files
+            if version_of(folder)
         ]
 
     def loading(self) -> list[str]:
-        """Return the expressions that load libraries and sources."""
-        versions = {library.name: library.version for library in self.plan.libraries}
-        versions.update(self.options.libraries)
+        """Return the expressions that load libraries and sources.
+
+        Each is loaded from its file, without what it uses, which is loaded likewise: what omc looks
+        for by its name and version, it looks for in a package index, which it downloads.
+        """
+        missing = {**self.plan.missing, **self.options.libraries}
         libraries = [
-            f"loadModel({name}, {{{quoted(version)}}})" if version else f"loadModel({name})"
-            for name, version in versions.items()
+            f"loadModel({name}, {{{quoted(version or 'default')}}}, requireExactVersion=true)"
+            for name, version in missing.items()
         ]
-        files = [
-            f"loadFile({quoted(f.resolve().as_posix())}"
-            f"{', uses=false' if f in self.plan.circular else ''})"
-            for f in self.plan.files
-        ]
+        files = [f"loadFile({quoted(f.resolve().as_posix())}, uses=false)" for f in self.plan.files]
         return libraries + files
 
     def wanted(self, experiment: Experiment) -> Experiment:
@@ -219,7 +225,7 @@ class _Build:
         """Load a class that we wrote."""
         file = self.folder / f"{name}.mo"
         file.write_text(text, encoding="utf-8")
-        reply = self.session.send(f"loadFile({quoted(file.as_posix())})")
+        reply = self.session.send(f"loadFile({quoted(file.as_posix())}, uses=false)")
         if not reply.succeeded:
             self.fail(f"the wrapper '{name}' cannot be loaded", reply.messages)
 
@@ -250,10 +256,9 @@ class _Build:
         return written
 
     def reasons(self, class_name: str, place: Path) -> tuple[Message, ...]:
-        """Ask once more why a class cannot be built.
+        """Ask once more why a class cannot be built, where ``buildModelFMU`` gave no message.
 
-        ``buildModelFMU`` in a script gives an empty text and no message; ``translateModel``
-        goes the same way up to the C compiler, and its messages can be asked for.
+        ``translateModel`` goes the same way up to the C compiler.
         """
         with contextlib.suppress(CompilationError):  # it only serves the message
             replies = self.session.run(
@@ -299,6 +304,8 @@ class _Build:
         self, base: str, plan: RampPlan, plain: Element, comment: str
     ) -> tuple[Path, Element]:
         """Build the class inside a wrapper that makes ramps of its inputs."""
+        progress = self.request.progress
+        progress(f"{self.request.class_name}: OpenModelica exports it with inputs on lines")
         self.load_text(RAMP, ramp_text(base, plan, default_experiment(plain), comment))
         fmu = self.export(RAMP, "ramps")
         return fmu, hide_wrapper(read_tree(fmu), plain, plan)
@@ -341,6 +348,8 @@ class _Build:
     def fail(self, message: str, messages: Sequence[Message]) -> NoReturn:
         """Raise with all that is known."""
         self.keep(messages)
+        if any(d.rule == "unbalanced" for d in self.diagnostics):
+            self.diagnostics += self.culprits()
         order = {"error": 0, "warning": 1, "note": 2}
         diagnostics = sorted(self.diagnostics, key=lambda d: order[d.severity])
         hint = None
@@ -351,10 +360,25 @@ class _Build:
             hint = (
                 f"the build's log ends with:\n{tail}"
                 if tail
-                else "omc gives the reason only in an interactive session, which it refuses to"
-                " root: build as another user to see it"
+                else f"omc gave no reason; ask it yourself: {'; '.join(self.loading())};"
+                f" buildModelFMU({self.request.class_name}); getErrorString();"
             )
         raise CompilationError(message, diagnostics=diagnostics, hint=hint)
+
+    def culprits(self) -> list[Diagnostic]:
+        """Return which equation is too many, or which variable lacks one, and where.
+
+        omc names a variable that lacks one, at times. The embedded compiler's front end names both.
+        """
+        if any(d.rule == "unbalanced" and d.location for d in self.diagnostics):
+            return []
+        from fmident.compilers.embedded.frontend import load_model
+
+        try:
+            load_model(self.request.class_name, self.request.sources)
+        except CompilationError as error:
+            return [d for d in error.diagnostics if d.rule in _UNBALANCED]
+        return []
 
     def class_names(self, scope: str) -> tuple[str, ...]:
         """Return the names of the classes in a class, ``""`` for the top."""

@@ -45,14 +45,6 @@ def omc_folders(environment: Mapping[str, str] | None = None) -> tuple[Path, ...
     return tuple(dict.fromkeys(folder for folder in candidates if folder.is_dir()))
 
 
-def is_installed(place: Path, environment: Mapping[str, str] | None = None) -> bool:
-    """Whether ``loadModel`` of omc finds a library's folder by name and version."""
-    if not place.is_dir() or not version_of(place):
-        return False
-    parent = place.absolute().parent.resolve()
-    return any(folder.resolve() == parent for folder in omc_folders(environment))
-
-
 def name_of(place: Path) -> str:
     """Return the library's name: ``"Modelica"`` of the folder ``Modelica 4.0.0+maint.om``."""
     return (place.stem if place.suffix == ".mo" else place.name).partition(" ")[0]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from fmident.compilers.openmodelica.installed import is_installed, version_of
 from fmident.errors import Code, CompilationError, Diagnostic, Location, did_you_mean
 
 CLASS_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -22,39 +21,22 @@ _USED = re.compile(r'\b([A-Za-z_]\w*)\s*\(\s*version\s*=\s*"([^"\n]*)"')
 
 
 @dataclass(frozen=True)
-class Library:
-    """A library to be loaded as OpenModelica finds it.
-
-    Parameters
-    ----------
-    name, version
-        `version` is empty for the newest that is installed.
-    """
-
-    name: str
-    version: str = ""
-
-
-@dataclass(frozen=True)
 class LoadPlan:
-    """What omc must load, in this order.
+    """What omc must load.
 
     Parameters
     ----------
-    libraries
-        Installed libraries; what these use omc loads with them.
     files
-        Files: ``package.mo`` of a folder, or single files.
-    circular
-        Those of `files` that use another which comes behind them: libraries can use each
-        other.
+        Files, libraries first: ``package.mo`` of a folder, or single files. With all that is used
+        among them, omc need not look for anything.
+    missing
+        Libraries that are used and not among the sources, with the version asked for.
     found
         Whether the class's top-level package is among the sources.
     """
 
-    libraries: tuple[Library, ...]
     files: tuple[Path, ...]
-    circular: frozenset[Path] = frozenset()
+    missing: Mapping[str, str] = field(default_factory=dict)
     found: bool = True
 
 
@@ -86,57 +68,28 @@ def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:
                 code=Code.UNKNOWN_NAME,
             )
     top = class_name.partition(".")[0]
-    loading = _Loading(sources)
-    loading.add(top, "")
-    files = loading.files
+    files: list[Path] = []
+    missing: dict[str, str] = {}
+    begun: set[Path] = set()  # Modelica and ModelicaServices use each other
+
+    def add(name: str, version: str) -> None:
+        """Add a library and, before it, what it uses."""
+        entry = find_top_level(name, sources)
+        if entry is None:
+            missing.setdefault(name, version)
+        elif entry not in begun:
+            begun.add(entry)
+            for other, asked in used_libraries(read_source(entry)).items():
+                add(other, asked)
+            files.append(entry)
+
+    add(top, "")
     # A single file that was named is meant, even if nothing 'uses' it by annotation.
     for source in sources:
         entry = entry_file(source) if source.is_file() else None
         if entry is not None and entry not in files:
             files.insert(0, entry)
-    return LoadPlan(
-        tuple(Library(n, v) for n, v in loading.libraries.items()),
-        tuple(files),
-        frozenset(loading.circular),
-        find_top_level(top, sources) is not None,
-    )
-
-
-class _Loading:
-    """What is to be loaded so far, in the order in which each is complete.
-
-    Parameters
-    ----------
-    sources
-        As for :func:`plan_loading`.
-    """
-
-    def __init__(self, sources: Sequence[Path]) -> None:
-        self.sources = sources
-        self.files: list[Path] = []
-        self.libraries: dict[str, str] = {}
-        self.circular: set[Path] = set()
-        self._begun: set[Path] = set()
-
-    def add(self, name: str, version: str) -> bool:
-        """Add a library and, before it, what it uses; return whether that is complete."""
-        found = find_top_level(name, self.sources)
-        if found is None:
-            self.libraries.setdefault(name, version)
-            return True
-        if found.name == "package.mo" and is_installed(found.parent):
-            # By its name: omc then loads what the library uses, each once.
-            self.libraries.setdefault(name, version_of(found.parent))
-            return True
-        if found in self._begun:  # Modelica and ModelicaServices use each other
-            return found in self.files
-        self._begun.add(found)
-        used = used_libraries(read_source(found))
-        complete = [self.add(other, asked) for other, asked in used.items() if other != name]
-        if not all(complete):
-            self.circular.add(found)
-        self.files.append(found)
-        return True
+    return LoadPlan(tuple(files), missing, find_top_level(top, sources) is not None)
 
 
 def find_top_level(name: str, sources: Sequence[Path]) -> Path | None:

@@ -40,6 +40,7 @@ _RECORD = re.compile(
     r"\s*level = \S*?\.ErrorLevel\.(?P<level>\w+),\s*id = (?P<id>\d+)",
     re.DOTALL,
 )
+_INDEX = re.compile(r"package index|Curl error for URL")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -64,6 +65,13 @@ class Message:
     location: Location | None = None
     kind: str = ""
     id: int = 0
+
+    @property
+    def about_index(self) -> bool:
+        """Whether it is about omc's index of libraries, which it tries to download."""
+        return _INDEX.search(self.text) is not None or (
+            self.location is not None and Path(self.location.file).name == "index.json"
+        )
 
 
 def parse_raised(text: str) -> tuple[Message, ...]:

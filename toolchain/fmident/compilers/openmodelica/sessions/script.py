@@ -19,10 +19,11 @@ from fmident.compilers.openmodelica.sessions.session import (
     Session,
     end_process,
 )
-from fmident.compilers.openmodelica.sessions.values import scan_value
+from fmident.compilers.openmodelica.sessions.values import OmcValue, scan_value
 from fmident.errors import CompilationError
 
 _LASTING = re.compile(r"^(?:load(?:File|Files|Model|String)|setModelicaPath)\(")
+_SAID = "fmident messages: "
 _MARKER = re.compile(r"^fmident answer (\d+):[ ]*\n?", re.MULTILINE)
 
 
@@ -99,8 +100,9 @@ class ScriptSession(Session):
 
 def make_script(expressions: Sequence[str]) -> str:
     """Return a script that evaluates expressions and marks each answer."""
+    # Inside print(...), getErrorString() of omc 1.26 is empty after a failed buildModelFMU.
     lines = [
-        f'print("fmident answer {number}: "); {expression}; print(getErrorString());'
+        f'print("fmident answer {number}: "); {expression}; print("{_SAID}"); getErrorString();'
         for number, expression in enumerate(expressions)
     ]
     lines.append(f'print("fmident answer {len(expressions)}: ");')
@@ -131,13 +133,20 @@ def read_answers(output: str, expressions: Sequence[str]) -> tuple[Reply, ...]:
 
 
 def read_answer(expression: str, text: str) -> Reply:
-    """Read the answer to one expression: a value, then messages."""
+    """Read the answer to one expression: a value, then messages, printed or as a text."""
+    answer, _, said = text.partition(_SAID)
+    value, printed = _value(answer)
+    quoted, more = _value(said)
+    listed = quoted if isinstance(quoted, str) else ""
+    return Reply(expression, value, parse_printed("\n".join((printed, listed, more))))
+
+
+def _value(text: str) -> tuple[OmcValue, str]:
+    """Return the value that a text begins with, and what follows it."""
     try:
         value, end = scan_value(text)
     except ValueError:
-        value, end = None, 0
-    if isinstance(value, str) and not text.lstrip().startswith('"'):
-        # A bare word where only messages were printed, such as "Error: ...".
-        messages = parse_printed(text)
-        return Reply(expression, None if messages else value, messages)
-    return Reply(expression, value, parse_printed(text[end:]))
+        return None, text
+    if isinstance(value, str) and not text.lstrip().startswith('"') and parse_printed(text):
+        return None, text  # a bare word where only messages were printed, such as "Error: ..."
+    return value, text[end:]

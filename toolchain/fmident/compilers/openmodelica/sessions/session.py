@@ -35,8 +35,8 @@ class Reply:
 
     @property
     def errors(self) -> tuple[Message, ...]:
-        """The errors among the messages."""
-        return tuple(m for m in self.messages if m.level == "error")
+        """The errors among the messages; that omc cannot download its package index is not one."""
+        return tuple(m for m in self.messages if m.level == "error" and not m.about_index)
 
     @property
     def succeeded(self) -> bool:
