@@ -339,7 +339,7 @@ def _modifiers(tokens: Sequence[Token], i: int) -> dict[str, Range]:
         while k < end and tokens[k].text in _PREFIXES:
             k += 1
         if redeclares and tokens[k].text not in _CLASSES | {"function", "type"}:
-            k = _dotted(tokens, k)[1]  # of a component: its class stands before its name
+            k = _dotted(tokens, k)[1]  # of a component: its class precedes its name
         elif redeclares:
             k += 1
         if k < end:
