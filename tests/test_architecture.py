@@ -26,7 +26,7 @@ EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
     "_version", "_lazy", "_child", "_compiling", "operating_system", "arrays", "_closing",
-    "_recoverable_lock", "_json", "_locked_folder", "_whole_file", "errors", "_known_fmus",
+    "_recoverable_lock", "_json", "_locked_folder", "errors", "_whole_file", "_known_fmus",
     "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
     "problem", "evaluation", "statistics", "estimation", "designing", "prediction",
     "profiles", "resampling",

@@ -172,7 +172,7 @@ def test_errors_can_be_pickled(kind: type[Exception]) -> None:
 def test_codes_are_kept_in_the_journal() -> None:
     failure = SimulationFailure("nan", 1.0, {"m": 2.0}, code=Code.NOT_FINITE)
     record = outcome_record(b"k" * 16, failure)
-    assert outcome_of(Kind.FAILURE, memoryview(b"".join(record.parts))) == failure
+    assert outcome_of(Kind.FAILURE, memoryview(b"".join(record.parts)), ()) == failure
 
 
 def read(text: str, **table: object) -> Section:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Code, DataError, FmidentError, Location
+from fmident.errors import Code, DataError, FmidentError, Location, advice_on
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +43,8 @@ def library(name: str, path: Path) -> Iterator[None]:
         ) from error
     # Damaged files end in exceptions of any kind, inside libraries of others.
     except Exception as error:
+        if advice_on(error):
+            raise
         raise DataError(
             f"the file cannot be read: {type(error).__name__}: {error}",
             location=Location(str(path)),

@@ -236,9 +236,11 @@ def test_time_stamps_stay_what_they_are(case: Case, tmp_path: Path, zone: str | 
 
 def test_a_result_folder_holds_the_data(case: Case, tmp_path: Path) -> None:
     problem = make(case, {"fit": frame(), "history": frame()})
-    place_folder(tmp_path / "result", problem, lambda work: (work / "fit.csv").write_text("other"))
+    place_folder(
+        tmp_path / "result", problem, lambda work: (work / "fit.csv").write_text("other"), list
+    )
     assert identity_of(Case(tmp_path / "result").load()) == identity_of(problem)
-    assert (tmp_path / "result" / "fit.csv").read_text() == "other"
+    assert (tmp_path / "result" / "fit.csv").read_text() == "x"
 
 
 def test_writing_twice_is_no_matter_but_other_files_stay(case: Case, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,7 +48,9 @@ def write_folder(
     def fill(work: Path) -> list[Diagnostic]:
         return write_reports(result, problem, work, reporters)
 
-    return place_folder(folder, problem, fill, replace=replace)
+    said: list[Diagnostic] = []
+    placed = place_folder(folder, problem, fill, said.extend, replace=replace)
+    return placed.earlier, [*said, *placed.filled]
 
 
 class FailingReporter(Reporter):
@@ -302,8 +305,16 @@ def test_a_result_that_cannot_be_moved_to_its_place_leaves_the_earlier_one(
             raise OSError(30, os.strerror(30))
         return rename(path, to)
 
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(elsewhere))
     monkeypatch.setattr(Path, "rename", refuse)
-    with refused(Code.UNUSABLE_FILE, EstimationError, match="Read-only file system"):
-        write_folder(make_result(simulations=1), problem, target, reporters(), replace=replace)
-    assert [p.name for p in tmp_path.iterdir()] == ["results"]
+    _, (said,) = write_folder(
+        make_result(simulations=1), problem, target, reporters(), replace=replace
+    )
+    assert {p.name for p in tmp_path.iterdir()} == {"results", "elsewhere"}
     assert json.loads((target / "result.json").read_text())["simulations"] == 29
+    (found,) = elsewhere.glob("*/results")
+    assert json.loads((found / "result.json").read_text())["simulations"] == 1
+    assert said.severity == "error"
+    assert str(found) in said.message

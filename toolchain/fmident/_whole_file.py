@@ -1,4 +1,7 @@
-"""Files that are replaced only by whole ones, with nothing left beside them by killed processes."""
+"""Files that are replaced only by whole ones, with nothing left beside them by killed processes.
+
+What cannot be written where it was asked for goes to another place: see :func:`written_elsewhere`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,87 @@ import contextlib
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO, TypeVar
 
+from fmident.errors import ResourceError, advice_on
 from fmident.operating_system import TakenError, lock_path, unlock
+
+_Written = TypeVar("_Written")
+
+
+def save(path: Path, content: str | Callable[[IO[Any]], object]) -> None:
+    """Write a file that somebody has named, whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file; its folder is made when missing.
+    content
+        Its text, or what writes it to a binary stream.
+
+    Raises
+    ------
+    fmident.errors.ResourceError
+        It cannot be written; the message says where its content is instead.
+    """
+
+    def write(place: Path) -> None:
+        if place.exists() and not place.is_file():  # a device or a pipe; a folder is refused
+            with place.open("wb") as stream:
+                fill(stream)
+        else:
+            with whole_file(place.resolve()) as stream:
+                fill(stream)
+
+    def fill(stream: BinaryIO) -> None:
+        if isinstance(content, str):
+            stream.write(content.encode("utf-8"))
+        else:
+            content(stream)
+
+    try:
+        write(path)
+    except OSError as error:
+        other = written_elsewhere(path.name, write)
+        raise ResourceError(
+            f"'{path}' cannot be written: {error.strerror or error}"
+            + (f"; what belongs there is in '{other[0]}'" if other else ""),
+            hint=advice_on(error),
+        ) from error
+
+
+def written_elsewhere(name: str, write: Callable[[Path], _Written]) -> tuple[Path, _Written] | None:
+    """Write what cannot be written where it was asked for.
+
+    Parameters
+    ----------
+    name
+        Of the file or folder.
+    write
+        Writes it to a path.
+
+    Returns
+    -------
+    tuple or None
+        The path, and what `write` has returned; ``None`` where it cannot be written anywhere.
+    """
+    for parent in other_places():
+        try:
+            return parent / name, write(parent / name)
+        except OSError:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+    return None
+
+
+def other_places() -> Iterator[Path]:
+    """Yield new folders: in the one for temporary files, the current one, that of the user."""
+    for base in (tempfile.gettempdir, Path.cwd, Path.home):
+        with contextlib.suppress(OSError, RuntimeError):  # there is none
+            yield Path(tempfile.mkdtemp(prefix="fmident-saved-", dir=base()))
 
 
 @contextmanager
@@ -33,7 +111,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     Raises
     ------
     OSError
-        It cannot be written; what was there before is untouched.
+        It cannot be written, with its name; what was there before is untouched.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_left(path)
@@ -43,6 +121,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             yield stream
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
         unlock(held)

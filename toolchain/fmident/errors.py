@@ -8,6 +8,7 @@ it without a traceback and ends with :attr:`FmidentError.exit_code`.
 from __future__ import annotations
 
 import difflib
+import errno
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -96,6 +97,10 @@ class Code(StrEnum):
     PLUGIN_FAILED = "plugin-failed", "A plugin cannot be loaded or registered, or is wrong."
     NOT_SUPPORTED = "not-supported", "An executor or an FMU does not offer what is asked of it."
     NOT_INSTALLED = "not-installed", "A program or package that is needed here is not installed."
+    LACKS_RESOURCES = (
+        "lacks-resources",
+        "The machine has no memory, room, open files or threads left, or denies access.",
+    )
 
 
 def shown(value: object) -> str:
@@ -381,6 +386,75 @@ class PluginError(FmidentError):
     """A plugin that cannot be found, loaded or registered."""
 
     default_code = Code.PLUGIN_FAILED
+
+
+class ResourceError(FmidentError):
+    """The machine lacks memory, room, open files or threads, or denies access."""
+
+    default_code = Code.LACKS_RESOURCES
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""Errors of the system that say that nothing more can be written to a place."""
+
+_NO_MEMORY = "fewer samples, fewer workers, or a machine with more memory"
+_NO_THREADS = "end other programs, use fewer workers, or raise the limit ('ulimit -u')"
+_NO_FILES = "the process may open more files after 'ulimit -n 1024'"
+_NO_RIGHT = "change the rights, or choose another place"
+
+_ADVICE = {
+    errno.ENOSPC: "make room on the disk; TMPDIR names another folder for temporary files",
+    errno.EDQUOT: "your quota is used up: make room, or use another folder",
+    errno.EFBIG: "raise the limit on the size of files ('ulimit -f'), or use another folder",
+    errno.EMFILE: _NO_FILES,
+    errno.ENFILE: "the machine has too many files open: end other programs",
+    errno.ENOMEM: _NO_MEMORY,
+    errno.EAGAIN: _NO_THREADS,
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
+    errno.EROFS: _NO_RIGHT,
+    errno.EIO: "check the disk, or use another folder",
+}
+"""What helps against errors of the system that are the machine's."""
+
+_SAID_BY_OTHERS = {
+    "can't start new thread": _NO_THREADS,
+    "std::bad_alloc": _NO_MEMORY,
+    "failed to map segment": _NO_MEMORY,
+    "annot allocate memory": _NO_MEMORY,
+    "memory exhausted": _NO_MEMORY,
+    "out of memory": _NO_MEMORY,
+    "Too many open files": _NO_FILES,
+    "No space left on device": _ADVICE[errno.ENOSPC],
+}
+"""Words by which Python, its loader of native code and libraries say that a resource is used up."""
+
+
+def advice_on(error: BaseException) -> str | None:
+    """Return what helps where an error is the machine's, ``None`` where it is not.
+
+    This is the place that decides whether the machine or some code is at fault. An error that was
+    raised from one of the machine's is the machine's, too.
+    """
+    if isinstance(error, MemoryError):
+        return _NO_MEMORY
+    if isinstance(error, OSError) and error.errno in _ADVICE:
+        return _ADVICE[error.errno]
+    if not isinstance(error, FmidentError):
+        for words, advice in _SAID_BY_OTHERS.items():
+            if words in str(error):
+                return advice
+    return None if error.__cause__ is None else advice_on(error.__cause__)
+
+
+def in_words(error: BaseException) -> str:
+    """Return what an error of the system or of Python says, with the file if there is one."""
+    if isinstance(error, MemoryError):
+        return f"the memory is used up ({error})" if str(error) else "the memory is used up"
+    if not isinstance(error, OSError):
+        return str(error)
+    said = error.strerror or str(error)
+    return said if error.filename is None else f"'{error.filename}': {said}"
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:

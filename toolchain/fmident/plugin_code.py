@@ -1,4 +1,7 @@
-"""Calling the code of plugins: whatever it raises becomes an error that names it, with its line."""
+"""Calling the code of plugins: whatever it raises becomes an error that names it, with its line.
+
+What the machine lacks while a plugin runs is not the plugin's bug: see :func:`plugin_failed`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,15 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fmident.errors import Code, FmidentError, Location, PluginError
+from fmident.errors import (
+    Code,
+    FmidentError,
+    Location,
+    PluginError,
+    ResourceError,
+    advice_on,
+    in_words,
+)
 
 PLUGIN_BUG = "this is a bug in the plugin, not in the problem: please report it to its authors"
 """The hint of an error that the code of a plugin has caused."""
@@ -81,6 +92,8 @@ def plugin_failed(
 ) -> FmidentError:
     """Return the error that names the plugin whose code has raised `error`.
 
+    It is a :class:`ResourceError` where the machine lacks something.
+
     Parameters
     ----------
     what
@@ -92,6 +105,8 @@ def plugin_failed(
     kind
         Class of the error that is returned.
     """
+    if advice := advice_on(error):
+        return ResourceError(f"{what} cannot go on: {in_words(error)}", hint=advice)
     return kind(
         f"{what} ({module}) failed with {type(error).__name__}: {error}",
         location=raised_in(error, module, called),
@@ -123,6 +138,8 @@ def code_of_plugin(
     ------
     PluginError
         With file and line.
+    ResourceError
+        The machine lacks something.
     """
     try:
         yield

@@ -75,7 +75,7 @@ def test_goes_on_to_the_same_result(
 
     def killed(self: Counting, *arguments: Any) -> Any:
         if len(done) == 2 * total // 3:
-            raise MemoryError("stands for whatever ends a process")
+            raise ArithmeticError("stands for whatever ends a process")
         outcome = real(self, *arguments)
         # A failure that is not final is to be run again.
         final = not isinstance(outcome, SimulationFailure) or outcome.final

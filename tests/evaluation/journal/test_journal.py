@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,14 @@ import pytest
 from fmident.evaluation import Evaluator, SimulationFailure
 from fmident.evaluation.journal.file import RecordFile
 from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS
-from fmident.evaluation.journal.records import HEADER_BYTES, MAGIC, outcome_record
+from fmident.evaluation.journal.records import (
+    HEADER_BYTES,
+    MAGIC,
+    Kind,
+    Population,
+    Record,
+    outcome_record,
+)
 from fmident.operating_system import write_at
 from fmident.problem.model import Problem
 
@@ -207,6 +215,53 @@ def test_damage_in_the_middle_costs_one_record(
     assert run.journal is not None
     assert any("damaged" in note for note in (*run.journal.found, *run.journal.notes))
     assert all(a.tobytes() == b.tobytes() for a, b in zip(before, after, strict=True))  # type: ignore[attr-defined]
+
+
+def sound(kind: Kind, payload: bytes) -> Record:
+    """Return a record with sound checksums, whatever it holds."""
+    return Record(kind, b"", (payload[:8], payload[8:]))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        outcome_record(b"", np.zeros((1, 50))),
+        outcome_record(b"", np.zeros((50, 2))),
+        outcome_record(b"", np.zeros((0, 0))),
+        sound(Kind.OUTPUTS, struct.pack("<II", 50, 1)),
+        sound(Kind.OUTPUTS, struct.pack("<II", 2**32 - 1, 2**32 - 1) + bytes(16)),
+        sound(Kind.FAILURE, b"[1, 2, 3, 4]    "),
+        sound(Kind.FAILURE, b'{"message": 1}  '),
+        sound(Kind.FAILURE, b"\xff" * 16),
+        sound(Kind.FAILURE, b"[" * 8000),
+    ],
+)  # fmt: skip
+def test_a_record_of_the_wrong_shape_is_damage(
+    problem: Problem, tmp_path: Path, record: Record
+) -> None:
+    assert fill(problem, tmp_path, 1)[0].shape == (50, 1)
+    path = tmp_path / SIMULATIONS
+    file = RecordFile(path)
+    ((_, key),) = file.places
+    file.empty()
+    file.append(dataclasses.replace(record, key=key))
+    file.close()
+    _, count, run = restored(problem, tmp_path, 1)
+    assert count == 0
+    assert len(run.inner.ran) == 1
+    assert run.journal is not None
+    assert "damaged" in run.journal.notes[0]
+    assert restored(problem, tmp_path, 1)[1] == 1
+
+
+def test_costs_of_another_number_of_points_are_damage(problem: Problem, tmp_path: Path) -> None:
+    points = np.array([[1.0], [2.0]])
+    for costs in (np.zeros(3), np.zeros(2)):
+        run = Recorded(problem, tmp_path)
+        assert run.executor.find_population(b"scope", points) is None
+        run.executor.keep_population(b"scope", points, Population(costs))
+        run.close()
+    assert Recorded(problem, tmp_path).executor.find_population(b"scope", points) is not None
 
 
 @pytest.mark.parametrize("position", range(len(MAGIC)))

@@ -54,7 +54,7 @@ def found(folder: Path, content: dict[bytes, Simulated]) -> int:
     try:
         count = 0
         for key, outcome in content.items():
-            kept = journal.find(key)
+            kept = journal.find(key, [getattr(outcome, "shape", (0, 0))])
             if kept is not None:
                 assert same(kept[0], outcome)
                 assert kept[1]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from fmident.api.wiring import Report
-from fmident.errors import Diagnostic
+from fmident.errors import Diagnostic, EstimationError
 
 if TYPE_CHECKING:
     from fmident.evaluation.journal import Workspace
@@ -146,7 +146,8 @@ class JournalledRun(Generic[Result]):
     kind
         What is run.
     folder
-        Where the result folder is written. An earlier result is kept as ``NAME.1``, ...
+        Where the result folder is written, unless the disk has no room there. An earlier result is
+        kept as ``NAME.1``, ...
     resume
         Go on from the journal of a run that was interrupted or killed.
     replace
@@ -174,7 +175,8 @@ class JournalledRun(Generic[Result]):
         check_target(folder, kind.marker)
         remove_left(folder)
         self.kind = kind
-        self.folder = folder
+        self.asked = self.folder = self.placed = folder
+        """Where the result is to be; where the journal is, and it goes to; where it is."""
         self.resumed = resume
         self.resumable = False
         """Whether another run can go on from here; known when the workspace is closed."""
@@ -184,22 +186,27 @@ class JournalledRun(Generic[Result]):
     def execute(self, problem: Problem) -> Result:
         """Run and write the result folder.
 
+        A result that cannot be written anywhere is returned all the same, with a warning.
+
         Raises
         ------
         fmident.errors.FmidentError
-            Another run is at work there, there is nothing to resume, the run fails, or its
-            result cannot be written.
+            Another run is at work there, there is nothing to resume, or the run fails.
         """
         with self.opened(problem) as workspace:
             result = self.run(problem, workspace)
-            self.write(result, problem, workspace)
+            try:
+                self.write(result, problem, workspace)
+            except EstimationError as error:
+                self._report([Diagnostic("error", error.message, hint=error.hint)])
         return result
 
     @contextmanager
     def opened(self, problem: Problem) -> Iterator[Workspace]:
-        """Keep other runs away and open the journal."""
+        """Keep other runs away and open the journal; where there is room, if need be."""
         from fmident.evaluation.journal import Workspace
 
+        self._make_room(problem)
         with Workspace(
             self.folder,
             problem,
@@ -212,6 +219,21 @@ class JournalledRun(Generic[Result]):
                 yield workspace
             finally:
                 self.resumable = workspace.resumable
+
+    def _make_room(self, problem: Problem) -> None:
+        """Say where the disk has no room for a result, and go elsewhere with a new run."""
+        from fmident.report.folder import lacks_room, other_place
+
+        lack = lacks_room(self.folder, problem)
+        if lack is None:
+            return
+        other = None if self.resumed else other_place(self.folder, problem)
+        message = f"there is no room for the result in '{self.folder}': {lack}"
+        if other is not None:
+            message += f"; the journal and the result go to '{other}'"
+            self.folder = self.placed = other
+        hint = "stop this run, make room or choose another folder with -o, and start again"
+        self._report([Diagnostic("warning", message, hint=hint)])
 
     def run(self, problem: Problem, workspace: Workspace) -> Result:
         """Do the work; from here on the journal outlives an error."""
@@ -235,14 +257,16 @@ class JournalledRun(Generic[Result]):
         def fill(work: Path) -> Sequence[Diagnostic]:
             return tuple(self.kind.write(result, problem, work))
 
-        kept, failed = folders.place_folder(
+        placed = folders.place_folder(
             self.folder,
             problem,
             fill,
+            self._report,
             replace=self._replace or unfinished,
             marker=self.kind.marker,
             placing=lambda work: workspace.placing(work, status),
         )
+        self.placed = placed.folder
         workspace.finish(status)
-        self._report(failed)
-        return kept
+        self._report(placed.filled)
+        return placed.earlier

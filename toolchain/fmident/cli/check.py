@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fmident._whole_file import save
 from fmident.cli.console import out, say, tell_all, width
 from fmident.cli.usage import UsageError, assignments
 
@@ -90,9 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
     out(check_page(report, width()))
     if arguments.json is not None:
         text = json.dumps(report.to_dict(), indent=2, allow_nan=False)
-        _write(arguments.json, text + "\n")
+        save(arguments.json, text + "\n")
     if arguments.report is not None:
-        _write(arguments.report, check_html(report))
+        save(arguments.report, check_html(report))
         say(f"report: {arguments.report}")
     return 0 if report.can_be_estimated else 1
 
@@ -112,8 +113,3 @@ def _method(arguments: argparse.Namespace) -> GlobalMethod | None:
             raise UsageError("--samples belongs to --global", hint="add --global sobol")
         return None
     return GlobalMethod(arguments.method, arguments.samples, arguments.seed)
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from fmident._whole_file import save
 from fmident.cli.console import out, width
 from fmident.cli.usage import UsageError
 
@@ -36,9 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     compared = compare_results(arguments.results)
     out(comparison_text(compared.results, compared.choice, width()))
     if arguments.json is not None:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(
             comparison_json(compared.results, compared.choice), indent=2, allow_nan=False
         )
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+        save(arguments.json, text + "\n")
     return 0

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fmident._whole_file import save
 from fmident.cli.console import out, tell_all, width
 from fmident.cli.usage import UsageError, assignments
 
@@ -75,9 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         keys["time"] = column
     out(_suggestion(arguments.file, keys, table, column, fmu))
     if arguments.json is not None:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(found.to_dict(), indent=2, allow_nan=False)
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+        save(arguments.json, text + "\n")
     return 0
 
 

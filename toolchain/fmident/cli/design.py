@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fmident._whole_file import save
 from fmident.cli.console import say, tell_all
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _write(task: DesignTask, design: Design | SineDesign, output: Path) -> None:
     for name, values in design.inputs.items():
         unit = task.units[name]
         frame[name if unit is None else f"{name} [{unit}]"] = values
-    frame.to_csv(output, index=False, float_format="%.12g")
+    save(output, lambda stream: frame.to_csv(stream, index=False, float_format="%.12g"))
 
 
 def _summary(task: DesignTask, design: Design) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from fmident._whole_file import save
 from fmident.cli.console import out, tell
 from fmident.cli.usage import UsageError, assignments, scalar
 
@@ -86,6 +87,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         out(text.rstrip("\n"))
     else:
-        arguments.output.write_text(text, encoding="utf-8")
+        save(arguments.output, text)
         tell(f"written: {arguments.output}")
     return 0

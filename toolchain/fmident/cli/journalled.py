@@ -18,7 +18,7 @@ from fmident.cli.usage import assignments
 
 if TYPE_CHECKING:
     from fmident.api import Report
-    from fmident.api.journalled import RunKind
+    from fmident.api.journalled import JournalledRun, RunKind
     from fmident.errors import Diagnostic
     from fmident.evaluation.journal import Workspace
     from fmident.plugins import Host
@@ -139,7 +139,7 @@ def execute(
     """
     from fmident import api
     from fmident.api.journalled import JournalledRun
-    from fmident.errors import EstimationError
+    from fmident.errors import EstimationError, FmidentError
     from fmident.plugins import load_plugins
 
     overrides, loud = overrides_of(arguments), not arguments.quiet
@@ -159,41 +159,54 @@ def execute(
                 tell(text)
             if arguments.resume:
                 tell(f"resuming: {counted(workspace.simulations, 'simulation')} in the journal")
-        with _going_on(arguments, workspace, KeyboardInterrupt):
+        with _going_on(arguments, run, workspace, KeyboardInterrupt):
             try:
                 result = run.run(problem, workspace)
             finally:
                 _finish(shown.progress)
         if loud:
             say(f"\n{shown.summary(result)}\n")
-        with _going_on(arguments, workspace, EstimationError, KeyboardInterrupt):
-            kept = run.write(result, problem, workspace)
+        with _going_on(arguments, run, workspace, EstimationError, KeyboardInterrupt):
+            try:
+                kept = run.write(result, problem, workspace)
+            except EstimationError:
+                if not loud:  # it is nowhere else
+                    say(shown.summary(result))
+                raise
     if kept is not None:
         tell(f"{shown.earlier} kept as '{kept}'")
-    say("\n".join([f"result: {folder / shown.kind.marker}", *shown.files(folder)]))
+    say("\n".join([f"result: {run.placed / shown.kind.marker}", *shown.files(run.placed)]))
+    if run.folder != folder:
+        tell(f"error: the result is not in '{folder}': it is in '{run.placed}'")
     status = shown.kind.status(result)
     if status == "interrupted":
         tell(f"interrupted: {shown.partial}")
         if run.resumable:
-            tell(_how_to_go_on(arguments), whole=True)
+            tell(_how_to_go_on(arguments, run), whole=True)
         return _INTERRUPTED
     if status == "limit" and loud:
-        further = f"{_how_to_go_on(arguments)}, with a higher limit" if run.resumable else ""
+        go_on = _how_to_go_on(arguments, run)
+        further = f"{go_on}, with a higher limit" if run.resumable else ""
         if advice := shown.advice(result) or further:
             tell(advice)
+    if run.placed != folder:
+        return FmidentError.exit_code
     return 1 if status == "failed" else 0
 
 
 @contextlib.contextmanager
 def _going_on(
-    arguments: argparse.Namespace, workspace: Workspace, *kinds: type[BaseException]
+    arguments: argparse.Namespace,
+    run: JournalledRun[Result],
+    workspace: Workspace,
+    *kinds: type[BaseException],
 ) -> Iterator[None]:
     """Say after exceptions of these kinds how the run goes on, if it can."""
     try:
         yield
     except kinds:
         if workspace.resumable:
-            tell(_how_to_go_on(arguments), whole=True)
+            tell(_how_to_go_on(arguments, run), whole=True)
         raise
 
 
@@ -207,11 +220,12 @@ def _finish(lines: Iterable[Line]) -> None:
         line.finish()
 
 
-def _how_to_go_on(arguments: argparse.Namespace) -> str:
+def _how_to_go_on(arguments: argparse.Namespace, run: JournalledRun[Result]) -> str:
     """Return the command that goes on from here: the one that was given, with ``--resume``."""
     words = [word for word in arguments.words if word not in _NOT_AGAIN]
     end = words.index("--") if "--" in words else len(words)
-    return f"to go on from here: {shlex.join(['fmident', *words[:end], '--resume', *words[end:]])}"
+    more = [*(["-o", str(run.folder)] if run.folder != run.asked else []), "--resume"]
+    return f"to go on from here: {shlex.join(['fmident', *words[:end], *more, *words[end:]])}"
 
 
 def _warnings(diagnostics: Iterable[Diagnostic]) -> None:

@@ -33,7 +33,7 @@ from fmident.cli.usage import (
     refuse_unknown_arguments,
     refuse_unknown_command,
 )
-from fmident.errors import CompilationError, FmidentError, lines_of, shown
+from fmident.errors import CompilationError, FmidentError, advice_on, in_words, lines_of
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
@@ -42,18 +42,6 @@ COMMANDS = (
 )  # fmt: skip
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED = 1, 70, 130
-
-_NO_MEMORY = "the memory is used up\n  hint: fewer samples, fewer workers, or a machine with more"
-
-_ADVICE = {
-    errno.ENOSPC: "make room on the disk; TMPDIR names another folder for temporary files",
-    errno.EDQUOT: "your quota is used up: make room, or use another folder",
-    errno.EMFILE: "the process may open more files after 'ulimit -n 1024'",
-    errno.ENFILE: "the machine has too many files open: end other programs",
-    errno.ENOMEM: "fewer workers, or a machine with more memory",
-    errno.ENAMETOOLONG: "choose a shorter name",
-}
-"""What helps, for errors of the system that say nothing about it."""
 
 _DESCRIPTION = """\
 Identify the parameters of Modelica models from measured data.
@@ -116,12 +104,14 @@ def _answer(given: list[str]) -> int:
         return console.verdict(0)
     except KeyboardInterrupt as error:
         return _fail("interrupted", error, debug, _INTERRUPTED)
-    except OSError as error:
-        return _fail(f"error: {_describe(error)}", error, debug, FmidentError.exit_code)
-    except MemoryError as error:
-        return _fail(f"error: {_NO_MEMORY}", error, debug, FmidentError.exit_code)
     except Exception as error:
-        return _fail(_defect(error), error, debug, _DEFECT)
+        advice = advice_on(error)
+        if isinstance(error, OSError):
+            advice = "choose a shorter name" if error.errno == errno.ENAMETOOLONG else advice
+        elif advice is None:
+            return _fail(_defect(error), error, debug, _DEFECT)
+        wrong = FmidentError(in_words(error), hint=advice)
+        return _fail(f"error: {wrong}", error, debug, FmidentError.exit_code)
     return console.verdict(code)
 
 
@@ -197,13 +187,6 @@ def _explain(error: FmidentError) -> str:
     """Return the message; findings of a compiler are above it, each with its own severity."""
     findings = error.diagnostics if isinstance(error, CompilationError) else ()
     return "\n".join([*lines_of(findings), f"error: {FmidentError.__str__(error)}"])
-
-
-def _describe(error: OSError) -> str:
-    reason = error.strerror or shown(str(error))
-    text = reason if error.filename is None else f"'{shown(error.filename)}': {reason}"
-    advice = _ADVICE.get(error.errno or 0)
-    return f"{text}\n  hint: {advice}" if advice else text
 
 
 def _defect(error: Exception) -> str:

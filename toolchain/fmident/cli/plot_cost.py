@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fmident._whole_file import save
 from fmident.cli.console import say, tell_all
 from fmident.cli.usage import UsageError, assignments
 
@@ -96,12 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.result is not None:
         found = read_result(arguments.result).result.values
     maps = _maps(problem, names, arguments.grid, found, ranges, host.executors.by_name)
-    for path in (arguments.output, arguments.csv):
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-    draw_cost_maps(maps, arguments.output, result=found)
     if arguments.csv is not None:
         _write(maps, arguments.csv)
+    draw_cost_maps(maps, arguments.output, result=found)
     for one in maps:
         say(_summary(one))
     say(f"picture: {arguments.output}")
@@ -206,4 +204,5 @@ def _write(maps: Sequence[CostMap], path: Path) -> None:
                 }
             )
         )
-    pd.concat(parts, ignore_index=True).to_csv(path, index=False, float_format="%.12g")
+    frame = pd.concat(parts, ignore_index=True)
+    save(path, lambda stream: frame.to_csv(stream, index=False, float_format="%.12g"))

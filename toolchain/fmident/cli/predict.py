@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from fmident.cli.console import say, tell_all, width
 from fmident.cli.usage import assignments, probability
+from fmident.errors import Diagnostic, FmidentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from fmident.errors import Diagnostic
 
 HELP = "what will be measured next, and how sure is that?"
 EXAMPLE = """\
@@ -101,8 +100,12 @@ def run(arguments: argparse.Namespace) -> int:
         if loud:
             watch.work("experiments", done, expected)
 
+    wrong: list[Diagnostic] = []
+
     def report(found: Iterable[Diagnostic]) -> None:
-        tell_all(d for d in found if loud or d.severity != "note")
+        shown = [d for d in found if loud or d.severity != "note"]
+        wrong.extend(d for d in shown if d.severity == "error")
+        tell_all(shown)
 
     try:
         found = predict(
@@ -124,5 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         watch.finish()
     if loud:
         say(f"\n{PREDICTION.summary(found, width())}\n")
+    if wrong:  # it is in another place, as was said
+        return FmidentError.exit_code
     say(f"result: {folder / PREDICTION.marker}\nreport: {folder / PREDICTION.page}")
     return 0

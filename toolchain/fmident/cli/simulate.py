@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from fmident._whole_file import save
 from fmident.cli.console import out, say, tell, tell_all
 from fmident.cli.usage import UsageError, assignments, number, positive, scalar
 from fmident.errors import Code, Location, SimulationError, did_you_mean
@@ -133,8 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
     trajectories = trajectories.drop(columns="time", errors="ignore")  # FMI 3.0's own variable
     trajectories.insert(0, "time", setup.times[: len(result)])
     if arguments.output is not None:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        trajectories.to_csv(arguments.output, index=False)
+        save(arguments.output, lambda stream: trajectories.to_csv(stream, index=False))
         say(f"{arguments.output}: {len(trajectories)} rows, {len(outputs)} outputs")
     if arguments.plot is not None:
         units = {v.name: v.unit for v in description.variables}
@@ -329,9 +329,8 @@ def _plot(trajectories: pd.DataFrame, units: dict[str, str | None], path: Path) 
         axes.set_ylabel(f"{name} ({unit})" if unit else name, parse_math=False)
         axes.grid(visible=True, color="#e7ebf0")
     panels[-1].set_xlabel("time (s)")
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        figure.savefig(path, dpi=120)
+        save(path, lambda stream: figure.savefig(stream, dpi=120, format=path.suffix[1:] or "png"))
     except ValueError as error:
         raise UsageError(
             f"'{path}' cannot be drawn: {error}", hint="use a name that ends in .png or .svg"

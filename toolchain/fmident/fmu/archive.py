@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NoReturn, Protocol
 
 from fmident._known_fmus import advice
-from fmident.errors import Code, FmuError, Location
+from fmident.errors import Code, FmuError, Location, advice_on
 
 DESCRIPTION = "modelDescription.xml"
 
@@ -123,7 +123,8 @@ class Archive:
                     raise FmuError(
                         f"cannot unpack '{name}' to '{target}': {reason or error}",
                         location=Location(str(self.path)),
-                        hint="check the free space there; TMPDIR names another folder",
+                        hint=advice_on(error)
+                        or "check the folder; TMPDIR names another one for temporary files",
                     ) from error
 
 
@@ -224,7 +225,7 @@ def _entries(path: Path, refuse: _Refuse) -> list[zipfile.ZipInfo]:
             "an FMU is a zip file; was the download or the copy complete?",
         )
     except (OSError, NotImplementedError, ValueError) as error:  # ValueError: bad names
-        refuse(f"the FMU cannot be read: {error}")
+        refuse(f"the FMU cannot be read: {error}", advice_on(error))
 
 
 def _safe_name(entry: zipfile.ZipInfo, refuse: _Refuse) -> PurePosixPath:
@@ -261,7 +262,7 @@ def _copy(file: zipfile.ZipFile, entry: zipfile.ZipInfo, out: IO[bytes], path: P
         return FmuError(
             f"member '{entry.filename}' of the archive is damaged: {error}",
             location=Location(str(path)),
-            hint="get the FMU from its source again",
+            hint=advice_on(error) or "get the FMU from its source again",
         )
 
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident._closing import Closes
-from fmident.errors import Code, FmuError, Location
+from fmident.errors import Code, FmuError, Location, advice_on
 from fmident.fmu.archive import (
     DESCRIPTION,
     Archive,
@@ -242,7 +242,7 @@ def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = Non
         raise FmuError(
             f"no temporary folder to unpack the FMU into: {error}",
             location=Location(str(path)),
-            hint="let TMPDIR name a folder that can be written to",
+            hint=advice_on(error) or "let TMPDIR name a folder that can be written to",
         ) from error
     try:
         archive.extract(scratch.path)

@@ -16,8 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from fmident.errors import Code, Diagnostic, FmidentError, PluginError, did_you_mean, nearest
-from fmident.plugin_code import PLUGIN_BUG, passed_through, plugin_failed, raised_in, reason
+from fmident.errors import (
+    Code,
+    Diagnostic,
+    FmidentError,
+    PluginError,
+    advice_on,
+    did_you_mean,
+    nearest,
+)
+from fmident.plugin_code import passed_through, plugin_failed, raised_in, reason
 from fmident.plugins import hookspecs
 from fmident.plugins.guard import Failed, Guard, flat, implementations, leave_out
 from fmident.plugins.registry import NameTakenError, Origin, Registry
@@ -332,7 +340,7 @@ def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
     place = passed_through(error, origin.package)
     if place is None and not origin.is_built_in:
         place = passed_through(error, origin.package.partition(".")[0])  # a package around it
-    own = error.hint if isinstance(error, FmidentError) else None
+    own = error.hint if isinstance(error, FmidentError) else advice_on(error)
     return Diagnostic(
         "warning",
         f"plugin {origin} cannot be used and is left out: {reason(error)}",
@@ -349,7 +357,7 @@ def _ends_the_call(on: str = "") -> Failed:
         if isinstance(error, FmidentError):
             raise error
         named = plugin_failed(f"plugin {origin}: '{hook}'{on}", origin.package, error)
-        named.hint = f"{PLUGIN_BUG}, or {leave_out(origin)}"
+        named.hint = f"{named.hint}, or {leave_out(origin)}"
         raise named from error
 
     return failed

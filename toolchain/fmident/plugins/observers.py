@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fmident.errors import Diagnostic
+from fmident.errors import Diagnostic, advice_on
 from fmident.estimation.contract import StopEstimation
 from fmident.plugin_code import raised_in, reason
 from fmident.plugins.hookspecs import hookimpl
@@ -79,7 +79,8 @@ class PluginObserver:
                     "warning",
                     f"plugin {origin} failed in {hook}: {reason(error)}",
                     raised_in(error, origin.package),
-                    hint="it is not called again in this run; please report it to its authors",
+                    hint="it is not called again in this run; "
+                    + (advice_on(error) or "please report it to its authors"),
                     rule="broken-plugin",
                 )
             )

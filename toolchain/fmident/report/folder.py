@@ -1,19 +1,33 @@
-"""The result folder: written beside its place, then moved there in one step."""
+"""The result folder: written beside its place, then moved there in one step.
+
+Where the machine has no room for it there, it goes to another place, and the user is told.
+"""
 
 from __future__ import annotations
 
-import errno
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fmident._json import loads_json
 from fmident._locked_folder import make_locked, remove_if_left, remove_locked
+from fmident._whole_file import other_places, written_elsewhere
 from fmident.data import csv_of, read_table
 from fmident.data.in_memory import InMemory
-from fmident.errors import Code, Diagnostic, EstimationError, FmidentError
+from fmident.errors import (
+    NO_ROOM,
+    Code,
+    Diagnostic,
+    EstimationError,
+    FmidentError,
+    advice_on,
+    in_words,
+)
 from fmident.plugin_code import raised_in
 from fmident.problem.portable import with_absolute_paths
 from fmident.report.contract import TakesSections
@@ -26,9 +40,11 @@ if TYPE_CHECKING:
     from fmident.report.contract import Reporter
     from fmident.report.sections.content import Section
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
-"""No fault of a reporter: half a result would be taken for a whole one."""
+_LEAST_ROOM, _ROOM_OF_SAMPLE = 1_500_000, 150
+"""Bytes that a result folder takes: in any case, and for each sample of each output."""
 
+_PROBED_BYTES = 500_000
+"""So much is written to find out whether there is room: a quota is not seen otherwise."""
 
 _DATA = "data"
 """Folder of the data of a problem that had them in memory."""
@@ -96,6 +112,36 @@ def check_target(folder: Path, marker: str = FILE_NAME) -> None:
         )
 
 
+def lacks_room(folder: Path, problem: Problem) -> str | None:
+    """Return why a result folder does not fit in at a place, ``None`` where it does.
+
+    To be called before the run, as :func:`check_target`.
+    """
+    samples = sum(
+        e.times.size * len(e.measurements) for e in (*problem.experiments, *problem.validation)
+    )
+    needed = _LEAST_ROOM + _ROOM_OF_SAMPLE * samples
+    parent = next(p for p in folder.absolute().parents if p.exists())
+    try:
+        free = shutil.disk_usage(parent).free
+        if free < needed:
+            return f"the disk has {free / 1e6:.1f} MB left, and {needed / 1e6:.1f} MB are needed"
+        with tempfile.TemporaryFile(dir=parent) as file:
+            file.write(bytes(_PROBED_BYTES))
+    except OSError as error:
+        return in_words(error)
+    return None
+
+
+def other_place(folder: Path, problem: Problem) -> Path | None:
+    """Return where a result folder fits in instead, in a new folder; ``None`` if nowhere."""
+    for parent in other_places():
+        if lacks_room(parent / folder.name, problem) is None:
+            return parent / folder.name
+        parent.rmdir()
+    return None
+
+
 def write_reports(
     result: EstimationResult,
     problem: Problem,
@@ -135,7 +181,7 @@ def write_reports(
                 reporter.take_sections(sections)
             reporter.write(result, problem, folder)
         except Exception as error:
-            if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
                 raise
             own = error if isinstance(error, FmidentError) else None
             failed.append(
@@ -157,18 +203,39 @@ _UNFINISHED = ".new-"
 """Behind the name of a result folder: one that is not complete yet."""
 
 
+@dataclass(frozen=True)
+class Placed(Generic[_Filled]):
+    """What became of a result folder.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+    earlier
+        Where the earlier result is now, if it is kept.
+    filled
+        What filled it has returned.
+    """
+
+    folder: Path
+    earlier: Path | None
+    filled: _Filled
+
+
 def place_folder(
     folder: Path,
     problem: Problem,
     fill: Callable[[Path], _Filled],
+    report: Callable[[Iterable[Diagnostic]], None],
     *,
     replace: bool = False,
     marker: str = FILE_NAME,
     placing: Callable[[Path], None] | None = None,
-) -> tuple[Path | None, _Filled]:
+) -> Placed[_Filled]:
     """Fill a new folder and move it to its place in one step.
 
-    Nothing is seen there until everything has been written.
+    Nothing is seen there until everything has been written. Where it cannot be written there, it
+    goes to another place.
 
     Parameters
     ----------
@@ -178,6 +245,8 @@ def place_folder(
         Whose file is written for a start, so that it runs from there, too.
     fill
         Writes all else into the folder that it is given.
+    report
+        Takes an error where the result is in another place.
     replace
         Delete an earlier result instead of keeping it as ``NAME.1``, ``NAME.2``, ...
     marker
@@ -185,27 +254,47 @@ def place_folder(
     placing
         Called with the complete folder immediately before it is moved to its place.
 
-    Returns
-    -------
-    kept : Path or None
-        Where the earlier result is now.
-    filled
-        What `fill` returned.
-
     Raises
     ------
     fmident.errors.EstimationError
-        As :func:`check_target`; the disk is full.
+        As :func:`check_target`; it cannot be written anywhere.
     """
     # The last part of a path such as "." is not a name that another could be made from.
     place = folder if folder.name not in ("", "..") else folder.resolve()
-    check_target(folder, marker)
+
+    def write(to: Path) -> Placed[_Filled]:
+        return _filled(to, problem, fill, replace=replace, placing=placing)
+
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        remove_left(place)
-        work, held = make_locked(f".{place.name}{_UNFINISHED}", place.parent)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
+        check_target(folder, marker)
+        return write(place)
+    except (OSError, EstimationError) as error:
+        wrong = error if isinstance(error, EstimationError) else _unwritable(folder, error)
+        other = written_elsewhere(place.name, write)
+        if other is None:
+            raise wrong from error
+        report(
+            [
+                Diagnostic(
+                    "error", f"{wrong.message}; the result is in '{other[0]}'", hint=wrong.hint
+                )
+            ]
+        )
+        return other[1]
+
+
+def _filled(
+    place: Path,
+    problem: Problem,
+    fill: Callable[[Path], _Filled],
+    *,
+    replace: bool,
+    placing: Callable[[Path], None] | None,
+) -> Placed[_Filled]:
+    """Do it; an `OSError` leaves all as it was."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    remove_left(place)
+    work, held = make_locked(f".{place.name}{_UNFINISHED}", place.parent)
     try:
         work.chmod(0o755)  # it is made private; a result is an ordinary folder
         if problem.text:
@@ -214,12 +303,10 @@ def place_folder(
         if placing is not None:
             placing(work)
         earlier = _place(work, place, replace=replace)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
     finally:
         remove_locked(work, held)
         remove_left(place)  # the earlier result, where it was to be replaced
-    return earlier, filled
+    return Placed(place, earlier, filled)
 
 
 def write_problem_as(problem: Problem, path: Path) -> None:
@@ -251,9 +338,10 @@ def remove_left(folder: Path) -> None:
 
 
 def _unwritable(folder: Path, error: OSError) -> EstimationError:
+    room = "make room or choose another folder with -o"
     return EstimationError(
         f"the result cannot be written to '{folder}': {error.strerror or error}",
-        hint="make room or choose another folder with -o",
+        hint=room if error.errno in NO_ROOM else advice_on(error),
         code=Code.UNUSABLE_FILE,
     )
 

@@ -17,7 +17,7 @@ from fmident.api.uncertainty.begin import start_of
 from fmident.api.uncertainty.new_data import PROBLEM, problem_with
 from fmident.api.wiring import Report, loaded, warn
 from fmident.arrays import F64
-from fmident.errors import Code, EstimationError, Location, ProblemError
+from fmident.errors import Code, Diagnostic, EstimationError, Location, ProblemError
 from fmident.estimation.result import EstimationResult
 from fmident.prediction import Prediction, Uncertainty
 
@@ -93,7 +93,7 @@ def predict(
     from fmident.evaluation import runs_in_this_process
     from fmident.evaluation.journal import recording
     from fmident.prediction import predict as predicted
-    from fmident.report.folder import check_target
+    from fmident.report.folder import check_target, lacks_room
 
     if not 0.0 < level < 1.0:
         raise ProblemError(f"a confidence level lies between 0 and 1, not {level:g}")
@@ -123,6 +123,9 @@ def predict(
             hint="predict from a result of one problem file",
             code=Code.NOT_SUPPORTED,
         )
+    if folder is not None and (lack := lacks_room(Path(folder), problem)):
+        message = f"there is no room for the result in '{folder}': {lack}"
+        report([Diagnostic("warning", message, hint="make room, or choose another folder")])
     new = problem.validation
     if not new and not fitted:
         raise ProblemError(
@@ -156,16 +159,15 @@ def predict(
 def _write(
     prediction: Prediction, problem: Problem, folder: Path, *, replace: bool, report: Report
 ) -> None:
-    from fmident.errors import Diagnostic
     from fmident.report.folder import place_folder
     from fmident.report.prediction.folder import PREDICTION
 
     def fill(work: Path) -> None:
         PREDICTION.write(prediction, problem, work)
 
-    kept, _ = place_folder(folder, problem, fill, replace=replace, marker=PREDICTION.marker)
-    if kept is not None:
-        report([Diagnostic("note", f"the earlier prediction is kept as '{kept}'")])
+    placed = place_folder(folder, problem, fill, report, replace=replace, marker=PREDICTION.marker)
+    if placed.earlier is not None:
+        report([Diagnostic("note", f"the earlier prediction is kept as '{placed.earlier}'")])
 
 
 def _uncertainty(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -104,7 +104,8 @@ class RecordedExecutor(HandingOn):
         Equal ones are run once. The outputs cannot be written to: they may be served again.
         """
         keys = [self._keys.of(task) for task in tasks]
-        batch = Batch(keys, self._find, done)
+        shapes = {k: self._keys.shapes(task) for k, task in zip(keys, tasks, strict=True)}
+        batch = Batch(keys, lambda key: self._find(key, shapes[key]), done)
         if batch.new:
 
             def finished(number: int, outcome: Simulated) -> None:
@@ -128,7 +129,8 @@ class RecordedExecutor(HandingOn):
     ) -> list[Simulated]:
         """Simulate an experiment that need not be one of the problem's."""
         keys = [self._keys.of_other(experiment, variables, v, sensitivities) for v in values]
-        batch = Batch(keys, self._find)
+        shapes = self._keys.shapes_of_other(experiment, variables, sensitivities)
+        batch = Batch(keys, lambda key: self._find(key, shapes))
         # In small batches: this method returns outcomes only when all of them are there.
         share = 2 * max(self.simultaneous, 1)
         for begin in range(0, len(batch.new), share):
@@ -179,7 +181,7 @@ class RecordedExecutor(HandingOn):
         """
         if self._journal is None:
             return None
-        return self._journal.find_population(population_key(scope, points))
+        return self._journal.find_population(population_key(scope, points), len(points))
 
     def keep_population(self, scope: bytes, points: F64, population: Population) -> None:
         """Keep costs, for :meth:`find_population`; the outputs of the batch are forgotten."""
@@ -212,14 +214,14 @@ class RecordedExecutor(HandingOn):
 
     # ----------------------------------------------------------------- outcomes
 
-    def _find(self, key: bytes) -> Simulated | None:
+    def _find(self, key: bytes, shapes: Container[tuple[int, int]]) -> Simulated | None:
         recent = self._recent.get(key)
         if recent is not None:
             self.served.cached += 1
             if self._retaining and self._journal is not None:
                 self._journal.keep(key, recent)
             return recent
-        kept = None if self._journal is None else self._journal.find(key)
+        kept = None if self._journal is None else self._journal.find(key, shapes)
         if kept is None:
             return None
         outcome, earlier = kept

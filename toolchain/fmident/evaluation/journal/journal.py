@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import struct
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from fmident.evaluation.journal.file import RecordFile
 from fmident.evaluation.journal.records import (
@@ -19,6 +21,8 @@ from fmident.evaluation.journal.records import (
 )
 from fmident.evaluation.journal.writer import Writer, reason
 from fmident.evaluation.tasks import Simulated, SimulationFailure
+
+_Held = TypeVar("_Held")
 
 LIMIT_BYTES = 2_000_000_000
 """Outputs that a journal holds at most."""
@@ -88,10 +92,10 @@ class Journal:
         self._damaged: set[Path] = set()
         self._given = self._main.size
         self._batch = self._passing.size
-        self._looked = -_LOOK_BYTES
         self._full = False
         self._in_population = self._closed = False
         self._writer = Writer((self._main, self._passing), self._failed)
+        self._look()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -113,22 +117,42 @@ class Journal:
         """Whether only the costs of populations are kept by now."""
         return self._given > self._thrifty
 
-    def find(self, key: bytes) -> tuple[Simulated, bool] | None:
-        """Return an outcome, and whether an earlier process kept it; ``None`` if unknown."""
+    def find(self, key: bytes, shapes: Container[tuple[int, int]]) -> tuple[Simulated, bool] | None:
+        """Return an outcome, and whether an earlier process kept it; ``None`` if unknown.
+
+        Parameters
+        ----------
+        key
+            Of the simulation.
+        shapes
+            Those that its outputs may have: others are damage.
+        """
         for file in (self._main, self._passing):
             for kind in (Kind.OUTPUTS, Kind.FAILURE):
-                place = file.places.get((kind, key))
-                payload = None if place is None else file.read(place)
-                if payload is not None:
-                    return outcome_of(kind, payload), key in file.earlier
-                if place is None:
-                    continue
-                file.places.pop((kind, key), None)
-                if file.path not in self._damaged:
-                    self._damaged.add(file.path)
-                    self._notes.append(
-                        f"a record of '{file.path}' is damaged; such simulations are run again"
-                    )
+                found = self._read(file, kind, key, lambda k, p: outcome_of(k, p, shapes))
+                if found is not None:
+                    return found, key in file.earlier
+        return None
+
+    def _read(
+        self, file: RecordFile, kind: Kind, key: bytes, content: Callable[[Kind, memoryview], _Held]
+    ) -> _Held | None:
+        """Return what a record holds; a damaged one is forgotten, with a note."""
+        place = file.places.get((kind, key))
+        if place is None:
+            return None
+        payload = file.read(place)
+        try:
+            if payload is not None:
+                return content(kind, payload)
+        except (ValueError, struct.error):
+            pass
+        file.places.pop((kind, key), None)
+        if file.path not in self._damaged:
+            self._damaged.add(file.path)
+            self._notes.append(
+                f"a record of '{file.path}' is damaged; such simulations are run again"
+            )
         return None
 
     def keep(self, key: bytes, outcome: Simulated) -> None:
@@ -143,11 +167,9 @@ class Journal:
         elif self._has_room(record):
             self._put(record)
 
-    def find_population(self, key: bytes) -> Population | None:
-        """Return the costs of a batch, if they were kept."""
-        place = self._main.places.get((Kind.COSTS, key))
-        payload = None if place is None else self._main.read(place)
-        return None if payload is None else population_of(payload)
+    def find_population(self, key: bytes, count: int) -> Population | None:
+        """Return the costs of a batch of so many points, if they were kept."""
+        return self._read(self._main, Kind.COSTS, key, lambda _, p: population_of(p, count))
 
     def keep_population(self, key: bytes, population: Population) -> None:
         """Have the costs of a batch written; its outputs are forgotten then."""
@@ -193,11 +215,14 @@ class Journal:
         if self._given + record.size > self._limit:
             self._stop(f"has reached its limit of {self._limit / 1e9:.3g} GB")
         elif self._given - self._looked > _LOOK_BYTES:
-            self._looked = self._given
-            left = _free_bytes(self._folder)
-            if left < self._free:
-                self._stop(f"is not continued since the disk has only {left / 1e6:.0f} MB left")
+            self._look()
         return not self._full
+
+    def _look(self) -> None:
+        self._looked = self._given
+        left = _free_bytes(self._folder)
+        if left < self._free:
+            self._stop(f"is not continued since the disk has only {left / 1e6:.0f} MB left")
 
     def _stop(self, why: str) -> None:
         self._full = True

@@ -67,6 +67,19 @@ class SimulationKeys:
         """Return the key of a simulation that need not be one of the problem's."""
         return self._key(self._table.other(experiment, variables, sensitivities), values)
 
+    def shapes(self, task: SimulationTask) -> tuple[tuple[int, int], ...]:
+        """Return the shapes that the outputs of one of the problem's simulations may have.
+
+        Some executors leave out sensitivities.
+        """
+        return _shapes(self._table.of(task))
+
+    def shapes_of_other(
+        self, experiment: Experiment, variables: Sequence[str], sensitivities: Sequence[str] = ()
+    ) -> tuple[tuple[int, int], ...]:
+        """Return those of a simulation that need not be one of the problem's."""
+        return _shapes(self._table.other(experiment, variables, sensitivities))
+
     def _key(self, prepared: Prepared, values: Mapping[str, float]) -> bytes:
         names = tuple(values)
         begun = self._begun.get((prepared.number, names))
@@ -113,6 +126,12 @@ class SimulationKeys:
                 digest.update(setup.inputs.tobytes())
             found = self._setups[prepared.number] = digest.digest()
         return found
+
+
+def _shapes(prepared: Prepared) -> tuple[tuple[int, int], ...]:
+    setup = prepared.setup
+    rows, columns = setup.times.size, len(setup.output_names)
+    return (rows, columns), (rows, columns * (1 + len(setup.sensitivities)))
 
 
 def population_key(scope: bytes, points: F64) -> bytes:

@@ -23,7 +23,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
+from fmident._json import JsonTable, loads_json
 from fmident.arrays import F64
 from fmident.errors import Code
 from fmident.evaluation.journal.keys import KEY_BYTES
@@ -146,23 +147,38 @@ def is_sound(payload: memoryview, place: Place) -> bool:
     return _checksum(payload[:_FIRST_BYTES], payload[_FIRST_BYTES:]) == place.check
 
 
-def outcome_of(kind: Kind, payload: memoryview) -> Simulated:
-    """Return the outcome that a payload holds; it shares the memory."""
+def outcome_of(kind: Kind, payload: memoryview, shapes: Container[tuple[int, int]]) -> Simulated:
+    """Return the outcome that a payload holds; it shares the memory.
+
+    Raises
+    ------
+    ValueError
+        It is none, or its outputs have none of the shapes that are asked for.
+    """
     if kind is Kind.FAILURE:
-        return _failure(json.loads(bytes(payload)))
-    rows, columns = _SHAPE.unpack_from(payload)
-    numbers = np.frombuffer(payload, dtype="<f8", offset=_SHAPE.size)
-    return numbers.reshape(rows, columns)
+        return _failure(_table(payload))
+    shape = _SHAPE.unpack_from(payload)
+    if shape not in shapes:
+        raise ValueError(f"outputs of shape {shape}")
+    return np.frombuffer(payload, dtype="<f8", offset=_SHAPE.size).reshape(shape)
 
 
-def population_of(payload: memoryview) -> Population:
-    """Return the costs that a payload holds."""
+def population_of(payload: memoryview, count: int) -> Population:
+    """Return the costs of so many points that a payload holds.
+
+    Raises
+    ------
+    ValueError
+        It does not hold them.
+    """
     (length,) = _CHECK.unpack_from(payload)
     begin = _CHECK.size
-    kept = json.loads(bytes(payload[begin : begin + length]))
+    kept = _table(payload[begin : begin + length])
     costs = np.frombuffer(bytes(payload[begin + length :]), dtype="<f8").copy()
-    last = None if kept["last"] is None else _failure(kept["last"])
-    return Population(costs, kept["failures"], last)
+    if costs.shape != (count,):
+        raise ValueError(f"{costs.size} costs")
+    last = kept.maybe_table("last")
+    return Population(costs, kept.count("failures"), None if last is None else _failure(last))
 
 
 def place_at(header: bytes | bytearray, offset: int) -> Place | None:
@@ -236,14 +252,18 @@ def _plain(failure: SimulationFailure) -> dict[str, Any]:
     }
 
 
-def _failure(kept: dict[str, Any]) -> SimulationFailure:
+def _table(text: memoryview) -> JsonTable:
+    return JsonTable(loads_json(str(text, "utf-8")))
+
+
+def _failure(kept: JsonTable) -> SimulationFailure:
     return SimulationFailure(
-        kept["message"],
-        kept["time"],
-        kept["parameters"],
-        tuple(kept["log"]),
-        kept["experiment"],
-        kept["hint"],
-        says_time=kept.get("says_time", False),
-        code=kept.get("code", Code.SIMULATION_FAILED),
+        kept.text("message"),
+        None if kept.raw("time") is None else kept.number("time"),
+        kept.named_numbers("parameters"),
+        kept.texts("log"),
+        kept.text("experiment"),
+        kept.maybe_text("hint"),
+        says_time=kept.flag("says_time", False),
+        code=kept.text("code", Code.SIMULATION_FAILED),
     )

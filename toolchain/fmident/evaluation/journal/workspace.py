@@ -225,6 +225,8 @@ class Workspace:
         else:
             for note in self.journal.found:
                 self._tell("note", note)
+            for note in self.journal.notes:
+                self._tell("warning", note)
 
     def _check(self, identity: dict[str, Any]) -> None:
         """Refuse to go on from another problem's journal.

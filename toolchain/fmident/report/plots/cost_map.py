@@ -13,6 +13,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from fmident._whole_file import save
 from fmident.arrays import F64
 from fmident.report.numbers import plain
 from fmident.report.plots import style
@@ -62,7 +63,7 @@ def draw_cost_maps(
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
         handles, labels = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", ncols=3)
-        style.write(figure, path)
+        save(path, lambda stream: figure.savefig(stream, dpi=150, format=path.suffix[1:]))
 
 
 def _draw(axes: Axes, one: CostMap, norm: Normalize, result: Mapping[str, float] | None) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident._json import JsonTable, loads_json
+from fmident._whole_file import save
 from fmident.errors import Code, EstimationError
 from fmident.report.bootstrap.folder import BOOTSTRAP
 from fmident.report.contents import Contents
@@ -105,14 +106,7 @@ def make_page(
         content = _estimation(stored, sections)
     else:
         content = _analysis(stored, stored.analysis, pictures=pictures)
-    try:
-        stored.page.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise EstimationError(
-            f"'{stored.page}' cannot be written: {error.strerror or error}",
-            hint="make room there, or copy the result folder to a place that may be written to",
-            code=Code.UNUSABLE_FILE,
-        ) from error
+    save(stored.page, content)
     return stored.page
 
 

@@ -21,7 +21,7 @@ from fmident.compilers.embedded.backend.files import (
     SIZES_FILE,
 )
 from fmident.compilers.embedded.model import Version
-from fmident.errors import CompilationError
+from fmident.errors import CompilationError, advice_on
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 
@@ -254,6 +254,9 @@ def _run(folder: Path, environment: Mapping[str, str], command: Sequence[str]) -
         lines = (run.stderr or run.stdout).strip().splitlines()
         raise CompilationError(
             "the C compiler failed:\n" + "\n".join(lines[:12]),
-            hint=f"it may take {MEMORY_BYTES / 1e9:g} GB of memory; the C source is kept in "
-            f"{folder}",
+            hint=(
+                advice_on(RuntimeError(run.stderr))
+                or f"it may take {MEMORY_BYTES / 1e9:g} GB of memory"
+            )
+            + f"; the C source is kept in {folder}",
         )
