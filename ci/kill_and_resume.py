@@ -228,18 +228,40 @@ def resumed(study: Study, place: str = "out") -> str | None:
 
 def full_disk(study: Study) -> str | None:
     """Run on a file system of 60 kB, then with more room."""
+    return _full(study, "60k", lambda _: None)
+
+
+def disk_fills(study: Study) -> str | None:
+    """Fill the file system once the run has begun."""
+
+    def fill(disk: Path) -> None:
+        with contextlib.suppress(OSError), (disk / "filler").open("wb") as file:
+            while file.write(bytes(100_000)):
+                pass
+
+    return _full(study, "5m", fill)
+
+
+def _full(study: Study, size: str, fill: Callable[[Path], None]) -> str | None:
     disk = study.folder / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=60k", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         return "left out: no right to mount"
     try:
-        code, said = run_in(study, "-o", "disk/out")
+        process = study.start(Setting("", "estimate", ("-o", "disk/out")))
+        while process.poll() is None and not (disk / ".out.run").exists():
+            time.sleep(0.01)
+        fill(disk)
+        code, said = process.wait(LIMIT_S), study.written()
         wrong = answered(code, said, "No space left", "MB left")
         if wrong is None and code == 0:
             wrong = "it fits in"
         if any(disk.glob("out")):
             wrong = wrong or "half a result"
+        if not [p for p in study.temporary.glob("*/out/result.json") if str(p.parent) in said]:
+            wrong = wrong or "the result is not kept elsewhere"
+        (disk / "filler").unlink(missing_ok=True)
         remount = ["mount", "-o", "remount,size=100m", str(disk)]
         subprocess.run(remount, check=True)
         return wrong or resumed(study, "disk/out")
@@ -343,6 +365,7 @@ def busy_worker(study: Study) -> str | None:
 
 TAKEN = {
     "full disk": full_disk,
+    "disk fills up": disk_fills,
     "full standard output": full_standard_output,
     "closed pipe": closed_pipe,
     "files of 20 kB at most": small_files,

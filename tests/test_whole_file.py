@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from fmident._whole_file import whole_file
+from fmident._whole_file import save, whole_file
+from fmident.errors import Code, FmidentError
 from fmident.operating_system import lock_path
+
+from .refused import refused
 
 WRITE_AND_WAIT = """
 import sys
@@ -25,6 +30,25 @@ with whole_file(Path(sys.argv[1])) as stream:
 
 def names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
+
+
+def test_what_cannot_be_saved_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, elsewhere = tmp_path / "asked", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    asked.write_text("a file where a folder is needed")
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(elsewhere))
+    with refused(Code.UNUSABLE_FILE, FmidentError) as caught:
+        save(asked / "table.csv", "new")
+    (found,) = elsewhere.glob("*/table.csv")
+    assert found.read_text() == "new"
+    assert str(found) in caught.value.message
+
+
+def test_a_device_is_written_to_and_stays_one() -> None:
+    save(Path(os.devnull), "text")
+    assert not Path(os.devnull).is_file()
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:

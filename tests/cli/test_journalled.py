@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +19,7 @@ import pytest
 import fmident
 from fmident.api.journalled import JournalledRun, RunKind
 from fmident.cli import journalled, main
-from fmident.errors import Code, EstimationError
+from fmident.errors import Code, Diagnostic, EstimationError
 from fmident.evaluation import Evaluator
 from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.journal import Workspace, recording
@@ -124,6 +127,59 @@ def test_what_is_there_is_kept_or_refused(study: Study, capsys: Capture) -> None
     assert main(["scan", "problem.toml", "-o", "mine"]) == 2
     assert main(["scan", "problem.toml", "-o", "new", "--resume"]) == 2
     assert "there is no unfinished run of 'new' to resume" in capsys.readouterr().err
+
+
+@pytest.fixture
+def elsewhere(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Fill the disk of the study from the start, and return the folder for temporary files."""
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    real = shutil.disk_usage
+
+    def usage(path: Path) -> Any:
+        free = real(path).free if place in (path, *path.parents) else 1000
+        return SimpleNamespace(free=free)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(place))
+    return place
+
+
+@pytest.mark.usefixtures("command")
+def test_a_disk_that_is_full_from_the_start_is_told_and_the_run_goes_elsewhere(
+    study: Study, elsewhere: Path, simulated: Callable[[int], list[int]], capsys: Capture
+) -> None:
+    simulated(5)
+    assert main(["scan", "problem.toml", "-o", "out", "-q"]) == 130
+    (journal,) = elsewhere.glob("*/.out.run")
+    told = capsys.readouterr().err
+    assert told.startswith("warning: there is no room for the result in 'out'")
+    assert f"problem.toml -o out -o {journal.parent / 'out'} --resume" in told
+    count = simulated(99)
+    assert main(["scan", "problem.toml", "-o", str(journal.parent / "out"), "--resume"]) == 0
+    assert count == [4]
+    assert main(["scan", "problem.toml", "-o", "out"]) == 2
+    found = [p.parent for p in elsewhere.glob("*/out/scan.json")]
+    assert len(found) == 2
+    assert f"the result is not in 'out': it is in '{found[0].parent.parent}" in (
+        capsys.readouterr().err
+    )
+    assert not list(study.folder.glob("*out*"))
+
+
+def test_in_python_a_result_that_can_be_written_nowhere_is_returned(
+    study: Study, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> tuple[()]:
+        raise OSError(28, os.strerror(28))
+
+    said: list[Diagnostic] = []
+    monkeypatch.setattr(Scan, "write", full)
+    problem = fmident.load_problem(study.problem, overrides={"evaluation.executor": "inline"})
+    run = JournalledRun(Scan(), study.folder / "out", report=said.extend)
+    assert len(run.execute(problem)) == 9
+    assert said[-1].severity == "error"
+    assert "No space left" in said[-1].message
 
 
 def test_in_python(study: Study, simulated: Callable[[int], list[int]]) -> None:

@@ -119,6 +119,15 @@ def test_files_that_cannot_be_written_are_named(
     assert capsys.readouterr().err.startswith("error: 'out.csv': Permission denied\n")
 
 
+def test_too_little_memory_is_reported_before_a_library_ends_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(sys.modules["fmident.cli.main"], "memory_limit", lambda: 5e8)
+    assert main(["plugins"]) == 2
+    assert "limited to 500 MB" in capsys.readouterr().err
+    assert main(["--version"]) == 0
+
+
 def test_a_path_that_is_too_long_is_not_echoed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident.errors import Code, EstimationError
+from fmident.errors import Code, EstimationError, ResourceError
 from fmident.estimation import (
     Estimate,
     EstimationResult,
 )
+from fmident.plugin_code import PLUGIN_BUG
 from fmident.statistics import DeterminedCombination, ResidualScores
 
 from ..refused import refused
@@ -32,6 +34,34 @@ def test_a_bug_in_an_estimator_names_the_plugin_and_keeps_the_cause(run: Any) ->
     assert isinstance(caught.value.__cause__, KeyError)
     assert caught.value.location is not None
     assert re.search(r"test_run\.py:\d+|conftest\.py:\d+", str(caught.value.location))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Unable to allocate 22.9 MiB"),
+        OSError(errno.EMFILE, "Too many open files"),
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        PermissionError(errno.EACCES, "Permission denied", "scratch"),
+        OSError(errno.EROFS, "Read-only file system"),
+        RuntimeError("can't start new thread"),
+        ImportError("_core.so: failed to map segment from shared object"),
+    ],
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_what_the_machine_lacks_is_no_bug_of_the_plugin(
+    run: Any, error: Exception, wrapped: bool
+) -> None:
+    def starved(problem, evaluator, monitor):
+        if wrapped:
+            raise ValueError("it did not work") from error
+        raise error
+
+    with refused(Code.LACKS_RESOURCES, ResourceError) as caught:
+        run(starved)
+    assert caught.value.hint is not None
+    assert PLUGIN_BUG not in caught.value.hint
 
 
 def test_an_estimator_cannot_end_the_program(run: Any) -> None:

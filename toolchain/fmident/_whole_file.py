@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar
 
-from fmident.errors import ResourceError, advice_on
+from fmident.errors import Code, FmidentError, advice_on
 from fmident.operating_system import TakenError, lock_path, unlock
 
 _Written = TypeVar("_Written")
@@ -32,7 +32,7 @@ def save(path: Path, content: str | Callable[[IO[Any]], object]) -> None:
 
     Raises
     ------
-    fmident.errors.ResourceError
+    fmident.errors.FmidentError
         It cannot be written; the message says where its content is instead.
     """
 
@@ -54,10 +54,11 @@ def save(path: Path, content: str | Callable[[IO[Any]], object]) -> None:
         write(path)
     except OSError as error:
         other = written_elsewhere(path.name, write)
-        raise ResourceError(
+        raise FmidentError(
             f"'{path}' cannot be written: {error.strerror or error}"
             + (f"; what belongs there is in '{other[0]}'" if other else ""),
             hint=advice_on(error),
+            code=Code.UNUSABLE_FILE,
         ) from error
 
 

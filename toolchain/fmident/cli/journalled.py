@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from fmident.cli.console import say, tell, tell_all
 from fmident.cli.usage import assignments
+from fmident.errors import EstimationError, FmidentError, ResourceError
 
 if TYPE_CHECKING:
     from fmident.api import Report
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
 _INTERRUPTED = 130
+_FROM_OUTSIDE = (KeyboardInterrupt, ResourceError, MemoryError, OSError)
+"""What ends a run that another one can go on from."""
+
 _NOT_AGAIN = ("-q", "--quiet", "--force", "--resume")
 """Options that the command does not have that goes on from an interrupted run."""
 
@@ -139,7 +143,6 @@ def execute(
     """
     from fmident import api
     from fmident.api.journalled import JournalledRun
-    from fmident.errors import EstimationError, FmidentError
     from fmident.plugins import load_plugins
 
     overrides, loud = overrides_of(arguments), not arguments.quiet
@@ -159,7 +162,7 @@ def execute(
                 tell(text)
             if arguments.resume:
                 tell(f"resuming: {counted(workspace.simulations, 'simulation')} in the journal")
-        with _going_on(arguments, run, workspace, KeyboardInterrupt):
+        with _going_on(arguments, run, workspace, *_FROM_OUTSIDE):
             try:
                 result = run.run(problem, workspace)
             finally:

@@ -33,7 +33,15 @@ from fmident.cli.usage import (
     refuse_unknown_arguments,
     refuse_unknown_command,
 )
-from fmident.errors import CompilationError, FmidentError, advice_on, in_words, lines_of
+from fmident.errors import (
+    CompilationError,
+    FmidentError,
+    ResourceError,
+    advice_on,
+    in_words,
+    lines_of,
+)
+from fmident.operating_system import memory_limit
 
 COMMANDS = (
     "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
@@ -42,6 +50,9 @@ COMMANDS = (
 )  # fmt: skip
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED = 1, 70, 130
+
+_LEAST_MEMORY = 600_000_000
+"""Address space, in bytes, with which a small estimation just runs."""
 
 _DESCRIPTION = """\
 Identify the parameters of Modelica models from measured data.
@@ -171,6 +182,12 @@ def _run(arguments: list[str]) -> int:
         return 0
     refuse_unknown_arguments(parsers[namespace.command], extra)
     namespace.words = arguments
+    if (most := memory_limit()) < _LEAST_MEMORY:
+        raise ResourceError(
+            f"the memory of this process is limited to {most / 1e6:.0f} MB: its libraries alone "
+            f"take {_LEAST_MEMORY / 1e6:.0f} MB, and some end the process or hang without",
+            hint=f"raise the limit: ulimit -v {_LEAST_MEMORY * 2 // 1024}",
+        )
     code: int = namespace.run(namespace)
     return code
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import math
 import os
 import resource
 import select
@@ -314,6 +315,12 @@ def limit_memory(size: int) -> None:
     except (OSError, ValueError):
         if sys.platform == "linux":
             raise
+
+
+def memory_limit() -> float:
+    """Return the limit on the address space of this process, in bytes; infinite without one."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return math.inf if most == resource.RLIM_INFINITY else most
 
 
 def limit_processor_time(seconds: int) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -200,6 +201,11 @@ def hide_core_files() -> None:
 def limit_memory(size: int) -> None:
     """Limit the address space of this process, in bytes; on Windows: its committed memory."""
     _limit_own(Job(memory=size, ends_with_owner=False))
+
+
+def memory_limit() -> float:
+    """Return infinity: Windows has no limit on the address space of a process."""
+    return math.inf
 
 
 def limit_processor_time(seconds: int) -> None:

@@ -1,6 +1,6 @@
 """The result folder: written beside its place, then moved there in one step.
 
-Where the machine has no room for it there, it goes to another place, and the user is told.
+Where the machine has no room for it there, it goes to another place, with an error that says so.
 """
 
 from __future__ import annotations

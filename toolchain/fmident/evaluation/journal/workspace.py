@@ -27,6 +27,9 @@ _PROBLEM = "problem.toml"
 _ENDED = "ended"
 _PLACED = "placed.json"
 
+_NO_MISTAKE = (Code.EXECUTOR_LOST, Code.LACKS_RESOURCES)
+"""Errors after which the same run can go on."""
+
 _QUICK = 60.0
 """Seconds after which the simulations of a run that ends in an error are worth keeping."""
 
@@ -108,7 +111,7 @@ class Workspace:
         traceback: TracebackType | None,
     ) -> None:
         quick = time.monotonic() - self._began < _QUICK
-        mistake = isinstance(error, FmidentError) and error.code != Code.EXECUTOR_LOST
+        mistake = isinstance(error, FmidentError) and error.code not in _NO_MISTAKE
         if mistake and quick and not self._worth_keeping:
             # It has to be corrected first: there is nothing to go on from.
             self.discard()
