@@ -19,6 +19,7 @@ from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.solver_error import solver_error
 from fmident.report.stored import read_result
 
+from ..fmu.build import Fixture, build, real
 from ..fmu.exchange import Exchange, Signal, build_both
 
 K, STEP, SIGMA = 2.0, 0.02, 1e-3
@@ -223,3 +224,33 @@ def test_results_of_earlier_versions_are_read(study: Path) -> None:
     check = read_result(study / "out").result.derivatives
     assert check is not None
     assert check.ignores_tolerance
+
+
+def test_half_the_communication_step_shows_what_depends_on_it(
+    study: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    variables = "\n".join(
+        [
+            real("x", 0, "output"),
+            real("u", 2, "input", start=1.0),
+            real("k", 3, "parameter", start=K),
+        ]
+    )
+    fmu = build(Fixture("twin_cs.c", variables), tmp_path)
+    (tmp_path / "data.csv").write_bytes((study / "data.csv").read_bytes())
+    (tmp_path / "problem.toml").write_text(PROBLEM.format(fmu=fmu.name))
+    found = estimated(tmp_path)
+    check, k = found["derivatives"], found["parameters"]["k"]
+    # Half of what Euler's steps are worth, to first order.
+    assert check["step_shifts"]["k"] == pytest.approx(
+        0.5 * (K - EULER) / k["standard_error"], rel=0.05
+    )
+    assert f"Set evaluation.substeps to {check['substeps']}" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert main(["check", f"{tmp_path}/problem.toml"]) == 0
+    assert "[communication-step]" in capsys.readouterr().out
+    helped = estimated(tmp_path, "--set", f"evaluation.substeps={check['substeps']}")
+    assert helped["derivatives"]["step_shifts"] == {}
+    found = helped["parameters"]["k"]
+    assert abs(found["value"] - K) < 3.0 * found["standard_error"]

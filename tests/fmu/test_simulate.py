@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from fmident.arrays import F64
-from fmident.errors import Code, FmuError
+from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import SimulationSetup, interpolates_inputs, open_fmu
 
 from ..refused import refused
-from .build import Fixture, build
+from .build import Fixture, build, real
 from .conftest import FEEDTHROUGH, Builder
 from .updates import update_of
 
@@ -100,6 +100,60 @@ def test_interpolation_announced_but_not_done(feedthrough: Builder) -> None:
     np.testing.assert_allclose(q, straight(U[:, 0]), rtol=0, atol=1e-13)
     _, z, _ = run(feedthrough("LATE", interpolates=True)).T
     np.testing.assert_array_equal(z, K * U[:, 0])
+
+
+def test_discrete_inputs_of_a_late_fmu_are_not_early(fmu_folder: Path) -> None:
+    more = real("u2", 6, "input", start=0, variability="discrete")
+    fixture = Fixture("feedthrough.c", f"{FEEDTHROUGH}\n{more}", {}, ("LATE",))
+    jumps = np.where(TIMES[3] < TIMES, 5.0, 1.0)
+    setup = SimulationSetup(TIMES, ("u", "u2"), np.column_stack([U, jumps]), ("z", "q"))
+    with open_fmu(build(fixture, fmu_folder)) as fmu, fmu.simulator() as simulator:
+        z, q = simulator.simulate(setup, {"k": K}).T
+        assert update_of(simulator, setup) == "before_step"
+    np.testing.assert_array_equal(z, K * U[:, 0])
+    ahead = np.concatenate([[0.0], np.cumsum(np.diff(TIMES) * U[1:, 0])])
+    np.testing.assert_allclose(q, ahead + held(jumps), rtol=0, atol=1e-13)
+
+
+def test_means_are_refused_where_outputs_are_computed_in_the_step(feedthrough: Builder) -> None:
+    with refused(Code.NOT_SUPPORTED, FmuError, match="in the step only"):
+        run(feedthrough("LATE"), interpolation="mean")
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["late", "at once"])
+def test_substeps_hold_what_is_held(feedthrough: Builder, late: bool) -> None:
+    path = feedthrough(*(["LATE"] if late else []))
+    _, z, q = run(path, substeps=4).T
+    np.testing.assert_array_equal(z, K * U[:, 0])
+    # Where outputs are computed in the step, its last quarter has the next input already.
+    early = 0.25 * (straight(U[:, 0]) - held(U[:, 0])) * 2.0 if late else 0.0
+    np.testing.assert_allclose(q, held(U[:, 0]) + early, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "mean"])
+def test_substeps_follow_lines(feedthrough: Builder, interpolation: str) -> None:
+    path = feedthrough("INTERPOLATE", interpolates=True)
+    _, z, q = run(path, interpolation=interpolation, substeps=3).T
+    np.testing.assert_allclose(z, K * U[:, 0], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(q, straight(U[:, 0]), rtol=0, atol=1e-13)
+
+
+def test_outputs_before_a_failure_are_those_of_the_instants(trouble: Path) -> None:
+    setup = SimulationSetup(TIMES, output_names=("x",), substeps=3)
+    with open_fmu(trouble) as fmu, fmu.simulator() as simulator:
+        whole = simulator.simulate(setup, {"at": 100.0})
+        assert len(whole) == TIMES.size
+        for at in (0.5 * (TIMES[3] + TIMES[4]), TIMES[-2]):
+            with pytest.raises(SimulationError) as caught:
+                simulator.simulate(setup, {"at": float(at), "kind": 2})
+            assert caught.value.outputs is not None
+            assert 0 < len(caught.value.outputs) <= TIMES.size
+            np.testing.assert_array_equal(caught.value.outputs, whole[: len(caught.value.outputs)])
+
+
+def test_substeps_must_be_some() -> None:
+    with pytest.raises(FmuError, match="at least 1"):
+        SimulationSetup(TIMES, substeps=0)
 
 
 @pytest.mark.parametrize("interpolation", ["auto", "mean"])

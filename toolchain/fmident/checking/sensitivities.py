@@ -14,8 +14,12 @@ from fmident.checking.subject import Subject, several
 from fmident.errors import Diagnostic, Severity
 from fmident.estimation.diagnostics.combinations import tested_combinations
 from fmident.estimation.diagnostics.dependent import base_parameters, dependent_uncertainty
-from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
-from fmident.estimation.result import integration_advice
+from fmident.estimation.diagnostics.uncertainty import (
+    IntegrationEffect,
+    VerifiedStatistics,
+    uncertainty,
+)
+from fmident.estimation.result import integration_advice, step_advice
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.priors.rows import Priors
 from fmident.problem.residuals import residual_layout
@@ -240,24 +244,39 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
     """Return what the tolerance of the simulations does to estimate and derivatives."""
     statistics = found.statistics
     findings = []
-    effect = statistics.integration
-    if effect is not None and bool(effect.matters.any()):
-        names = [q.name for q in subject.problem.free]
-        moved = ", ".join(
+    names = [q.name for q in subject.problem.free]
+
+    def moved(effect: IntegrationEffect) -> str:
+        return ", ".join(
             f"{name} by {shift:.2g} standard errors"
             for name, shift, said in zip(names, effect.shifts, effect.matters, strict=True)
             if said
         )
+
+    effect, step = statistics.integration, statistics.step
+    if step is not None and step.needed is not None:
+        findings.append(
+            subject.finding(
+                "warning",
+                "communication-step",
+                "the FMU's answer depends on the communication step: half of it will move the"
+                f" estimate: {moved(step)}",
+                step_advice(int(step.needed)),
+                "evaluation",
+                "substeps",
+            )
+        )
+    if effect is not None and bool(effect.matters.any()):
         findings.append(
             subject.finding(
                 "warning",
                 "integration-error",
                 (
                     f"the error of the integration at the tolerance {effect.tolerance:g} will move"
-                    f" the estimate: {moved}"
+                    f" the estimate: {moved(effect)}"
                     if effect.needed is not None
                     else "the error of the FMU's own solver, which ignores"
-                    f" evaluation.tolerance, will move the estimate: {moved}"
+                    f" evaluation.tolerance, will move the estimate: {moved(effect)}"
                 ),
                 integration_advice(effect.needed, statistics.solver.interpolation),
                 "evaluation",

@@ -61,6 +61,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stop-time", type=number, metavar="S", help="seconds")
     parser.add_argument("--step", type=positive, metavar="S", help="communication step, seconds")
     parser.add_argument(
+        "--substeps",
+        type=int,
+        default=1,
+        metavar="N",
+        help="steps of a Co-Simulation from one instant to the next (default 1)",
+    )
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -111,6 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
         output_names=outputs,
         start_values=values,
         tolerance=arguments.tolerance,
+        substeps=arguments.substeps,
         interpolation=cast("Interpolation", shared[-1] if shared else "auto"),
         input_interpolation=cast("dict[str, Interpolation]", single),
     )

@@ -194,6 +194,11 @@ def integration_advice(needed: float | None, interpolation: str | None = None) -
     )
 
 
+def step_advice(substeps: int | None) -> str:
+    """Return what to do where half the communication step moves the estimate."""
+    return f"set evaluation.substeps to {substeps}"
+
+
 @dataclass(frozen=True)
 class DerivativeCheck:
     """How the derivatives behind the intervals were verified, and what the integration does.
@@ -217,6 +222,11 @@ class DerivativeCheck:
         tolerance; ``None`` without inputs.
     unknown
         Why it is not known what the solver of such an FMU does; empty where it is known.
+    step_shifts
+        Parameters that half the communication step moves by a noticeable part of their standard
+        error, with that part.
+    substeps
+        With how many it would not move them; ``None`` where it does not.
     """
 
     tolerance: float | None = None
@@ -226,11 +236,18 @@ class DerivativeCheck:
     needed: float | None = None
     interpolation: str | None = None
     unknown: str = ""
+    step_shifts: Mapping[str, float] = field(default_factory=dict)
+    substeps: int | None = None
 
     @property
     def advice(self) -> str:
         """What to do against the shifts."""
         return integration_advice(self.needed, self.interpolation)
+
+    @property
+    def step_advice(self) -> str:
+        """What to do against the shifts of the step."""
+        return step_advice(self.substeps)
 
 
 @dataclass(frozen=True)

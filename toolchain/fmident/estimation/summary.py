@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,11 @@ from fmident.estimation.diagnostics.farther import (
 from fmident.estimation.diagnostics.jumps import jump_notes, look_around, withhold
 from fmident.estimation.diagnostics.noise import counted_noise
 from fmident.estimation.diagnostics.priors import prior_knowledge, prior_notes
-from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
+from fmident.estimation.diagnostics.uncertainty import (
+    IntegrationEffect,
+    VerifiedStatistics,
+    uncertainty,
+)
 from fmident.estimation.fits import (
     check_fits,
     check_residuals,
@@ -447,22 +451,24 @@ def _derivative_check(
     problem: Problem, evaluator: Evaluator, statistics: VerifiedStatistics
 ) -> DerivativeCheck:
     """Return how the derivatives were verified."""
-    effect = statistics.integration
-    shifts: dict[str, float] = {}
-    if effect is not None:
-        shifts = {
-            q.name: float(shift)
-            for q, shift, said in zip(problem.free, effect.shifts, effect.matters, strict=True)
-            if said
-        }
+
+    def shifts(effect: IntegrationEffect | None) -> dict[str, float]:
+        if effect is None:
+            return {}
+        each = zip(problem.free, effect.shifts, effect.matters, strict=True)
+        return {q.name: float(shift) for q, shift, said in each if said}
+
+    effect, step = statistics.integration, statistics.step
     return DerivativeCheck(
         evaluator.tolerance,
         statistics.tightened,
         statistics.ignores_tolerance,
-        shifts,
+        shifts(effect),
         None if effect is None else effect.needed,
         statistics.solver.interpolation,
         statistics.solver.reason,
+        shifts(step),
+        None if step is None or step.needed is None else int(step.needed),
     )
 
 
@@ -476,17 +482,25 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
             "The derivatives behind the intervals were simulated with the tolerance "
             f"{check.tightened:g}: with {check.tolerance:g}, {what} exact enough."
         )
-    if check.shifts:
-        moved = ", ".join(
-            f"'{name}' by {shift:.2g} standard errors" for name, shift in check.shifts.items()
+
+    def moved(shifts: Mapping[str, float]) -> str:
+        return ", ".join(f"'{name}' by {x:.2g} standard errors" for name, x in shifts.items())
+
+    if check.step_shifts:
+        notes.append(
+            "The FMU's answer depends on the communication step: half of it moves the estimate"
+            f" ({moved(check.step_shifts)}), which the intervals do not count. "
+            f"{check.step_advice[0].upper()}{check.step_advice[1:]}, and estimate again."
         )
+    if check.shifts:
         cause = (
             "the FMU's own solver, which ignores the tolerance,"
             if check.needed is None
             else f"the integration at the tolerance {check.tolerance:g}"
         )
         notes.append(
-            f"The error of {cause} moves the estimate ({moved}), which the intervals do not count. "
+            f"The error of {cause} moves the estimate ({moved(check.shifts)}), which the intervals"
+            " do not count. "
             f"{check.advice[0].upper()}{check.advice[1:]}, and estimate again."
         )
     if check.unknown:

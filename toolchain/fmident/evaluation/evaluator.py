@@ -342,6 +342,14 @@ class Evaluator(Closes):
         """
         return self._derivatives.integration_error(self._checked(p)[0])
 
+    def step_error(self, p: F64) -> F64 | None:
+        """Return the residuals at `p` minus those with half the communication step, shape (m,).
+
+        Those of the data; ``None`` where the FMU has no such step, or the simulation fails. One
+        more simulation of each experiment, remembered for the last point.
+        """
+        return self._derivatives.step_error(self._checked(p)[0])
+
     def integration_order(self, p: F64) -> float:
         """Return the power of the tolerance with which that error falls; NaN where unknown.
 

@@ -170,7 +170,7 @@ class Runs:
                 costs[new] = population.costs
         return costs
 
-    def probe(self, points: F64, tolerance: float | None = None) -> F64:
+    def probe(self, points: F64, tolerance: float | None = None, finer: int = 1) -> F64:
         """Return the residuals like :meth:`residuals`, but remember nothing.
 
         Parameters
@@ -179,8 +179,10 @@ class Runs:
             Shape (k, n).
         tolerance
             Of the integrator, in place of that of the problem.
+        finer
+            Steps that a Co-Simulation takes in place of one of the problem's.
         """
-        return self._run(points, remember=False, tolerance=tolerance)
+        return self._run(points, remember=False, tolerance=tolerance, finer=finer)
 
     @cached_property
     def tolerance(self) -> float | None:
@@ -339,6 +341,7 @@ class Runs:
         again: bool = False,
         tolerance: float | None = None,
         sensitivities: bool = False,
+        finer: int = 1,
     ) -> F64:
         """Return residuals of shape (k, m), NaN rows where a simulation failed.
 
@@ -348,7 +351,8 @@ class Runs:
         count = len(self.problem.experiments)
         rows = np.full((len(points), self._residual_count()), np.nan)
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
-        tasks = [task for k in usable for task in self._tasks(points[k], tolerance, sensitivities)]
+        more = tolerance, sensitivities, finer
+        tasks = [task for k in usable for task in self._tasks(points[k], *more)]
         found = self._simulate(tasks, remember=remember, again=again)
         outputs = [self.sensitive.plain(task, y) for task, y in zip(tasks, found, strict=True)]
         for i, k in enumerate(usable):
@@ -390,7 +394,11 @@ class Runs:
         return cost_residuals(self.problem, zeros, self.problem.initial)
 
     def _tasks(
-        self, p: F64, tolerance: float | None = None, sensitivities: bool = False
+        self,
+        p: F64,
+        tolerance: float | None = None,
+        sensitivities: bool = False,
+        finer: int = 1,
     ) -> list[SimulationTask]:
         return [
             SimulationTask(
@@ -398,6 +406,7 @@ class Runs:
                 parameter_values_for(self.problem, experiment, p),
                 tolerance,
                 self.sensitive.of(i) if sensitivities else (),
+                finer,
             )
             for i, experiment in enumerate(self.problem.experiments)
         ]

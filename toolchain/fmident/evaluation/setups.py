@@ -93,6 +93,7 @@ def simulation_setup(
         tolerance=problem.evaluation.tolerance,
         interpolation=problem.evaluation.interpolation,
         input_interpolation=experiment.interpolation,
+        substeps=problem.evaluation.substeps,
     )
 
 
@@ -138,25 +139,30 @@ class SetupTable:
 
     others_kept = 8
     changed_kept = 8
-    """For each experiment: those with other tolerances, and with sensitivities."""
+    """For each experiment: those with other tolerances or substeps, and with sensitivities."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._next = 0
         self.own = tuple(self._prepare(e, output_variables(e)) for e in problem.experiments)
         self._others: dict[_OtherKey, tuple[Experiment, Prepared]] = {}
-        self._changed: dict[tuple[int, float | None, tuple[str, ...]], Prepared] = {}
+        self._changed: dict[tuple[object, ...], Prepared] = {}
 
     def of(self, task: SimulationTask) -> Prepared:
         """Return the setup of a task: of an experiment, with its own tolerance, sensitivities."""
         own = self.own[task.experiment]
-        if task.tolerance is None and not task.sensitivities:
+        if task.tolerance is None and not task.sensitivities and task.finer == 1:
             return own
-        key = (task.experiment, task.tolerance, task.sensitivities)
+        key = (task.experiment, task.tolerance, task.sensitivities, task.finer)
         found = self._changed.pop(key, None)
         if found is None:
             tolerance = own.setup.tolerance if task.tolerance is None else task.tolerance
-            setup = replace(own.setup, tolerance=tolerance, sensitivities=task.sensitivities)
+            setup = replace(
+                own.setup,
+                tolerance=tolerance,
+                sensitivities=task.sensitivities,
+                substeps=own.setup.substeps * task.finer,
+            )
             found = Prepared(self._next, setup, own.values, own.experiment)
             self._next += 1
         self._changed[key] = found

@@ -54,6 +54,20 @@ def can_compare_interfaces(problem: Problem) -> bool:
     return chosen.kind == "co-simulation" and "model-exchange" in offered
 
 
+def can_halve_steps(problem: Problem) -> bool:
+    """Return whether a problem's FMU is simulated as Co-Simulation with any communication step.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        The FMU cannot be read.
+    """
+    if not is_zipfile(problem.fmu):  # a function of Python
+        return False
+    chosen = read_description(problem.fmu).with_interface(problem.evaluation.interface)
+    return chosen.capabilities.kind == "co-simulation" and chosen.can_handle_variable_step
+
+
 @dataclass(frozen=True)
 class SolverError:
     """What an FMU's own integrator leaves in the residuals at a point.

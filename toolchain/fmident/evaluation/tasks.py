@@ -11,7 +11,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code, SimulationError
 
-TaskKey: TypeAlias = tuple[int, tuple[tuple[str, float], ...], float | None, tuple[str, ...]]
+TaskKey: TypeAlias = tuple[int, tuple[tuple[str, float], ...], float | None, tuple[str, ...], int]
 """Of a task, see :attr:`SimulationTask.key`."""
 
 
@@ -32,18 +32,21 @@ class SimulationTask:
         differentiated as well: k of them. The outcome has (1 + k) times as many columns then: the
         outputs, the derivatives of all outputs with respect to the first variable, then to the
         second, and so on.
+    finer
+        Steps that a Co-Simulation takes in place of one of the problem's.
     """
 
     experiment: int
     values: Mapping[str, float]
     tolerance: float | None = None
     sensitivities: tuple[str, ...] = ()
+    finer: int = 1
 
     @property
     def key(self) -> TaskKey:
         """Equal for tasks with equal outcome."""
         values = tuple(sorted(self.values.items()))
-        return self.experiment, values, self.tolerance, self.sensitivities
+        return self.experiment, values, self.tolerance, self.sensitivities, self.finer
 
     @property
     def plain(self) -> SimulationTask:

@@ -72,6 +72,7 @@ def fits(plan: Plan, library: Library) -> bool:
         all(library.address(name) for name in (START, ADVANCE, END))
         and plan.sensitivities is None
         and plan.update == "after_step"
+        and plan.substeps == 1
         and not inputs.averaged
         and plan.times.size > 1
         and len(inputs.groups) <= 1

@@ -70,7 +70,8 @@ class Plan(ABC):
     update
         When inputs of the end of a step are set. ``"after_step"``: u(t_(i+1)) is set after the
         step to t_(i+1), before the outputs are read. ``"before_step"``: it is set before the
-        step, for FMUs that compute their outputs in the step only.
+        step, for FMUs that compute their outputs in the step only; discrete inputs, which jump
+        at the end of the step, are set after it.
 
     Raises
     ------
@@ -86,7 +87,7 @@ class Plan(ABC):
         update: InputUpdate = "after_step",
     ) -> None:
         assert setup.inputs is not None  # set by SimulationSetup itself
-        self.update = update
+        self.update, self.substeps = update, 1
         # Own copy that can be written to: Numba compiles anew for locked arrays.
         self.times: F64 = setup.times.copy()
         self.tolerance = setup.tolerance or description.default_tolerance
@@ -101,6 +102,14 @@ class Plan(ABC):
         self.outputs = OutputTable(description, library, setup.output_names, self.times.size)
         self.sensitivities = self.differentiated(setup, description)
         self.means = self.inputs.means()
+        if update == "before_step" and self.means:
+            raise FmuError(
+                f"the FMU of '{description.name}' computes its outputs in the step only: inputs"
+                " cannot be held at their mean during a step and have their end value in its"
+                " outputs",
+                hint="use interpolation 'auto' or 'hold'; more substeps make the difference small",
+                code=Code.NOT_SUPPORTED,
+            )
 
     def differentiated(
         self, setup: SimulationSetup, description: ModelDescription

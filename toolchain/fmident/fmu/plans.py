@@ -113,6 +113,15 @@ class Plans:
             update, remark = self._try_inputs(driver, setup, plan, assignment, values)
             if update != plan.update:
                 plan = driver.lay_out(setup, update)
+        if setup.substeps > 1 and driver.description.capabilities.kind == "co-simulation":
+            inputs = plan.inputs
+            moving = [
+                inputs.names[signal]
+                for group in (*inputs.lines, *inputs.ramps, *inputs.averaged)
+                for signal in group.signals
+            ]
+            plan = driver.lay_out(setup.with_substeps(moving), plan.update)
+            plan.substeps = setup.substeps
         said = [text for text in (remark, *driver.remarks(setup, plan)) if text]
         if said:
             self._remark("; ".join(said))

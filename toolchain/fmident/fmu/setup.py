@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -48,6 +48,9 @@ class SimulationSetup:
     input_interpolation
         The same of single inputs, by name; the others take `interpolation`. Inputs that are
         elements of one array must agree.
+    substeps
+        Equal steps that a Co-Simulation takes from one instant to the next; at least 1. Inputs that
+        follow lines, or are held at means, do so from one of them to the next.
     sensitivities
         Parameters and start values with respect to which the outputs are differentiated, k of
         them; see :func:`fmident.fmu.sensitivities.differentiable`. Behind the outputs come their
@@ -67,11 +70,30 @@ class SimulationSetup:
     tolerance: float | None = None
     interpolation: Interpolation = "auto"
     input_interpolation: Mapping[str, Interpolation] = field(default_factory=dict)
+    substeps: int = 1
     sensitivities: tuple[str, ...] = ()
 
     def interpolation_of(self, name: str) -> Interpolation:
         """Return how an input runs between the instants."""
         return self.input_interpolation.get(name, self.interpolation)
+
+    def with_substeps(self, moving: Collection[str]) -> SimulationSetup:
+        """Return a setup in which substeps are instants; inputs that are not moving are held."""
+        count, inputs = self.substeps, self.inputs
+        assert inputs is not None
+        share = np.arange(count)[:, np.newaxis] / count
+
+        def between(values: F64) -> F64:
+            found = values[:-1] + share * np.diff(values)
+            return np.append(found.T.ravel(), values[-1])
+
+        columns = [
+            between(column) if name in moving else np.repeat(column, count)[: 1 - count or None]
+            for name, column in zip(self.input_names, inputs.T, strict=True)
+        ]
+        times = between(self.times)
+        refined = np.column_stack(columns) if columns else np.empty((times.size, 0))
+        return replace(self, times=times, inputs=refined, substeps=1)
 
     @property
     def columns(self) -> int:
@@ -119,6 +141,8 @@ class SimulationSetup:
                     f"interpolation '{interpolation}' is not known",
                     hint="use one of " + ", ".join(f"'{i}'" for i in INTERPOLATIONS),
                 )
+        if self.substeps < 1:
+            raise FmuError(f"there must be at least 1 substep, not {self.substeps}")
         if self.tolerance is not None and not 0.0 < self.tolerance < 1.0:
             raise FmuError(f"the tolerance must lie between 0 and 1, not {self.tolerance}")
         object.__setattr__(self, "times", times)

@@ -224,10 +224,11 @@ class Simulator(SideBySide, Closes):
                     break
             if failure is not None and part is not plan.passes[0] and not failure.timed_out:
                 failure.code = failure.code or Code.NOT_DIFFERENTIABLE  # the outputs are there
-            found = plan.assemble()
+            found = np.ascontiguousarray(plan.assemble()[:: plan.substeps])
             if failure is None:
                 return found
-            failure.outputs = leading(found, int(self._state[FAILED_STEP]) + 1)
+            failed = int(self._state[FAILED_STEP]) // plan.substeps
+            failure.outputs = leading(found, failed + 1)
             return failure
 
         try:

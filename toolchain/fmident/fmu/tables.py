@@ -305,6 +305,8 @@ class InputTable:
     lines, averaged, ramps, held
         Those that follow straight lines, are held at the mean of both ends, are given to the FMU as
         ramps, and are held.
+    discrete
+        Those that change at instants only.
 
     Raises
     ------
@@ -335,6 +337,7 @@ class InputTable:
         self.ramps = [g for g in self.groups if of[g][1] == "ramp"]
         self.averaged = [g for g in self.groups if of[g][1] == "mean"]
         self.held = [g for g in self.groups if of[g][1] == "hold"]
+        self.discrete = [g for g in self.held if not any(_varies(variables[s]) for s in g.signals)]
         self._rows = inputs.shape[0]
         self._others: list[tuple[Group, int, Variable]] = []
         for group in self.groups:
@@ -381,6 +384,11 @@ class InputTable:
         for group, column, variable in self._others:
             given = values.get(variable.name, variable.start)
             group.values[:, column] = 0 if given is None else given
+
+
+def _varies(variable: Variable) -> bool:
+    """Whether an input may change at any time, single precision included."""
+    return variable.type == "Real" and variable.variability == "continuous"
 
 
 def _refuse_mixed_arrays(

@@ -117,6 +117,8 @@ class EvaluationSettings(Options):
     interpolation
         Inputs between samples: ``"auto"``, ``"hold"``, ``"linear"`` or ``"mean"``, as in
         :class:`fmident.fmu.SimulationSetup`; experiments and inputs may say otherwise.
+    substeps
+        Equal steps that a Co-Simulation takes from one sample to the next.
     interface
         Of an FMU that has both: ``"co-simulation"``, ``"model-exchange"``, or ``"auto"``, which
         takes Co-Simulation.
@@ -147,6 +149,7 @@ class EvaluationSettings(Options):
 
     tolerance: Annotated[float | None, INSIDE_UNIT, WHAT] = None
     interpolation: Annotated[Interpolation, WHAT] = "auto"
+    substeps: Annotated[int, Range(least=1), WHAT] = 1
     interface: Annotated[InterfaceChoice, WHAT] = "auto"
     difference: Annotated[Derivation | None, WHAT] = None
     relative_step: Annotated[float | None, INSIDE_UNIT, WHAT] = None

@@ -72,6 +72,14 @@ def validate_problem(
             hint='use interpolation = "auto", "hold" or "mean"',
             code=Code.NOT_SUPPORTED,
         )
+    if problem.evaluation.substeps > 1 and chosen.capabilities.kind != "co-simulation":
+        raise ProblemError(
+            "substeps are those of Co-Simulation; this FMU is simulated as Model Exchange, where"
+            " fmident integrates with steps of its own",
+            location=where("evaluation", "substeps"),
+            hint='leave it out, or set interface = "co-simulation" if the FMU offers it',
+            code=Code.NOT_SUPPORTED,
+        )
 
 
 def _refuse_too_few(problem: Problem, where: Where) -> None:

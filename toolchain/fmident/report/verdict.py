@@ -212,6 +212,13 @@ def _doubts(result: EstimationResult) -> list[str]:
             f"the error of the integration moves {worst} by {shifts[worst]:.2g} standard errors: "
             + result.derivatives.advice
         )
+    if result.derivatives is not None and result.derivatives.step_shifts:
+        shifts = result.derivatives.step_shifts
+        worst = max(shifts, key=shifts.__getitem__)
+        doubts.append(
+            f"half the communication step moves {worst} by {shifts[worst]:.2g} standard errors: "
+            + result.derivatives.step_advice
+        )
     given = [n for c in _bounding(result) for n in c.parameters]
     bound = [e.name for e in result.estimates if e.searched and e.at_bound and e.name not in given]
     if bound:

@@ -76,14 +76,17 @@ class IntegrationEffect:
     matters
         Where that is to be said, shape (n,).
     needed
-        Tolerance with which it would not matter; ``None`` where it does not, and where the FMU
-        ignores the tolerance.
+        Tolerance with which it would not matter, or how many substeps; ``None`` where it does not,
+        and where the FMU ignores the tolerance.
+    enough
+        Part of the error that does not matter; ``None`` where all of it does not.
     """
 
     tolerance: float | None
     shifts: F64
     matters: npt.NDArray[np.bool_]
     needed: float | None
+    enough: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,9 @@ class VerifiedStatistics(ParameterStatistics):
     integration
         ``None`` where no tolerance is known, or the FMU ignores it and has no Model Exchange
         to compare with.
+    step
+        The same of half the communication step; ``None`` where it is not known, or less than that
+        of the tolerance.
     ignores_tolerance
         Whether the FMU ignores the tolerance.
     solver
@@ -111,6 +117,7 @@ class VerifiedStatistics(ParameterStatistics):
 
     tightened: float | None = None
     integration: IntegrationEffect | None = None
+    step: IntegrationEffect | None = None
     ignores_tolerance: bool = False
     solver: SolverError = field(default_factory=SolverError)
     exact: bool = False
@@ -239,25 +246,22 @@ def uncertainty(
     found, tightened = verification.run()
     done = completed(found, tightened=tightened)
     ignores_tolerance = integration is not None and not integration.any()
-    effect = None
-    left, compared = integration, SolverError()
-    if ignores_tolerance:
-        if compare_interfaces:
-            compared = solver_error(problem, residuals, p, evaluator.activities)
-        left = compared.error
-    if left is not None:
-        effect = _effect(
-            problem,
-            evaluator,
-            p,
-            done,
-            # Priors are not integrated.
-            np.append(weighted(left), np.zeros(0 if prior is None else len(prior.names))),
-            ignores_tolerance=ignores_tolerance,
-        )
+    compared = SolverError()
+    if ignores_tolerance and compare_interfaces:
+        compared = solver_error(problem, residuals, p, evaluator.activities)
+    left = compared.error if ignores_tolerance else integration
+
+    def effect_of(error: F64, **more: bool) -> IntegrationEffect:
+        # Priors are not integrated.
+        rows = np.append(weighted(error), np.zeros(0 if prior is None else len(prior.names)))
+        return _effect(problem, evaluator, p, done, rows, **more)
+
+    effect = None if left is None else effect_of(left, ignores_tolerance=ignores_tolerance)
+    step = _step_effect(problem, evaluator, p, effect_of) if compare_interfaces else None
     return dataclasses.replace(
         done,
         integration=effect,
+        step=step,
         ignores_tolerance=ignores_tolerance,
         solver=compared,
         exact=evaluator.jacobian_is_exact(p),
@@ -291,12 +295,36 @@ def _effect(
     least = _EPS * np.where(size > 0.0, size, 1.0)
     shifts = moved / np.maximum(found.standard_errors, least)
     matters = (np.nan_to_num(shifts) > _SHIFTED) & (moved > _MATTERS * size)
-    needed = None
-    if bool(matters.any()) and not ignores_tolerance and tolerance is not None:
-        order = evaluator.integration_order(p)
-        enough = np.maximum(_SHIFTED / shifts[matters], _MATTERS * (size / moved)[matters])
-        needed = _decade(max(tolerance * (0.5 * float(enough.min())) ** (1.0 / order), _TIGHTEST))
-    return IntegrationEffect(tolerance, shifts, matters, needed)
+    needed = enough = None
+    if bool(matters.any()):
+        share = np.maximum(_SHIFTED / shifts[matters], _MATTERS * (size / moved)[matters])
+        enough = float(share.min())
+        if not ignores_tolerance and tolerance is not None:
+            order = evaluator.integration_order(p)
+            needed = _decade(max(tolerance * (0.5 * enough) ** (1.0 / order), _TIGHTEST))
+    return IntegrationEffect(tolerance, shifts, matters, needed, enough)
+
+
+def _step_effect(
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    effect_of: Callable[..., IntegrationEffect],
+) -> IntegrationEffect | None:
+    """Return what half the communication step does to the estimate; see `VerifiedStatistics`."""
+    halved, integration = evaluator.step_error(p), evaluator.integration_error(p)
+    # A step of another size gives an integrator other errors, as large as the tolerance allows.
+    expected = 0.0 if integration is None else float(np.linalg.norm(integration))
+    if halved is None or float(np.linalg.norm(halved)) <= expected:
+        return None
+    step = effect_of(halved, ignores_tolerance=True)
+    if step.enough is None:
+        return step
+    # An error of first order is twice what half the step changes.
+    least = 4.0 / step.enough
+    power = 10.0 ** np.floor(np.log10(least))
+    count = min(k * power for k in (1, 2, 5, 10) if k * power >= least)
+    return dataclasses.replace(step, needed=problem.evaluation.substeps * count)
 
 
 def _decade(tolerance: float) -> float:

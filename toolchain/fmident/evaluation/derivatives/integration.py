@@ -7,7 +7,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.evaluation.derivatives.exact import Exact
 from fmident.evaluation.runs import Runs
-from fmident.evaluation.solver_error import can_compare_interfaces
+from fmident.evaluation.solver_error import can_compare_interfaces, can_halve_steps
 
 _OTHERS = (1e-7, 1e-5)
 """Tolerances that show whether an FMU respects one at all, where its own, which may be one of
@@ -38,11 +38,13 @@ class Integration:
     def __init__(self, runs: Runs, exact: Exact) -> None:
         self._runs, self._exact = runs, exact
         self._known: tuple[bytes, F64] | None = None
+        self._halved: tuple[bytes, F64] | None = None
         self._ignores_tolerance = runs.without_integration
 
     def take_over(self, other: Integration) -> None:
         """Go on with what another of the same problem knows."""
         self._known, self._ignores_tolerance = other._known, other._ignores_tolerance
+        self._halved = other._halved
 
     @property
     def tighter(self) -> float | None:
@@ -99,6 +101,20 @@ class Integration:
         if tighter is None and not self._ignores_tolerance:
             return None
         return error if bool(np.isfinite(error).all()) else None
+
+    def of_step(self, point: F64, base: F64) -> F64 | None:
+        """Return the residuals minus those with half the communication step, shape (m,).
+
+        ``None`` where there is no such step that matters, or the simulation fails. Parameters are
+        those of :meth:`error`.
+        """
+        if self._runs.without_integration or not can_halve_steps(self._runs.problem):
+            return None
+        key = point.tobytes()
+        if self._halved is None or self._halved[0] != key:
+            self._halved = key, base - self._runs.probe(point[np.newaxis, :], finer=2)[0]
+        change = self._halved[1]
+        return change if bool(np.isfinite(change).all()) else None
 
     def order(self, point: F64, base: F64) -> float:
         """Return the power of the tolerance with which the error falls; NaN where unknown.

@@ -440,6 +440,13 @@ class Derivatives:
         """
         return self._integration.error(point, self._base(point))
 
+    def step_error(self, point: F64) -> F64 | None:
+        """Return the residuals at `point` minus those with half the communication step, (m,).
+
+        See :meth:`Integration.of_step`.
+        """
+        return self._integration.of_step(point, self._base(point))
+
     def integration_order(self, point: F64) -> float:
         """Return the power of the tolerance with which the error of the integration falls there.
 

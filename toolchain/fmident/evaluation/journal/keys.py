@@ -118,6 +118,8 @@ class SimulationKeys:
             )
             if setup.sensitivities:
                 plain = (*plain, setup.sensitivities)
+            if setup.substeps != 1:
+                plain = (*plain, "substeps", setup.substeps)
             if setup.input_interpolation:
                 plain = (*plain, sorted(setup.input_interpolation.items()))
             digest.update(repr(plain).encode())

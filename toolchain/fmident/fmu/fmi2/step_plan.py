@@ -88,11 +88,14 @@ class StepPlan2(Plan):
         """Lay out the calls of one communication step."""
         mover = self.inputs.mover
         ramps = mover.program(self.inputs.ramps)
-        setting = mover.program([g for g in self.inputs.groups if g not in self.inputs.ramps])
+        at_once = [g for g in self.inputs.groups if g not in self.inputs.ramps]
+        setting = mover.program(at_once)
         step: I64 = np.zeros((1, COLUMNS), np.int64)
         step[0, KIND], step[0, FUNCTION] = STEP, self.library.address("fmi2DoStep")
         if self.update == "before_step":
-            parts = [ramps, setting, step]
+            discrete = self.inputs.discrete
+            early = mover.program([g for g in at_once if g not in discrete])
+            parts = [ramps, early, step, mover.program(discrete)]
         else:
             parts = [ramps, self._lines(), mover.program(self.means, 0), step, setting]
         parts += [] if self.sensitivities is None else [self.sensitivities.program]

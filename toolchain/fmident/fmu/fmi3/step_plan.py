@@ -75,7 +75,9 @@ class StepPlan3(EventPlan):
         self._jumps: npt.NDArray[np.bool_] = np.zeros(self.times.size, dtype=np.bool_)
         self._jump = mover.program(())
         if self.update == "before_step":
-            self._before, self._after = mover.program(groups), mover.program(())
+            discrete = self.inputs.discrete
+            self._before = mover.program([g for g in groups if g not in discrete])
+            self._after = mover.program(discrete)
             return
         self._before = mover.program(self.means, 0)
         if self.capable.has_event_mode:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.errors import Code, FmuError
 from fmident.fmu.driver import Driver
 from fmident.fmu.failure import RunFailed
 from fmident.fmu.life_cycle.instance import BaseInstance
@@ -87,6 +88,12 @@ class ExchangePlan(EventPlan):
         sundials: Sundials,
     ) -> None:
         description, library = driver.description, driver.library
+        if setup.substeps > 1:
+            raise FmuError(
+                "substeps are those of Co-Simulation, not of Model Exchange",
+                hint="leave them out: fmident integrates with steps of its own",
+                code=Code.NOT_SUPPORTED,
+            )
         super().__init__(setup, description, library, loop=loop)
         self._relative = self.tolerance = self.tolerance or DEFAULT_TOLERANCE
         self._description = description

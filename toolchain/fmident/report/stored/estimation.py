@@ -376,6 +376,8 @@ def _derivatives(stored: JsonTable) -> DerivativeCheck:
         tolerance("needed"),
         stored.maybe_text("interpolation", None),
         stored.text("unknown", ""),
+        stored.named_numbers("step_shifts") if stored.raw("step_shifts", None) else {},
+        None if stored.raw("substeps", None) is None else int(stored.number("substeps")),
     )
 
 
