@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,11 +14,12 @@ import pytest
 from fmident.cli import main
 
 from ..fmu.build import Fixture, build, compiler, real, scalar
-from ..fmu.exchange import build_twin
+from ..fmu.exchange import Exchange, Signal, build_exchange, build_twin, states
 from ..fmu.slave3 import GRID, GRID_TYPES, Slave3, build_slave3
 
 Capture = pytest.CaptureFixture[str]
 END = 17
+FAULTY = Exchange("faulty.c", (*states("x"), Signal("rate", 2, "parameter", 1.0)), 1)
 
 
 @pytest.fixture(scope="module")
@@ -171,3 +173,18 @@ def test_results_outlive_a_failure_to_free(
     assert main(["simulate", str(path), "--stop-time", "1", "-o", str(csv)]) == 0
     assert "while it was being freed; the results are complete" in capsys.readouterr().err
     assert len(pd.read_csv(csv)) == 11
+
+
+def test_what_the_own_tolerance_of_the_fmu_leaves_is_told(folder: Path, capsys: Capture) -> None:
+    coarse = replace(FAULTY, extra='<DefaultExperiment tolerance="1e-2"/>')
+    run = ["simulate", str(build_exchange(coarse, 2, folder)), "--stop-time", "5", "--step", "0.5"]
+    assert main(run) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "with the FMU's own tolerance 0.01 'x' is off by up to" in said
+    assert "give --tolerance, such as 0.0001" in said
+    assert main([*run, "--tolerance", "1e-6"]) == 0
+    assert "is off by" not in capsys.readouterr().err
+    fine = replace(FAULTY, extra='<DefaultExperiment tolerance="1e-8"/>')
+    run[1] = str(build_exchange(fine, 2, folder))
+    assert main(run) == 0
+    assert "is off by" not in capsys.readouterr().err

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from fmident.evaluation import Evaluator, EventMatching, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
+
+from ..fmu.build import compiler
+from ..fmu.exchange import Exchange, build_exchange, states
 
 TIMES = np.linspace(0.0, 2.0, 101)
 
@@ -38,6 +44,19 @@ def test_the_cost_no_longer_jumps_when_the_event_passes_a_sample() -> None:
         matched = matching.match(row, 0.1)
         np.testing.assert_allclose(matched.residuals, 0.0, atol=1e-9)
         assert np.array_equal(matched.other, row != 0.0)
+
+
+@pytest.mark.parametrize(("indicators", "kind"), [(0, "Jumps of the outputs"), (1, "Events")])
+def test_what_breaks_outputs_where_the_fmu_has_no_event_indicators(
+    tmp_path: Path, indicators: int, kind: str
+) -> None:
+    if compiler() is None:
+        pytest.skip("no C compiler")
+    fixture = Exchange("faulty.c", tuple(states("x")), indicators)
+    problem, _ = problem_for()
+    path = build_exchange(fixture, 2, tmp_path)
+    assert EventMatching(dataclasses.replace(problem, fmu=path)).kind == kind
+    assert EventMatching(problem).kind == "Events"
 
 
 def test_without_a_window_residuals_stay_as_they_are() -> None:

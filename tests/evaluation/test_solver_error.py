@@ -16,7 +16,7 @@ from fmident.cli import main
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.evaluation import Evaluator
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
-from fmident.evaluation.solver_error import solver_error
+from fmident.evaluation.solver_error import interfaces_disagree, solver_error
 from fmident.report.stored import read_result
 
 from ..fmu.build import Fixture, build, real
@@ -254,3 +254,30 @@ def test_half_the_communication_step_shows_what_depends_on_it(
     assert helped["derivatives"]["step_shifts"] == {}
     found = helped["parameters"]["k"]
     assert abs(found["value"] - K) < 3.0 * found["standard_error"]
+
+
+@pytest.mark.parametrize("slave", ["twin_cs.c", "twin_exact.c"])
+def test_interfaces_that_disagree_are_told(
+    study: Path, tmp_path: Path, slave: str, capsys: Capture
+) -> None:
+    folder = built(tmp_path, study, LAG, slave)
+    problem = fmident.load_problem(folder / "problem.toml")
+    said = interfaces_disagree(problem)
+    assert main(["check", str(folder / "problem.toml")]) == 0
+    told = "[interfaces-disagree]" in capsys.readouterr().out
+    if slave == "twin_exact.c":
+        assert said == ()
+        assert not told
+        return
+    assert told
+    table = np.loadtxt(folder / "data.csv", delimiter=",", skiprows=1)
+    exact, euler = np.zeros(len(table)), np.zeros(len(table))
+    k = 1.5
+    for n, u in enumerate(table[:-1, 1]):
+        exact[n + 1] = u + (exact[n] - u) * np.exp(-k * STEP)
+        euler[n + 1] = euler[n] + k * STEP * (u - euler[n])
+    (text,) = said
+    (difference,) = re.findall(r"'x' by ([0-9.e-]+)", text)
+    assert float(difference) == pytest.approx(np.max(np.abs(exact - euler)), rel=0.01)
+    assert "Co-Simulation is simulated" in text
+    assert any("disagree" in note for note in fmident.estimate(problem).notes)

@@ -87,7 +87,7 @@ def test_every_setting_says_what_it_decides() -> None:
 
 
 OTHER: dict[str, Any] = {
-    "tolerance": 1e-5, "interpolation": "hold", "interface": "model-exchange",
+    "tolerance": 1e-5, "interpolation": "hold", "substeps": 3, "interface": "model-exchange",
     "difference": "central", "relative_step": 1e-4, "check": True, "timeout": 7.0,
     "executor": "processes", "executor_options": ("any",), "workers": 3,
     "memory_limit": 10**9, "renew_after": 4,

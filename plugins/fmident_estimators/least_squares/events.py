@@ -142,7 +142,7 @@ def past_events(
     shown = "; ".join(places[:_SHOWN]) + (
         f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     )
-    text = f"Events move with the parameters ({shown}), which can make the cost jump. "
+    text = f"{matching.kind} move with the parameters ({shown}), which can make the cost jump. "
     if best.cost < usual:
         text += (
             "The usual search stopped there. One that takes the record in growing parts "

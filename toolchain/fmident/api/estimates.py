@@ -279,8 +279,11 @@ def _with_executor(
     result: EstimationResult, problem: Problem, report: ExecutorReport
 ) -> EstimationResult:
     """Add how the simulations were to be run, who ran them, and how that went."""
+    from fmident.evaluation.solver_error import interfaces_disagree
+
+    doubts = (*(f"{text}." for text in interfaces_disagree(problem)), *report.doubts)
     evaluation = {**as_written(problem.evaluation), **report.settings()}
     settings = {**result.settings, "evaluation": evaluation}
     return dataclasses.replace(
-        result, settings=settings, notes=(*result.notes, *report.doubts, *report.notes)
+        result, settings=settings, notes=(*result.notes, *doubts, *report.notes)
     )

@@ -70,6 +70,7 @@ from fmident.estimation.checks import (
     points_inside,
 )
 from fmident.evaluation import Evaluator, Executor, JacobianError, SimulationFailure
+from fmident.evaluation.solver_error import interfaces_disagree
 from fmident.problem.cost import TimeDomain
 from fmident.problem.derivative_origins import summary_of
 from fmident.problem.residuals import compared_values, predict
@@ -303,6 +304,18 @@ class _Check:
         globally = self._globally()
         self.findings += noise_findings(self.subject, self._simulation_noise())
         self.findings += engine_findings(self.executor.report())
+        self.findings += [
+            self.subject.finding(
+                "warning",
+                "interfaces-disagree",
+                text,
+                "compare both with fmident simulate --interface, and set evaluation.interface to"
+                " the right one",
+                "evaluation",
+                "interface",
+            )
+            for text in interfaces_disagree(self.subject.problem)
+        ]
         return self._report(
             global_sensitivity=globally,
             parameters=self._parameters(

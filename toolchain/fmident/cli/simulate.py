@@ -33,6 +33,10 @@ column of the same name unless --inputs names another one. --inputs NAME=NUMBER 
 input constant. Units in the header are converted to those of the FMU."""
 
 _STEPS = 500
+_TOLERANCE, _TIGHTER = 1e-6, 0.01
+"""Where the FMU states none; of it, to see what it leaves."""
+_INEXACT = 1e-3
+"""Of the range of an output."""
 _MOST_PANELS = 8
 
 
@@ -138,6 +142,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"{len(result)} of {times.size} instants were computed before the simulation failed,"
             f" up to t = {float(setup.times[len(result) - 1])!r} s"
         )
+    elif arguments.tolerance is None:
+        _compare_tolerances(arguments, setup, result, description)
     trajectories = pd.DataFrame(result, columns=list(outputs))
     trajectories = trajectories.drop(columns="time", errors="ignore")  # FMI 3.0's own variable
     trajectories.insert(0, "time", setup.times[: len(result)])
@@ -153,6 +159,34 @@ def run(arguments: argparse.Namespace) -> int:
     if found.failure is not None:
         raise found.failure
     return 0
+
+
+def _compare_tolerances(
+    arguments: argparse.Namespace, setup: SimulationSetup, found: F64, description: ModelDescription
+) -> None:
+    """Say where the tolerance that nobody gave leaves an output inexact, seen by a tighter one."""
+    import numpy as np
+
+    from fmident.fmu.processes.apart import simulate_apart
+
+    own = description.default_tolerance
+    tight = (own or _TOLERANCE) * _TIGHTER
+    other = simulate_apart(
+        arguments.fmu, replace(setup, tolerance=tight), interface=arguments.interface
+    )
+    if other.failure is not None or not found.size:
+        return
+    span = np.ptp(other.outputs, axis=0)
+    shares = np.abs(found - other.outputs) / np.where(span > 0.0, span, np.inf)
+    row, column = (int(k) for k in np.unravel_index(np.argmax(shares), shares.shape))
+    share = float(shares[row, column])
+    if share > _INEXACT:
+        at = f"the FMU's own tolerance {own:g}" if own else "the default tolerance"
+        tell(
+            f"warning: with {at} '{setup.output_names[column]}' is off by up to"
+            f" {100.0 * share:.2g} % of its range (t = {setup.times[row]:.6g} s), seen at"
+            f" {tight:g}: give --tolerance, such as {tight:g}"
+        )
 
 
 def _all_outputs(description: ModelDescription) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from zipfile import is_zipfile
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.evaluation.breaks import find_breaks
 from fmident.evaluation.contract import Evaluator
+from fmident.fmu.fmu import read_description
 from fmident.problem.model import Problem
 from fmident.problem.priors.rows import Priors
 from fmident.problem.residuals import measured_signals, residual_layout
@@ -95,6 +97,18 @@ class EventMatching:
         """Whether residuals are the whitened differences, sample by sample."""
         cost = self._problem.cost
         return cost.by_sample and cost.gives_intervals
+
+    @cached_property
+    def kind(self) -> str:
+        """What breaks outputs: events, or jumps where the FMU is known to have no state events.
+
+        An FMU with Model Exchange says how many event indicators it has; a Co-Simulation need not.
+        """
+        if not is_zipfile(self._problem.fmu):
+            return "Events"
+        about = read_description(self._problem.fmu)
+        named = any(i.kind == "model-exchange" for i in about.interfaces)
+        return "Jumps of the outputs" if named and about.indicator_count == 0 else "Events"
 
     @cached_property
     def progress(self) -> F64:

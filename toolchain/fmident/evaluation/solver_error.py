@@ -7,8 +7,10 @@ integrated here, precisely, and the two are compared.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 from zipfile import is_zipfile
 
 import numpy as np
@@ -18,7 +20,8 @@ from fmident.errors import FmidentError
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.runs import Runs
-from fmident.evaluation.setups import output_variables, simulation_setup
+from fmident.evaluation.setups import output_variables, own_tolerance, simulation_setup
+from fmident.evaluation.tasks import SimulationTask
 from fmident.fmu.fmu import read_description
 from fmident.fmu.processes.trial import decide_in_child
 from fmident.fmu.setup import Interpolation
@@ -30,6 +33,16 @@ if TYPE_CHECKING:
 
 _PRECISE, _CONTROL = 1e-11, 1e-9
 """Tolerances of the two integrations that are compared with the FMU's."""
+
+_TIGHTER, _OWN = 0.01, 1e-6
+"""Of the tolerance, where interfaces are compared; what it is where nobody says."""
+
+_ALIKE = 1e-3
+"""Of the range of an output, by which the interfaces may differ unsaid."""
+
+_SHOWN = 3  # outputs
+
+_TITLES = {"co-simulation": "Co-Simulation", "model-exchange": "Model Exchange"}
 
 _OPEN = (None, "auto")
 """What an experiment may say of an input so that the setting of the problem decides."""
@@ -135,6 +148,118 @@ def solver_error(
     return best
 
 
+def interfaces_disagree(problem: Problem) -> tuple[str, ...]:
+    """Return in words which outputs differ between the interfaces of an FMU that has both.
+
+    Both are simulated at the initial parameters with inputs that run alike; where an output
+    differs by more than 1/1000 of its range, again at a hundredth of the tolerance. What is left
+    of the difference then, and is more than what that changes, is reported. FMUs of the embedded
+    compiler have one set of equations and integrators for both: they are not simulated.
+    """
+    if not is_zipfile(problem.fmu):
+        return ()
+    about = read_description(problem.fmu)
+    if about.is_own or len({i.kind for i in about.interfaces}) < 2:
+        return ()
+    varying = _moving(problem)
+    if varying is not None and _sets_inputs_before(problem, varying):
+        return ()
+    asked, least = problem.evaluation.interpolation, None
+    open_ones = _moving(problem, own=False) is not None
+    for choice in (asked,) if not open_ones or asked in ("hold", "mean") else _lines(problem):
+        found = _Difference.between(problem, choice)
+        if found is None:
+            return ()
+        if least is None or found.largest < least.largest:
+            least = found
+    assert least is not None
+    return least.in_words(problem)
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """Outputs of both interfaces, an item per experiment, and at a tighter tolerance."""
+
+    pairs: Sequence[tuple[F64, F64]]
+    tight: Sequence[tuple[F64, F64]]
+
+    @classmethod
+    def between(cls, problem: Problem, choice: Interpolation) -> _Difference | None:
+        """Simulate both; ``None`` where one fails."""
+        both = (_with_interface(problem, k, choice) for k in ("co-simulation", "model-exchange"))
+        tight = (own_tolerance(problem) or _OWN) * _TIGHTER
+        found: list[tuple[F64, ...]] = []
+        try:
+            for other in both:
+                with ProcessExecutor(other) as executor:
+                    tasks = [
+                        SimulationTask(k, parameter_values_for(other, e, other.initial), tolerance)
+                        for tolerance in (None, tight)
+                        for k, e in enumerate(other.experiments)
+                    ]
+                    found.append(tuple(o for o in executor.run(tasks) if isinstance(o, np.ndarray)))
+        except FmidentError:
+            return None
+        count = len(problem.experiments)
+        if any(len(outputs) < 2 * count for outputs in found):
+            return None
+        pairs = list(zip(*found, strict=True))
+        return cls(pairs[:count], pairs[count:])
+
+    @cached_property
+    def shares(self) -> list[tuple[float, int, int, float]]:
+        """For each output that differs: share of its range, experiment, column, difference."""
+        shares = []
+        for k, ((a, b), (c, d)) in enumerate(zip(self.pairs, self.tight, strict=True)):
+            for j in range(a.shape[1]):
+                range_ = max(float(np.ptp(x[:, j])) for x in (a, b))
+                left = float(np.abs(c - d)[:, j].max())
+                changed = max(float(np.abs(x - y)[:, j].max()) for x, y in ((a, c), (b, d)))
+                if left > _ALIKE * range_ and left > changed:
+                    shares.append((left / range_ if range_ else np.inf, k, j, left))
+        return sorted(shares, reverse=True)
+
+    @property
+    def largest(self) -> float:
+        """The largest share of a range."""
+        return self.shares[0][0] if self.shares else 0.0
+
+    def in_words(self, problem: Problem) -> tuple[str, ...]:
+        """Return what there is to report; empty where they agree."""
+        if not self.shares:
+            return ()
+        said = "; ".join(
+            f"'{output_variables(problem.experiments[k])[j]}' by {left:.3g}"
+            f" ({100.0 * share:.3g} % of its range, experiment '{problem.experiments[k].name}')"
+            for share, k, j, left in self.shares[:_SHOWN]
+        )
+        more = len(self.shares) - _SHOWN
+        if more > 0:
+            said += f" and {more} more"
+        chosen = read_description(problem.fmu).with_interface(problem.evaluation.interface)
+        text = (
+            "Co-Simulation and Model Exchange of the FMU disagree at the initial parameters:"
+            f" {said}, which their tolerances do not explain."
+            f" {_TITLES[chosen.capabilities.kind]} is simulated"
+        )
+        return (text,)
+
+
+def _with_interface(
+    problem: Problem, kind: Literal["co-simulation", "model-exchange"], choice: Interpolation
+) -> Problem:
+    """Return a problem that simulates by one interface, in one process."""
+    substeps = problem.evaluation.substeps if kind == "co-simulation" else 1
+    evaluation = replace(
+        problem.evaluation, interface=kind, interpolation=choice, workers=1, substeps=substeps
+    )
+    decided = tuple(
+        replace(e, interpolation={n: c for n, c in e.interpolation.items() if c != "auto"})
+        for e in problem.experiments
+    )
+    return replace(problem, evaluation=evaluation, experiments=decided)
+
+
 def _length(error: F64) -> float:
     return float(np.linalg.norm(error))
 
@@ -191,17 +316,7 @@ def _exchanged(
     problem: Problem, point: F64, interpolation: Interpolation, activities: Activities
 ) -> _Exchanged | None:
     """Return what Model Exchange makes of a point; ``None`` if it fails."""
-    evaluation = replace(
-        problem.evaluation,
-        interface="model-exchange",
-        interpolation=interpolation,
-        workers=1,
-    )
-    decided = tuple(
-        replace(e, interpolation={n: c for n, c in e.interpolation.items() if c != "auto"})
-        for e in problem.experiments
-    )
-    exchanged = replace(problem, evaluation=evaluation, experiments=decided)
+    exchanged = _with_interface(problem, "model-exchange", interpolation)
     try:
         # Another binary than the one that was tried: it may crash.
         with ProcessExecutor(exchanged) as executor:
