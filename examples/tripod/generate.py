@@ -1,9 +1,11 @@
-"""Make the measured motion of the tripod study: torques of three drives, no noise.
+"""Make the measured motion of the tripod study: torques of three drives.
 
 A fast pick-and-place motion of the tool; the torques are those of the FMU with the nominal
-parameters, recorded a constant transfer time too late, as in section 3.2 of the paper.
+parameters, recorded a constant transfer time too late, as in section 3.2 of the paper. With
+``--drives`` a trace of the drives, for the inverse model: what their encoders measure instead of
+the references, four samples in a millisecond, and noise on the torques.
 
-    python examples/tripod/generate.py [--output FILE]
+    python examples/tripod/generate.py [--drives] [--output FILE]
 """
 
 from __future__ import annotations
@@ -86,37 +88,60 @@ def rails(times: F64) -> F64:
 
 
 INPUTS = tuple(f"{name}[{i}]" for name in ("s_ref", "v_ref", "a_ref") for i in (1, 2, 3))
+DRIVES = tuple(f"drive{n}[{i}]" for n in ("Position", "Speed", "Acceleration") for i in (1, 2, 3))
 OUTPUTS = tuple(f"driveTorque[{i}]" for i in (1, 2, 3))
+TRACE, NOISE = 2.5e-4, 0.01
+"""Sampling of the drives, s, and noise of their torques, N.m."""
+
+
+def simulated(fmu: Path, sample: float) -> tuple[F64, F64, F64, F64]:
+    """Return times, references, motion of the drives and late torques."""
+    times = np.arange(round(DURATION / sample) + 1) * sample
+    inputs = rails(times)
+    setup = SimulationSetup(times, INPUTS, inputs, DRIVES + OUTPUTS, tolerance=TOLERANCE)
+    values = {name: value for name, value in TRUTH.items() if name != "transferTime"}
+    with fmident.open_fmu(fmu) as opened, opened.simulator() as simulator:
+        signals = simulator.simulate(setup, values)
+    late = np.maximum(np.arange(times.size) - round(TRUTH["transferTime"] / sample), 0)
+    return times, inputs, signals[:, :9], signals[late, 9:]
+
+
+def table(times: F64, names: tuple[str, ...], motion: F64, torques: F64) -> pd.DataFrame:
+    """Return times, motion under these names, and torques as columns with units."""
+    units = ["m"] * 3 + ["m/s"] * 3 + ["m/s2"] * 3
+    columns = {"time [s]": times}
+    columns |= {f"{n} [{u}]": c for n, u, c in zip(names, units, motion.T, strict=True)}
+    columns |= {f"{n} [N.m]": c for n, c in zip(OUTPUTS, torques.T, strict=True)}
+    return pd.DataFrame(columns)
 
 
 def cycle(fmu: Path = FMU) -> pd.DataFrame:
     """Return references and late torques of the motion."""
-    times = np.arange(round(DURATION / SAMPLE) + 1) * SAMPLE
-    inputs = rails(times)
-    setup = SimulationSetup(times, INPUTS, inputs, OUTPUTS, tolerance=TOLERANCE)
-    values = {name: value for name, value in TRUTH.items() if name != "transferTime"}
-    with fmident.open_fmu(fmu) as opened, opened.simulator() as simulator:
-        torques = simulator.simulate(setup, values)
-    late = np.maximum(np.arange(times.size) - round(TRUTH["transferTime"] / SAMPLE), 0)
-    units = ["m"] * 3 + ["m/s"] * 3 + ["m/s2"] * 3
-    columns = {"time [s]": times}
-    columns |= {f"{n} [{u}]": c for n, u, c in zip(INPUTS, units, inputs.T, strict=True)}
-    columns |= {f"{n} [N.m]": c for n, c in zip(OUTPUTS, torques[late].T, strict=True)}
-    return pd.DataFrame(columns)
+    times, references, _, torques = simulated(fmu, SAMPLE)
+    return table(times, INPUTS, references, torques)
+
+
+def trace(fmu: Path = FMU, seed: int = 1) -> pd.DataFrame:
+    """Return motion of the drives and late torques with noise."""
+    times, _, motion, torques = simulated(fmu, TRACE)
+    noise = np.random.default_rng(seed).normal(0.0, NOISE, torques.shape)
+    return table(times, DRIVES, motion, torques + noise)
 
 
 def main() -> None:
     """Write the CSV."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--fmu", type=Path, default=FMU)
-    parser.add_argument("--output", type=Path, default=HERE / "data" / "cycle.csv")
+    parser.add_argument("--drives", action="store_true", help="a trace of the drives")
+    parser.add_argument("--output", type=Path, help="data/cycle.csv or data/drives.csv")
     args = parser.parse_args()
     if not args.fmu.exists():
         parser.error(f"no FMU at {args.fmu}: run 'fmident build {CLASS}'")
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    table = cycle(args.fmu)
-    table.to_csv(args.output, index=False, float_format="%.17g")
-    print(f"{args.output}: {len(table)} samples")
+    made = trace(args.fmu) if args.drives else cycle(args.fmu)
+    output = args.output or HERE / "data" / ("drives.csv" if args.drives else "cycle.csv")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    made.to_csv(output, index=False, float_format="%.17g")
+    print(f"{output}: {len(made)} samples")
 
 
 if __name__ == "__main__":

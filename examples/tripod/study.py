@@ -1,33 +1,29 @@
 """Run the tripod study: smoothing 0 to 20 lines, and the hand-over to least squares.
 
 Each run is the problem file with another smoothing, seed and population. Runs that are in the
-table already are not repeated. With ``--fixed-step`` the genetic search runs on fixed_step.c,
-for statistics over many seeds.
+table already are not repeated.
 
-    python examples/tripod/study.py [--seeds 5] [--runs N] [--fixed-step] [--figures]
+    python examples/tripod/study.py [--seeds 5] [--runs N] [--figures]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 import fmident
-from fmident.estimation.run import run_estimation
-from fmident.evaluation import Evaluator
-from fmident.problem.stages import continued
-from fmident_estimators.special_genetic import SpecialGenetic
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import fixed_step  # noqa: E402 - the scripts beside this one
-import generate  # noqa: E402
+import generate  # noqa: E402 - the script beside this one
 
 SMOOTHING = range(21)
 POPULATIONS, FEW = (10, 15), (0, 1, 2, 3)
@@ -36,16 +32,15 @@ FIRST_SEED = 11
 """Smaller ones, and 100 to 300, were used while motion, controller and generations were chosen."""
 PAPER, RATIO = 0.161, 3.2
 """Mean parameter error of the paper without smoothing; how much lower its median is with it."""
-AGREEMENT = 5e-3
-"""N.m, between fixed_step.c and the FMU."""
 HANDED, HANDED_RUNS = "error after least squares", "simulations of least squares"
+Row = dict[str, float]
 
 
 def problem(smoothing: int, seed: int, n: int) -> fmident.Problem:
     """Return the problem with `n` initial vectors, survivors and children."""
     overrides: dict[str, object] = {
         "evaluation.check": False,
-        "evaluation.executor": "processes",
+        "evaluation.executor": "inline",  # a batch of 12 is too small to be shared
         "stages.0.cost.smoothing": smoothing,
         "stages.0.estimator.seed": seed,
     }
@@ -56,124 +51,125 @@ def problem(smoothing: int, seed: int, n: int) -> fmident.Problem:
     )
 
 
-def mean_error(values: dict[str, float]) -> float:
+def errors(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the relative errors of the parameters."""
+    return {p: values[p] / v - 1.0 for p, v in generate.TRUTH.items()}
+
+
+def mean_error(values: Mapping[str, float]) -> float:
     """Return the mean relative error of the parameters (eq. 27, with magnitudes)."""
-    return float(np.mean([abs(values[p] / v - 1.0) for p, v in generate.TRUTH.items()]))
-
-
-Row = dict[str, object]
-
-
-def found_by_search(smoothing: int, seed: int, n: int, values: dict[str, float]) -> Row:
-    """Return what both kinds of run say of the genetic search."""
-    errors = {f"error of {p}": values[p] / v - 1.0 for p, v in generate.TRUTH.items()}
-    return {"n": n, "smoothing": smoothing, "seed": seed, "error": mean_error(values)} | errors
-
-
-def run_fixed_step(smoothing: int, seed: int, n: int) -> Row:
-    """Return one row of the table of the genetic search on fixed_step.c."""
-    search = problem(smoothing, seed, n).stages[0].problem
-    with Evaluator(search, fixed_step.FixedStep(search)) as evaluator:
-        result = run_estimation(search, evaluator, SpecialGenetic(), intervals=False)
-    values = {str(name): float(v) for name, v in result.parameters["value"].items()}
-    return found_by_search(smoothing, seed, n, values) | {"simulations": result.simulations}
+    return float(np.mean(np.abs(list(errors(values).values()))))
 
 
 def run(smoothing: int, seed: int, n: int) -> Row:
-    """Return one row of the table: search on the FMU, then least squares."""
+    """Return one row of the table: genetic search, then least squares."""
     result = fmident.estimate(problem(smoothing, seed, n), report=lambda found: None)
     first, last = result.stages
-    return found_by_search(smoothing, seed, n, dict(first.parameters)) | {
+    return {
+        "n": n,
+        "smoothing": smoothing,
+        "seed": seed,
         "simulations": first.simulations,
-        HANDED: mean_error(dict(last.parameters)),
+        "error": mean_error(first.parameters),
+        **{f"error of {p}": error for p, error in errors(first.parameters).items()},
+        HANDED: mean_error(last.parameters),
         HANDED_RUNS: last.simulations,
     }
 
 
-def hand_over(table: pd.DataFrame, file: Path) -> pd.DataFrame:
-    """Finish by least squares on the FMU what searches on fixed_step.c have found."""
-    for column in (HANDED, HANDED_RUNS):
-        if column not in table:
-            table[column] = np.nan
-    for i in table.index[table[HANDED].isna()]:
-        row = table.loc[i]
-        found = {p: float(v * (1.0 + row[f"error of {p}"])) for p, v in generate.TRUTH.items()}
-        stage = problem(int(row["smoothing"]), int(row["seed"]), int(row["n"])).stages[1]
-        local, _ = continued(stage, found)
-        result = fmident.estimate(local, report=lambda found: None)
-        values = {str(name): float(v) for name, v in result.parameters["value"].items()}
-        table.loc[i, [HANDED, HANDED_RUNS]] = mean_error(values), result.simulations
-        table.to_csv(file, index=False)
-    return table
-
-
 def cases(seeds: int) -> list[tuple[int, int, int]]:
-    """Return smoothing, seed and n of all runs, those that tell most first."""
-    used = range(FIRST_SEED, FIRST_SEED + seeds)
-    bare = [(0, seed, 12) for seed in used]
-    every_third = sorted(SMOOTHING[1:], key=lambda s: (s % 3, s))
-    once = [(s, used[s % seeds], 12) for s in every_third]
-    populations = [(s, seed, n) for seed in used[:4] for n in POPULATIONS for s in FEW]
-    rest = [(s, seed, 12) for seed in used for s in SMOOTHING]
-    return list(dict.fromkeys([*bare, *once, *populations, *rest]))
+    """Return smoothing, seed and n of all runs, one seed after the other."""
+    one = [(s, 12) for s in SMOOTHING] + [(s, n) for n in POPULATIONS for s in FEW]
+    return [(s, FIRST_SEED + seed, n) for seed in range(seeds) for s, n in one]
 
 
-def run_all(
-    file: Path, seeds: int, limit: int | None, one: Callable[[int, int, int], Row]
-) -> pd.DataFrame:
+def run_all(file: Path, seeds: int, limit: int | None) -> pd.DataFrame:
     """Run what is missing in the table, at most `limit` cases, and keep it after each run."""
     table = pd.read_csv(file) if file.exists() else pd.DataFrame()
     keys = ("smoothing", "seed", "n")
     done = set(zip(*(table[c] for c in keys), strict=True)) if len(table) else set()
-    for case in [case for case in cases(seeds) if case not in done][:limit]:
-        row = one(*case)
+    for smoothing, seed, n in [case for case in cases(seeds) if case not in done][:limit]:
+        row = run(smoothing, seed, n)
         table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
         table.to_csv(file, index=False)
         print(
-            f"n = {case[2]}, smoothing {case[0]}, seed {case[1]}: mean error "
-            f"{100 * float(str(row['error'])):.3g} % after {row['simulations']} simulations",
+            f"n = {n}, smoothing {smoothing}, seed {seed}: mean error "
+            f"{100 * row['error']:.3g} % after {row['simulations']} simulations",
             flush=True,
         )
     return table
 
 
-def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Return per n and smoothing the median error of both stages, in percent."""
-    groups = table.groupby(["n", "smoothing"])
-    columns = {
-        "runs": groups.size(),
-        "mean error [%]": 100 * groups["error"].mean(),
-        "median error [%]": 100 * groups["error"].median(),
-        "simulations": groups["simulations"].median(),
-    }
-    if HANDED in table:
-        columns["after least squares [%]"] = 100 * groups[HANDED].median()
-    return pd.DataFrame(columns).reset_index()
+Table = dict[str, list[str] | list[list[str]]]
 
 
-def verdict(table: pd.DataFrame) -> str:
-    """Return the figures of the paper's section 3.2 beside ours."""
-    main = table[table["n"] == 12]
-    bare = 100 * main[main["smoothing"] == 0].set_index("seed")["error"]
-    smoothed = main[main["smoothing"] > 0]
-    lines = [
-        f"without smoothing, {len(bare)} seeds: mean {bare.mean():.3g} %, median "
-        f"{bare.median():.3g} %, {bare.min():.3g} to {bare.max():.3g} % (paper {100 * PAPER:g} %)"
+def tables(runs: pd.DataFrame) -> dict[str, Table]:
+    """Return the tables of the README; errors are in percent."""
+    main = runs[runs["n"] == 12]
+    bare, smoothed = main[main["smoothing"] == 0], main[main["smoothing"] > 0]
+    alone, median = 100 * bare["error"], 100 * smoothed["error"].median()
+    ratios = bare.set_index("seed")["error"] / smoothed.groupby("seed")["error"].median()
+    ratios = ratios.dropna()
+    handed, further = 100 * runs[HANDED], runs[HANDED_RUNS]
+    paper = [
+        [
+            "without smoothing",
+            f"{100 * PAPER:g} % (one run)",
+            f"mean {alone.mean():.1f} %, median {alone.median():.1f} %; {len(alone)} seeds, "
+            f"{alone.min():.1f} to {alone.max():.1f} %; "
+            f"{(alone < 100 * PAPER).sum()} of them below {100 * PAPER:g} %",
+        ],
+        [
+            "smoothing 1 to 20, median",
+            f"{RATIO:g} times lower",
+            f"{median:.1f} % ({len(smoothed)} runs): {alone.mean() / median:.2g} times below the "
+            f"mean, {alone.median() / median:.2g} times below the median",
+        ],
+        [
+            "the same for each seed by itself",
+            "",
+            f"{ratios.min():.2g} to {ratios.max():.2g} times lower, median {ratios.median():.2g}; "
+            f"{(ratios >= RATIO).sum()} of {len(ratios)} seeds reach {RATIO:g}",
+        ],
+        [
+            "handed on to least squares",
+            "",
+            f"at most {handed.max():.1g} % in {len(handed)} searches, after {further.median():.0f} "
+            f"further simulations in the median, at most {further.max():.0f}",
+        ],
     ]
-    if len(smoothed):
-        median = 100 * smoothed["error"].median()
-        by_seed = 100 * smoothed.groupby("seed")["error"].median()
-        ratios = sorted((bare / by_seed).dropna())
-        lines += [
-            f"with smoothing, {len(smoothed)} runs: median {median:.3g} %, lower than without by "
-            f"{bare.mean() / median:.2g} (mean) and {bare.median() / median:.2g} (median) "
-            f"(paper {RATIO:g})",
-            "  seed by seed: " + ", ".join(f"{r:.2g}" for r in ratios),
-        ]
-    if HANDED in table:
-        handed = table[HANDED].dropna() < 1e-3
-        lines.append(f"below 0.1 % after least squares: {handed.sum()} of {len(handed)} runs")
-    return "\n".join(lines)
+    groups = 100 * runs.pivot_table("error", "n", "smoothing", "median")
+    counts = runs.groupby("n")["simulations"].median()
+    populations = [
+        [str(n), f"{counts[n]:.0f}", *(f"{row.get(s, np.nan):.1f} %" for s in FEW)]
+        for n, row in groups.iterrows()
+    ]
+    columns = [f"error of {p}" for p in generate.TRUTH]
+    medians = [100 * part[columns].abs().median() for part in (bare, smoothed)]
+    errors = [
+        [f"`{p}`", *(f"{part[f'error of {p}']:.1f} %" for part in medians)] for p in generate.TRUTH
+    ]
+    return {
+        "paper": {"header": ["", "paper", "here"], "rows": paper},
+        "populations": {
+            "header": ["n", "simulations", *(f"smoothing {s}" for s in FEW)],
+            "rows": populations,
+        },
+        "parameters": {"header": ["", "without smoothing", "with smoothing"], "rows": errors},
+    }
+
+
+def write(found: dict[str, Table]) -> None:
+    """Write ``figures.json``, and each table into the README, below its mark."""
+    readme = HERE / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    for name, table in found.items():
+        first, *rest = (f"| {' | '.join(c)} |\n" for c in (table["header"], *table["rows"]))
+        lines = f"{first}{'|---' * len(table['header'])}|\n{''.join(rest)}"
+        text = re.sub(rf"(?<=<!-- figures.json: {name} -->\n)(\|.*\n)*", lines, text)
+    readme.write_text(text, encoding="utf-8")
+    content = json.dumps({"tables": found}, indent=1) + "\n"
+    (HERE / "figures.json").write_text(content, encoding="utf-8")
 
 
 def draw(table: pd.DataFrame, file: Path) -> None:
@@ -183,7 +179,6 @@ def draw(table: pd.DataFrame, file: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    file.parent.mkdir(exist_ok=True)
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
     main = table[table["n"] == 12]
     axes[0].semilogy(main["smoothing"], 100 * main["error"], ".", color="0.7", label="runs")
@@ -208,28 +203,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--runs", type=int, help="at most so many further runs; all if not given")
-    parser.add_argument("--fixed-step", action="store_true", help="search on fixed_step.c")
-    parser.add_argument("--figures", action="store_true", help="draw figures/, too")
+    parser.add_argument(
+        "--figures",
+        action="store_true",
+        help="write figures.json, the tables of the README and figures/, too",
+    )
     args = parser.parse_args()
     if not (HERE / "data" / "cycle.csv").exists():
         parser.error("no data: run 'python examples/tripod/generate.py'")
-    name = "fixed-step" if args.fixed_step else "study"
-    file = HERE / "results" / f"{name}.csv"
+    file = HERE / "results" / "study.csv"
     file.parent.mkdir(exist_ok=True)
-    one = run
-    if args.fixed_step:
-        one = run_fixed_step
-        found = fixed_step.difference(problem(0, 0, 12).stages[0].problem)
-        print(f"fixed_step.c and FMU differ by at most {found:.2g} N.m", flush=True)
-        if found > AGREEMENT:
-            parser.error(f"that is more than {AGREEMENT:g} N.m: is fmus/ of these sources?")
-    table = run_all(file, args.seeds, args.runs, one)
-    if args.fixed_step:
-        table = hand_over(table, file)
-    print(summary(table).to_string(index=False, float_format=lambda x: f"{x:.3g}"))
-    print(verdict(table))
+    table = run_all(file, args.seeds, args.runs)
+    found = tables(table)
+    for name, made in found.items():
+        print(f"\n{name}")
+        for line in (made["header"], *made["rows"]):
+            print(" | ".join(line))
     if args.figures:
-        draw(table, HERE / "figures" / f"{name}.png")
+        write(found)
+        draw(table, HERE / "figures" / "study.png")
 
 
 if __name__ == "__main__":

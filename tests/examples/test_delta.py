@@ -13,11 +13,12 @@ import pytest
 import fmident
 
 CLASS = "Mechanisms.Robots.DeltaInverse"
+STUDY = Path(__file__).parents[2] / "examples" / "delta"
 
 
 @pytest.fixture
 def generate(load_script: Callable[[Path], ModuleType]) -> ModuleType:
-    return load_script(Path(__file__).parents[2] / "examples" / "delta" / "generate.py")
+    return load_script(STUDY / "generate.py")
 
 
 @pytest.fixture
@@ -100,3 +101,17 @@ def test_intervals_hold_what_they_promise(problem: fmident.Problem, generate: Mo
         ]
     assert len(hits) == 175
     assert 0.89 <= np.mean(hits) < 1.0
+
+
+@pytest.mark.slow
+def test_torques_of_the_true_parameters_keep_the_robot_on_its_path(
+    load_script: Callable[[Path], ModuleType],
+    build_fmu: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(STUDY)
+    study = load_script(STUDY / "feed_forward.py")
+    monkeypatch.setattr(study.generate, "FMU", build_fmu(CLASS))
+    monkeypatch.setattr(study, "FORWARD", build_fmu("Mechanisms.Robots.DeltaForward"))
+    assert study.missed(study.generate.TRUTH) < 2e-3
+    assert study.missed(study.generate.TRUTH | {"platformMass": 1.0}) > 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -53,16 +52,6 @@ def test_with_80_decibels_the_bound_forbids_it(study) -> None:
     y = x + sigma * np.random.default_rng(0).normal(size=x.size)
     times = [study.time_to_stay(study.kalman(y, study.SYSTEM.drive(10.0), c)) for c in (10.0, 50.0)]
     assert min(times) < 2.0 * bound
-
-
-def test_the_readme_has_the_figures_of_the_study(study) -> None:
-    text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    figures = json.loads((FOLDER / "figures.json").read_text(encoding="utf-8"))
-    for name, table in figures["tables"].items():
-        assert f"<!-- figures.json: {name} -->\n{study.Table(**table).markdown()}" in text
-    prose = " ".join(text.split())
-    for what, value in figures["facts"].items():
-        assert value in prose, what
 
 
 def test_the_filter_as_the_paper_writes_it_is_slower(study) -> None:

@@ -40,30 +40,6 @@ def test_rods_keep_their_length(generate: ModuleType) -> None:
         np.testing.assert_allclose(np.linalg.norm(rod, axis=1), generate.ROD_LENGTH, rtol=1e-12)
 
 
-@pytest.fixture
-def fixed_step(
-    load_script: Callable[[Path], ModuleType], monkeypatch: pytest.MonkeyPatch
-) -> ModuleType:
-    monkeypatch.syspath_prepend(EXAMPLES / "tripod")
-    return load_script(EXAMPLES / "tripod" / "fixed_step.py")
-
-
-@pytest.mark.slow
-def test_the_fixed_step_program_gives_the_torques_of_the_fmu(
-    generate: ModuleType,
-    fixed_step: ModuleType,
-    study_folder: Callable[[str], Path],
-    build_fmu: Callable[[str], Path],
-) -> None:
-    folder = study_folder("tripod")
-    (folder / "data").mkdir()
-    table = generate.cycle(build_fmu(CLASS))
-    table.to_csv(folder / "data" / "cycle.csv", index=False, float_format="%.17g")
-    accurate = {"evaluation.tolerance": 1e-8, "evaluation.check": False}
-    problem = fmident.load_problem(folder / "problem.toml", overrides=accurate)
-    assert fixed_step.difference(problem.stages[0].problem, count=20) < 1e-3
-
-
 @pytest.mark.slow
 def test_least_squares_finishes_what_the_genetic_search_began(
     generate: ModuleType,
@@ -85,3 +61,22 @@ def test_least_squares_finishes_what_the_genetic_search_began(
     assert result.status == "converged"
     for name, value in generate.TRUTH.items():
         assert result.parameters.loc[name, "value"] == pytest.approx(value, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_a_trace_of_the_drives_needs_no_controller(
+    generate: ModuleType,
+    study_folder: Callable[[str], Path],
+    build_fmu: Callable[[str], Path],
+) -> None:
+    folder = study_folder("tripod")
+    (folder / "data").mkdir()
+    file = folder / "data" / "drives.csv"
+    generate.trace(build_fmu(CLASS)).to_csv(file, index=False, float_format="%.17g")
+    result = fmident.estimate(fmident.load_problem(folder / "inverse.toml"))
+    assert result.status == "converged"
+    for name, value in generate.TRUTH.items():
+        row = result.parameters.loc[name]
+        assert row["value"] == pytest.approx(value, rel=3e-3)
+        half = 0.5 * (row["interval_95_high"] - row["interval_95_low"])
+        assert abs(row["value"] - value) < 2.0 * half
