@@ -153,14 +153,17 @@ def validate_class(row: Row, fmu: Path, entry: Entry | None) -> None:
     (report,) = validate([plan_fmu(fmu, entry)], timeout=CHECK_SECONDS, jobs=1)
     if report.unusable is not None:
         raise FmuError(report.unusable)
-    example = ".Examples." in row.name  # runs by itself and needs no outputs
-    failed = [c for c in report.checks if not c.passed and not (example and c.name == "contents")]
+    failed = [c for c in report.checks if not c.passed]
     row.valid = f"{len(report.checks) - len(failed)}/{len(report.checks)}"
     row.reference = report.deviation
     if entry is not None and entry.references and report.deviation is not None:
         tubes = [r.tube for r in entry.references]
         row.limits["reference"] = max(*tubes, entry.settings_of("openmodelica").tube or 0.0, 0.0)
-    row.notes += [f"{c.name}: {c.detail}" for c in report.checks if c.name == "model exchange"]
+    row.notes += [
+        f"{c.name}: {c.detail}"
+        for c in report.checks
+        if c.name == "model exchange" or c.outcome == "finding"
+    ]
     row.problems += [f"{c.name}: {c.detail}" for c in failed]
 
 

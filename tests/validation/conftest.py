@@ -33,13 +33,15 @@ def flawed(tmp_path_factory: pytest.TempPathFactory) -> BuildFlawed:
         pytest.skip("no C compiler")
     folder = tmp_path_factory.mktemp("flawed")
 
-    def make(flaw: str = "NOTHING", *, variables: str = VARIABLES) -> Path:
+    def make(flaw: str = "NOTHING", *, variables: str = VARIABLES, tolerance: str = "1e-6") -> Path:
+        stated = f' tolerance="{tolerance}"' if tolerance else ""
         fixture = Fixture(
             SOURCE,
             variables,
             defines=(f"FLAW={flaw}",),
             structure=STRUCTURE,
             extra=f"<UnitDefinitions>{UNITS}</UnitDefinitions>",
+            experiment=f'<DefaultExperiment startTime="0" stopTime="2"{stated} stepSize="0.1"/>',
         )
         return build(fixture, folder)
 

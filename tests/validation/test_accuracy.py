@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmident.fmu import ModelDescription, SimulationSetup, Variable
-from fmident.validation.checks.accuracy import limits
+from fmident.validation.checks.accuracy import limits, magnitudes
 from fmident.validation.checks.model_exchange import _refined
 
 TIMES = np.linspace(0.0, 1.0, 201)
@@ -53,6 +53,15 @@ def test_a_signal_without_such_errors_is_not(column: int, error: float) -> None:
     worst, gap, allowed = derived.worst(found, precise)
     assert worst == column
     assert gap > allowed
+
+
+def test_noise_of_a_difference_is_that_of_its_terms() -> None:
+    known = magnitudes(signals(1e-8), NAMES, DESCRIPTION)
+    force, difference, angle, still = known.noise(1e-8)
+    assert difference == force == pytest.approx(1e-4, rel=1e-3)
+    assert difference > known.span[1]
+    assert angle == pytest.approx(1e-7, rel=1e-3)
+    assert still == pytest.approx(1e-12)
 
 
 def test_equal_results_are_within_any_limit() -> None:

@@ -83,7 +83,7 @@ def test_many_fmus_make_one_table(folder: Path, flawed: BuildFlawed, capsys: Cap
     shown = capsys.readouterr().out
     table, _, rest = shown.partition("\n\n")
     assert table.splitlines()[0].split() == [
-        "FMU", "checks", "reference", "step", "sizes", "s", "result",
+        "FMU", "checks", "findings", "reference", "step", "sizes", "s", "result",
     ]  # fmt: skip
     assert len(table.splitlines()) == 6
     assert "SIGABRT" in rest

@@ -13,9 +13,9 @@ def test_suites_cases_and_messages(tmp_path: Path) -> None:
         FmuReport(
             Path("fmus/A.B.fmu"),
             (
-                Check("identity", True, "A.B", seconds=0.25),
-                Check("reference r", False, 'off <by> "5" & more \x00\x1b[31m', 0.5, 1.0),
-                Check("memory", True, "cannot be measured", skipped=True),
+                Check("identity", "ok", "A.B", seconds=0.25),
+                Check("reference r", "failed", 'off <by> "5" & more \x00\x1b[31m', 0.5, 1.0),
+                Check("memory", "skipped", "cannot be measured"),
             ),
         ),
         FmuReport(Path("C.fmu"), (), "not a zip\nat all"),
@@ -45,9 +45,13 @@ def test_suites_cases_and_messages(tmp_path: Path) -> None:
 
 
 def test_all_that_was_found_is_there(tmp_path: Path) -> None:
-    check = Check("model description", False, "first (and 2 more)", further=("second", "third"))
+    check = Check("model description", "finding", "first (and 2 more)", further=("second", "third"))
+    report = FmuReport(Path("A.fmu"), (check,))
     file = tmp_path / "junit.xml"
-    write_junit([FmuReport(Path("A.fmu"), (check,))], file)
+    write_junit([report], file)
+    assert report.passed
+    assert ElementTree.parse(file).getroot().find("testsuite/testcase/failure") is None
+    write_junit([report.strict()], file)
     failure = ElementTree.parse(file).getroot().find("testsuite/testcase/failure")
     assert failure is not None
     assert failure.get("message") == "first (and 2 more)"

@@ -45,15 +45,28 @@ def test_the_equations_are_integrated(tmp_path: Path) -> None:
     np.testing.assert_allclose(found[:, 0], 1.0 - np.exp(-2.0 * t), atol=1e-6)
 
 
-@pytest.mark.parametrize(("step", "passes"), [(1e-5, True), (1e-2, False)])
-def test_parts_that_differ_are_told(tmp_path: Path, step: float, passes: bool) -> None:
+@pytest.mark.parametrize(
+    ("step", "stated", "tube", "outcome"),
+    [
+        (1e-5, None, None, "ok"),
+        (1e-2, None, None, "finding"),
+        (1e-2, 1e-6, None, "failed"),
+        (1e-2, None, 1e-6, "failed"),
+        (1e-2, 1e-6, 0.5, "ok"),
+    ],
+)
+def test_parts_that_differ_are_told(
+    tmp_path: Path, step: float, stated: float | None, tube: float | None, outcome: str
+) -> None:
     """The Co-Simulation part takes one Euler step per communication step."""
-    with Bench(plan_fmu(build_twin(tmp_path))) as bench:
+    plan = replace(plan_fmu(build_twin(tmp_path)), exchange_tube=tube)
+    with Bench(plan) as bench:
         times = np.arange(0.0, 0.1 + 0.5 * step, step)
         setup = SimulationSetup(times, ("u",), np.ones((times.size, 1)), ("y",))
         bench.main = replace(bench.main, setup=setup)
+        bench.description = replace(bench.description, default_tolerance=stated)
         check = check_model_exchange(bench)
-    assert check.passed is passes, check.detail
+    assert check.outcome == outcome, check.detail
     assert "largest deviation" in check.detail
 
 

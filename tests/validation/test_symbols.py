@@ -8,7 +8,7 @@ import pytest
 
 from fmident.validation.symbols import Library, UnreadableError, read_library
 
-from .rules.libraries import dll, dylib, elf, universal
+from .libraries import dll, dylib, elf, universal
 
 NAMES = ("fmi2DoStep", "fmi2Instantiate")
 BOTH = frozenset(NAMES)

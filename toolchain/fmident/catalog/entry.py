@@ -134,14 +134,15 @@ class BuildSettings:
         Options of the compiler.
     tube
         Replaces the widths of all reference experiments when it is wider.
-    step_tube
-        Replaces the width of the entry when it is wider.
+    step_tube, exchange_tube
+        Replace the widths of the entry when they are wider.
     """
 
     tolerance: float | None = None
     options: Mapping[str, object] = field(default_factory=dict)
     tube: float | None = None
     step_tube: float | None = None
+    exchange_tube: float | None = None
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,10 @@ class Entry:
         What it must at least survive.
     step_tube
         How much the results with the communication step h, h/2 and 2h may differ, over
-        the range of each signal.
+        the range of each signal; ``None`` for 1e-4 where the FMU states a tolerance.
+    exchange_tube
+        How much its Co-Simulation may differ from its Model Exchange, likewise; ``None`` for what
+        the tolerance that it states leaves.
     platforms
         What its FMU holds binaries for, by the names of FMI 2.0; none for the platform of the
         machine that builds it.
@@ -184,7 +188,8 @@ class Entry:
     interface: Interface
     references: tuple[ReferenceExperiment, ...]
     smoke: SmokeExperiment
-    step_tube: float = 1e-4
+    step_tube: float | None = None
+    exchange_tube: float | None = None
     platforms: tuple[str, ...] = ()
     line: int | None = None
 

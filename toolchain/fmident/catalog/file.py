@@ -177,6 +177,7 @@ def _settings(
             options={**before.options, **dict(table.table("options", {}).items())},
             tube=_positive(table, "tube", before.tube),
             step_tube=_positive(table, "step_tube", before.step_tube),
+            exchange_tube=_positive(table, "exchange_tube", before.exchange_tube),
         )
         table.finish()
     return found
@@ -218,6 +219,7 @@ def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
         references=references,
         smoke=smoke,
         step_tube=_positive(section, "step_tube", Entry.step_tube),
+        exchange_tube=_positive(section, "exchange_tube", Entry.exchange_tube),
         platforms=_platforms(section, library.platforms),
         line=section.source.where(section.keys).line,
     )

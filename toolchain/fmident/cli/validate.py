@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fmident.catalog import Catalog, Entry, ReferenceExperiment
     from fmident.errors import Diagnostic, Severity
     from fmident.plugins import Host
-    from fmident.validation import FmuPlan, FmuReport
+    from fmident.validation import Check, FmuPlan, FmuReport
 
 HELP = "check FMUs: description, interface, simulation, reference, memory"
 EXAMPLE = """\
@@ -26,7 +26,11 @@ EXAMPLE = """\
 
 An FMU that the catalogue knows (catalog.toml beside it, or --catalog) is held to what
 is said there. Columns of a reference are named like the FMU's variables, 'time [s]'
-first; inputs among them are fed, the others compared."""
+first; inputs among them are fed, the others compared.
+
+A check fails where results are wrong, or the FMU is not what the catalogue says. What is
+against the standard, or less exact than one would wish, is a finding; --strict fails on
+these, too."""
 
 _FAILED, _UNREADABLE = 1, 2
 _MOST_TABLES = 3
@@ -68,6 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="FMUs at the same time (one per processor, up to 4)"
     )
+    parser.add_argument("--strict", action="store_true", help="findings are failures, too")
     parser.add_argument(
         "-v",
         "--verbose",
@@ -97,6 +102,7 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
     full = arguments.verbose or len(plans) <= _MOST_TABLES
     reports: list[FmuReport] = []
     for report in validate(plans, timeout=arguments.timeout, jobs=arguments.jobs):
+        report = report.strict() if arguments.strict else report
         annotate(_findings(report, planned[len(reports)][1]))
         reports.append(report)
         if full:
@@ -185,12 +191,12 @@ def _absent(origin: Origin, text: str, hint: str | None = None) -> Diagnostic:
 
 
 def _findings(report: FmuReport, origin: Origin) -> Iterator[Diagnostic]:
-    """Yield checks that have failed, and those with a warning."""
+    """Yield checks that have failed, and those with a finding."""
     from fmident.errors import Diagnostic
 
     name = report.path.name
     for check in report.checks:
-        if not check.passed or check.warning:
+        if check.outcome in ("failed", "finding"):
             severity: Severity = "warning" if check.passed else "error"
             text = "\n".join((f"{name}: {check.detail}", *check.further))
             yield Diagnostic(severity, text, origin.location(check), rule=check.name)
@@ -212,7 +218,7 @@ def _why_not_built(entry: Entry, host: Host) -> str | None:
 def _show(report: FmuReport, verbose: bool) -> None:
     out(str(report.path))
     if report.checks:
-        rows = [[c.name, c.word, c.detail] for c in report.checks]
+        rows = [[c.name, _word(c), c.detail] for c in report.checks]
         out_table(["check", "result", "detail"], rows)
     for check in (c for c in report.checks if c.further):
         if verbose:
@@ -231,19 +237,20 @@ def _summarise(reports: Sequence[FmuReport]) -> None:
     rows = []
     for report in reports:
         figures = {c.name: c.figure for c in report.checks}
-        done = [c for c in report.checks if not c.skipped]
+        done = [c for c in report.checks if c.outcome != "skipped"]
         rows.append(
             [
                 report.path.name,
                 f"{sum(c.passed for c in done)}/{len(done)}",
+                str(report.findings or ""),
                 _figure(report.deviation),
                 _figure(figures.get("step sizes")),
                 f"{report.seconds:.1f}",
                 "ok" if report.passed else "FAILED",
             ]
         )
-    header = ["FMU", "checks", "reference", "step sizes", "s", "result"]
-    out(table(header, rows, ["<", ">", ">", ">", ">", "<"]))
+    header = ["FMU", "checks", "findings", "reference", "step sizes", "s", "result"]
+    out(table(header, rows, ["<", ">", ">", ">", ">", ">", "<"]))
     for report in reports:
         failed = [c for c in report.checks if not c.passed]
         if failed or report.unusable is not None:
@@ -256,6 +263,10 @@ def _summarise(reports: Sequence[FmuReport]) -> None:
     passed = sum(report.passed for report in reports)
     out()
     out(f"{passed} of {len(reports)} FMUs passed; deviations are over a signal's range")
+
+
+def _word(check: Check) -> str:
+    return "FAILED" if check.outcome == "failed" else check.outcome
 
 
 def _figure(value: float | None) -> str:

@@ -5,7 +5,7 @@ its own checks only. Reading order: ``fmu_plan`` (what is to be checked), ``chil
 ``worker`` (the child), ``checks`` (the checks by name), then one module per check.
 """
 
-from fmident.validation.check import Check, FmuReport
+from fmident.validation.check import Check, FmuReport, Outcome
 from fmident.validation.children import validate, validate_fmu
 from fmident.validation.fmu_plan import FmuPlan, Trajectory, plan_fmu, read_trajectory
 from fmident.validation.junit import write_junit
@@ -14,6 +14,7 @@ __all__ = [
     "Check",
     "FmuPlan",
     "FmuReport",
+    "Outcome",
     "Trajectory",
     "plan_fmu",
     "read_trajectory",

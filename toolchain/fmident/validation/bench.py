@@ -17,6 +17,7 @@ from fmident.fmu.life_cycle.reuse import Reuse
 from fmident.fmu.model_description.interfaces import InterfaceKind
 from fmident.fmu.setup import Interpolation
 from fmident.units import convert, parse_unit
+from fmident.validation.check import Outcome
 from fmident.validation.fmu_plan import FmuPlan, Reference
 
 _DEFAULT_SPAN = 1.0
@@ -242,6 +243,27 @@ class Bench(Closes):
         """Whether inputs are straight lines between the samples of a setup."""
         ramps = self.description.input_ramps is not None and setup.interpolation == "auto"
         return ramps or setup.interpolation == "linear"
+
+    @property
+    def states_tolerance(self) -> bool:
+        """Whether it is said how exact the FMU's own integration is."""
+        capabilities = self.description.with_interface("co-simulation").capabilities
+        said = self.main.setup.tolerance or self.description.default_tolerance
+        return said is not None and capabilities.fixed_step is None
+
+    def too_coarse(self, key: str, limit: float | None) -> tuple[Outcome, str]:
+        """Return how a check ends whose deviation is above its limit, and why.
+
+        Parameters
+        ----------
+        key, limit
+            Of the catalogue; ``None`` where it does not give one.
+        """
+        if limit is not None or self.states_tolerance:
+            return "failed", ""
+        capabilities = self.description.with_interface("co-simulation").capabilities
+        why = "takes fixed steps" if capabilities.fixed_step else "states no tolerance"
+        return "finding", f"; the FMU {why}: '{key}' in the catalogue makes a limit of it"
 
     @cached_property
     def _known(self) -> frozenset[str]:

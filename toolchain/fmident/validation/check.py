@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
+
+Outcome = Literal["ok", "finding", "failed", "skipped"]
+"""``failed``: results are wrong, or the FMU is not what the catalogue says. ``finding``: against
+the standard, or less exact than one would wish, with its figure. ``skipped``: it could not be done.
+"""
 
 
 @dataclass(frozen=True)
@@ -14,39 +20,29 @@ class Check:
     ----------
     name
         What was checked.
-    passed
-        Whether it is as it should be; true of a check that was skipped.
+    outcome
+        How it ended.
     detail
-        What was found.
+        What was found, or why it could not be done.
     figure
         The number that decides, such as a deviation over range; ``None`` if there is none.
     seconds
         Wall time.
-    skipped
-        It could not be done; `detail` says why.
-    warning
-        It is not as it should be, but fmident can deal with it; then it has passed.
     further
         More that was found, of which `detail` gives the number only.
     """
 
     name: str
-    passed: bool
+    outcome: Outcome
     detail: str
     figure: float | None = None
     seconds: float = 0.0
-    skipped: bool = False
-    warning: bool = False
     further: tuple[str, ...] = ()
 
     @property
-    def word(self) -> str:
-        """``ok``, ``warning``, ``FAILED`` or ``skipped``."""
-        if self.skipped:
-            return "skipped"
-        if not self.passed:
-            return "FAILED"
-        return "warning" if self.warning else "ok"
+    def passed(self) -> bool:
+        """Whether it has not failed."""
+        return self.outcome != "failed"
 
 
 @dataclass(frozen=True)
@@ -71,6 +67,18 @@ class FmuReport:
     def passed(self) -> bool:
         """Whether the file can be used and no check failed."""
         return self.unusable is None and all(c.passed for c in self.checks)
+
+    def strict(self) -> FmuReport:
+        """Return the report with findings as failures."""
+        checks = (
+            replace(c, outcome="failed") if c.outcome == "finding" else c for c in self.checks
+        )
+        return replace(self, checks=tuple(checks))
+
+    @property
+    def findings(self) -> int:
+        """How many checks have a finding."""
+        return sum(c.outcome == "finding" for c in self.checks)
 
     @property
     def seconds(self) -> float:

@@ -112,11 +112,11 @@ def _validate_one(plan: FmuPlan, timeout: float, children: _Children) -> FmuRepo
         done.append(replace(child.lost, name=name))
         if name in names[: names.index(SIMULATION) + 1 if SIMULATION in names else 0]:
             reason = f"not tried, for '{name}' {child.short}"
-            done += [Check(n, True, reason, skipped=True) for n in names[len(done) :]]
+            done += [Check(n, "skipped", reason) for n in names[len(done) :]]
     if plan.only is None:
         by_fmpy = check_description(plan.path)
         place = min(_DESCRIPTION_PLACE, len(done))
-        done[place:place] = [by_fmpy, check_rules(plan.path, by_fmpy)]
+        done[place:place] = [by_fmpy, check_rules(plan.path)]
     return FmuReport(plan.path, tuple(done))
 
 
@@ -237,7 +237,7 @@ class _Child:
                     raise
 
     def _note(self, at: str, what: str, began: float) -> None:
-        self.lost = Check(at, False, what, seconds=time.perf_counter() - began)
+        self.lost = Check(at, "failed", what, seconds=time.perf_counter() - began)
 
     def _last_words(self) -> str:
         size = self._said.seek(0, os.SEEK_END)

@@ -66,7 +66,11 @@ class FmuPlan:
     smoke
         What it must survive.
     step_tube
-        How much results may differ between communication steps, over range.
+        How much results may differ between communication steps, over range; ``None`` for 1e-4,
+        which is a failure only where the FMU states a tolerance.
+    exchange_tube
+        How much Co-Simulation may differ from Model Exchange, over range; ``None`` for what its
+        tolerance leaves, which is a failure only where it states one.
     resets
         Runs of the memory check.
     memory_budget
@@ -79,7 +83,8 @@ class FmuPlan:
     interface: Interface | None = None
     references: tuple[Reference, ...] = ()
     smoke: SmokeExperiment = field(default_factory=SmokeExperiment)
-    step_tube: float = 1e-4
+    step_tube: float | None = None
+    exchange_tube: float | None = None
     resets: int = 1000
     memory_budget: float = 20.0
     only: tuple[str, ...] | None = None
@@ -126,7 +131,8 @@ def plan_fmu(
         entry.interface,
         (*known, *more),
         entry.smoke,
-        max(entry.step_tube, settings.step_tube or 0.0),
+        _wider(entry.step_tube, settings.step_tube),
+        _wider(entry.exchange_tube, settings.exchange_tube),
         resets,
         only=only,
     )
@@ -201,6 +207,10 @@ def _parameters(path: Path) -> dict[str, float]:
                         location=Location(str(path), number),
                     )
     return found
+
+
+def _wider(first: float | None, second: float | None) -> float | None:
+    return max((width for width in (first, second) if width is not None), default=None)
 
 
 def _widened(experiment: ReferenceExperiment, tube: float | None) -> ReferenceExperiment:

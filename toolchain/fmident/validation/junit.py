@@ -48,7 +48,7 @@ def _suite(root: Element, report: FmuReport) -> dict[str, int]:
         "tests": len(report.checks) + (report.unusable is not None),
         "failures": sum(not c.passed for c in report.checks),
         "errors": int(report.unusable is not None),
-        "skipped": sum(c.skipped for c in report.checks),
+        "skipped": sum(c.outcome == "skipped" for c in report.checks),
     }
     suite.attrib |= {key: str(count) for key, count in counts.items()}
     suite.set("time", f"{report.seconds:.3f}")
@@ -61,7 +61,7 @@ def _case(suite: Element, name: str, check: Check) -> None:
         "testcase",
         {"classname": name, "name": _clean(check.name), "time": f"{check.seconds:.3f}"},
     )
-    if check.skipped:
+    if check.outcome == "skipped":
         SubElement(case, "skipped", {"message": _clean(check.detail)})
     elif not check.passed:
         _explain(
@@ -69,7 +69,9 @@ def _case(suite: Element, name: str, check: Check) -> None:
             "\n".join((check.detail, *check.further)),
         )
     else:
-        SubElement(case, "system-out").text = _clean(check.detail)
+        finding = "finding: " if check.outcome == "finding" else ""
+        text = "\n".join((finding + check.detail, *check.further))
+        SubElement(case, "system-out").text = _clean(text)
 
 
 def _explain(element: Element, text: str) -> None:

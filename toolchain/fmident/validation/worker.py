@@ -38,18 +38,16 @@ def main(life: str) -> None:
                 answer(begin=name)
                 why = not_tried if name in FOLLOWING else None
                 began = time.perf_counter()
-                found = check(bench) if why is None else Check(name, True, why, skipped=True)
+                found = check(bench) if why is None else Check(name, "skipped", why)
                 if name == SIMULATION and not found.passed and not plan.references:
                     not_tried = f"not tried: '{name}' failed"
                 answer(
                     check={
                         "name": found.name,
-                        "passed": bool(found.passed),
+                        "outcome": found.outcome,
                         "detail": found.detail,
                         "figure": found.figure,
                         "seconds": time.perf_counter() - began,
-                        "skipped": found.skipped,
-                        "warning": found.warning,
                     }
                 )
             answer(begin="end")

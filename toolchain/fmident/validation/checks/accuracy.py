@@ -64,6 +64,61 @@ class Limits:
         return column, float(gaps[column] / scale), float(self.allowed[column] / scale)
 
 
+@dataclass(frozen=True)
+class Magnitudes:
+    """How large signals are, each shape (outputs,).
+
+    Parameters
+    ----------
+    span, size
+        Range and largest absolute value.
+    terms
+        The largest size among the signals of the same unit: what a signal may be a difference of.
+    nominal
+        Nominal value, 1 where none is given.
+    """
+
+    span: F64
+    size: F64
+    terms: F64
+    nominal: F64
+
+    @property
+    def scale(self) -> F64:
+        """What deviations are relative to: the range, the size of what does not move.
+
+        A signal that only trembles at the rounding of its terms has no range of its own.
+        """
+        moving = np.where(self.span > 1e-9 * self.size, self.span, self.size)
+        return np.maximum(moving, ROUNDING * (self.terms + self.nominal))
+
+    def noise(self, tolerance: float) -> F64:
+        """Return what integrations at a tolerance leave in differences of large terms."""
+        return OTHER_STEPS * tolerance * self.terms + ROUNDING * self.nominal
+
+
+def magnitudes(values: F64, names: Sequence[str], description: ModelDescription) -> Magnitudes:
+    """Return how large signals are.
+
+    Parameters
+    ----------
+    values
+        Shape (n, outputs).
+    names
+        Of the outputs.
+    description
+        Units and nominal values.
+    """
+    size = np.max(np.abs(values), axis=0)
+    variables = [description.variable(name) for name in names]
+    by_unit: dict[str | None, float] = {}
+    for variable, largest in zip(variables, size, strict=True):
+        by_unit[variable.unit] = max(by_unit.get(variable.unit, 0.0), float(largest))
+    terms = np.array([by_unit[v.unit] for v in variables])
+    nominal = np.array([abs(v.nominal or 1.0) for v in variables])
+    return Magnitudes(np.ptp(values, axis=0), size, terms, nominal)
+
+
 def limits(
     precise: F64,
     rough: F64,
@@ -90,20 +145,11 @@ def limits(
         ``10*error + 100*T*size + T*terms + 1e-12*nominal``: of a signal that is small because
         terms cancel, `terms` is the largest signal of the same unit among the outputs.
     """
-    size = np.max(np.abs(precise), axis=0)
+    known = magnitudes(precise, names, description)
     error = np.max(np.abs(rough - precise), axis=0)
-    variables = [description.variable(name) for name in names]
-    nominal = np.array([abs(v.nominal or 1.0) for v in variables])
-    terms = np.array(
-        [
-            max(s for s, other in zip(size, variables, strict=True) if other.unit == v.unit)
-            for v in variables
-        ]
-    )
     allowed = (
-        OTHER_STEPS * error + MANY_STEPS * tolerance * size + tolerance * terms + ROUNDING * nominal
+        OTHER_STEPS * error
+        + tolerance * (MANY_STEPS * known.size + known.terms)
+        + ROUNDING * known.nominal
     )
-    span = np.ptp(precise, axis=0)
-    # A signal that only trembles at the rounding of its terms has no range of its own.
-    scale = np.maximum(np.where(span > 1e-9 * size, span, size), ROUNDING * (terms + nominal))
-    return Limits(allowed, scale, error / scale, tolerance)
+    return Limits(allowed, known.scale, error / known.scale, tolerance)

@@ -19,10 +19,10 @@ def check_description(path: Path) -> Check:
     seconds = time.perf_counter() - began
     name = "model description"
     if not problems:
-        return Check(name, True, "no problem found by FMPy", seconds=seconds)
+        return Check(name, "ok", "no problem found by FMPy", seconds=seconds)
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     first, *others = (" ".join(_in_words(p, path).split()) for p in problems)
-    return Check(name, False, first + more, seconds=seconds, further=tuple(others))
+    return Check(name, "finding", first + more, seconds=seconds, further=tuple(others))
 
 
 def _illegal_name(name: str, line: str) -> str:

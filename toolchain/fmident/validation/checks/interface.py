@@ -38,10 +38,10 @@ def check_interface(bench: Bench) -> Check:
         elif not _same_unit(unit, variable.unit):
             wrong.append(_unit_differs("parameter", name, variable.unit, unit))
     if wrong:
-        return Check("interface", False, "; ".join(wrong))
+        return Check("interface", "failed", "; ".join(wrong))
     return Check(
         "interface",
-        True,
+        "ok",
         f"{count(len(interface.inputs), 'input')}, {count(len(interface.outputs), 'output')}, "
         f"{count(len(interface.identifiable), 'identifiable parameter')} as in the catalogue",
     )
@@ -67,16 +67,16 @@ def check_parameters(bench: Bench) -> Check:
                     weakest, weakest_name = effect, parameter
             waiting = [p for p in waiting if p not in effects]
     except FmidentError as error:
-        return Check(name, False, error.message)
+        return Check(name, "failed", error.message)
     if waiting:
         listed = ", ".join(f"'{p}'" for p in waiting)
         if bench.description.inputs and not moved:
             why = "no input moves in any of the experiments, which may be why: give a reference"
-            return Check(name, True, f"no output changes with {listed}; {why}", skipped=True)
-        return Check(name, False, f"no output changes with {listed}: frozen in the FMU")
+            return Check(name, "skipped", f"no output changes with {listed}; {why}")
+        return Check(name, "failed", f"no output changes with {listed}: frozen in the FMU")
     return Check(
         name,
-        True,
+        "ok",
         f"each of {len(interface.identifiable)} changes an output; least '{weakest_name}', "
         f"1 % of it changes an output by {weakest:.1e} of its range",
         weakest,
@@ -147,10 +147,21 @@ def _same_unit(wanted: str, found: str | None) -> bool:
     if wanted == (found or ""):
         return True
     try:
-        first, second = parse_unit(wanted or "1"), parse_unit(found or "1")
+        return same_meaning(wanted or "1", found or "1")
     except UnitError:
         return False
-    return first == second
+
+
+def same_meaning(first: str, second: str) -> bool:
+    """Return whether a number means the same in two units, such as N.m and J.
+
+    Raises
+    ------
+    fmident.errors.UnitError
+        One of them cannot be read.
+    """
+    a, b = parse_unit(first), parse_unit(second)
+    return (a.dimension, a.factor, a.offset) == (b.dimension, b.factor, b.offset)
 
 
 def _unit_differs(kind: str, name: str, found: str | None, wanted: str) -> str:

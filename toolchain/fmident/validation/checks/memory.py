@@ -27,21 +27,19 @@ _PARTS = 4
 def check_memory(bench: Bench) -> Check:
     """Run and reset many times; the process's resident memory must not grow steadily.
 
-    Growth that estimations bound, by replacing the instance or the worker process, is a warning.
+    Growth that estimations bound, by replacing the instance or the worker process, is a finding.
     FMUs of the embedded compiler must not grow at all.
     """
     name = "memory"
     if resident_bytes() is None:
-        return Check(name, True, f"cannot be measured on {sys.platform}", skipped=True)
+        return Check(name, "skipped", f"cannot be measured on {sys.platform}")
     try:
         marks, given_back = _measure(bench)
     except FmidentError as error:
-        return Check(name, False, error.message)
+        return Check(name, "failed", error.message)
     if len(marks) < 2:
         done = marks[-1][0]
-        return Check(
-            name, True, f"only {done} runs in {bench.plan.memory_budget:g} s", skipped=True
-        )
+        return Check(name, "skipped", f"only {done} runs in {bench.plan.memory_budget:g} s")
     counted = marks[-1][0] - marks[0][0]
     growth = marks[-1][1] - marks[0][1]
     # What grows once is not a leak: each part of the runs must grow.
@@ -56,14 +54,14 @@ def check_memory(bench: Bench) -> Check:
     if counted < bench.plan.resets:
         detail += f"; ended after {bench.plan.memory_budget:g} s"
     if per_run <= ALLOWED_PER_RUN:
-        return Check(name, True, detail, per_run)
+        return Check(name, "ok", detail, per_run)
     # The package of the executors takes long to load, and few FMUs need it here.
     from fmident.evaluation.executors.resident import GROWTH_LIMIT
 
     tool = bench.description.generation_tool or "the tool that made it"
     runs = GROWTH_LIMIT / per_run
     if bench.description.is_own or runs < FEWEST_RUNS:
-        return Check(name, False, f"{detail}; up to {ALLOWED_PER_RUN:.0f} are passed", per_run)
+        return Check(name, "failed", f"{detail}; up to {ALLOWED_PER_RUN:.0f} are passed", per_run)
     back = given_back > 0.5 * growth
     detail += (
         f"; a finding about {tool}: its FMU loses memory in each run, and a new instance"
@@ -71,7 +69,7 @@ def check_memory(bench: Bench) -> Check:
         f" {'the instance' if back else 'the worker process'} about every {runs:.2g} runs, when"
         f" {GROWTH_LIMIT / 1024**2:.0f} MiB are lost"
     )
-    return Check(name, True, detail, per_run, warning=True)
+    return Check(name, "finding", detail, per_run)
 
 
 def _measure(bench: Bench) -> tuple[list[tuple[int, float]], float]:

@@ -16,7 +16,7 @@ def check_reference(bench: Bench, reference: Reference, name: str) -> Check:
         experiment = bench.reference(reference)
         found = bench.simulate(experiment.setup, experiment.values)[:: experiment.stride]
     except FmidentError as error:
-        return Check(name, False, error.message)
+        return Check(name, "failed", error.message)
     assert experiment.expected is not None  # an experiment of a reference has it
     excesses: list[tuple[float, str, Excess]] = []
     for column, signal in enumerate(experiment.setup.output_names):
@@ -42,7 +42,7 @@ def check_reference(bench: Bench, reference: Reference, name: str) -> Check:
         detail += f"; outside too: {', '.join(others)}" if others else ""
     if experiment.left_out and not reference.strict:
         detail += f"; not in the FMU: {', '.join(experiment.left_out)}"
-    return Check(name, passed, detail, figure)
+    return Check(name, "ok" if passed else "failed", detail, figure)
 
 
 def _interval(excess: Excess) -> str:

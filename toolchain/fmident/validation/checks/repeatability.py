@@ -6,9 +6,10 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import FmidentError
-from fmident.fmu import Simulator, Value
+from fmident.fmu import ModelDescription, Simulator, Value
 from fmident.validation.bench import Bench, Experiment
 from fmident.validation.check import Check
+from fmident.validation.checks.accuracy import magnitudes
 
 ALLOWED = 1e-9
 """Largest difference between equal runs over a signal's range, for FMUs of other tools."""
@@ -31,20 +32,20 @@ def check_repeatability(bench: Bench) -> Check:
             if other:
                 _simulate_or_ignore(bench, experiment, other, used)
             again = bench.simulate(experiment.setup, experiment.values, used)
-        share, difference = _difference(experiment, first, again)
+        share, difference = _difference(bench.description, experiment, first, again)
         if share > _allowed(bench):
-            return Check(name, False, f"{difference} after reset")
+            return Check(name, "failed", f"{difference} after reset")
         with bench.new_simulator() as fresh:
             anew = bench.simulate(experiment.setup, experiment.values, fresh)
-        fresh_share, difference = _difference(experiment, first, anew)
+        fresh_share, difference = _difference(bench.description, experiment, first, anew)
         if fresh_share > _allowed(bench):
-            return Check(name, False, f"{difference} in a fresh instance")
+            return Check(name, "failed", f"{difference} in a fresh instance")
     except FmidentError as error:
-        return Check(name, False, error.message)
+        return Check(name, "failed", error.message)
     between = "a run with other values, " if other else ""
     largest = max(share, fresh_share)
     equal = "equal to the last bit" if largest == 0.0 else f"within {largest:.1e} of range"
-    return Check(name, True, f"{equal} after {between}reset, and in a fresh instance")
+    return Check(name, "ok", f"{equal} after {between}reset, and in a fresh instance")
 
 
 def _allowed(bench: Bench) -> float:
@@ -73,13 +74,14 @@ def _simulate_or_ignore(
         return
 
 
-def _difference(experiment: Experiment, first: F64, second: F64) -> tuple[float, str]:
+def _difference(
+    description: ModelDescription, experiment: Experiment, first: F64, second: F64
+) -> tuple[float, str]:
     """Return the largest difference over its signal's range, and the same in words."""
     if np.array_equal(first, second):
         return 0.0, ""
     gaps = np.abs(second - first)
-    ranges = np.ptp(first, axis=0)
-    size = np.where(ranges > 0.0, ranges, np.maximum(np.max(np.abs(first), axis=0), 1e-300))
+    size = magnitudes(first, experiment.setup.output_names, description).scale
     row, column = np.unravel_index(int(np.argmax(gaps / size)), gaps.shape)
     return float(gaps[row, column] / size[column]), (
         f"'{experiment.setup.output_names[column]}' differs by {gaps[row, column]:.3g} "

@@ -1,64 +1,306 @@
-"""Check an FMU's files against the rules of FMI's text; none of its code runs."""
+"""Check an FMU's files for what FMPy's validation does not look for; none of its code runs.
+
+A rule is here because an FMU of a tool breaks it, or because what breaks it gives wrong results.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from fmident.validation.check import Check
-from fmident.validation.rules import Finding, NotReadableError, examine_fmu
-from fmident.validation.rules.registry import DESCRIPTION, STANDARDS
+from fmident.errors import UnitError
+from fmident.validation.check import Check, Outcome
+from fmident.validation.checks.interface import same_meaning
+from fmident.validation.checks.libraries import library_findings
 
 NAME = "FMI rules"
+STANDARDS = {2: "FMI 2.0.5", 3: "FMI 3.0.2"}
 _MOST = 20
 """Findings of one rule that are shown; a flaw of the exporting tool is often in all variables."""
+_LARGEST = 256 * 1024**2
+_FLOATS = ("Real", "Float32", "Float64")
+_DATE = re.compile(r"[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_SOURCE = re.compile(r"sources/.*\.(c|cc|cpp|cxx)", re.IGNORECASE | re.DOTALL)
 
 
-def check_rules(path: Path, by_fmpy: Check) -> Check:
-    """Return which rules an FMU breaks.
+@dataclass(frozen=True)
+class Rule:
+    """One demand of the standard.
 
     Parameters
     ----------
-    path
-        The FMU.
-    by_fmpy
-        What FMPy's validation has found, which is not said again.
+    demand
+        What must be so.
+    sections
+        Where FMI 2.0.5 and FMI 3.0.2 say it; empty where a version does not.
+    seen_in
+        An FMU that breaks it.
     """
+
+    demand: str
+    sections: tuple[str, str]
+    seen_in: str = ""
+
+
+RULES: Mapping[str, Rule] = {
+    "alias set": Rule(
+        "At most one of the variables with one value reference can be set", ("2.2.7", "")
+    ),
+    "alias unit": Rule(
+        "Variables with one value reference have the same unit, or none",
+        ("2.2.7", ""),
+        "OpenModelica 1.26",
+    ),
+    "range": Rule(
+        "`min` is not greater than `max`, and the start value is between them",
+        ("2.2.3", "2.4.4"),
+    ),
+    "nominal": Rule("Nominal values are greater than 0", ("2.2.3, 3.2.2", "2.4.4, 2.3.3")),
+    "dependencies": Rule(
+        "Outputs and derivatives depend on inputs, states and time",
+        ("2.2.8", ""),
+        "BouncingBall, Feedthrough",
+    ),
+    "dependencies kind": Rule(
+        "Only floating-point unknowns have another kind of dependency than `dependent`",
+        ("2.2.8", "2.4.8"),
+        "Feedthrough",
+    ),
+    "date": Rule(
+        "`generationDateAndTime` has the form `YYYY-MM-DDThh:mm:ssZ`",
+        ("2.2.1", "2.4.1"),
+        "pythonfmu 0.7",
+    ),
+    "sources": Rule(
+        "Sources are listed in the description or in `buildDescription.xml`",
+        ("2.3", "2.4.10, 2.5.1.3"),
+        "pythonfmu3 0.3",
+    ),
+    "build configurations": Rule(
+        "Build configurations are for an interface of the FMU", ("", "2.4.10"), "StateSpace"
+    ),
+    "external dependencies": Rule(
+        "An FMU that needs a tool says so in `documentation/externalDependencies`",
+        ("", "2.4.2, 2.5.1.1"),
+        "pythonfmu3 0.3",
+    ),
+    "library": Rule(
+        "Each folder of a platform contains the library `modelIdentifier` for it",
+        ("2.3", "2.5.1"),
+    ),
+    "functions": Rule("A library exports all functions of its interfaces", ("2.3", "2.5")),
+}
+"""By name. What breaks one is a finding; see :attr:`Broken.wrong` for what is a failure."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A rule that an FMU breaks.
+
+    Parameters
+    ----------
+    rule
+        Its name.
+    message
+        What breaks it.
+    line
+        Where in the description, if it is there.
+    wrong
+        Whether results are wrong by it, which is a failure.
+    """
+
+    rule: str
+    message: str
+    line: int | None = None
+    wrong: bool = False
+
+    def text(self, major: int) -> str:
+        """Return place, message and section."""
+        place = "" if self.line is None else f"line {self.line}: "
+        section = f"{STANDARDS[major]}, {RULES[self.rule].sections[major - 2]}"
+        return f"{place}{self.message} ({section})"
+
+
+def check_rules(path: Path) -> Check:
+    """Return which rules an FMU breaks."""
+    from fmpy import read_model_description
+
     began = time.perf_counter()
     try:
-        document, found = examine_fmu(path)
-    except NotReadableError as error:
-        return Check(NAME, False, f"the rules cannot be checked: {error}")
-    lines = _lines((by_fmpy.detail, *by_fmpy.further))
-    new = [f for f in found if not (_said(f) and f.line in lines)]
-    new.sort(key=lambda f: f.rule.tolerable)  # stable: failures come first
-    texts = list(_texts(new, document.major))
+        description = read_model_description(str(path), validate=False)
+        major = int(description.fmiMajorVersion)
+        broken = [*_variables(description, major), *_files(path, description, major)]
+    except Exception as error:  # whatever FMPy cannot read, it says itself in its own check
+        return Check(NAME, "skipped", f"the rules cannot be checked: {error}")
     seconds = time.perf_counter() - began
-    if not texts:
-        standard = STANDARDS[document.major]
-        besides = " besides" if len(new) < len(found) else ""
-        return Check(NAME, True, f"nothing is against {standard}{besides}", seconds=seconds)
-    first, *others = texts
+    if not broken:
+        return Check(NAME, "ok", f"nothing is against {STANDARDS[major]}", seconds=seconds)
+    broken.sort(key=lambda b: not b.wrong)  # stable: what makes results wrong comes first
+    first, *others = list(_texts(broken, major))
     more = f" (and {len(others)} more)" if others else ""
-    passed = all(f.rule.tolerable for f in new)
-    return Check(NAME, passed, first + more, seconds=seconds, warning=passed, further=tuple(others))
+    outcome: Outcome = "failed" if broken[0].wrong else "finding"
+    return Check(NAME, outcome, first + more, seconds=seconds, further=tuple(others))
 
 
-def _lines(texts: Iterable[str]) -> set[int]:
-    """Return the lines of the description that texts name."""
-    return {int(n) for text in texts for n in re.findall(r"\(line ([0-9]{1,9})\)", text)}
+def _texts(broken: list[Broken], major: int) -> Iterator[str]:
+    shown: dict[tuple[str, bool], int] = {}
+    for item in broken:
+        key = (item.rule, item.wrong)
+        shown[key] = shown.get(key, 0) + 1
+        if shown[key] <= _MOST:
+            yield " ".join(item.text(major).split())
+    for (rule, _), count in shown.items():
+        if count > _MOST:
+            yield f"{count - _MOST} more of the rule '{rule}'"
 
 
-def _said(finding: Finding) -> bool:
-    return finding.rule.known_to_fmpy and finding.file == DESCRIPTION
+def _variables(description: Any, major: int) -> Iterator[Broken]:
+    """Yield what is wrong with variables; `description` is FMPy's."""
+    for variable in description.modelVariables:
+        yield from _bounds(variable)
+    if major == 2:
+        yield from _aliases(description)
+        states = {d.variable.derivative for d in description.derivatives}
+        known = [("an output", description.outputs), ("a derivative", description.derivatives)]
+        for what, unknowns in known:
+            for unknown in unknowns:
+                for other in unknown.dependencies or ():
+                    if other.causality in ("input", "independent") or other in states:
+                        continue
+                    message = (
+                        f"{what}, '{unknown.variable.name}', is said to depend on '{other.name}',"
+                        f" which is of causality '{other.causality}' and not a state"
+                    )
+                    yield Broken("dependencies", message, unknown.sourceline)
+    for unknowns in (description.outputs, description.derivatives, description.initialUnknowns):
+        for unknown in unknowns:
+            kinds = sorted({*(unknown.dependenciesKind or ())} - {"dependent"})
+            if kinds and unknown.variable.type not in _FLOATS:
+                message = (
+                    f"the kind of dependency '{kinds[0]}' of '{unknown.variable.name}' is not"
+                    f" allowed of type {unknown.variable.type}"
+                )
+                yield Broken("dependencies kind", message, unknown.sourceline)
+    date = description.generationDateAndTime
+    if date is not None and not _DATE.fullmatch(date.strip()):
+        yield Broken("date", f"generationDateAndTime is '{date[:40]}'")
 
 
-def _texts(findings: list[Finding], major: int) -> Iterator[str]:
-    for key, group in groupby(findings, key=lambda f: f.key):
-        listed = list(group)
-        yield from (" ".join(f.text(major).split()) for f in listed[:_MOST])
-        if len(listed) > _MOST:
-            yield f"{len(listed) - _MOST} more of the rule '{key}'"
+def _bounds(variable: Any) -> Iterator[Broken]:
+    declared = variable.declaredType
+    numbers = {
+        key: _number(getattr(variable, key) or getattr(declared, key, None))
+        for key in ("min", "max", "nominal")
+    }
+    name, line = variable.name, variable.sourceline
+    least, most = numbers["min"], numbers["max"]
+    if least > most:
+        yield Broken("range", f"the min {least:g} of '{name}' is above its max {most:g}", line)
+    starts = [] if variable.initial == "approx" else str(variable.start or "").split()
+    for start in map(_number, starts) if variable.type not in ("String", "Boolean") else ():
+        if start < least or start > most:
+            yield Broken(
+                "range", f"'{name}' starts with {start:g}, outside {least:g} to {most:g}", line
+            )
+            break
+    if numbers["nominal"] <= 0.0:
+        yield Broken("nominal", f"the nominal value of '{name}' is {numbers['nominal']:g}", line)
+
+
+def _number(text: Any) -> float:
+    """Return a number, NaN without one: no comparison with it holds."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _aliases(description: Any) -> Iterator[Broken]:
+    groups: dict[tuple[str, int], list[Any]] = {}
+    for variable in description.modelVariables:
+        kind = variable.type.replace("Enumeration", "Integer")
+        groups.setdefault((kind, variable.valueReference), []).append(variable)
+    for first, *others in groups.values():
+        settable = [v for v in (first, *others) if _settable(v)]
+        for variable in settable[1:]:
+            message = (
+                f"both '{settable[0].name}' (line {settable[0].sourceline}) and"
+                f" '{variable.name}', which have one value reference, can be set"
+            )
+            yield Broken("alias set", message, variable.sourceline, wrong=True)
+        for variable in others:
+            units = (_unit(first), _unit(variable))
+            if units[0] == units[1]:
+                continue
+            said = " and ".join("no unit" if u is None else f"the unit '{u}'" for u in units)
+            message = (
+                f"'{first.name}' (line {first.sourceline}) and '{variable.name}', which have one"
+                f" value reference, have {said}"
+            )
+            yield Broken("alias unit", message, variable.sourceline, _contradict(*units))
+
+
+def _settable(variable: Any) -> bool:
+    """Whether fmi2SetXXX may be called, at whatever time."""
+    if variable.variability == "constant":
+        return False
+    return bool(variable.causality == "input" or variable.initial in ("exact", "approx"))
+
+
+def _unit(variable: Any) -> str | None:
+    unit = variable.unit or getattr(variable.declaredType, "unit", None)
+    return None if unit is None else str(unit)
+
+
+def _contradict(first: str | None, second: str | None) -> bool:
+    """Whether one number cannot be meant in both units."""
+    if first is None or second is None:
+        return False
+    try:
+        return not same_meaning(first or "1", second or "1")
+    except UnitError:
+        return False
+
+
+def _files(path: Path, description: Any, major: int) -> Iterator[Broken]:
+    """Yield what is wrong with the files of the archive."""
+    from fmpy.model_description import read_build_description
+
+    names = {
+        "ModelExchange": description.modelExchange,
+        "CoSimulation": description.coSimulation,
+        "ScheduledExecution": description.scheduledExecution,
+    }
+    interfaces = {name: found for name, found in names.items() if found is not None}
+    identifiers: dict[str, list[str]] = {}
+    for name, interface in interfaces.items():
+        identifiers.setdefault(str(interface.modelIdentifier), []).append(name)
+    with zipfile.ZipFile(path) as archive:
+        members = {e.filename.replace("\\", "/"): e for e in archive.infolist() if not e.is_dir()}
+
+        def read(name: str) -> bytes | None:
+            return archive.read(name) if members[name].file_size <= _LARGEST else None
+
+        for rule, message in library_findings(major, identifiers, set(members), read):
+            yield Broken(rule, message)
+    sources = sorted(filter(_SOURCE.fullmatch, members))
+    built = "sources/buildDescription.xml" in members
+    if sources and not built and not description.buildConfigurations:
+        yield Broken("sources", f"there are sources, such as '{sources[0]}', that are not listed")
+    if major == 2:
+        return
+    for build in read_build_description(str(path), validate=False) if built else ():
+        if build.modelIdentifier not in identifiers:
+            message = f"'{build.modelIdentifier}' is not the modelIdentifier of an interface"
+            yield Broken("build configurations", f"buildDescription.xml: {message}")
+    tools = [name for name, interface in interfaces.items() if interface.needsExecutionTool]
+    said = {f"documentation/externalDependencies.{ending}" for ending in ("txt", "html")}
+    if tools and not said & set(members):
+        message = f"{tools[0]} needs a tool, which no documentation/externalDependencies names"
+        yield Broken("external dependencies", message)

@@ -22,6 +22,6 @@ def check_simulation(bench: Bench) -> Check:
             experiment = bench.smoke
             bench.simulate(experiment.setup, experiment.values)
     except FmidentError as error:
-        return Check(name, False, error.message)
+        return Check(name, "failed", error.message)
     how = "with its own start values" if not experiment.setup.input_names else "with moving inputs"
-    return Check(name, True, f"{how} to t = {experiment.setup.times[-1]:g} s{end}")
+    return Check(name, "ok", f"{how} to t = {experiment.setup.times[-1]:g} s{end}")
