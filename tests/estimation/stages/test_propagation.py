@@ -23,6 +23,7 @@ from fmident.problem import (
     Stage,
     stage_of,
 )
+from fmident.report.verdict import verdict
 from fmident_costs import SmoothedSpectrum
 
 from .linear_stages import (
@@ -293,6 +294,9 @@ def test_a_later_stage_that_needs_only_what_is_determined_has_an_interval() -> N
     assert (base.value, base.standard_error) == (
         pytest.approx(3.0, abs=4.0 * error), pytest.approx(error, rel=1e-4)
     )  # fmt: skip
+    judged = verdict(found)
+    assert judged.grade == "doubtful"
+    assert "a and b act only in a*b" in judged.headline
     slope, own = FIRST, np.cos(SECOND)
     g = own @ np.sin(SECOND) / (own @ own)
     expected = SIGMA * np.sqrt(1.0 / (own @ own) + g**2 / (slope @ slope))

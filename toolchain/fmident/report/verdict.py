@@ -204,7 +204,8 @@ def _doubts(result: EstimationResult) -> list[str]:
         doubts += _not_determined(result, inside)
     else:
         doubts += _without_errors(result, inside)
-    doubts += _without_errors(result, [e for e in searched if e.stage != last])
+    earlier = [e for e in searched if e.stage != last]
+    doubts += [*_without_errors(result, earlier), *_members(result, earlier)]
     if result.derivatives is not None and result.derivatives.shifts:
         shifts = result.derivatives.shifts
         worst = max(shifts, key=shifts.__getitem__)
@@ -243,23 +244,30 @@ def _not_determined(result: EstimationResult, inside: Sequence[ParameterEstimate
     """Return which parameters the data do not determine, and which act in combinations alone."""
     judged = result.identifiability
     assert judged is not None
-    # Where truncation has held something, members come partly from the start.
-    members = [e.name for e in inside if e.base and result.truncation is None]
     unknown = [e.name for e in result.base_parameters if not math.isfinite(e.standard_error)]
     doubts = [f"there is no uncertainty for {listed(unknown)}"] if unknown else []
     if judged.by_choice:
         return doubts
-    lost = [e.name for e in inside if not math.isfinite(e.standard_error) and e.name not in members]
+    members = _members(result, inside)
+    lost = [e.name for e in inside if not (math.isfinite(e.standard_error) or (members and e.base))]
     verb = "is" if judged.rank == 1 else "are"
     if lost:
         doubts.append(f"the data do not determine {listed(lost)}")
     elif not members:
         doubts.append(f"only {judged.rank} of {len(inside)} parameters {verb} determined")
-    if members:
-        formulas = [e.expression for e in result.base_parameters]
-        only = listed(formulas) if len(formulas) <= _MOST_NAMED else f"{len(formulas)} combinations"
-        doubts.append(f"{listed(members)} act only in {only}, which the data determine")
-    return doubts
+    return [*doubts, *members]
+
+
+def _members(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -> list[str]:
+    """Return which parameters act in base parameters alone, unless an estimator chose that."""
+    chosen = {s.name for s in result.stages if s.identifiability and s.identifiability.by_choice}
+    names = [e.name for e in estimates if e.base and e.stage not in chosen]
+    if not names or result.truncation is not None:  # then they come partly from the start
+        return []
+    base = [e for e in result.base_parameters if {*e.members} & {*names}]
+    few = len(base) <= _MOST_NAMED
+    only = listed([e.expression for e in base]) if few else f"{len(base)} combinations"
+    return [f"{listed(names)} act only in {only}, which the data determine"]
 
 
 def _wrong_prior(result: EstimationResult) -> str:
@@ -284,8 +292,12 @@ def _held_together(result: EstimationResult) -> bool:
 
 def _without_errors(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -> list[str]:
     """Return what is to be said of parameters without a finite standard error."""
-    lost = [e.name for e in estimates if not math.isfinite(e.standard_error)]
     held = () if result.truncation is None else result.truncation.held
+    lost = [
+        e.name
+        for e in estimates
+        if not math.isfinite(e.standard_error) and (e.name in held or not e.base)
+    ]
     if partly := [name for name in lost if name in held]:
         lost = [name for name in lost if name not in held]
         verb = "comes" if len(partly) == 1 else "come"
