@@ -19,6 +19,7 @@ from pathlib import Path
 
 import generate
 import numpy as np
+import pandas as pd
 
 import fmident
 from fmident.arrays import F64
@@ -37,6 +38,8 @@ class Coverage:
         Parameter to the number of intervals that hold the truth.
     errors
         Parameter to errors over standard errors, where there is an interval.
+    first
+        Estimate with the data of seed 1.
     failed
         Draws that did not converge.
     inexact
@@ -45,6 +48,7 @@ class Coverage:
 
     inside: dict[str, int]
     errors: dict[str, F64]
+    first: fmident.EstimationResult
     failed: int
     inexact: int
 
@@ -95,7 +99,8 @@ def count(name: str, draws: int, fmu: Path) -> Coverage:
             inside[parameter] += bool(one["interval_95_low"] <= truth <= one["interval_95_high"])
             errors[parameter].append((one["value"] - truth) / one["standard_error"])
     arrays = {parameter: np.array(values) for parameter, values in errors.items()}
-    return Coverage(inside, arrays, failed, inexact)
+    first = fmident.estimate(problem, report=lambda _: None)
+    return Coverage(inside, arrays, first, failed, inexact)
 
 
 def main() -> int:
@@ -105,6 +110,8 @@ def main() -> int:
     parser.add_argument("--machine", nargs="+", choices=generate.MACHINES)
     args = parser.parse_args()
     failed = False
+    rows: list[list[str]] = []
+    one: list[list[str]] = []
     print(
         f"{'machine':<9}{'parameter':<11}{'intervals':>10}{'covering':>10}{'error / its std':>18}"
     )
@@ -114,14 +121,27 @@ def main() -> int:
         for parameter, number in found.inside.items():
             given, spread = found.errors[parameter].size, found.errors[parameter].std(ddof=1)
             print(f"{name:<9}{parameter:<11}{given:>10}{number / given:>10.1%}{spread:>18.2f}")
+            covering = f"{100 * number / given:.1f} %"
+            rows.append([name, parameter, str(given), covering, f"{spread:.2f}"])
         total = sum(errors.size for errors in found.errors.values())
         seconds = (time.perf_counter() - began) / args.draws
+        for parameter, e in found.first.parameters.iterrows():
+            truth = f"{generate.MACHINES[name].truth[str(parameter)]:g}"
+            ends = f"[{e['interval_95_low']:.4g}, {e['interval_95_high']:.4g}]"
+            one.append([name, str(parameter), str(e["unit"]), truth, f"{e['value']:.4g}", ends])
+        share = f"{100 * sum(found.inside.values()) / total:.1f} %"
+        rows.append([name, "all", str(total), share, ""])
         print(
             f"{name:<9}{'all':<11}{total:>10}{sum(found.inside.values()) / total:>10.1%}"
             f"   not converged: {found.failed}, not exact: {found.inexact}, {seconds:.2f} s each",
             flush=True,
         )
         failed |= bool(found.failed or found.inexact)
+    if args.machine is None and args.draws == parser.get_default("draws"):
+        header = ["machine", "parameter", "intervals", "covering", "std of error / standard error"]
+        generate.record("coverage", pd.DataFrame(rows, columns=header))
+        header = ["machine", "parameter", "unit", "truth", "found", "95 % interval"]
+        generate.record("data of seed 1", pd.DataFrame(one, columns=header))
     return int(failed)
 
 

@@ -8,6 +8,7 @@ The noise is normal, and its standard deviation is that of the problem files.
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +124,16 @@ def table(machine: Machine, fmu: Path, seed: int) -> pd.DataFrame:
     columns |= dict(machine.inputs.values())
     columns |= {name: outputs[:, k] for k, (name, _) in enumerate(machine.outputs.values())}
     return pd.DataFrame(columns)
+
+
+def record(name: str, table: pd.DataFrame, **facts: str) -> None:
+    """Add a table of texts, and facts, to ``figures.json``, of which the README is made."""
+    file = HERE / "figures.json"
+    found = json.loads(file.read_text()) if file.exists() else {"tables": {}, "facts": {}}
+    rows = table.astype(str).to_numpy().tolist()
+    found["tables"][name] = {"header": list(table.columns), "rows": rows}
+    found["facts"] |= facts
+    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ the FMI paper), with white noise on them.
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,16 @@ def cycle(seed: int, sigma: float, fmu: Path = FMU) -> pd.DataFrame:
     for name, values in zip(OUTPUTS, noisy.T, strict=True):
         frame[f"{name} [N.m]"] = values
     return frame
+
+
+def record(name: str, table: pd.DataFrame, **facts: str) -> None:
+    """Add a table of texts, and facts, to ``figures.json``, of which the README is made."""
+    file = HERE / "figures.json"
+    found = json.loads(file.read_text()) if file.exists() else {"tables": {}, "facts": {}}
+    rows = table.astype(str).to_numpy().tolist()
+    found["tables"][name] = {"header": list(table.columns), "rows": rows}
+    found["facts"] |= facts
+    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:

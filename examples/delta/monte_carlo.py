@@ -18,10 +18,15 @@ from pathlib import Path
 
 import generate
 import numpy as np
+import pandas as pd
 
 import fmident
 
 HERE = Path(__file__).parent
+
+
+DATA_SEED = 2
+"""Of ``data/cycle.csv``."""
 
 
 def problem_with(base: fmident.Problem, torques: np.ndarray, sigma: float) -> fmident.Problem:
@@ -46,7 +51,7 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "cycle.csv"
-        generate.cycle(args.seed, args.sigma).to_csv(data, index=False)
+        generate.cycle(DATA_SEED, args.sigma).to_csv(data, index=False)
         text = (HERE / "problem.toml").read_text(encoding="utf-8")
         text = text.replace('"data/cycle.csv"', f'"{data}"')
         file = Path(folder) / "problem.toml"
@@ -63,7 +68,7 @@ def main() -> int:
     names = [p.name for p in base.free]
     truth = np.array([generate.TRUTH[n] for n in names])
     inside = np.zeros(len(names), dtype=int)
-    values, jacobians, failures = [], [], 0
+    values, jacobians, simulations, failures = [], [], [], 0
     began = time.perf_counter()
     for draw in range(args.draws):
         noise = np.random.default_rng(args.seed + draw).normal(0.0, args.sigma, torques.shape)
@@ -75,6 +80,7 @@ def main() -> int:
         inside += (low <= truth) & (truth <= high)
         values.append(table["value"].to_numpy())
         jacobians.append(result.jacobians)
+        simulations.append(result.simulations)
         if (draw + 1) % 20 == 0:
             print(f"  {draw + 1} draws, {time.perf_counter() - began:.0f} s", file=sys.stderr)
 
@@ -89,6 +95,45 @@ def main() -> int:
     print(f"pooled coverage {inside.sum() / inside.size / args.draws:.2%}")
     print(f"Jacobians: at most {max(jacobians)}; runs that did not converge: {failures}")
     print(f"{(time.perf_counter() - began) / args.draws:.2f} s per estimation")
+    if args.draws == parser.get_default("draws"):
+        shown = pd.DataFrame(
+            {
+                "parameter": names,
+                "truth": [f"{v:.4g}" for v in truth],
+                "mean": [f"{v:.5g}" for v in found.mean(axis=0)],
+                "standard deviation": [f"{v:.3g}" for v in found.std(axis=0, ddof=1)],
+                "coverage": [f"{100 * n / args.draws:.1f} %" for n in inside],
+            }
+        )
+        pooled = 100 * inside.sum() / inside.size / args.draws
+        effort = {
+            "pooled coverage": f"{pooled:.1f} %",
+            "Jacobians at most": f"at most {max(jacobians)} Jacobians",
+            "simulations at most": f"at most {max(simulations)} simulations",
+            "not converged": f"{args.draws - failures} of {args.draws} runs converged",
+        }
+        first = fmident.estimate(base)
+        shown_first = pd.DataFrame(
+            [
+                [
+                    n,
+                    str(e["unit"]),
+                    f"{e['initial']:.4g}",
+                    f"{t:.4g}",
+                    f"{e['value']:.4g}",
+                    f"[{e['interval_95_low']:.4g}, {e['interval_95_high']:.4g}]",
+                ]
+                for (n, e), t in zip(first.parameters.loc[names].iterrows(), truth, strict=True)
+            ],
+            columns=["parameter", "unit", "start", "truth", "estimate", "95 % interval"],
+        )
+        generate.record(
+            f"cycle.csv, {args.solver}",
+            shown_first,
+            **{f"{args.solver}, cycle.csv": f"{first.simulations} simulations in all"},
+        )
+        facts = {f"{args.solver}, {what}": text for what, text in effort.items()}
+        generate.record(f"draws, {args.solver}", shown, **facts)
     return 0
 
 

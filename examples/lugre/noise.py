@@ -25,6 +25,8 @@ sys.path.insert(0, str(HERE))
 
 import generate  # noqa: E402 - the script beside this one
 
+import study  # noqa: E402
+
 NAMES = tuple(generate.TRUTH)
 SIGMA = {"x": 1e-8, "frictionForce": 1e-3, "f": 1e-3}
 """Noise of the position, m, and of both friction forces, N."""
@@ -120,6 +122,15 @@ def main() -> None:
         table = summary(draws)
         table.to_csv(args.results / "two-step-noise.csv", float_format="%.4g")
     print(table.to_string(float_format="%.3g"))
+    header = [c for c in table.columns if c != "draws"]
+    rows = [
+        [symbol, *("-" if np.isnan(v) else f"{v:.3g}" for v in table.loc[name, header])]
+        for symbol, name in zip(study.SYMBOLS, NAMES, strict=True)
+    ]
+    if args.draws == parser.get_default("draws"):
+        study.record(
+            {"noise": (["", *header], rows)}, {"draws of the noise": f"{args.draws} draws"}
+        )
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
     python examples/lugre/study.py identifiability      # half a minute
     python examples/lugre/study.py profile              # five minutes
     python examples/lugre/study.py starts --seeds 20    # from random starts; half an hour
-    python examples/lugre/study.py tenth                # 10 000 simulations a run; an hour
+    python examples/lugre/study.py genetic --seeds 5    # 2000 generations each; two hours
     python examples/lugre/study.py figures              # the pictures of what is there
 
-Tables go to ``results/``; runs that are there already are not repeated.
+Tables go to ``results/``, runs of the genetic algorithm to ``genetic.csv``, and what the README
+shows to ``figures.json``. Runs that are there already are not repeated.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import argparse
 import dataclasses
 import functools
 import itertools
+import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,14 +39,24 @@ NAMES = tuple(generate.TRUTH)
 SIGMA = {"x": 1e-8, "frictionForce": 1e-3}
 """Noise of a good encoder, m, and of a good load cell, N: for what noise does to an input."""
 
-PAPER = pd.DataFrame(
-    {
-        "two-step": [0.0287, 1.07, 2.775, 2.64, 0.62, 2.0],
-        "one-step": [0.0931, 0.991, 1.15, 2.12, 0.0, 0.0],
-    },
-    index=["sigma0", "sigma1", "viscousFriction", "coulombForce", "staticForce", "stribeckSpeed"],
-)
-"""Relative errors of Table 5-3, %, after 100 000 simulations; 0: exact in the digits printed."""
+SYMBOLS = ("sigma0", "sigma1", "sigma2", "Fc", "Fs", "vs")
+"""Of the paper, in the order of :data:`NAMES`."""
+PAPER = {
+    "500 generations": (99891.5632, 340.2324, 0.4469, 1.5427, 1.4785, 0.0019),
+    "1000 generations": (99942.2754, 319.8685, 0.4223, 1.0927, 1.4985, 0.0011),
+    "2000 generations, in Table 5-3 two-step": (
+        100028.7287,
+        319.3825,
+        0.4111,
+        0.9736,
+        1.5093,
+        9.8e-4,
+    ),
+    "one-step": (99906.8963, 319.1326, 0.4046, 1.0212, 1.5, 1e-3),
+}
+"""Identified values of Tables 5-2 and 5-3, in the order of :data:`NAMES`."""
+PAPER_COSTS = {100: 0.010107, 200: 0.005651, 500: 0.000461, 1000: 6.311e-5, 2000: 2.0783e-6}
+"""After so many generations: Table 5-1 and section 4."""
 
 STARTS = ("two-step", "break-away", "break-away-global")
 GENERATIONS = (100, 200, 500, 1000, 2000)
@@ -269,21 +281,89 @@ def collect(file: Path, todo: Sequence[tuple[Row, Callable[[], list[Row]]]]) -> 
     return pd.DataFrame(rows)
 
 
-def genetic_runs(seeds: int) -> list[tuple[Row, Callable[[], list[Row]]]]:
+def genetic_runs(
+    seeds: int, generations: Sequence[int] = GENERATIONS
+) -> list[tuple[Row, Callable[[], list[Row]]]]:
     """Return all runs of the paper's genetic algorithm, the main readings of all seeds first."""
     usual, *others = OTHERWISE
-    main = list(itertools.product(list(MUTATION)[:2], WEIGHTS, ("one", "two"), [usual]))
-    # In SI units the squares of a displacement of micrometres are nothing: as the maxima alone.
-    main = [run for run in main if run[1:3] != ("SI units", "two")]
-    more = list(itertools.product(list(MUTATION)[2:], list(WEIGHTS)[:1], ("one", "two"), [usual]))
-    more += list(itertools.product(list(MUTATION)[:2], list(WEIGHTS)[:1], ("one",), others))
+    both, (first, *weights) = list(MUTATION)[:2], WEIGHTS
+    parts = [
+        itertools.product(both, [first], ("one", "two"), [usual]),
+        # In SI units the squares of a displacement of micrometres are nothing: two steps of it are
+        # those of the maxima alone.
+        [
+            *itertools.product(both, weights, ("one",), [usual]),
+            *((m, weights[-1], "two", usual) for m in both),
+        ],
+        itertools.product(list(MUTATION)[2:], [first], ("one", "two"), [usual]),
+        itertools.product(both, [first], ("one",), others),
+    ]
     keys: list[Row] = [
         {"steps": s, "mutation": m, "weights": w, "other": o, "seed": seed}
-        for part in (main, more)
+        for part in map(list, parts)
         for seed in range(1, seeds + 1)
         for m, w, s, o in part
     ]
-    return [(key, functools.partial(genetic_run, **key)) for key in keys]  # type: ignore[arg-type]
+    return [(key, functools.partial(genetic_run, **key, generations=generations)) for key in keys]  # type: ignore[arg-type]
+
+
+def errors_of(values: F64) -> F64:
+    """Return relative errors, %, of parameters in the order of :data:`NAMES`, shape (..., 6)."""
+    return 100 * np.abs(values / np.array(list(generate.TRUTH.values())) - 1.0)
+
+
+def genetic_tables(found: pd.DataFrame) -> dict[str, list[list[str]]]:
+    """Return the tables of the README: errors in the end, and costs over the generations."""
+    errors, costs = [], []
+    for name in list(PAPER)[2:]:
+        errors.append([f"paper, {name}", "", "1", *(f"{e:.2g}" for e in errors_of(PAPER[name]))])
+    costs.append(["paper", "", "1", *(f"{c / PAPER_COSTS[100]:.2g}" for c in PAPER_COSTS.values())])
+    titles = ["steps", "mutation", "weights", "other"]
+    for key, runs in found.groupby(titles, sort=False):
+        steps, mutation, weights, other = map(str, key)
+        end = errors_of(runs.loc[runs["generation"] == GENERATIONS[-1], list(NAMES)].to_numpy())
+        shown = [f"{m:.2g} ({w:.2g})" for m, w in zip(np.median(end, 0), end.max(0), strict=True)]
+        what = f"{steps}-step, {mutation}" + (
+            f", {other}" if other != next(iter(OTHERWISE)) else ""
+        )
+        errors.append([what, weights, str(len(end)), *shown])
+        by_run = runs.pivot_table(index="seed", columns="generation", values="cost")
+        shares = by_run.div(by_run[GENERATIONS[0]], axis=0).median()
+        costs.append([what, weights, str(len(end)), *(f"{c:.2g}" for c in shares)])
+    return {"genetic": errors, "generations": costs}
+
+
+def paper_columns(fmu_file: Path = generate.SLIDE_FMU) -> list[list[str]]:
+    """Return what the paper's identified values cost on its input, for each of the weights.
+
+    Sums over the samples and maxima, as parts of eq. 11, then eq. 11 in SI units, all weights 1.
+    """
+    made = generate.RUNS["published"]
+    times = np.arange(0.0, made.duration, made.sample)
+    inputs = made.force(times)[:, None]
+    setup = SimulationSetup(times, ("u",), inputs, ("x", "frictionForce"), tolerance=1e-11)
+    rows = []
+    with fmident.open_fmu(fmu_file) as fmu, fmu.simulator() as simulator:
+        true = simulator.simulate(setup, generate.TRUTH)
+        printed = [PAPER_COSTS[g] for g in (500, 1000, 2000)]
+        for (name, values), cost in zip(list(PAPER.items())[:3], printed, strict=True):
+            e = np.abs(simulator.simulate(setup, dict(zip(NAMES, values, strict=True))) - true)
+            parts = [(e[:, 0] ** 2).sum(), e[:, 0].max(), (e[:, 1] ** 2).sum(), e[:, 1].max()]
+            rows.append([name.split(",")[0], *(f"{v:.2g}" for v in (cost, *parts, sum(parts)))])
+    return rows
+
+
+def record(
+    tables: Mapping[str, tuple[Sequence[str], Sequence[Sequence[str]]]],
+    facts: Mapping[str, str] | None = None,
+) -> None:
+    """Add to ``figures.json``, from which the README has its figures."""
+    file = HERE / "figures.json"
+    kept = json.loads(file.read_text()) if file.exists() else {"tables": {}, "facts": {}}
+    for name, (header, rows) in tables.items():
+        kept["tables"][name] = {"header": list(header), "rows": [list(row) for row in rows]}
+    kept["facts"] |= facts or {}
+    file.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def genetic_run(
@@ -336,29 +416,47 @@ def genetic_run(
     return list(rows.values())
 
 
-def starts_table(found: pd.DataFrame) -> pd.DataFrame:
+STARTS_HEADER = ("file", "starts", "below 0.1 %", "simulations", "median", "largest error, %")
+
+
+def starts_rows(results: Path) -> list[list[str]]:
     """Return per problem file how many random starts end below 0.1 %, and what they cost."""
-    groups = found.groupby("file", sort=False)
-    return pd.DataFrame(
-        {
-            "starts": groups.size(),
-            "below 0.1 %": groups["largest"].apply(lambda e: int((e < 0.1).sum())),
-            "and below 500": groups[["largest", "simulations"]].apply(
-                lambda g: int(((g["largest"] < 0.1) & (g["simulations"] < 500)).sum())
-            ),
-            "median simulations": groups["simulations"].median(),
-            "most simulations": groups["simulations"].max(),
-        }
-    )
+    rows = []
+    for file in STARTS:
+        found = pd.read_csv(results / f"starts-{file}.csv")
+        n, worst = found["simulations"], found["largest"]
+        shown = [f"`{file}`", str(len(found)), str((worst < 0.1).sum()), f"{n.min()} to {n.max()}"]
+        rows.append([*shown, f"{n.median():g}", f"{worst.max():.1g}"])
+    return rows
+
+
+def interval_rows(results: Path) -> list[list[str]]:
+    """Return the ends of the intervals, % of the true value, by profile and linearised."""
+    rows = []
+    for name in generate.RUNS:
+        found = pd.read_csv(results / f"intervals-{name}.csv", index_col=0).loc[list(NAMES)]
+        truth = pd.Series(generate.TRUTH)
+        for by, low, high in (
+            ("profile", "low", "high"),
+            ("linearised", "linearised_low", "linearised_high"),
+        ):
+            ends = 100 * (found[[low, high]].div(truth, axis=0) - 1.0)
+            shown = [
+                "open" if not np.isfinite(e).all() else f"{e[low]:.2g} ... {e[high]:.2g}"
+                for _, e in ends.iterrows()
+            ]
+            rows.append([f"{name}, {by}", *shown])
+    return rows
 
 
 def main() -> None:
     """Run the parts that are asked for."""
-    parts = ("identifiability", "profile", "starts", "genetic", "figures")
+    parts = ("identifiability", "profile", "starts", "global", "genetic", "figures")
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts) + "; all")
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--only", help="one problem file of 'starts', one run of 'tenth'")
+    parser.add_argument("--only", help="one problem file of 'starts'")
+    parser.add_argument("--generations", type=int, default=GENERATIONS[-1], help="of 'genetic'")
     parser.add_argument("--results", type=Path, default=HERE / "results")
     args = parser.parse_args()
     for part in args.parts or parts:
@@ -371,11 +469,23 @@ def main() -> None:
             errors.to_csv(args.results / "standard-errors.csv")
             print(singular.to_string(float_format="%.2g"))
             print(errors.to_string(float_format="%.2g"))
+            shown = [[str(n), *(f"{v:.2g}" for v in row)] for n, row in singular.iterrows()]
+            left = [
+                [str(n), *("-" if np.isinf(v) else f"{v:.2g}" for v in row)]
+                for n, row in errors.iterrows()
+            ]
+            record(
+                {
+                    "singular values": (["input", *map(str, singular.columns)], shown),
+                    "standard errors": (["input", *SYMBOLS], left),
+                }
+            )
         elif part == "profile":
             for name in generate.RUNS:
                 profile(name, args.results)
                 intervals = pd.read_csv(args.results / f"intervals-{name}.csv", index_col=0)
                 print(f"{name}\n{intervals.to_string()}")
+            record({"intervals": (["input, by", *SYMBOLS], interval_rows(args.results))})
         elif part == "starts":
             for file in STARTS if args.only is None else (args.only,):
                 todo = [
@@ -383,9 +493,35 @@ def main() -> None:
                     for seed in range(args.seeds)
                 ]
                 found = collect(args.results / f"starts-{file}.csv", todo)
-                print(starts_table(found).to_string())
+                print(found.to_string())
+            record({"starts": (STARTS_HEADER, starts_rows(args.results))})
+        elif part == "global":
+            (row,) = one_estimate("published-global", None)
+            print(row)
+            shown = [f"{row[n]:.2g}" for n in NAMES]
+            record(
+                {
+                    "global": (
+                        ["file", *SYMBOLS, "simulations"],
+                        [["`published-global`", *shown, str(row["simulations"])]],
+                    )
+                }
+            )
         elif part == "genetic":
-            collect(args.results / "genetic.csv", genetic_runs(args.seeds))
+            generations = tuple(g for g in GENERATIONS if g <= args.generations)
+            generations = generations or (args.generations,)
+            found = collect(HERE / "genetic.csv", genetic_runs(args.seeds, generations))
+            if generations == GENERATIONS:
+                tables = genetic_tables(found)
+                first = ["run", "weights", "seeds"]
+                parts_of = ["printed cost", "sum e^2", "max e", "sum Fe^2", "max Fe", "all, SI"]
+                record(
+                    {
+                        "genetic": ([*first, *SYMBOLS], tables["genetic"]),
+                        "generations": ([*first, *map(str, GENERATIONS)], tables["generations"]),
+                        "paper's columns": (["after", *parts_of], paper_columns()),
+                    }
+                )
         else:
             from figures import draw
 

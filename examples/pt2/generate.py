@@ -9,6 +9,7 @@ a deflection of 1 mm, sampled every 4 ms over twenty periods of the undamped osc
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +78,16 @@ def step_response(nominal: Nominal, fmu: Path = FMU) -> pd.DataFrame:
     with fmident.open_fmu(fmu) as opened, opened.simulator() as simulator:
         position = simulator.simulate(setup, nominal.parameters)[:, 0]
     return pd.DataFrame({"time [s]": times, "force [N]": force, "position [m]": position})
+
+
+def record(name: str, table: pd.DataFrame, **facts: str) -> None:
+    """Add a table of texts, and facts, to ``figures.json``, of which the README is made."""
+    file = HERE / "figures.json"
+    found = json.loads(file.read_text()) if file.exists() else {"tables": {}, "facts": {}}
+    rows = table.astype(str).to_numpy().tolist()
+    found["tables"][name] = {"header": list(table.columns), "rows": rows}
+    found["facts"] |= facts
+    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:

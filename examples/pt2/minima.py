@@ -194,7 +194,10 @@ def main() -> None:
         parser.error("no data: run 'python examples/pt2/generate.py'")
     if args.grid > 0:
         maps = cost_maps(args.set, args.grid)
-        print(count(maps).to_string(index=False, float_format=lambda x: f"{x:.2f}"), flush=True)
+        counted = count(maps)
+        print(counted.to_string(index=False, float_format=lambda x: f"{x:.2f}"), flush=True)
+        shown = counted.map(lambda x: f"{x:.2f}" if isinstance(x, float) else str(x))
+        study.generate.record(f"minima, {args.set}", shown)
         if args.figures:
             draw(args.set, maps, HERE / "figures" / f"minima-{args.set}.png")
     if args.seeds > 0:
@@ -203,7 +206,11 @@ def main() -> None:
         table = search_all(args.set, file, args.seeds)
         table["error [%]"] = 100 * table["error"]
         error = table.groupby(["cost", "smoothing"])["error [%]"]
-        print(error.agg(["median", "max", "size"]).to_string(float_format=lambda x: f"{x:.3g}"))
+        found = error.agg(["median", "max", "size"]).reset_index()
+        print(found.to_string(index=False, float_format=lambda x: f"{x:.3g}"))
+        shown = found.map(lambda x: f"{x:.2g}" if isinstance(x, float) else str(x))
+        shown.columns = ["cost", "smoothing", "median error, %", "largest, %", "searches"]
+        study.generate.record(f"searches, {args.set}", shown)
 
 
 if __name__ == "__main__":

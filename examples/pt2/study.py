@@ -189,6 +189,8 @@ def main() -> None:
     args.file.parent.mkdir(exist_ok=True)
     table = run_all(args.file, args.seeds)
     print(summary(table).to_string(index=False, float_format=lambda x: f"{x:.3g}"))
+    shown = summary(table).map(lambda x: f"{x:.3g}" if isinstance(x, float) else str(x))
+    generate.record("smoothing", shown)
     if args.figures:
         draw(table, HERE / "figures", args.grid)
 

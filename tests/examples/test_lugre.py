@@ -175,3 +175,28 @@ def test_the_profile_of_fc_is_flat_on_the_published_run(study: ModuleType, folde
     low = [p.tau**2 for p in profile.points if p.value < 1.42]
     assert len(low) > 4
     assert max(low) < 1e-2
+
+
+def test_a_run_of_the_genetic_algorithm_says_where_it_is_after_each_generation(
+    study: ModuleType, folder: Path
+) -> None:
+    for steps in ("one", "two"):
+        key = (steps, "0.005 per bit", "maxima only", "one elite, log code", 1)
+        rows = study.genetic_run(*key, generations=(2, 6), folder=folder)
+        assert [row["generation"] for row in rows] == [2, 6]
+        assert rows[0]["cost"] >= rows[1]["cost"] > 0.0
+        assert all(set(study.NAMES) < set(row) for row in rows)
+
+
+def test_no_weights_give_the_papers_values_the_papers_costs(
+    study: ModuleType, build_fmu: Callable[[str], Path]
+) -> None:
+    """Each part of eq. 11 falls far less from 500 to 2000 generations than the printed cost."""
+    after = {
+        row[0]: [float(cell) for cell in row[1:]] for row in study.paper_columns(build_fmu(SLIDE))
+    }
+    first, last = after["500 generations"], after["2000 generations"]
+    printed, *parts = (a / b for a, b in zip(first, last, strict=True))
+    assert printed > 200.0
+    assert max(parts) < 0.12 * printed
+    assert after["1000 generations"][1] < last[1]
