@@ -316,7 +316,8 @@ def genetic_tables(found: pd.DataFrame) -> dict[str, list[list[str]]]:
     """Return the tables of the README: errors in the end, and costs over the generations."""
     errors, costs = [], []
     for name in list(PAPER)[2:]:
-        errors.append([f"paper, {name}", "", "1", *(f"{e:.2g}" for e in errors_of(PAPER[name]))])
+        shown = [f"{e:.2g}" for e in errors_of(np.array(PAPER[name]))]
+        errors.append([f"paper, {name}", "", "1", "", *shown])
     costs.append(["paper", "", "1", *(f"{c / PAPER_COSTS[100]:.2g}" for c in PAPER_COSTS.values())])
     titles = ["steps", "mutation", "weights", "other"]
     for key, runs in found.groupby(titles, sort=False):
@@ -326,7 +327,8 @@ def genetic_tables(found: pd.DataFrame) -> dict[str, list[list[str]]]:
         what = f"{steps}-step, {mutation}" + (
             f", {other}" if other != next(iter(OTHERWISE)) else ""
         )
-        errors.append([what, weights, str(len(end)), *shown])
+        cost = runs.loc[runs["generation"] == GENERATIONS[-1], "cost"].median()
+        errors.append([what, weights, str(len(end)), f"{cost:.2g}", *shown])
         by_run = runs.pivot_table(index="seed", columns="generation", values="cost")
         shares = by_run.div(by_run[GENERATIONS[0]], axis=0).median()
         costs.append([what, weights, str(len(end)), *(f"{c:.2g}" for c in shares)])
@@ -517,7 +519,7 @@ def main() -> None:
                 parts_of = ["printed cost", "sum e^2", "max e", "sum Fe^2", "max Fe", "all, SI"]
                 record(
                     {
-                        "genetic": ([*first, *SYMBOLS], tables["genetic"]),
+                        "genetic": ([*first, "cost", *SYMBOLS], tables["genetic"]),
                         "generations": ([*first, *map(str, GENERATIONS)], tables["generations"]),
                         "paper's columns": (["after", *parts_of], paper_columns()),
                     }
