@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pydoc
 import re
@@ -275,6 +276,8 @@ def clone(
         (root / f"{name}.toml").write_text(both)
     states = '"extended-kalman"\nstates = { x_start = "x", v_start = "v" }'
     (root / "follow.toml").write_text(PROBLEM.replace('"least-squares"', states))
+    with contextlib.chdir(root):
+        assert main(["build", "--all"]) == 0
     folder = root / "results" / "problem"
     assert main(["estimate", str(root / "problem.toml"), "-o", str(folder), "-q"]) == 0
     words = ["--result", str(folder), "-n", "20", "-q"]
