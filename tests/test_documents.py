@@ -159,7 +159,7 @@ SMALLER = (
     (r"^(python examples/(?:delta|slider-crank)/monte_carlo.py.*)", r"\1 --draws 2"),
     (r"^(python examples/across-events/coverage.py.*)", r"\1 --draws 2 --machine tank"),
     (r"^(python examples/lugre/noise.py.*)", r"\1 --draws 2"),
-    (r"^(python examples/lugre/study.py genetic.*)", r"\1 --seeds 1 --runs 1"),
+    (r"^(python examples/lugre/study.py (?:starts|genetic)).*", r"\1 --seeds 1 --generations 2"),
     (r"^(python examples/msd-online/study.py)$", r"\1 --quick --draws 1"),
     (r"^(python examples/pt2/study.py) --seeds 2 --figures", r"\1 --seeds 1 --grid 3"),
     (r"^(python examples/pt2/minima.py.*) --figures", r"\1 --grid 3 --seeds 0"),
@@ -182,6 +182,7 @@ ELSEWHERE = {
     r"^dask |scheduler=tcp:": "tests/dask has a cluster",
     r"--compiler openmodelica|--platforms|ci/reference-fmus": "markers omc and cross have tests",
     r"grid.fmu|FMIDENT_REFERENCE": "tests/fmu has FMUs of FMI 3.0 and the Reference FMUs",
+    r"lugre/study.py profile": "tests/examples/test_lugre.py walks the profiles",
     r"executor=pool|--open$": "needs the plugin of that page; opens a browser",
 }
 """Patterns of commands that are not run here, and why."""
@@ -227,13 +228,13 @@ def clone(
 ) -> Path:
     """Return a folder like the repository, with the files that documents speak of."""
     root = tmp_path_factory.mktemp("clone")
-    ignored = shutil.ignore_patterns("data", "results*", "*.fmu", "figures")
+    ignored = shutil.ignore_patterns("data", "results*", "*.fmu", "figures", "genetic.csv")
     shutil.copytree(ROOT / "examples", root / "examples", ignore=ignored)
     (root / "modelica").symlink_to(ROOT / "modelica")
     (root / "fmus").mkdir()
     for file in root.glob("examples/*/*.toml"):
         text = file.read_text(encoding="utf-8")
-        file.write_text(re.sub(r"^generations = \d+", "generations = 2", text, flags=re.MULTILINE))
+        file.write_text(re.sub(r"(?m)^(generations|max_iterations) = \d+", r"\1 = 2", text))
         model = tomllib.loads(text).get("model", {})
         if "class" in model and "sources" not in model:
             shutil.copy(build_fmu(model["class"]), root / "fmus" / f"{model['class']}.fmu")
