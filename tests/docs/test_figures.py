@@ -17,7 +17,6 @@ BY_HAND = {
     "friction": "its data are not part of the project",
     "positioning-axis": "its data are not part of the project",
     "across-events": "not measured again yet",
-    "pt2": "not measured again yet",
     "slider-crank": "not measured again yet",
     "test-functions": "not measured again yet",
     "tripod": "not measured again yet",
