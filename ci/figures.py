@@ -59,12 +59,14 @@ def updated(text: str, figures: Figures) -> str:
 def lost_facts(text: str, figures: Figures) -> list[str]:
     """Return the facts that are not in the text of a README."""
     prose = " ".join(text.split())
-    return [f"{what}: {value}" for what, value in figures["facts"].items() if value not in prose]
+    return [
+        f"{what}: {value}" for what, value in figures.get("facts", {}).items() if value not in prose
+    ]
 
 
 def cells(figures: Figures) -> dict[str, str]:
     """Return all that was measured by where it is; rows by their number."""
-    found = {what: str(value) for what, value in figures["facts"].items()}
+    found = {what: str(value) for what, value in figures.get("facts", {}).items()}
     for name, table in figures["tables"].items():
         for number, row in enumerate(table["rows"]):
             found |= {

@@ -144,7 +144,7 @@ def record(name: str, table: pd.DataFrame, **facts: str) -> None:
     found = json.loads(file.read_text()) if file.exists() else {"tables": {}, "facts": {}}
     rows = table.astype(str).to_numpy().tolist()
     found["tables"][name] = {"header": list(table.columns), "rows": rows}
-    found["facts"] |= facts
+    found.setdefault("facts", {}).update(facts)
     file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

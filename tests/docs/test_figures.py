@@ -18,7 +18,6 @@ BY_HAND = {
     "positioning-axis": "its data are not part of the project",
     "across-events": "not measured again yet",
     "slider-crank": "not measured again yet",
-    "tripod": "not measured again yet",
 }
 """READMEs whose figures no command of theirs can write everywhere."""
 
