@@ -192,7 +192,8 @@ def test_where_the_cost_jumps_there_is_no_interval_and_the_verdict_says_so() -> 
 
 def test_the_memory_of_a_search_past_events_grows_with_the_samples_and_not_their_square() -> None:
     times = np.linspace(0.0, 3.0, 2000)
-    measured = {"h": ball(times, {}, 9.81, 0.7)["h"]}
+    noise = 1e-3 * np.random.default_rng(1).normal(size=times.size)
+    measured = {"h": ball(times, {}, 9.81, 0.7)["h"] + noise}
     parameters = [Parameter("g", 9.3, 5.0, 15.0, "g"), Parameter("e", 0.72, 0.5, 0.95, "e")]
     problem = python_problem(measured, times, parameters, sigma=1e-3)
     tracemalloc.start()

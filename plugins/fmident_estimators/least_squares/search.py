@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Ending, Status
+from fmident.evaluation import EventMatching
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.statistics import DirectionErrors, analyse_rank
@@ -100,6 +101,7 @@ class LocalSearch:
         self._evaluator = evaluator
         self._rows = SearchedRows(problem, evaluator) if rows is None else rows
         self._balancing = False
+        self._matching = EventMatching(problem)
         self._progress = progress
 
     def physical(self, z: F64) -> F64:
@@ -393,6 +395,9 @@ class LocalSearch:
 
     def _confirmed(self, z: F64, p: F64, message: str) -> tuple[Ending | None, str]:
         """Return what ended the search where a solver calls it converged, or none if it did."""
+        self._plateau = False
+        if self._matching.exact(self._evaluator.residuals(p), None):
+            return None, message
         if self._rest is None or not np.array_equal(self._rest[0], z):
             with contextlib.suppress(Arrived):
                 self.jacobian(z)

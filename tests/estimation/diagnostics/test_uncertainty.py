@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -152,3 +153,24 @@ def test_data_that_the_same_coarse_simulation_has_made_leave_no_standard_errors(
     assert effect.needed is not None
     rest = np.max(moved / TRUTH) * effect.needed / effect.tolerance
     assert 0.1 * 0.5e-4 < rest <= 0.5e-4
+
+
+def test_the_tolerance_that_is_needed_for_some_parameters_beside_one_that_does_not_act() -> None:
+    def coarse(
+        times: np.ndarray, inputs: object, a: float, silent: float, tolerance: float
+    ) -> dict[str, np.ndarray]:
+        return {"y": a * np.exp(-3.0 * times) + tolerance * np.sin(7.0 * times)}
+
+    measured = coarse(TIMES, {}, 2.0, 1.0, tolerance=0.0)["y"]
+    parameters = [Parameter("a", 2.0, variable="a"), Parameter("silent", 1.0, variable="silent")]
+    settings = EvaluationSettings(check=False, tolerance=1e-2)
+    problem = python_problem({"y": measured}, TIMES, parameters, sigma=1e-3, evaluation=settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        executor = PythonExecutor(problem, coarse)
+        found = uncertainty(problem, Evaluator(problem, executor), np.array([2.0, 1.0]), HELD)
+    effect = found.integration
+    assert effect is not None
+    assert effect.matters.tolist() == [True, False]
+    assert effect.needed is not None
+    assert effect.needed < 1e-2

@@ -273,7 +273,8 @@ class _Check:
         self.findings += magnitude_findings(self.subject, predicted)
         self.findings += time_unit_findings(self.subject, self.evaluator, predicted)
         inert = self._inert()
-        refusal = inert_finding(self.asked, inert)
+        descends = self.estimator is None or self.estimator.descends
+        refusal = inert_finding(self.asked, inert, descends=descends)
         if refusal is not None:
             if self.inert_allowed:
                 hint = "the estimator leaves what the data do not determine at its initial value"

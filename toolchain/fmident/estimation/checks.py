@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Diagnostic, EstimationError, ProblemError, SimulationError
+from fmident.errors import Diagnostic, EstimationError, ProblemError, Severity, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
 from fmident.problem.relations.constraints import Constraints
 
@@ -74,16 +74,24 @@ class InertParameter:
     active_at: F64 | None
 
 
-def check_influence(problem: Problem, evaluator: Evaluator) -> None:
+def check_influence(problem: Problem, evaluator: Evaluator, *, descends: bool = True) -> None:
     """Change each free parameter and look whether any residual changes.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the run.
+    descends
+        Whether the search follows derivatives from the initial point.
 
     Raises
     ------
     fmident.errors.ProblemError
         Parameters without influence, by name.
     """
-    finding = inert_finding(problem, inert_parameters(problem, evaluator))
-    if finding is not None:
+    inert = inert_parameters(problem, evaluator)
+    finding = inert_finding(problem, inert, descends=descends)
+    if finding is not None and finding.severity == "error":
         raise ProblemError(
             finding.message, location=finding.location, hint=finding.hint, code=finding.rule
         )
@@ -199,8 +207,13 @@ def box(evaluator: Evaluator) -> tuple[F64, F64]:
     return lower, upper
 
 
-def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnostic | None:
+def inert_finding(
+    problem: Problem, inert: Sequence[InertParameter], *, descends: bool = True
+) -> Diagnostic | None:
     """Return in words that parameters have no influence, why, and what to do; ``None`` if all do.
+
+    It is an error where they act nowhere, and where no parameter acts where a search begins that
+    follows derivatives. Otherwise the search may lead to where they act.
 
     Parameters
     ----------
@@ -208,7 +221,12 @@ def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnost
         With the parameters.
     inert
         From :func:`inert_parameters`.
+    descends
+        Whether the search follows derivatives from the initial point.
     """
+    nowhere = [q for q in inert if q.active_at is None]
+    leads = not nowhere and (not descends or len(inert) < len(problem.free))
+    inert = nowhere or inert
     if not inert:
         return None
     names = [q.name for q in inert]
@@ -221,7 +239,7 @@ def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnost
     )
     place = problem.where(*(("parameters", names[0]) if len(names) == 1 else ()))
     variables = [q.variable for q in inert if q.variable]
-    still = still_inputs(problem)
+    still = "" if leads else still_inputs(problem)
     reached = next((q for q in inert if q.active_at is not None), None)
     if still:
         message += f": {still}"
@@ -235,6 +253,8 @@ def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnost
         )
         message += f" around the initial values, but '{reached.name}' acts elsewhere in the bounds"
         hint = f"start where it acts, for example at {shown}"
+        if leads:
+            hint = f"the search may lead to where it does; if not, {hint}"
     else:
         if variables and not blind:
             listed = ", ".join(map(repr, variables))
@@ -248,7 +268,8 @@ def inert_finding(problem: Problem, inert: Sequence[InertParameter]) -> Diagnost
         )
         if blind:
             hint = "fix or remove the parameter, or use a cost that sees it, such as time-domain"
-    return Diagnostic("error", message, place, hint, "parameter-without-influence")
+    severity: Severity = "warning" if leads else "error"
+    return Diagnostic(severity, message, place, hint, "parameter-without-influence")
 
 
 def still_inputs(problem: Problem) -> str:

@@ -19,12 +19,12 @@ from fmident.estimation.diagnostics.combinations import with_fixing
 from fmident.estimation.diagnostics.draws import drawn_posterior
 from fmident.estimation.diagnostics.sensitivities import output_sensitivities
 from fmident.estimation.diagnostics.truncated import truncation_notes, truncation_of
-from fmident.estimation.diagnostics.two_minima import best_of_both
+from fmident.estimation.diagnostics.two_minima import beginning_at, best_of_both, values_of
 from fmident.estimation.monitor import Observer, RunMonitor, RunPlan
 from fmident.estimation.noise.alternate import asks_for_noise, in_turn, noise_notes, refuse_noise
 from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
-from fmident.estimation.summary import summarise
+from fmident.estimation.summary import Summary, summarise
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.plugin_code import PLUGIN_BUG, plugin_failed
 from fmident.problem.priors.rows import Priors
@@ -33,6 +33,9 @@ from fmident.statistics import DeterminedCombination, ParameterStatistics
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
+
+_ROUNDS = 3
+"""Times that a search goes on from a lower cost beyond a plateau."""
 
 
 @dataclass(frozen=True)
@@ -147,18 +150,13 @@ def run_with_statistics(
     cost_initial = evaluator.cost(problem.initial)
     refuse_noise(problem, estimator, location)
     in_rounds = asks_for_noise(problem)
+
+    def search(asked: Problem, at: Evaluator) -> Estimate:
+        return _estimate(asked, at, estimator, chosen, monitor, again=True, minimise=in_rounds)
+
     estimate = _estimate(problem, evaluator, estimator, chosen, monitor, minimise=in_rounds)
     estimate, elsewhere = best_of_both(
-        problem,
-        evaluator,
-        estimate,
-        (
-            lambda asked, at: _estimate(
-                asked, at, estimator, chosen, monitor, again=True, minimise=in_rounds
-            )
-        )
-        if estimator.descends
-        else None,
+        problem, evaluator, estimate, search if estimator.descends else None
     )
     turned = None
     if in_rounds and estimate.status == "converged":
@@ -176,16 +174,34 @@ def run_with_statistics(
             estimate = _estimate(turned.problem, evaluator, estimator, chosen, monitor, again=True)
         cost_initial = evaluator.cost(problem.initial)
     identity = fmu or FmuIdentity(path=problem.fmu)
-    summary = summarise(
-        problem,
-        evaluator,
-        estimate,
-        initial_outputs,
-        intervals=intervals,
-        searches=estimator.descends,
-        # A population may have been asked to end before; where priors count, it ends in valleys.
-        minimises=estimator.descends or (estimator.any_cost and Priors.of(problem).count > 0),
-    )
+
+    def summary_of(estimate: Estimate) -> Summary:
+        return summarise(
+            problem,
+            evaluator,
+            estimate,
+            initial_outputs,
+            intervals=intervals,
+            searches=estimator.descends,
+            # A population may have been asked to end before; where priors count, it ends in
+            # valleys.
+            minimises=estimator.descends or (estimator.any_cost and Priors.of(problem).count > 0),
+        )
+
+    summary = summary_of(estimate)
+    for _ in range(_ROUNDS if estimator.descends and not in_rounds else 0):
+        if summary.lower is None:
+            break
+        found = search(beginning_at(problem, summary.lower), evaluator)
+        cut_short = found.status in ("interrupted", "stopped")
+        if not cut_short and not evaluator.cost(found.parameters) < summary.cost:
+            break
+        begun = values_of(problem, summary.lower)
+        monitor.note(
+            f"A search ended on a plateau, with a cost of {summary.cost:.4g}. It went on from"
+            f" {begun}, where the cost is lower."
+        )
+        estimate, summary = found, summary_of(found)
     settings = {
         "options": _plain(chosen),
         **_steps(evaluator, problem, estimate.parameters),
@@ -285,7 +301,7 @@ def _estimate(
     """Let the estimator search; turn every way it can end into an estimate or an error."""
     try:
         if not (again or estimator.takes_inert(options)):
-            check_influence(problem, evaluator)
+            check_influence(problem, evaluator, descends=estimator.descends)
         method = estimator.minimise if minimise else estimator.estimate
         found = method(problem, evaluator, options, monitor)
         return _checked(problem, evaluator, estimator, found)

@@ -53,7 +53,7 @@ from fmident.estimation.result import (
     PriorKnowledge,
     ResidualCheck,
 )
-from fmident.evaluation import Evaluator, JacobianError, Simulated
+from fmident.evaluation import Evaluator, EventMatching, JacobianError, Simulated
 from fmident.statistics import Identifiability, ParameterStatistics
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ _AWAY = 0.5
 
 _MATTERS = 1e-4
 """Relative change of a value below which it does not matter, as where there is no noise."""
+
+_PLATEAU = "; but no parameter has a visible influence there: the search ended on a plateau"
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Summary:
     noise: CountedNoise | None = None
     whitened: tuple[OutputFit, ...] = ()
     base_parameters: tuple[ParameterEstimate, ...] = ()
+    lower: F64 | None = None
+    """Free parameters with a lower cost that no derivative shows, if any were found."""
 
 
 def summarise(
@@ -201,6 +205,7 @@ def summarise(
         counted_noise(problem, statistics),
         judged,
         base,
+        outcome.lower,
     )
 
 
@@ -212,6 +217,7 @@ class _Outcome:
     message: str
     ended_by: Ending
     notes: list[str]
+    lower: F64 | None = None
 
     @classmethod
     def of(cls, estimate: Estimate, evaluator: Evaluator, cost: float) -> _Outcome:
@@ -293,17 +299,19 @@ def _judged(
 ) -> VerifiedStatistics:
     """Return the statistics with what simulations around the estimate say of them."""
     p = estimate.parameters
-    if _on_plateau(statistics):
-        outcome.limit(
-            "plateau",
-            "; but no parameter has a visible influence there: the search ended on a plateau",
-        )
+    exact = EventMatching(problem).exact(evaluator.residuals(p), None)
+    unseen = statistics.linearisation.analysis.without_influence
+    silent = unseen.size > 0 and bool(unseen.all()) and not exact
     if statistics.active is not None and statistics.active.holding.any():
+        if silent:
+            outcome.limit("plateau", _PLATEAU)
         return statistics  # what follows steps across constraints, where costs are lower anyway
     known = statistics.identifiability
     named = tested_combinations(problem, evaluator, p, held, known, estimate.base)
     statistics = dataclasses.replace(statistics, identifiability=named)
     if estimate.residual_weights is not None:
+        if silent:
+            outcome.limit("plateau", _PLATEAU)
         return statistics
     scores = estimate.residual_scores
     weights = None if scores is None else scores.weights(evaluator.residuals(p))
@@ -312,13 +320,26 @@ def _judged(
     if jumps.lower is not None:
         outcome.limit("jump", "; but the cost is lower on the other side of a jump nearby")
     statistics = withhold(problem, statistics, jumps)
-    farther = look_farther(problem, evaluator, p, statistics, compares_costs=weights is None)
+    farther = look_farther(
+        problem,
+        evaluator,
+        p,
+        statistics,
+        compares_costs=weights is None,
+        scales=estimate.draws is None and estimate.held_directions is None,
+    )
     outcome.notes += farther_notes(problem, p, cost, farther)
     if farther.lower is not None:
+        plateau = outcome.status == "limit" and outcome.ended_by == "plateau"
+        if (outcome.status == "converged" or plateau) and estimate.draws is None:
+            outcome.lower = farther.lower[0]
         outcome.limit(
             "plateau",
-            "; but the cost is lower farther away, along a parameter that has no influence here",
+            "; but the cost is lower farther away, where parameters act that have no influence"
+            " here",
         )
+    if silent and not farther.near:  # derivatives see nothing where events make outputs jump
+        outcome.limit("plateau", _PLATEAU)
     return acting_farther(problem, statistics, farther)
 
 
@@ -333,12 +354,6 @@ def _scale(
     if estimate.residual_weights is not None and not problem.sigma_known:
         return float(np.sqrt(2.0 * cost / max(statistics.degrees_of_freedom, 1)))
     return float(np.sqrt(statistics.residual_variance))
-
-
-def _on_plateau(statistics: ParameterStatistics) -> bool:
-    """Return whether no parameter between its bounds has an influence that can be seen."""
-    silent = statistics.linearisation.analysis.without_influence
-    return bool(silent.size) and bool(silent.all())
 
 
 def _with_delays(

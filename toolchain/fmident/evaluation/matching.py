@@ -46,6 +46,9 @@ _NEGLIGIBLE, _COLOURED, _MOSTLY = 1e-4, 0.2, 0.3
 """Without a sigma: residuals below this part of the signal are none; else they are noise if their
 autocorrelation and their part of the signal are no larger than these."""
 
+_ROUNDING = 1e-12
+"""Residuals below this part of the signal are rounding."""
+
 _HELD = 0.1
 """Part of the samples at which an input may change that is held in between, or change its sign if
 that is more than noise around zero."""
@@ -276,12 +279,15 @@ class EventMatching:
     def exact(self, residuals: F64, tolerance: float | None) -> bool:
         """Return whether what is left in the residuals is no more than the integrator's error.
 
-        Then no other point can be better.
+        Then no other point can be better. Without a tolerance it is no more than rounding.
         """
+        if not self.usable or self._priors:
+            return False
         measured = self.scaled_measurements
-        return tolerance is not None and all(
+        return all(
             float(np.sqrt(np.mean(residuals[series.rows] ** 2)))
-            <= tolerance * float(np.std(measured[series.rows]))
+            <= (_ROUNDING if tolerance is None else tolerance)
+            * float(np.std(measured[series.rows]))
             for series in self._series
         )
 

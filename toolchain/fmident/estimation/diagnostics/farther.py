@@ -1,4 +1,4 @@
-"""What parameters do farther away that have no influence at an estimate."""
+"""What parameters do farther away of which derivatives see nothing at an estimate."""
 
 from __future__ import annotations
 
@@ -17,8 +17,22 @@ from fmident.evaluation import Evaluator
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
-_SHARES = (-0.1, 0.1, -0.3, 0.3, -0.5, 0.5, -0.9, 0.9)
-"""Distances relative to the size of a parameter at which it is tried, by size; none leads to 0."""
+_FACTORS = np.array(
+    [0.9, 1.1, 0.7, 1.3, 0.5, 1.5, 0.35, 2.5, 0.25, 5.0, 0.18, 10.0, 0.13, 100.0, 0.1, 0.03, 0.01]
+)
+"""Factors on the size of a parameter with which it is tried; none leads to 0."""
+
+_RANGE = np.linspace(0.02, 0.98, 13)
+"""Places between two bounds at which it is tried."""
+
+_NEAR = 0.11
+"""Distance that is near the estimate."""
+
+_DECADES = np.array([-5.0, -4.0, -3.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 3.0])
+"""Powers of ten by which parameters that cannot be told apart are changed together."""
+
+_SPREAD = 16
+"""Points per direction that cannot be told apart at which each is changed by another power."""
 
 _SMALLEST = 0.1
 """Size of a parameter next to zero, in parts of its scale."""
@@ -41,11 +55,14 @@ class Farther:
     ----------
     points
         For each parameter that acts, by name: the nearest point that was tried at which it does.
+    near
+        Those that act in steps next to the estimate.
     lower
         Parameters and cost of the best point, if the cost is lower there, or ``None``.
     """
 
     points: Mapping[str, F64]
+    near: frozenset[str] = frozenset()
     lower: tuple[F64, float] | None = None
 
 
@@ -56,11 +73,14 @@ def look_farther(
     statistics: VerifiedStatistics,
     *,
     compares_costs: bool,
+    scales: bool = True,
 ) -> Farther:
     """Look whether parameters without influence at an estimate act farther away.
 
     Derivatives see nothing of a parameter that acts in steps, such as a number of teeth, nor of
-    one that the search has led to where nothing depends on it.
+    one that the search has led to where nothing depends on it. Nor do they see the size of
+    parameters of which only ratios count where they are large, such as rates of reactions
+    that are over at once: those that cannot be told apart are changed by factors together.
 
     Parameters
     ----------
@@ -72,6 +92,8 @@ def look_farther(
         At `p`.
     compares_costs
         Whether a lower cost is looked for: not where another than the cost was minimised.
+    scales
+        Whether it is looked for along what cannot be told apart, too.
     """
     if evaluator.jacobian_is_given(p):  # of a linear model: it is the same everywhere
         return Farther({})
@@ -79,35 +101,46 @@ def look_farther(
     linearisation = statistics.linearisation
     kept, silent = linearisation.kept, linearisation.analysis.without_influence
     tried, moved = _placed(problem, p, kept[silent])
-    if not tried.size:
+    scaled = np.empty((0, p.size))
+    if compares_costs and scales:
+        scaled = _scaled(problem, p, statistics)
+    if not len(tried) and not len(scaled):
         return Farther({})
     residuals = evaluator.residuals(p)
     least = evaluator.cost(p)
     blur = _blur(evaluator, p)
     enough = max(_LOWER * statistics.residual_variance, _RELATIVE * least)
-    there = evaluator.probe(tried)
+    there = evaluator.probe(np.vstack([tried, scaled]))
     costs = _costs(there)
     changed = np.linalg.norm(there - residuals, axis=1)  # NaN where a simulation failed
-    acts = (changed > blur) & (np.abs(costs - least) > enough)
+    acts = ((changed > blur) & (np.abs(costs - least) > enough))[: len(tried)]
     found: dict[str, F64] = {}
     for j, point in zip(moved[acts], tried[acts], strict=True):
         found.setdefault(problem.free[j].name, point)
-    if not compares_costs or not acts.any():
-        return Farther(found)
+    near = frozenset(
+        problem.free[j].name
+        for j, point in zip(moved[acts], tried[acts], strict=True)
+        if abs(point[j] - p[j]) <= _NEAR * _size(problem, p, j)
+    )
+    if not compares_costs or not (acts.any() or len(scaled)):
+        return Farther(found, near)
     # The others have fitted what this one left.
     others = kept[~silent]
     jacobian = evaluator.jacobian(p)[:, others]
-    steps = np.linalg.lstsq(jacobian, -there[acts].T, rcond=None)[0]
+    rows = there[: len(tried)][acts]
+    steps = np.linalg.lstsq(jacobian, -rows.T, rcond=None)[0]
     followed = tried[acts]
     followed[:, others] += steps.T
     followed = np.clip(followed, problem.lower, problem.upper)
-    tried = np.vstack([tried, followed])
-    costs = np.nan_to_num(np.append(costs, _costs(evaluator.probe(followed))), nan=np.inf)
+    tried = np.vstack([tried, scaled, followed])
+    if len(followed):
+        costs = np.append(costs, _costs(evaluator.probe(followed)))
+    costs = np.nan_to_num(costs, nan=np.inf)
     best = int(np.argmin(costs))
     # By this much the cost of a simulation may be wrong.
     enough = max(enough, float(np.linalg.norm(residuals)) * blur + 0.5 * blur**2)
     lower = (tried[best], float(costs[best])) if costs[best] < least - enough else None
-    return Farther(found, lower)
+    return Farther(found, near, lower)
 
 
 def _costs(residuals: F64) -> F64:
@@ -132,13 +165,43 @@ def _placed(
     points: list[F64] = []
     moved: list[int] = []
     for j in map(int, columns):
-        size = max(abs(float(p[j])), _SMALLEST * problem.free[j].scale)
-        for share in _SHARES:
+        low, high = problem.lower[j], problem.upper[j]
+        values = p[j] + (_FACTORS - 1.0) * _size(problem, p, j)
+        if np.isfinite(high - low):
+            values = np.append(values, low + _RANGE * (high - low))
+        values = np.unique(np.clip(values, low, high))
+        for value in values[np.argsort(np.abs(values - p[j]), kind="stable")]:
             point = p.copy()
-            point[j] = np.clip(p[j] + share * size, problem.lower[j], problem.upper[j])
+            point[j] = value
             points.append(point)
             moved.append(j)
-    return np.array(points), np.array(moved, dtype=np.intp)
+    return np.array(points).reshape(-1, p.size), np.array(moved, dtype=np.intp)
+
+
+def _size(problem: Problem, p: F64, column: int) -> float:
+    return max(abs(float(p[column])), _SMALLEST * problem.free[column].scale)
+
+
+def _scaled(problem: Problem, p: F64, statistics: VerifiedStatistics) -> F64:
+    """Return points with parameters changed by factors that derivatives cannot see, (k, n).
+
+    All that cannot be told apart by one factor, and each by another.
+    """
+    kept, analysis = statistics.linearisation.kept, statistics.linearisation.analysis
+    # Of the logarithms of the parameters.
+    norms = analysis.column_norms * np.abs(p[kept])
+    tangled = np.flatnonzero(analysis.involved & (norms > 0.0))
+    if not tangled.size:
+        return np.empty((0, p.size))
+    null = analysis.right[tangled][:, analysis.rank :] / norms[tangled, np.newaxis]
+    basis, values, _ = np.linalg.svd(null, full_matrices=False)
+    basis = basis[:, values > _RELATIVE * values[0]]
+    together = _DECADES[:, np.newaxis] * np.ones(tangled.size)
+    count = _SPREAD * basis.shape[1]
+    spread = np.random.default_rng(0).uniform(_DECADES[0], _DECADES[-1], (count, tangled.size))
+    points = np.tile(p, (len(together) + count, 1))
+    points[:, kept[tangled]] *= 10.0 ** (np.vstack([together, spread]) @ basis @ basis.T)
+    return np.clip(points, problem.lower, problem.upper)
 
 
 def acting_farther(
@@ -188,8 +251,8 @@ def farther_notes(problem: Problem, p: F64, cost: float, farther: Farther) -> li
     return [
         f"The cost is {lower:.6g} at {moved_to(problem, p, point)} in place of {cost:.6g} here:"
         " this is not the minimum. No derivative shows a parameter that acts in steps, or not at"
-        " all where it is: start there, give several starts, or try its values one by one"
-        " with 'fixed = true'."
+        " all where it is, nor those of which only ratios act: start there, give several starts, or"
+        " try values one by one with 'fixed = true'."
     ]
 
 

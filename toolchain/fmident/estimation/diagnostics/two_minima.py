@@ -76,14 +76,14 @@ def best_of_both(
         return estimate, [_about(problem, evaluator, estimate.parameters, seen.place)]
     starts = [] if seen.place is None else [seen.place]
     if seen.disagree:
-        alone = _without_priors(_from(problem, estimate.parameters))
+        alone = _without_priors(beginning_at(problem, estimate.parameters))
         data = search(alone, evaluator.for_problem(alone))
         if data.status in ("interrupted", "stopped"):
             return _ended(estimate, data), []
         starts += [data.parameters, _centres(problem, estimate.parameters)]
     minima = [(_Minimum.at(problem, evaluator, estimate.parameters), estimate)]
     for start in starts:
-        found = search(_from(problem, start), evaluator)
+        found = search(beginning_at(problem, start), evaluator)
         if found.status in ("interrupted", "stopped"):
             return _ended(estimate, found), []
         one = _Minimum.at(problem, evaluator, found.parameters)
@@ -219,7 +219,8 @@ def _centres(problem: Problem, p: F64) -> F64:
     return found
 
 
-def _from(problem: Problem, p: F64) -> Problem:
+def beginning_at(problem: Problem, p: F64) -> Problem:
+    """Return the problem with other initial values, shape (n,)."""
     start = dict(zip((q.name for q in problem.free), p.tolist(), strict=True))
     parameters = tuple(
         dataclasses.replace(q, initial=start[q.name]) if q.name in start else q
@@ -234,7 +235,7 @@ def _notes(problem: Problem, best: _Minimum, other: _Minimum) -> list[str]:
         "Priors and data disagree, and the noise is not given: there are two minima. The better one"
         f" is returned, with residuals of {best.noise:.3g}; the other one, {likely:.2g} times as"
         f" dense, has residuals of {other.noise:.3g} (root mean square, as they are weighted) at "
-        f"{_values(problem, other.p)}. Give each output its sigma to decide between them."
+        f"{values_of(problem, other.p)}. Give each output its sigma to decide between them."
     ]
 
 
@@ -242,13 +243,14 @@ def _about(problem: Problem, evaluator: Evaluator, p: F64, start: F64) -> str:
     lower = evaluator.cost(start) < evaluator.cost(p)
     return (
         "Priors and data disagree, and the noise is not given: by the model linearised at the"
-        f" estimate there is another minimum near {_values(problem, start)}, where the cost is"
+        f" estimate there is another minimum near {values_of(problem, start)}, where the cost is"
         f" {'lower' if lower else 'not lower'}. A search by least-squares from there shows it; or"
         " give each output its sigma."
     )
 
 
-def _values(problem: Problem, p: F64) -> str:
+def values_of(problem: Problem, p: F64) -> str:
+    """Return the values of the free parameters in words."""
     units = (f" {q.unit}" if q.unit not in (None, "1") else "" for q in problem.free)
     named = zip(problem.free, p, units, strict=True)
     return ", ".join(f"{q.name} = {value:.5g}{unit}" for q, value, unit in named)

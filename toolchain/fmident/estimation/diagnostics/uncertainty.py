@@ -297,7 +297,7 @@ def _effect(
     matters = (np.nan_to_num(shifts) > _SHIFTED) & (moved > _MATTERS * size)
     needed = enough = None
     if bool(matters.any()):
-        share = np.maximum(_SHIFTED / shifts[matters], _MATTERS * (size / moved)[matters])
+        share = np.maximum(_SHIFTED / shifts[matters], _MATTERS * size[matters] / moved[matters])
         enough = float(share.min())
         if not ignores_tolerance and tolerance is not None:
             order = evaluator.integration_order(p)
