@@ -109,9 +109,9 @@ def make_study(folder: Path, samples: int = 101) -> Path:
         folder,
     )  # fmt: skip
     noise = random.Random(1)
-    found = (folder / "sim.csv").read_text().splitlines()[1:]
+    found = (folder / "sim.csv").read_text().splitlines()[2:]  # below the parameters and the names
     lines = [
-        f"{row},{float(line.split(',')[1]) + noise.gauss(0.0, 2e-5):.9g}"
+        f"{row},{float(line.split(',')[2]) + noise.gauss(0.0, 2e-5):.9g}"
         for row, line in zip(rows, found, strict=True)
     ]
     (folder / "data.csv").write_text("\n".join(["time,force,position", *lines]) + "\n")

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fmident
 from fmident.cli import main
+from fmident.data import read_table
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -55,7 +57,7 @@ def test_build_simulate_validate(project: Path, capsys: Capture) -> None:
 
     run = ["simulate", fmu, "--step", "0.1", "--set", "rate=3", "-o", "out/y.csv"]
     assert main([*run, "--plot", "out/y.png"]) == 0
-    table = pd.read_csv("out/y.csv")
+    table = read_table("out/y.csv").frame
     assert list(table.columns) == ["time", "y"]
     np.testing.assert_allclose(table["y"], np.exp(-3 * table["time"]), rtol=1e-5)
     assert Path("out/y.png").read_bytes().startswith(b"\x89PNG")
@@ -154,11 +156,12 @@ def test_simulate_takes_times_and_inputs_from_data(
     (force,) = [v.name for v in open_description(fmu).inputs]
     run = ["simulate", fmu, "--data", str(data), "--time", "t", "--outputs", "x"]
     assert main([*run, "--inputs", f"{force}=push", "--stop-time", "1", "-o", str(result)]) == 0
-    from_column = pd.read_csv(result)
-    assert from_column["time"].iloc[-1] == 1.0
-    assert from_column["x"].iloc[-1] > 0.0
+    from_column = read_table(result)
+    assert from_column.units == {"time": "s", force: "N", "x": "m"}
+    assert from_column.columns["time"][-1] == 1.0
+    assert from_column.columns["x"][-1] > 0.0
     assert main([*run, "--inputs", f"{force}=1.0", "--stop-time", "1", "-o", str(result)]) == 0
-    pd.testing.assert_frame_equal(pd.read_csv(result), from_column)
+    pd.testing.assert_frame_equal(read_table(result).frame, from_column.frame)
 
 
 def test_simulate_reads_units_as_estimate_does(tmp_path: Path, build_fmu: BuildFmu) -> None:
@@ -173,11 +176,42 @@ def test_simulate_reads_units_as_estimate_does(tmp_path: Path, build_fmu: BuildF
         pd.DataFrame({t: scale * times, u: scale * push}).to_csv(data, index=False)
         run = ["simulate", fmu, "--data", str(data), "--inputs", f"{force}=push"]
         assert main([*run, "--outputs", "x", "-o", str(result)]) == 0
-        found.append(pd.read_csv(result))
+        found.append(read_table(result).frame)
     assert found[0]["time"].iloc[-1] == 2.0
     # Not to the last bit: the converted instants are rounded.
     size = np.max(np.abs(found[0]["x"]))
     assert np.max(np.abs(found[1]["x"] - found[0]["x"])) < 1e-5 * size
+
+
+def test_what_simulate_writes_is_data_and_a_reference(
+    tmp_path: Path, build_fmu: BuildFmu, capsys: Capture
+) -> None:
+    fmu = build_fmu(OSCILLATOR)
+    (force,) = [v.name for v in open_description(str(fmu)).inputs]
+    times = np.linspace(0.0, 2.0, 201)
+    data, made = tmp_path / "data.csv", tmp_path / "made.csv"
+    pd.DataFrame({"t": times, "push [mN]": 1e3 * np.sin(3.0 * times)}).to_csv(data, index=False)
+    truth = {"m": 3.0, "d": 4.0, "k": 400.0}
+    given = [word for n, v in truth.items() for word in ("--set", f"{n}={v!r}")]
+    run = ["simulate", str(fmu), "--data", str(data), "--inputs", f"{force}=push"]
+    assert main([*run, *given, "-o", str(made)]) == 0
+    problem = tmp_path / "problem.toml"
+    problem.write_text(
+        f'[model]\nfmu = "{fmu}"\n'
+        + "".join(f"[parameters.{n}]\ninitial = {0.9 * v}\n" for n, v in truth.items())
+        + f'[[experiments]]\ndata = "made.csv"\n[experiments.inputs]\n{force} = "{force}"\n'
+        + '[experiments.outputs]\nx = "x"\n[estimator]\nname = "least-squares"\n'
+    )
+    found = fmident.estimate(fmident.load_problem(problem))
+    assert [found.values[n] for n in truth] == pytest.approx(list(truth.values()), rel=1e-6)
+    capsys.readouterr()
+    assert main(["validate", str(fmu), "--reference", str(made), "-v"]) == 0
+    assert "deviates most: 0.0e+00 of its range" in " ".join(capsys.readouterr().out.split())
+    alone = tmp_path / "alone.csv"  # as a file without inputs would be
+    table = read_table(made).frame.drop(columns=force)
+    table.rename(columns={"time": "time [s]"}).to_csv(alone, index=False)
+    assert main(["validate", str(fmu), "--reference", str(alone)]) == 1
+    assert f"inputs keep their start values: {force}" in " ".join(capsys.readouterr().out.split())
 
 
 def test_simulate_names_the_line_of_a_time_that_appears_twice(
@@ -196,7 +230,7 @@ def test_simulate_ends_at_the_stop_time(
     result = tmp_path / "x.csv"
     run = ["simulate", str(build_fmu(OSCILLATOR)), "--stop-time", "1", "--step", step]
     assert main([*run, "-o", str(result)]) == 0
-    times = pd.read_csv(result)["time"]
+    times = read_table(result).frame["time"]
     assert times.iloc[-1] == 1.0
     assert len(times) == count
 
@@ -249,6 +283,10 @@ def test_plugins_lists_what_is_built_in(capsys: Capture) -> None:
     shown = capsys.readouterr().out
     for name in ("least-squares", "embedded", "json", "html"):
         assert name in shown
+    (embedded,) = [x for x in shown.splitlines() if x.startswith("embedded") and "compiler" in x][
+        1:
+    ]
+    assert "FMI 2.0 or 3.0" in embedded
     assert "LEFT OUT" not in shown
 
 

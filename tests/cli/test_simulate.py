@@ -8,10 +8,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from fmident.cli import main
+from fmident.data import read_table
 
 from ..fmu.build import Fixture, build, compiler, real, scalar
 from ..fmu.exchange import Exchange, Signal, build_exchange, build_twin, states
@@ -48,7 +48,7 @@ def test_time_is_one_column_even_if_it_is_asked_for(folder: Path) -> None:
     csv = folder / "time.csv"
     run = ["simulate", str(path), "--stop-time", "1", "--step", "0.5", "-o", str(csv)]
     assert main([*run, "--outputs", "time", "--outputs", "x"]) == 0
-    table = pd.read_csv(csv)
+    table = read_table(csv).frame
     assert list(table.columns) == ["time", "x"]
     assert table["time"].tolist() == [0.0, 0.5, 1.0]
 
@@ -80,7 +80,7 @@ def test_an_fmu_that_ends_the_simulation_itself(folder: Path, capsys: Capture) -
     said = capsys.readouterr()
     assert "the FMU itself ends the simulation at t = 1.1 s: 12 of 21 instants" in said.err
     assert "12 rows" in said.out
-    assert pd.read_csv(csv)["time"].iloc[-1] == pytest.approx(1.1)
+    assert read_table(csv).frame["time"].iloc[-1] == pytest.approx(1.1)
     assert main([*run, f"kind={END}", "--set", "at=1.9"]) == 0  # it ends where the run does
     assert "ends the simulation" not in capsys.readouterr().err
     assert main([*run, "kind=2"]) == 2
@@ -139,7 +139,7 @@ def test_what_was_computed_before_a_failure_is_kept(folder: Path, capsys: Captur
         assert words in said
         assert "11 of 21 instants were computed before the simulation failed" in said
         assert "up to t = 1.0 s" in said
-        table = pd.read_csv(csv)
+        table = read_table(csv).frame
         assert table["time"].tolist() == pytest.approx([0.1 * k for k in range(11)])
         assert table["x"].tolist() == pytest.approx([0.1 * k for k in range(11)])
         csv.unlink()
@@ -152,7 +152,7 @@ def test_local_variables_stand_in_for_outputs(folder: Path, capsys: Capture) -> 
     csv = folder / "local.csv"
     assert main(["simulate", str(path), "--stop-time", "1", "-o", str(csv)]) == 0
     assert "no outputs: its 1 local variables are recorded" in capsys.readouterr().err
-    assert list(pd.read_csv(csv).columns) == ["time", "x"]
+    assert list(read_table(csv).frame.columns) == ["time", "x"]
     without = "\n".join(line for line in TROUBLE.splitlines() if '"x"' not in line)
     path = build(Fixture("trouble.c", without), folder, "nothing")
     assert main(["simulate", str(path), "--stop-time", "1"]) == 0
@@ -172,7 +172,7 @@ def test_results_outlive_a_failure_to_free(
     csv = folder / "free.csv"
     assert main(["simulate", str(path), "--stop-time", "1", "-o", str(csv)]) == 0
     assert "while it was being freed; the results are complete" in capsys.readouterr().err
-    assert len(pd.read_csv(csv)) == 11
+    assert len(read_table(csv).frame) == 11
 
 
 def test_what_the_own_tolerance_of_the_fmu_leaves_is_told(folder: Path, capsys: Capture) -> None:

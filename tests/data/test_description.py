@@ -40,6 +40,14 @@ def test_columns_rate_and_pauses(tmp_path: Path) -> None:
     assert stored["time"]["pauses"] == [[start, length]]
 
 
+def test_what_is_missing_or_infinite_has_a_place(tmp_path: Path) -> None:
+    found = described(tmp_path, "time,x,y\n0,1,1\n1,nan,inf\n2,,3\n3,4,-inf\n")
+    x, y = found.columns
+    assert (x.samples, x.missing, x.infinite) == (2, 2, 0)
+    assert (x.first_missing, x.first_infinite) == ("line 3", "")
+    assert (y.samples, y.missing, y.infinite, y.first_infinite) == (2, 0, 2, "line 3")
+
+
 def test_an_even_axis(tmp_path: Path) -> None:
     rows = "".join(f"2024-03-01T00:00:{k:02d}Z,{k}\n" for k in range(60))
     found = described(tmp_path, f"time,x\n{rows}")

@@ -31,7 +31,7 @@ def test_remembers_where_an_item_came_from() -> None:
     registration = registry.registrations["thing"]
     assert registry.get("thing") is Thing
     assert registration.origin is FIRST
-    assert registration.summary == "A thing."
+    assert registration.summary == "A thing"
 
 
 def test_summary_comes_from_argument_attribute_or_docstring() -> None:

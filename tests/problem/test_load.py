@@ -158,6 +158,45 @@ def test_gaps_are_missing_samples(case: Case) -> None:
     np.testing.assert_array_equal(output(problem).rows, [0, 2, 3])
 
 
+def said(problem: Problem) -> list[str]:
+    return [d.message for d in problem.notes if d.rule == "missing-samples"]
+
+
+def test_missing_samples_are_said_once_with_their_column_and_place(case: Case) -> None:
+    assert said(case.load()) == []
+    case.change_data("0.1,1.5,0.1,0.1", "0.1,1.5,0.1,NaN")
+    case.change_data("0.3,2.5,0.3,0.9", "0.3,2.5,0.3,")
+    problem = case.load()
+    assert said(problem) == [
+        "experiment 'push': 2 of 4 samples of 'x' are missing (column 'position' of"
+        f" '{case.folder / 'data.csv'}', first in line 3) and do not count"
+    ]
+    assert problem.experiments[0].samples == 2
+
+
+def test_samples_that_are_missing_for_validation_are_said(case: Case) -> None:
+    case.write("other.csv", DATA.replace("0.1,1.5,0.1,0.1", "0.1,1.5,0.1,nan"))
+    table = PROBLEM[PROBLEM.index("[[experiments]]") :]
+    table = table.replace('"push"', '"other"\nrole = "validation"').replace("data.csv", "other.csv")
+    (note,) = said(case.load(PROBLEM, PROBLEM + table))
+    assert "experiment 'other': 1 of 4 samples of 'x'" in note
+
+
+def test_instants_of_another_file_are_no_missing_samples(case: Case) -> None:
+    case.write("slow.csv", "time,angle [deg]\n0,0\n0.15,90\n0.3,\n")
+    more = 'x = { column = "position", sigma = 0.01 }'
+    slow = '"q[1]" = { data = "slow.csv", column = "angle", sigma = 1 }'
+    (note,) = said(case.load(more, f"{more}\n{slow}"))
+    assert "1 of 3 samples of 'q[1]'" in note
+    assert "'x'" not in note
+
+
+def test_a_sigma_that_is_missing_is_named_with_its_line(case: Case) -> None:
+    case.change_data("180.0,7.0", "180.0,")
+    with pytest.raises(ProblemError, match=r"'spare' of .*data\.csv' is missing in line 4"):
+        case.load("sigma = 0.01", 'sigma = "spare"')
+
+
 def test_a_sigma_may_be_missing_where_the_sample_is(case: Case) -> None:
     case.change_data("0.1,1.5,0.1,0.1,90.0,7.0", "0.1,1.5,0.1,,90.0,")
     x = output(case.load("sigma = 0.01", 'sigma = "spare"'))
@@ -168,6 +207,9 @@ def test_gaps_in_inputs_are_filled_on_request(case: Case) -> None:
     case.change_data("0.1,1.5", "0.1,")
     problem = case.load('name = "push"', 'name = "push"\nfill_inputs = "linear"')
     np.testing.assert_allclose(problem.experiments[0].inputs["F"], [1.0, 1.5, 2.0, 2.5])
+    (note,) = said(problem)
+    assert "1 of 4 values of the input 'F' are missing" in note
+    assert "line 3) and interpolated" in note
 
 
 @pytest.mark.parametrize(

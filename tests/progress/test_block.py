@@ -36,7 +36,7 @@ def test_a_block_tells_what_is_done_how_fast_and_what_is_left(state: RunState) -
     assert "18.4/s" in block(state, 120, 24, Letters())[0]
     assert lines[1].endswith("about 16.3 s left")
     assert len(lines[1]) <= 79
-    assert lines[2] == f"generation  {'━' * 9}{'─' * 15}  4 of 10"
+    assert lines[2] == f"generation  {'━' * 9}{'─' * 15}  4 of 10 simulations"
     assert lines[3].startswith("7 of 20 vectors near the best")
     cost, first, second, still = lines[4:]
     assert cost.split() == ["best", "cost", "0.909091", "█▆▅▄▃▃▂▂▂▁▁", "from", "10"]

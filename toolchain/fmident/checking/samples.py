@@ -29,7 +29,7 @@ def experiment_checks(subject: Subject) -> tuple[ExperimentCheck, ...]:
         median = float(np.median(steps))
         regular = bool(np.ptp(steps) <= _REGULAR * median)
         length = float(e.times[-1] - e.times[0])
-        checks.append(ExperimentCheck(e.name, e.times.size, length, median, regular))
+        checks.append(ExperimentCheck(e.name, e.samples, length, median, regular))
     return tuple(checks)
 
 

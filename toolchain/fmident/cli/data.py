@@ -92,6 +92,17 @@ def _page(found: DataDescription) -> str:
     rows = [_row(c) for c in found.columns]
     align: Sequence[str] = ["<", "<", ">", ">", ">", ">", ">", "<"]
     lines += ["", narrow_table(header, rows, align, width(), ["mean"])]  # type: ignore[arg-type]
+    lost = [
+        f"'{c.name}': {count} {'is' if count == 1 else 'are'} {what}, first in {first}"
+        for c in found.columns
+        for what, count, first in (
+            ("missing", c.missing, c.first_missing),
+            ("infinite", c.infinite, c.first_infinite),
+        )
+        if count
+    ]
+    if lost:
+        lines += ["", *(wrap(text, width()) for text in lost)]
     return "\n".join(lines)
 
 

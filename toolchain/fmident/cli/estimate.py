@@ -141,7 +141,7 @@ def _positive(text: str) -> int:
 
 
 def _announcement(problem: Problem) -> str:
-    samples = sum(e.times.size for e in problem.experiments)
+    samples = sum(e.samples for e in problem.experiments)
     outputs = len({m.name for e in problem.experiments for m in e.measurements})
     held_out = f" and {len(problem.validation)} for validation" if problem.validation else ""
     return (

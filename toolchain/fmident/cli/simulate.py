@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from fmident._whole_file import save
 from fmident.cli.console import out, say, tell, tell_all
+from fmident.cli.journalled import counted
 from fmident.cli.usage import UsageError, assignments, number, positive, scalar
 from fmident.errors import Code, Location, SimulationError, did_you_mean
 
@@ -30,7 +32,9 @@ EXAMPLE = """\
 
 With --data, the simulation runs over the times of the file. Inputs of the FMU take the
 column of the same name unless --inputs names another one. --inputs NAME=NUMBER holds an
-input constant. Units in the header are converted to those of the FMU."""
+input constant. Units in the header are converted to those of the FMU. The file that is
+written holds inputs, outputs and their units, and the values of --set: it can be read
+as data, or be a reference."""
 
 _STEPS = 500
 _TOLERANCE, _TIGHTER = 1e-6, 0.01
@@ -147,11 +151,16 @@ def run(arguments: argparse.Namespace) -> int:
     trajectories = pd.DataFrame(result, columns=list(outputs))
     trajectories = trajectories.drop(columns="time", errors="ignore")  # FMI 3.0's own variable
     trajectories.insert(0, "time", setup.times[: len(result)])
+    units = {v.name: v.unit for v in description.variables}
     if arguments.output is not None:
-        save(arguments.output, lambda stream: trajectories.to_csv(stream, index=False))
-        say(f"{arguments.output}: {len(trajectories)} rows, {len(outputs)} outputs")
+        content = _written(trajectories, setup, values, units)
+        save(arguments.output, lambda stream: stream.write(content))
+        given = f" {counted(len(inputs), 'input')}," if inputs else ""
+        say(
+            f"{arguments.output}: {counted(len(trajectories), 'row')},{given}"
+            f" {counted(len(outputs), 'output')}"
+        )
     if arguments.plot is not None:
-        units = {v.name: v.unit for v in description.variables}
         _plot(trajectories, units, arguments.plot)
         say(f"{arguments.plot}")
     if arguments.output is None and arguments.plot is None:
@@ -187,6 +196,31 @@ def _compare_tolerances(
             f" {100.0 * share:.2g} % of its range (t = {setup.times[row]:.6g} s), seen at"
             f" {tight:g}: give --tolerance, such as {tight:g}"
         )
+
+
+def _written(
+    trajectories: pd.DataFrame,
+    setup: SimulationSetup,
+    start_values: Mapping[str, float | int | bool | str],
+    units: Mapping[str, str | None],
+) -> bytes:
+    """Return a file that can be read again, as data or as a reference."""
+    import numpy as np
+
+    from fmident.data import Table, csv_of
+
+    columns = {"time": trajectories["time"].to_numpy(dtype=np.float64)}
+    if setup.inputs is not None:
+        rows = setup.inputs[: len(trajectories)]
+        columns |= dict(zip(setup.input_names, rows.T, strict=True))
+    for name in trajectories.columns[1:]:
+        columns[str(name)] = trajectories[name].to_numpy(dtype=np.float64)
+    table = Table(
+        Path("simulated"), columns, {n: units.get(n) for n in columns} | {"time": "s"}, None
+    )
+    numbers = {n: x for n, x in start_values.items() if not isinstance(x, str) and " " not in n}
+    remark = " ".join(f"{name}={float(value)!r}" for name, value in numbers.items())
+    return (f"# parameters: {remark}\n" if remark else "").encode() + csv_of(table)
 
 
 def _all_outputs(description: ModelDescription) -> tuple[str, ...]:

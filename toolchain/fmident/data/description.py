@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.data.table import Table
@@ -28,12 +29,14 @@ class ColumnDescription:
     ----------
     name, unit
         As in the header; ``None`` without a unit.
-    samples, missing
-        Numbers and gaps in it.
+    samples, missing, infinite
+        Numbers, gaps and infinite values in it.
     smallest, largest, mean
         Of the numbers; NaN without any.
     spark
         Its course over the rows, one character per part of them.
+    first_missing, first_infinite
+        Place of the first of these, such as ``"line 5"``; empty where there is none.
     problem
         Why it is not numeric; ``None`` when it is.
     """
@@ -42,10 +45,13 @@ class ColumnDescription:
     unit: str | None
     samples: int
     missing: int
+    infinite: int
     smallest: float
     largest: float
     mean: float
     spark: str
+    first_missing: str = ""
+    first_infinite: str = ""
     problem: str | None = None
 
 
@@ -172,7 +178,7 @@ def _column(table: Table, name: str, width: int) -> ColumnDescription:
     except DataError as error:
         nan = float("nan")
         return ColumnDescription(
-            name, table.units.get(name), 0, 0, nan, nan, nan, "", error.message
+            name, table.units.get(name), 0, 0, 0, nan, nan, nan, "", problem=error.message
         )
     there = values[np.isfinite(values)]
     low, high, mean = (
@@ -182,12 +188,22 @@ def _column(table: Table, name: str, width: int) -> ColumnDescription:
         name,
         table.units.get(name),
         there.size,
-        values.size - there.size,
+        int(np.isnan(values).sum()),
+        int(np.isinf(values).sum()),
         low,
         high,
         mean,
         spark(values, width),
+        _first(table, np.isnan(values)),
+        _first(table, np.isinf(values)),
     )
+
+
+def _first(table: Table, rows: npt.NDArray[np.bool_]) -> str:
+    if not rows.any():
+        return ""
+    row = int(np.argmax(rows))
+    return f"row {row + 1}" if table.lines is None else f"line {table.lines[row]}"
 
 
 def _time(table: Table, times: F64, column: str) -> TimeDescription:

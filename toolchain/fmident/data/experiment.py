@@ -186,6 +186,12 @@ class Experiment:
     interpolation: Mapping[str, Interpolation] = field(default_factory=dict)
 
     @cached_property
+    def samples(self) -> int:
+        """Number of instants at which an output was measured."""
+        there = [np.isfinite(m.values) for m in self.measurements]
+        return int(np.count_nonzero(np.any(there, axis=0))) if there else 0
+
+    @cached_property
     def output_variables(self) -> tuple[str, ...]:
         """FMU variables that the measurements need, each once, in their order."""
         return tuple(dict.fromkeys(m.variable for m in self.measurements))

@@ -60,7 +60,9 @@ def time_axis(table: Table, column: str) -> F64:
     if missing.size:
         row = int(missing[0])
         raise DataError(
-            f"the time '{column}' is missing{table.in_row(row)}", location=table.where(row)
+            f"the time '{column}' is {'infinite' if np.isinf(times[row]) else 'missing'}"
+            f"{table.in_row(row)}",
+            location=table.where(row),
         )
     if times.size < 2:
         raise DataError("there are fewer than two rows", location=Location(str(table.path)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -68,8 +68,8 @@ class Guard:
         @functools.wraps(function)
         def call(*arguments: object, **others: object) -> object:
             try:
-                answer = function(*self._own(arguments), **others)
-                self._check(hook, function, arguments, answer)
+                answer = self._called(function, arguments, others)
+                self._check(hook, function, (*arguments, *others.values()), answer)
             except (Exception, SystemExit) as error:  # a plugin may raise anything
                 self.failed(self.origin, hook, error)
                 return None
@@ -81,7 +81,7 @@ class Guard:
         @functools.wraps(function)
         def call(*arguments: object, **others: object) -> Generator[None, object, object]:
             try:
-                steps = function(*self._own(arguments), **others)
+                steps = self._called(function, arguments, others)
                 _resume(steps.__next__, ends=False)
             except (Exception, SystemExit) as error:
                 self.failed(self.origin, hook, error)
@@ -99,7 +99,8 @@ class Guard:
                     answer = _resume(functools.partial(steps.throw, raised), ends=True)
                 # Without "return", the answers of all others are lost.
                 lost = answer is None and hook != "fmident_read_data"
-                self._check(hook, function, arguments, [None] if lost else answer)
+                given = (*arguments, *others.values())
+                self._check(hook, function, given, [None] if lost else answer)
             except (Exception, SystemExit) as error:
                 if error is not raised:
                     self.failed(self.origin, hook, error)
@@ -111,9 +112,15 @@ class Guard:
 
         return call
 
-    def _own(self, arguments: tuple[object, ...]) -> Iterator[object]:
-        """Yield arguments, registries as those that register for the plugin."""
-        return (a.of(self.origin) if isinstance(a, Registry) else a for a in arguments)
+    def _called(
+        self, function: Function, arguments: tuple[object, ...], others: Mapping[str, object]
+    ) -> Any:
+        """Call a function of the plugin; what it registers is the plugin's."""
+
+        def own(value: object) -> object:
+            return value.of(self.origin) if isinstance(value, Registry) else value
+
+        return function(*map(own, arguments), **{n: own(v) for n, v in others.items()})
 
     def _check(
         self, hook: str, function: Function, arguments: tuple[object, ...], answer: object

@@ -280,4 +280,4 @@ def _summary_of(item: object) -> str:
     text = (getattr(item, "__doc__", None) or "").strip()
     if isinstance(item, type) and is_dataclass(item) and text.startswith(f"{item.__name__}("):
         return ""  # the signature, which a dataclass without a docstring has in its place
-    return text.splitlines()[0] if text else ""
+    return text.splitlines()[0].removesuffix(".") if text else ""

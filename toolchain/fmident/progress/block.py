@@ -190,7 +190,8 @@ def _inside(state: RunState, width: int, letters: Letters) -> list[str]:
         text = "generation"
     if expected < 2 or done > expected:
         return [_fitted([text, _many(done, "simulation")] if expected > 1 else [text], width)]
-    return [_with_bar(text, done, expected, [f"{done} of {expected}"], width, letters)]
+    count = f"{done} of {expected}" + ("" if text == BATCH else " simulations")
+    return [_with_bar(text, done, expected, [count], width, letters)]
 
 
 def _agreement(state: RunState, width: int) -> list[str]:

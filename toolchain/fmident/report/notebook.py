@@ -71,7 +71,7 @@ def _experiment(e: Experiment, held_out: bool) -> list[str | float]:
     length = float(e.times[-1] - e.times[0]) if e.times.size else math.nan
     return [
         e.name,
-        str(e.times.size),
+        str(e.samples),
         duration(length),
         ", ".join(e.inputs),
         ", ".join(m.name for m in e.measurements),

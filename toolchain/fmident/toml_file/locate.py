@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from fmident.toml_file.statements import statements
-from fmident.toml_file.text import NotTomlError, loads
 
 Path = tuple[str | int, ...]
 """Keys from the root; a number counts the elements of an array of tables from 0."""
@@ -41,30 +43,69 @@ def line_of(text: str, path: Path) -> int | None:
 def _places(text: str) -> dict[Path, int]:
     """Return the lines of all keys; not to be changed. Who reads a file asks for many of them."""
     places: dict[Path, int] = {}
+    for written in _written(text):
+        for path in written.paths:
+            places.setdefault(path, written.first)
+    return places
+
+
+def twice(text: str, line: int | None) -> tuple[Path, int, int] | None:
+    """Return the key or table whose second definition makes a text invalid.
+
+    Parameters
+    ----------
+    text
+        With a mistake.
+    line
+        Of the mistake; ``None`` at its end.
+
+    Returns
+    -------
+    tuple or None
+        Its path, and the lines at which it is written; ``None`` where it is another mistake.
+    """
+    seen: dict[Path, int] = {}
+    for written in _written(text):
+        if line is not None and written.first > line:
+            break
+        if written.paths[-1] in seen and (line is None or line <= written.last):
+            return written.paths[-1], seen[written.paths[-1]], written.first
+        seen |= {path: written.first for path in written.paths if path not in seen}
+    return None
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A header or an assignment: what it makes, itself last, and its lines, counted from 1."""
+
+    paths: tuple[Path, ...]
+    first: int
+    last: int
+
+
+def _written(text: str) -> Iterator[_Written]:
     counts: dict[Path, int] = {}
     table: Path = ()
     for statement in statements(text):
-        number, line = statement.first + 1, statement.text
-        header = _HEADER.match(line)
+        first, last = statement.first + 1, statement.last + 1
+        header = _HEADER.match(statement.text)
         keys = _keys(header["keys"]) if header else None
         if header is not None and keys is not None:
-            table = _within(keys[:-1], counts)
-            last: Path = (*table, keys[-1])
             if header["open"] == "[[":
-                counts[last] = counts.get(last, -1) + 1
-                places.setdefault(last, number)
-                last = (*last, counts[last])
+                array = (*_within(keys[:-1], counts), keys[-1])
+                fresh = array not in counts
+                counts[array] = counts.get(array, -1) + 1
+                table = (*array, counts[array])
+                yield _Written((table, array) if fresh else (array, table), first, last)
             else:
-                last = _within(keys, counts)
-            table = last
-            places.setdefault(table, number)
+                table = _within(keys, counts)
+                yield _Written((table,), first, last)
             continue
-        key = _KEY.match(line)
+        key = _KEY.match(statement.text)
         keys = _keys(key["keys"]) if key else None
         if keys is not None:
-            for depth in range(1, len(keys) + 1):
-                places.setdefault((*table, *keys[:depth]), number)
-    return places
+            paths = tuple((*table, *keys[:depth]) for depth in range(1, len(keys) + 1))
+            yield _Written(paths, first, last)
 
 
 def _within(keys: list[str], counts: dict[Path, int]) -> Path:
@@ -80,8 +121,8 @@ def _within(keys: list[str], counts: dict[Path, int]) -> Path:
 def _keys(text: str) -> list[str] | None:
     """Return the parts of a dotted key, quotes removed."""
     try:
-        value: Any = loads(f"{text} = 0")
-    except NotTomlError:
+        value: Any = tomllib.loads(f"{text} = 0")
+    except (ValueError, RecursionError):
         return None
     keys = []
     while isinstance(value, dict):

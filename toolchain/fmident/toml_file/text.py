@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from fmident.errors import Code, FmidentError, Location, ProblemError
+from fmident.toml_file.locate import twice
 
 _PLACE = re.compile(r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
+_INLINE_TWICE = re.compile(r"Duplicate inline table key '(?P<key>.*)'")
 _DIGITS = re.compile(r"[0-9A-Fa-f_]{1000,}")
 _INTEGERS = range(-(2**63), 2**63)
 _DEEPEST = 50
@@ -125,12 +127,48 @@ def parse_toml(
     try:
         return loads(text)
     except NotTomlError as failure:
+        _refuse_twice(text, path, failure, error)
         raise error(
             f"this is not TOML: {failure.message}",
             location=Location(str(path), failure.line, failure.column),
             code=Code.NOT_TOML,
             hint=failure.hint or _hint(text, failure.line, example),
         ) from failure
+
+
+def _refuse_twice(text: str, path: Path, failure: NotTomlError, error: type[FmidentError]) -> None:
+    """Raise an error that names key and lines where a key or a table is written twice."""
+    inline = _INLINE_TWICE.search(failure.message)
+    if inline is not None:
+        raise error(
+            f"'{inline['key']}' is written twice in an inline table",
+            location=Location(str(path), failure.line, failure.column),
+            code=Code.NOT_TOML,
+            hint="leave out one of them",
+        ) from failure
+    found = twice(text, failure.line) if failure.message.startswith("Cannot ") else None
+    if found is None:
+        return
+    keys, first, second = found
+    names = [str(key) for key in keys if not isinstance(key, int)]
+    lines = text.split("\n")
+    header = lines[second - 1].lstrip().startswith("[")
+    several = lines[first - 1].lstrip().startswith("[[")
+    where = f" of [{'.'.join(names[:-1])}]" if len(names) > 1 and not header else ""
+    what = f"the table [{'.'.join(names)}]" if header else f"'{names[-1]}'{where}"
+    raise error(
+        f"{what} is written twice, in lines {first} and {second}",
+        location=Location(str(path), second),
+        code=Code.NOT_TOML,
+        hint=f'two columns for one variable: "{names[-1]} again" = {{ variable = "{names[-1]}",'
+        ' column = "..." }'
+        if names[-2:-1] == ["outputs"]
+        else f"double brackets, [[{'.'.join(names)}]], begin another one"
+        if several
+        else "write what belongs to it in one place"
+        if header
+        else "leave out one of them",
+    ) from failure
 
 
 def _hint(text: str, line: int | None, example: str) -> str | None:

@@ -25,7 +25,7 @@ _OPTIONS = ("optimization", "integrator", "fmi", "sources")
 
 
 class EmbeddedCompiler(Compiler):
-    """Modelica to FMI 2.0 or 3.0, Co-Simulation and Model Exchange, without OpenModelica.
+    """Modelica to FMI 2.0 or 3.0 (Co-Simulation, Model Exchange), events, exact sensitivities.
 
     Options of a request:
 

@@ -14,8 +14,4 @@ if TYPE_CHECKING:
 @hookimpl
 def fmident_register_compilers(registry: Registry[type[Compiler]]) -> None:
     """Register ``embedded``."""
-    registry.add_when_used(
-        "embedded",
-        "fmident.compilers.embedded:EmbeddedCompiler",
-        summary="continuous Modelica to FMI 2.0 Co-Simulation, without OpenModelica",
-    )
+    registry.add_when_used("embedded", "fmident.compilers.embedded:EmbeddedCompiler")

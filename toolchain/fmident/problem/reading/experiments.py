@@ -150,14 +150,18 @@ def _experiment(
     times = grid.times
     courses = _interpolation(section, description)
     default = {n: courses.get(n, interpolation) for n, _ in section.table("inputs", {}).items()}
-    inputs, units, as_is = _inputs(section, description, main, times, default)
+    inputs, units, as_is, filled = _inputs(section, description, main, times, default)
     as_is += [d.note for d in drafts if d.note is not None]
     _refuse_missing_inputs(section, description, {*inputs, *starts, *given})
     measurements = excluded(section, measurements_of(drafts, grid), inputs, units, grid)
     section.finish()
     assumed = _assumed_units(section, description, main, drafts)
     left_out = note_on_exclusions(section, name, measurements)
-    notes = (*main.notes, *grid.notes, *_notes_on_units(section, main, assumed), *as_is, *left_out)
+    missing = _note_on_missing(section, name, [d.missing for d in drafts if d.missing], filled)
+    notes = (
+        *(*main.notes, *grid.notes, *_notes_on_units(section, main, assumed)),
+        *(*as_is, *missing, *left_out),
+    )
     return Experiment(
         name,
         times,
@@ -195,6 +199,24 @@ def _interpolation(section: Section, description: ModelDescription) -> dict[str,
             )
         found[name] = asked
     return found
+
+
+def _note_on_missing(
+    section: Section, name: str, samples: Sequence[str], filled: Sequence[str]
+) -> list[Diagnostic]:
+    """Say which outputs lack samples, and which inputs are interpolated there."""
+    said = "; ".join([*samples, *(f"{text} and interpolated" for text in filled)])
+    if not said:
+        return []
+    count = " and do not count" if samples and not filled else ""
+    return [
+        Diagnostic(
+            "note",
+            f"experiment '{name}': {said}{count}",
+            location=section.source.where((*section.keys, "data")),
+            rule="missing-samples",
+        )
+    ]
 
 
 def _assumed_units(
@@ -271,13 +293,17 @@ def _inputs(
     main: Sampled,
     times: F64,
     interpolation: Mapping[str, Interpolation],
-) -> tuple[dict[str, F64], dict[str, str | None], list[Diagnostic]]:
-    """Return inputs and units by name, and notes on those that stay in a unit that is not SI."""
+) -> tuple[dict[str, F64], dict[str, str | None], list[Diagnostic], list[str]]:
+    """Return inputs and units by name, and what is to be said of them.
+
+    That some stay in a unit that is not SI, and which values are missing and interpolated.
+    """
     fill = section.choice("fill_inputs", ("linear",), None)
     table = section.table("inputs", {})
     inputs: dict[str, F64] = {}
     units: dict[str, str | None] = {}
     notes: list[Diagnostic | None] = []
+    filled: list[str] = []
     for name, column in table.items():
         unit, inner = None, None
         if isinstance(column, Mapping):
@@ -312,13 +338,15 @@ def _inputs(
         notes.append(note_as_is(what, unit, variable, place, line))
         held = description.holds_input(name, interpolation[name])
         inputs[name] = _without_gaps(values, column, main, times, fill, held)
+        filled.append(main.missing(f"values of the input '{name}'", column, values))
         units[name] = unit if variable.unit is None else variable.unit
-    return inputs, units, [n for n in notes if n is not None]
+    return inputs, units, [n for n in notes if n is not None], [text for text in filled if text]
 
 
 def _without_gaps(
     values: F64, column: str, main: Sampled, times: F64, fill: str | None, held: bool
 ) -> F64:
+    main.refuse_infinite(column, values)
     good = np.isfinite(values)
     if not good.any():
         raise ProblemError(

@@ -44,6 +44,8 @@ class OutputDraft:
     outliers: F64
     filter: Outliers | None
     noise: NoiseChoice | None = None
+    missing: str = ""
+    """How many samples are missing, and where; empty where none is."""
 
 
 def refuse_partial_sigma(outputs: Section, drafts: Sequence[OutputDraft]) -> None:
@@ -187,13 +189,7 @@ def read_output(
             if left_out
             else "leave the output out, or choose the column that was measured",
         )
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
-        row = int(sampled.rows[infinite[0]])
-        raise ProblemError(
-            f"column '{column}' is infinite{sampled.table.in_row(row)}",
-            location=sampled.table.where(row),
-        )
+    sampled.refuse_infinite(column, values)
     draft = OutputDraft(
         name=key,
         variable=variable,
@@ -213,6 +209,7 @@ def read_output(
         outliers=outliers,
         filter=sampled.table.outliers.get(column),
         noise=_noise(section),
+        missing=sampled.missing(f"samples of '{key}'", column, values, outliers),
     )
     section.has("exclude")  # read when all signals are known
     if draft.sigma is not None and draft.noise is not None:
@@ -286,9 +283,18 @@ def _sigma(
     # A standard deviation is a difference: an offset between units does not count.
     zero = to_unit(np.zeros(()), unit, wanted, "'sigma'", place)
     values = np.asarray(to_unit(values, unit, wanted, "'sigma'", place) - zero)
-    if not (np.isfinite(values) & (values > 0.0)).all():
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values > 0.0)))
+    if wrong.size:
+        what = "'sigma' must be positive"
+        if values.ndim:
+            row, value = int(sampled.rows[wrong[0]]), float(values[wrong[0]])
+            place = sampled.table.where(row)
+            what += f" and finite, but column '{given}' of '{sampled.table.path}' is "
+            what += "missing" if np.isnan(value) else f"{value:g}"
+            what += f" in line {place.line}" if place.line else sampled.table.in_row(row)
+            what += f", and in {wrong.size - 1} more" if wrong.size > 1 else ""
         raise section.error(
-            "'sigma' must be positive",
+            what,
             "sigma",
             hint="it is the standard deviation of the measurement noise; leave it out when unknown",
         )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.data import Layout, Reader, Table, merge, read_table, time_axis, time_column
 from fmident.data.time import tolerance_of
-from fmident.errors import DataError, Diagnostic
+from fmident.errors import DataError, Diagnostic, ProblemError
 from fmident.problem.reading.layouts import read_layout
 from fmident.problem.reading.preparation import prepared
 from fmident.toml_file import Section
@@ -46,6 +46,51 @@ class Sampled:
     def values(self, column: str) -> F64:
         """Return a column at the rows in use, shape (n,)."""
         return self.table.column(column)[self.rows]
+
+    def refuse_infinite(self, column: str, values: F64) -> None:
+        """Refuse a column with a value that is infinite at the rows in use.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            At the first of them.
+        """
+        infinite = np.flatnonzero(np.isinf(values))
+        if infinite.size:
+            row = int(self.rows[infinite[0]])
+            more = f", as are {infinite.size - 1} more values" if infinite.size > 1 else ""
+            raise ProblemError(
+                f"column '{column}' is infinite{self.table.in_row(row)}{more}",
+                location=self.table.where(row),
+                hint="empty cells and NaN are missing samples; 'window' leaves a part out",
+            )
+
+    def missing(self, what: str, column: str, values: F64, outliers: F64 | None = None) -> str:
+        """Return how many values of a column are missing, and where; empty where none is.
+
+        Parameters
+        ----------
+        what
+            They are, in words.
+        column
+            Its name.
+        values
+            At the rows in use, shape (n,).
+        outliers
+            What a filter has taken out, which is not missing, shape (n,); else NaN.
+        """
+        gone = np.isnan(values)
+        if outliers is not None:
+            gone &= np.isnan(outliers)
+        if not gone.any():
+            return ""
+        row = int(self.rows[np.argmax(gone)])
+        line = self.table.where(row).line
+        first = f" in row {row + 1}" if line is None else f" in line {line}"
+        return (
+            f"{np.count_nonzero(gone)} of {gone.size} {what} are missing (column '{column}' of"
+            f" '{self.table.path}', first{first})"
+        )
 
     def outliers(self, column: str) -> F64:
         """Return what a filter took for outliers in the rows in use, shape (n,); else NaN."""

@@ -40,6 +40,10 @@ def check_reference(bench: Bench, reference: Reference, name: str) -> Check:
         others = [s for other, s, _ in excesses if other > 1.0 and s != signal]
         detail += f"; there it is {worst.value:.9g}, the reference {_interval(worst)}"
         detail += f"; outside too: {', '.join(others)}" if others else ""
+    given = {*experiment.setup.input_names, *experiment.values}
+    kept = [v.name for v in bench.description.inputs if v.name not in given]
+    if kept:
+        detail += f"; without a column, inputs keep their start values: {', '.join(kept)}"
     if experiment.left_out and not reference.strict:
         detail += f"; not in the FMU: {', '.join(experiment.left_out)}"
     return Check(name, "ok" if passed else "failed", detail, figure)

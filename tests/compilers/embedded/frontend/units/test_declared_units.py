@@ -41,6 +41,24 @@ def test_a_remark_does_not_hide_a_contradiction(compile_text: Compile) -> None:
     assert [d.rule for d in caught.value.diagnostics] == ["unit-mismatch"]
 
 
+@pytest.mark.parametrize(
+    ("declarations", "equation", "words"),
+    [
+        ('Real x(unit="mm", start=1, fixed=true); Real v(unit="m/s")', "der(x) = v; v = 1",
+         "'der(x)' is in '0.001 m/s' and 'v' in 'm/s'"),
+        ('Real x(unit="mm") = 1; Real A(unit="m2")', "A = x*x",
+         "'A' is in 'm2' and 'x*x' in '1e-06 m2'"),
+        ('Real x(unit="mm") = 1; Real y(unit="m")', "y = x", "'x' in 'mm' (0.001 m)"),
+    ],
+)  # fmt: skip
+def test_units_of_one_dimension_are_shown_with_their_size(
+    compile_text: Compile, declarations: str, equation: str, words: str
+) -> None:
+    with pytest.raises(CompilationError) as caught:
+        compile_text(f"model M\n  {declarations};\nequation\n  {equation};\nend M;\n")
+    assert words in caught.value.diagnostics[0].message
+
+
 CONVERSIONS = """
 package L
   type Celsius = Real(final unit="degC");

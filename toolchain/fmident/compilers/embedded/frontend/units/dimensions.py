@@ -330,4 +330,8 @@ def _literal(node: sx.Expression) -> Fraction | None:
 
 
 def _shown(unit: Unit) -> str:
-    return f"'{unit.text}'" if unit.text == unit.si else f"'{unit.text}' ({unit.si})"
+    """Return a unit as it is written, and what it is in base units."""
+    size = "" if math.isclose(unit.factor, 1.0, rel_tol=1e-9) else f"{unit.factor:.6g} "
+    if unit.text == unit.si:  # of an expression, whose unit is written nowhere
+        return f"'{size}{unit.si}'"
+    return f"'{unit.text}' ({size}{unit.si})"
