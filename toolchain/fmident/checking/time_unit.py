@@ -1,20 +1,20 @@
 """Time columns that are in milliseconds although seconds were taken.
 
-The name of a column may say so. Else the simulation does: with the times divided by a thousand, the
-outputs have the shape, or the size, of the measured ones, and with the times as they are they have
-not.
+The name of a column may say so. Where its header has no unit, the simulation may: with the times
+divided by a thousand it explains what was measured, and neither another speed nor another value of
+the parameters does so in seconds. A start that is merely wrong is explained by its parameters.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.checking.subject import Subject
-from fmident.data.experiment import Experiment, Measurement
+from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic
 from fmident.evaluation import Evaluator
 from fmident.problem.residuals import compared_values, predict
@@ -36,9 +36,29 @@ _STEP = 0.5
 
 _SMALLER = {"ms": 1e-3, "us": 1e-6}
 
-_POOR, _GOOD, _BETTER = 0.2, 0.3, 0.25
+_POOR, _GOOD, _BETTER = 0.2, 0.1, 0.25
 """Parts of the measured variance that are not explained: with the times as they are at least, with
-smaller ones at most, and of the former."""
+smaller ones at most, and of what anything else leaves."""
+
+_PROMISING = 0.6
+"""Part that smaller times leave at the start itself, at most."""
+
+_GAIN = 5.0
+"""Factor by which an output may be too large or too small at the start."""
+
+_FINE = 10.0 ** np.array(
+    [d * side for d in (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5) for side in (1, -1)]
+)
+"""What is tried around a factor: the start need not be exact."""
+
+_SPEEDS = 10.0 ** np.array([-0.5, -1.0, -1.5, -2.0, 0.5, 1.0])
+"""Factors on the times that no unit explains."""
+
+_COARSE = 10.0 ** np.array([d for k in range(1, 8) for d in (-0.5 * k, 0.5 * k)])
+"""By which a parameter of the start may be wrong."""
+
+_ROUNDS = 3
+"""Parameters that may be wrong at once."""
 
 _MOST = 3
 """Experiments that are simulated once more."""
@@ -83,7 +103,8 @@ def time_unit_findings(
 ) -> list[Diagnostic]:
     """Return the experiments that smaller units of time explain, and seconds do not.
 
-    Costs up to two short simulations for an experiment that seconds explain badly.
+    Costs up to two short simulations for an experiment without a unit of time that seconds explain
+    badly. Where one of them explains it, other speeds and other parameters are simulated.
 
     Parameters
     ----------
@@ -95,71 +116,123 @@ def time_unit_findings(
     findings: list[Diagnostic] = []
     tried = 0
     for i, e in enumerate(subject.problem.experiments):
-        if e.time_unit is None and unit_in_name(e.time_column) is not None:
-            continue  # reported already
+        if e.time_unit is not None or unit_in_name(e.time_column) is not None or not e.time_column:
+            continue  # known, or reported already
         step = float(np.median(np.diff(e.times)))
-        present = _unexplained(e, predicted[i])
-        if not e.time_column or step < _STEP or not present or min(present) < _POOR:
+        if step < _STEP or not _unexplained(e, predicted[i]) >= _POOR:
             continue
         if tried == _MOST:
             break
         tried += 1
+        trial = _Trial(subject, evaluator, i)
         for unit, factor in _SMALLER.items():
-            other = _simulated(subject, evaluator, i, factor)
-            if any(y < min(_GOOD, _BETTER * x) for x, y in zip(present, other, strict=False)):
-                findings.append(_finding(subject, i, unit, step))
+            if not trial.least(factor) < _PROMISING:
+                continue
+            least = min(trial.least(factor * near) for near in _FINE)
+            if least < _GOOD:
+                explained, point = trial.in_seconds(least / _BETTER)
+                if not explained:
+                    findings.append(_finding(subject, i, unit, step))
+                elif point is not None:
+                    findings.append(_open_question(subject, i, unit, point))
                 break
     return findings
 
 
 def _finding(subject: Subject, i: int, unit: str, step: float) -> Diagnostic:
     e = subject.problem.experiments[i]
-    said = (
-        "no unit is in its header, and seconds are assumed"
-        if e.time_unit is None
-        else f"its header says {e.time_unit}"
-    )
     return subject.finding(
         "warning",
         "time-unit-suspicious",
-        f"the time column '{e.time_column}' of experiment '{e.name}' seems to be in {unit}: with"
-        f" samples every {step:.4g} {unit} in place of {step:.4g} s, the simulation explains the"
-        f" data far better ({said})",
-        f"if so, write '{e.time_column} [{unit}]' into the header of the data",
+        f"the time column '{e.time_column}' of experiment '{e.name}' has no unit in its header and"
+        f" seems to be in {unit}: with samples every {step:.4g} {unit} in place of {step:.4g} s,"
+        " the simulation explains the data, and in seconds neither another speed nor other values"
+        " of the parameters do",
+        f"if so, write '{e.time_column} [{unit}]' into the header of the data; else"
+        f" '{e.time_column} [s]'",
         "experiments",
         i,
     )
 
 
-def _simulated(subject: Subject, evaluator: Evaluator, i: int, factor: float) -> list[float]:
-    """Return what is left unexplained with other times; empty where the simulation fails."""
-    problem = subject.problem
-    e = problem.experiments[i]
-    faster = replace(e, times=e.times * factor)
-    point = problem.initial[np.newaxis]
-    outputs = evaluator.simulate_outputs(faster, e.output_variables, point)[0]
-    if not bool(np.isfinite(outputs).all()):
-        return []
-    alone = replace(problem, experiments=(faster,))
-    return _unexplained(e, predict(alone, [outputs], problem.initial)[0])
+def _open_question(subject: Subject, i: int, unit: str, point: F64) -> Diagnostic:
+    """Return that either the unit of time or the start of parameters explains the data."""
+    e, problem = subject.problem.experiments[i], subject.problem
+    changes = [
+        f"'{q.name}' = {value:.3g} in place of {q.initial:.3g}"
+        for q, value in zip(problem.free, point, strict=True)
+        if value != q.initial
+    ]
+    return subject.finding(
+        "note",
+        "time-unit-open",
+        f"two things explain the data of experiment '{e.name}': {', '.join(changes)} at the start,"
+        f" or times in {unit}; the time column '{e.time_column}' has no unit in its header, and s"
+        " is assumed",
+        f"write '{e.time_column} [s]' into the header of the data, or '{e.time_column} [{unit}]'",
+        "experiments",
+        i,
+    )
 
 
-def _unexplained(e: Experiment, predicted: tuple[F64, ...]) -> list[float]:
-    """Return the parts of the measured variance that remain: by shape, then by values."""
-    pairs = [_compared(m, y) for m, y in zip(e.measurements, predicted, strict=True)]
-    usable = [(x, y) for x, y in pairs if x.size >= _ENOUGH and np.ptp(x) > 0.0]
-    if not usable:
-        return []
-    shapes = [1.0 - _likeness(x, y) ** 2 for x, y in usable]
-    values = [float(np.mean((x - y) ** 2) / np.var(x)) for x, y in usable]
-    return [float(np.mean(shapes)), float(np.mean(values))]
+@dataclass(frozen=True)
+class _Trial:
+    """Simulations of one experiment with other times and other parameters."""
+
+    subject: Subject
+    evaluator: Evaluator
+    number: int
+
+    def least(self, speed: float, points: F64 | None = None) -> float:
+        """Return the least part that is not explained, with the times multiplied by `speed`."""
+        return float(self.left(speed, self._start if points is None else points).min())
+
+    @property
+    def _start(self) -> F64:
+        return self.subject.problem.initial[np.newaxis]
+
+    def left(self, speed: float, points: F64) -> F64:
+        """Return the parts that are not explained at points, shape (k,)."""
+        problem = self.subject.problem
+        e = problem.experiments[self.number]
+        other = replace(e, times=e.times * speed)
+        alone = replace(problem, experiments=(other,))
+        found = self.evaluator.simulate_outputs(other, e.output_variables, points)
+        return np.array(
+            [
+                _unexplained(e, predict(alone, [outputs], p)[0])
+                if bool(np.isfinite(outputs).all())
+                else np.inf
+                for outputs, p in zip(found, points, strict=True)
+            ]
+        )
+
+    def in_seconds(self, enough: float) -> tuple[bool, F64 | None]:
+        """Return whether another speed, or other parameters, leave at most so much; and these."""
+        if any(self.least(speed) <= enough for speed in _SPEEDS):
+            return True, None
+        problem, point = self.subject.problem, self.subject.problem.initial
+        one_by_one = np.eye(point.size, dtype=np.bool_)
+        for factors in (_COARSE, _FINE) * min(_ROUNDS, point.size):
+            points = np.array([np.where(j, f * point, point) for j in one_by_one for f in factors])
+            left = self.left(1.0, np.clip(points, problem.lower, problem.upper))
+            point = np.clip(points[int(np.argmin(left))], problem.lower, problem.upper)
+            if float(left.min()) <= enough:
+                return True, point
+        return False, None
 
 
-def _compared(m: Measurement, predicted: F64) -> tuple[F64, F64]:
-    measured = compared_values(m)
-    both = np.isfinite(measured) & np.isfinite(predicted)
-    return measured[both], predicted[both]
-
-
-def _likeness(x: F64, y: F64) -> float:
-    return float(np.corrcoef(x, y)[0, 1]) if np.ptp(y) > 1e-12 * np.max(np.abs(y)) else 0.0
+def _unexplained(e: Experiment, predicted: tuple[F64, ...]) -> float:
+    """Return the part of the measured variance that remains; gain and offset may be wrong."""
+    parts = []
+    for m, output in zip(e.measurements, predicted, strict=True):
+        measured = compared_values(m)
+        both = np.isfinite(measured) & np.isfinite(output)
+        x, y = measured[both], output[both]
+        if x.size < _ENOUGH or not np.ptp(x) > 0.0:
+            continue
+        x, y = x - x.mean(), y - y.mean()
+        power = float(y @ y)
+        gain = np.clip(float(x @ y) / power, 1.0 / _GAIN, _GAIN) if power > 0.0 else 0.0
+        parts.append(float(np.mean((x - gain * y) ** 2) / np.mean(x**2)))
+    return float(np.mean(parts)) if parts else np.nan
