@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,9 +12,15 @@ from fmident.checking.factors import unit_factor
 from fmident.checking.subject import Subject, several
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic, UnitError
+from fmident.estimation.diagnostics.interpolation import moves, other_courses
+from fmident.estimation.validation import held_out_problem
+from fmident.evaluation import Evaluator
 from fmident.units import compatible, parse_unit
 
-_NEARLY_CONSTANT = 1e-9
+_EXPLAINED, _AGAINST = 0.1, 20.0
+"""Residuals in parts of the spread of what was measured, from which on an input without jumps is
+judged: far from the truth it may stand for anything. Evidence that one that jumps is not held."""
+
 _ALIKE = 0.999999
 _DERIVATIVE = 0.98
 _ENOUGH = 20
@@ -29,9 +36,43 @@ def input_findings(subject: Subject) -> list[Diagnostic]:
     return findings
 
 
-def moves(values: F64) -> bool:
-    """Return whether an input moves by more than rounding."""
-    return bool(np.ptp(values) > _NEARLY_CONSTANT * np.max(np.abs(values), initial=0.0))
+def course_findings(
+    subject: Subject, evaluator: Evaluator, jacobian: F64 | None
+) -> list[Diagnostic]:
+    """Return the inputs that jump and are not held, or that may run otherwise between samples.
+
+    Parameters
+    ----------
+    subject, evaluator
+        What is checked.
+    jacobian
+        Of the whitened residuals at the initial point, shape (m, n), if it is known.
+    """
+    problem = subject.problem
+    p = problem.initial
+    found = list(other_courses(problem, evaluator, p, jacobian, at_minimum=jacobian is None))
+    if problem.validation:
+        found += other_courses(held_out_problem(problem), evaluator, p)
+    everything = (*problem.experiments, *problem.validation)
+    findings = []
+    for one in found:
+        likely = one.jumps > 0 and one.interpolation == "hold"
+        proven = one.proven and (likely or one.left < _EXPLAINED)
+        if proven or (likely and one.evidence > -_AGAINST):
+            number = [e.name for e in everything].index(one.experiments[0])
+            findings.append(
+                Diagnostic(
+                    "warning" if proven else "note",
+                    f"{str(one)[:1].lower()}{str(one)[1:]}, with parameters corrected from the"
+                    " initial values",
+                    replace(problem, experiments=everything).where(
+                        "experiments", number, "inputs", one.input
+                    ),
+                    f"{one.advice[:1].lower()}{one.advice[1:]}",
+                    "input-interpolation",
+                )
+            )
+    return findings
 
 
 def _without_motion(subject: Subject) -> list[Diagnostic]:

@@ -25,7 +25,7 @@ from fmident.checking.global_sensitivity import (
     GlobalSensitivity,
     global_findings,
 )
-from fmident.checking.inputs import input_findings
+from fmident.checking.inputs import course_findings, input_findings
 from fmident.checking.magnitudes import magnitude_findings, parameter_findings, prior_findings
 from fmident.checking.report import (
     CheckReport,
@@ -302,6 +302,8 @@ class _Check:
             self.findings += unmoved_findings(self.subject, known)
             self.findings += tolerance_findings(self.subject, known)
             self.findings += shift_findings(self.subject, self.evaluator, known)
+        jacobian = None if known is None else known.statistics.linearisation.data_jacobian
+        self.findings += course_findings(self.subject, self.evaluator, jacobian)
         globally = self._globally()
         self.findings += noise_findings(self.subject, self._simulation_noise())
         self.findings += engine_findings(self.executor.report())

@@ -111,6 +111,110 @@ class UnmodelledDelay:
 
 
 @dataclass(frozen=True)
+class OtherCourse:
+    """An input that may run otherwise between samples than it was simulated.
+
+    Parameters
+    ----------
+    input, experiments
+        Which, and where.
+    interpolation
+        The other course, as the key of that name.
+    jumps
+        Number of jumps of the input; 0 of one that runs.
+    cost_ratio
+        Cost with the other course over that now, parameters corrected.
+    evidence
+        Twice the logarithm of the likelihood ratio between both.
+    moves
+        What the other course moves parameters by, in standard errors.
+    proven
+        Whether it explains the data better than chance, or a delay, would.
+    left
+        Size of the residuals with the other course, in parts of the spread of what was measured.
+    """
+
+    input: str
+    experiments: tuple[str, ...]
+    interpolation: str
+    jumps: int
+    cost_ratio: float
+    evidence: float
+    moves: Mapping[str, float] = field(default_factory=dict)
+    proven: bool = False
+    left: float = float("nan")
+
+    @property
+    def matters(self) -> bool:
+        """Whether the input is to be looked at.
+
+        What jumps is likely to be held, and need not prove it where the intervals depend on it.
+        """
+        moved = max((abs(x) for x in self.moves.values()), default=0.0)
+        likely = self.jumps > 0 and self.interpolation == "hold"
+        return self.proven or (likely and self.evidence > -_CHANCE and moved > _NOTICED)
+
+    def __str__(self) -> str:
+        """Return what the other course does, as a sentence without its end."""
+        if self.interpolation != "hold":
+            now = "is held between samples"
+        else:
+            times = "once" if self.jumps == 1 else f"{self.jumps} times"
+            now = f"jumps {times} and is" if self.jumps else "is"
+            now += " simulated on straight lines between samples"
+        large = sorted(self.moves.items(), key=lambda item: -abs(item[1]))
+        moved = [f"'{n}' by {abs(x):.2g}" for n, x in large[:3] if abs(x) > _NOTICED]
+        moved = moved if len(moved) < 2 else [", ".join(moved[:-1]) + f" and {moved[-1]}"]
+        and_moves = f", which moves {moved[0]} standard errors" if moved else ""
+        verb = "falls" if self.cost_ratio < 1.0 else "rises"
+        key = f'interpolation = "{self.interpolation}"'
+        cost = f"the cost {verb} to {100.0 * self.cost_ratio:.3g} %"
+        return f"The input '{self.input}' {now}: with {key} {cost}{and_moves}"
+
+    @property
+    def advice(self) -> str:
+        """Which key to write, as a sentence without its end."""
+        key = f'{self.input} = {{ column = ..., interpolation = "{self.interpolation}" }}'
+        where = f"[experiments.inputs] of {', '.join(map(repr, self.experiments[:3]))}"
+        if self.interpolation == "hold":
+            return f"If it is held, as by a D/A converter or a switch, write {key} in {where}"
+        return f"If it runs straight between samples, write {key} in {where}"
+
+
+@dataclass(frozen=True)
+class GatheredResiduals:
+    """Residuals of an output that are larger where an input has just jumped.
+
+    Parameters
+    ----------
+    output, input, experiment
+        Whose they are.
+    ratio
+        Their size within three samples from a jump on, over that elsewhere.
+    """
+
+    output: str
+    input: str
+    experiment: str
+    ratio: float
+
+    def __str__(self) -> str:
+        """Return where the residuals are, as a sentence without its end."""
+        return (
+            f"The residuals of '{self.output}' gather at the jumps of '{self.input}'"
+            f" ('{self.experiment}'): just after one they are {self.ratio:.2g} times as large as"
+            " elsewhere"
+        )
+
+
+_NOTICED = 0.5
+"""Standard errors by which a parameter moves from which on intervals cover visibly less."""
+
+_CHANCE = 10.0
+"""Evidence that chance may make."""
+
+
+@dataclass(frozen=True)
 class RepeatedResiduals:
     """Residuals of an output that come back in other experiments, sample by sample.
 
@@ -151,6 +255,10 @@ class ResidualCheck:
     outliers
         Number of samples whose residuals are outliers, by output: far larger than the others,
         also than their neighbours, and together more than half of the sum of squares.
+    courses
+        Inputs that were simulated with another course between samples.
+    gathered
+        Outputs whose residuals gather where an input jumps.
     """
 
     noise_ratio: float
@@ -159,6 +267,14 @@ class ResidualCheck:
     hiding_bounds: tuple[str, ...] = ()
     repeated: tuple[RepeatedResiduals, ...] = ()
     outliers: Mapping[str, int] = field(default_factory=dict)
+    courses: tuple[OtherCourse, ...] = ()
+    gathered: tuple[GatheredResiduals, ...] = ()
+
+    @property
+    def course(self) -> OtherCourse | None:
+        """The input that most likely runs otherwise between samples; ``None`` without one."""
+        seen = [one for one in self.courses if one.matters]
+        return max(seen, key=lambda one: (one.proven, one.evidence), default=None)
 
 
 @dataclass(frozen=True)
@@ -173,11 +289,22 @@ class Validation:
         Whether they look like the noise; ``None`` without fits.
     failures
         Experiments that could not be simulated, with the reason.
+    noise_ratios
+        Size of the residuals of each experiment in relation to the noise, that of the fitted
+        residuals where sigma is not given; at most 1 where noise and the uncertainty of the
+        parameters may make it. Experiments of which the noise is not known are left out.
     """
 
     fits: tuple[OutputFit, ...]
     residuals: ResidualCheck | None = None
     failures: Mapping[str, str] = field(default_factory=dict)
+    noise_ratios: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> dict[str, float]:
+        """The ratios of the experiments that the model does not explain, the worst first."""
+        above = {name: ratio for name, ratio in self.noise_ratios.items() if ratio > 1.0}
+        return dict(sorted(above.items(), key=lambda item: -item[1]))
 
 
 @dataclass(frozen=True, eq=False)

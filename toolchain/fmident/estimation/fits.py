@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fmident.data.experiment import Measurement
     from fmident.problem.model import Problem
 
-_UNLIKELY = 1e-6
+UNLIKELY = 1e-6
 """A chi-square less probable than this says that the model does not explain the data."""
 
 _ROUNDING = 1e-9
@@ -52,7 +52,7 @@ the absolute residuals of normal noise."""
 _SOME, _MOST_SQUARES = 0.05, 0.5
 """Outliers are at most this part of the samples, and at least that one of the sum of squares."""
 
-_NOTICEABLE = 1.05
+NOTICEABLE = 1.05
 """Chi-square per degree of freedom up to which a difference is of no consequence."""
 
 
@@ -171,7 +171,7 @@ def _noise_ratio(residuals: F64, parameters: int) -> float:
     """Return the size of whitened residuals; at most 1 where noise alone may make it."""
     found = residual_statistics(residuals, parameters)
     ratio = float(np.sqrt(found.reduced_chi2))
-    if found.p_value >= _UNLIKELY or found.reduced_chi2 <= _NOTICEABLE:
+    if found.p_value >= UNLIKELY or found.reduced_chi2 <= NOTICEABLE:
         ratio = min(ratio, 1.0)
     return ratio
 
@@ -280,7 +280,7 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
         # Noise that is not white is counted as the residuals show it, its size included.
         as_seen = statistics.linearisation.coloured is not None
         counts = "take the size of the residuals in its place"
-        if found.p_value < _UNLIKELY and found.reduced_chi2 > _NOTICEABLE and not robust:
+        if found.p_value < UNLIKELY and found.reduced_chi2 > NOTICEABLE and not robust:
             notes.append(
                 "The residuals are larger than the given sigma allows: the intervals"
                 + (f" {counts}." if as_seen else ", which count on it, are too narrow.")

@@ -28,6 +28,11 @@ from fmident.estimation.diagnostics.farther import (
     farther_notes,
     look_farther,
 )
+from fmident.estimation.diagnostics.interpolation import (
+    course_notes,
+    gathered_residuals,
+    other_courses,
+)
 from fmident.estimation.diagnostics.jumps import jump_notes, look_around, withhold
 from fmident.estimation.diagnostics.noise import counted_noise
 from fmident.estimation.diagnostics.priors import prior_knowledge, prior_notes
@@ -173,9 +178,10 @@ def summarise(
         notes += residual_notes(problem, residuals, judged, statistics, check)
         if not outcome.interrupted and estimate.residual_weights is None:
             check = _with_delays(problem, evaluator, p, moving, statistics, judged, check)
+            check = _with_courses(problem, evaluator, p, moving, statistics, residuals, check)
             if active is None:
                 check = _with_bounds(problem, p, held, statistics, residuals, check)
-            notes += delay_notes(check.delays)
+            notes += [*delay_notes(check.delays), *course_notes(check)]
     elif not problem.cost.gives_intervals:
         check = check_fits(problem, fits)
     unknown = np.full((p.size, p.size), np.nan)
@@ -375,6 +381,28 @@ def _with_delays(
     except KeyboardInterrupt:  # all has been found: it must not be lost for want of a note
         return check
     return dataclasses.replace(check, delays=delays)
+
+
+def _with_courses(
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    held: npt.NDArray[np.bool_],
+    statistics: ParameterStatistics,
+    residuals: F64,
+    check: ResidualCheck,
+) -> ResidualCheck:
+    """Return what the residuals say, with inputs that run otherwise in place of delays."""
+    jacobian = np.where(held, 0.0, statistics.linearisation.data_jacobian)
+    errors = statistics.standard_errors
+    gathered = gathered_residuals(problem, residuals)
+    try:
+        found = other_courses(problem, evaluator, p, jacobian, errors)
+    except KeyboardInterrupt:  # all has been found: it must not be lost for want of a note
+        return check
+    if any(one.proven for one in found):
+        return dataclasses.replace(check, courses=found, delays=(), gathered=gathered)
+    return check if check.delays else dataclasses.replace(check, courses=found, gathered=gathered)
 
 
 def _with_bounds(

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import FmidentError
-from fmident.estimation.fits import check_fits, output_fits
+from fmident.estimation.diagnostics.interpolation import (
+    course_notes,
+    gathered_residuals,
+    other_courses,
+)
+from fmident.estimation.fits import NOTICEABLE, UNLIKELY, check_fits, output_fits
 from fmident.estimation.result import EstimationResult, OutputFit, Validation
-from fmident.evaluation import Evaluator, SimulationFailure
+from fmident.evaluation import Evaluator, JacobianError, SimulationFailure
 from fmident.problem.cost import TimeDomain
+from fmident.problem.residuals import residual_layout
+from fmident.statistics import residual_statistics
+from fmident.statistics.distributions import chi_squared_tail, f_tail
 
 if TYPE_CHECKING:
     from fmident.evaluation import Executor, Simulated
     from fmident.problem.model import Problem
+
+_RELATIVE = 1e-9
+"""Of the largest singular value, below which a direction is none."""
 
 
 def validated(
@@ -41,7 +54,7 @@ def validated(
     held_out = held_out_problem(problem)
     try:
         with executor_of(held_out) as executor, Evaluator(held_out, executor) as evaluator:
-            found = validate(held_out, evaluator, p, result.fits)
+            found = validate(held_out, evaluator, p, result)
     except KeyboardInterrupt:
         note = "The experiments for validation were not simulated: the run was interrupted."
         return replace(result, notes=(*result.notes, note))
@@ -63,7 +76,7 @@ def held_out_problem(problem: Problem) -> Problem:
 
 
 def validate(
-    problem: Problem, evaluator: Evaluator, p: F64, fitted: Sequence[OutputFit] = ()
+    problem: Problem, evaluator: Evaluator, p: F64, result: EstimationResult
 ) -> Validation:
     """Compare experiments with what parameters predict that were not fitted to them.
 
@@ -73,24 +86,140 @@ def validate(
         Of these experiments.
     p
         Free parameters, shape (n,).
-    fitted
-        Outputs of the experiments that were fitted: the noise of those with the same name takes the
+    result
+        Of the experiments that were fitted: the noise of outputs with the same name takes the
         place of an unknown one.
     """
     initial, final = evaluator.simulate(problem.initial), evaluator.simulate(p)
-    fits: list[OutputFit] = []
+    sigmas = {f.name: f.sigma[np.isfinite(f.sigma)] for f in result.fits}
+    fits: dict[int, tuple[OutputFit, ...]] = {}
     failures: dict[str, str] = {}
-    for experiment, before, after in zip(problem.experiments, initial, final, strict=True):
+    for i, (experiment, before, after) in enumerate(
+        zip(problem.experiments, initial, final, strict=True)
+    ):
         if isinstance(after, SimulationFailure):
             failures[experiment.name] = after.message
             continue
         one = replace(problem, experiments=(experiment,))
-        fits += output_fits(one, [_or_nan(before, after)], [after], p, float("nan"))
-    sigmas = {f.name: f.sigma[np.isfinite(f.sigma)] for f in fitted}
-    known = [_with_sigma(fit, sigmas.get(fit.name)) for fit in fits]
-    simulated = tuple(e for e in problem.experiments if e.name not in failures)
+        own = output_fits(one, [_or_nan(before, after)], [after], p, float("nan"))
+        fits[i] = tuple(_with_sigma(fit, sigmas.get(fit.name)) for fit in own)
+    known = tuple(fit for own in fits.values() for fit in own)
+    simulated = tuple(problem.experiments[i] for i in fits)
     residuals = check_fits(replace(problem, experiments=simulated), known, parameters=0)
-    return Validation(tuple(known), residuals, failures)
+    ratios = {}
+    for i, own in fits.items():
+        ratio = _noise_ratio(problem, evaluator, p, result, i, own)
+        if not math.isnan(ratio):
+            ratios[problem.experiments[i].name] = ratio
+    if residuals is not None and ratios:
+        residuals = replace(residuals, noise_ratio=max(ratios.values()))
+    if residuals is not None and not failures:
+        residuals = replace(
+            residuals,
+            courses=other_courses(problem, evaluator, p),
+            gathered=gathered_residuals(problem, evaluator.data_residuals(p)),
+        )
+    return Validation(known, residuals, failures, ratios)
+
+
+def _noise_ratio(
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    result: EstimationResult,
+    number: int,
+    fits: Sequence[OutputFit],
+) -> float:
+    """Return the size of an experiment's residuals; at most 1 where it is within its limits.
+
+    Residuals of the truth are those of the noise, and what the errors of the parameters add. Where
+    noise is not given, its variance is that of the fitted residuals, and F takes the place of
+    chi-squared; neighbours that are correlated count as fewer samples.
+    """
+    layout, places = residual_layout(problem), []
+    parts, count = [], 0.0
+    for j, fit in enumerate(fits):
+        left = (fit.measured - fit.fitted) / fit.sigma
+        if not np.isfinite(fit.sigma).any() or not (fit.sigma > 0.0).all():
+            continue
+        measurement, rows = problem.experiments[number].measurements[j], layout.rows_of(number, j)
+        parts.append(left[np.isfinite(left)])
+        places.append((rows, 1.0 / (fit.sigma[np.isfinite(left)] * measurement.whitening)))
+        count += parts[-1].size * _independent(result, fit.name)
+    left = np.concatenate(parts) if parts else np.empty(0)
+    if not left.size:
+        return math.nan
+
+    def likely(square: float) -> bool:
+        reduced = square / left.size
+        if reduced <= NOTICEABLE:
+            return True
+        if problem.sigma_known:
+            return chi_squared_tail(max(count, 1.0), reduced * count) >= UNLIKELY
+        fitted = sum(
+            np.count_nonzero(np.isfinite(f.measured)) * _independent(result, f.name)
+            for f in result.fits
+        )
+        freedom = fitted - sum(e.searched for e in result.estimates)
+        return not f_tail(max(count, 1.0), max(freedom, 1.0), reduced) < UNLIKELY
+
+    ratio = math.sqrt(float(left @ left) / left.size)
+    if likely(float(left @ left)):
+        return min(ratio, 1.0)
+    jacobian = _scaled_jacobian(evaluator, p, places)
+    spread = _spread(problem, result)
+    if jacobian is None or spread is None:
+        return ratio
+    # r^T (I + J C J^T)^-1 r; what no data have determined may be anything.
+    columns, free = jacobian @ spread[0], jacobian @ spread[1]
+    basis = np.linalg.svd(free, full_matrices=False)
+    open_ones = basis.U[:, _RELATIVE * basis.S.max(initial=0.0) < basis.S]
+    rest = left - open_ones @ (open_ones.T @ left)
+    columns = columns - open_ones @ (open_ones.T @ columns)
+    inner = np.eye(columns.shape[1]) + columns.T @ columns
+    explained = float(rest @ columns @ np.linalg.solve(inner, columns.T @ rest))
+    return min(ratio, 1.0) if likely(float(rest @ rest) - explained) else ratio
+
+
+def _independent(result: EstimationResult, name: str) -> float:
+    """Return the part of an output's samples that tell its variance independently of others.
+
+    That of noise whose neighbours are correlated as the fitted residuals are (AR(1)).
+    """
+    seen = [residual_statistics(f.measured - f.fitted) for f in result.fits if f.name == name]
+    rho = max((s.autocorrelation for s in seen if not s.white), default=0.0)
+    return (1.0 - rho**2) / (1.0 + rho**2)
+
+
+def _scaled_jacobian(
+    evaluator: Evaluator, p: F64, places: Sequence[tuple[npt.NDArray[np.intp], F64]]
+) -> F64 | None:
+    """Return the derivatives of residuals over sigma; ``None`` where there are none."""
+    try:
+        jacobian = evaluator.data_jacobian(p)
+    except JacobianError:
+        return None
+    return np.concatenate([factors[:, np.newaxis] * jacobian[rows] for rows, factors in places])
+
+
+def _spread(problem: Problem, result: EstimationResult) -> tuple[F64, F64] | None:
+    """Return a root of the covariance, and the directions of parameters without any, (n, k)."""
+    names = [e.name for e in result.estimates if e.searched]
+    found = np.asarray(result.covariance, dtype=np.float64)
+    if found.shape != (len(names),) * 2 or any(q.name not in names for q in problem.free):
+        return None
+    order = [names.index(q.name) for q in problem.free]
+    covariance = found[np.ix_(order, order)]
+    errors = np.sqrt(np.diag(covariance))
+    bound = {e.name for e in result.estimates if e.at_bound}
+    held = np.array([q.name in bound for q in problem.free])
+    known = np.isfinite(errors) & (errors > 0.0) & ~held
+    correlation = covariance[np.ix_(known, known)] / np.outer(errors[known], errors[known])
+    values, vectors = np.linalg.eigh(correlation)
+    root = np.zeros((errors.size, values.size))
+    root[known] = errors[known, np.newaxis] * vectors * np.sqrt(np.clip(values, 0.0, None))
+    lost = ~np.isfinite(errors) & ~held
+    return root, np.eye(errors.size)[:, lost]
 
 
 def _or_nan(before: Simulated, after: F64) -> F64:
@@ -109,6 +238,15 @@ def _notes(found: Validation) -> list[str]:
         f"The experiment '{name}' for validation could not be simulated: {message}."
         for name, message in found.failures.items()
     ]
+    if failed := found.failed:
+        sizes = [f"'{name}' are {ratio:.3g} times" for name, ratio in failed.items()]
+        shown = ", those of ".join(sizes[:3]) + (", ..." if len(sizes) > 3 else "")
+        notes.append(
+            f"Validation: the residuals of {shown} the noise, more than noise and the uncertainty"
+            " of the parameters make."
+        )
+    if found.residuals is not None:
+        notes += [f"Validation: {note}" for note in course_notes(found.residuals)]
     worse = [f"'{f.name}' of '{f.experiment}'" for f in found.fits if f.nrmse > 1.0]
     if worse:
         shown = ", ".join(worse[:3]) + (", ..." if len(worse) > 3 else "")

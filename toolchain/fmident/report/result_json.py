@@ -128,6 +128,7 @@ def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
             "experiments": _experiments(result.validation.fits),
             "residuals": _residuals(result.validation.residuals),
             "failures": result.validation.failures,
+            "noise_ratios": result.validation.noise_ratios,
         },
         "inputs": [
             {
@@ -183,6 +184,8 @@ def _residuals(check: ResidualCheck | None) -> dict[str, Any] | None:
         "hiding_bounds": list(check.hiding_bounds),
         "outliers": dict(check.outliers),
         "repeated": [dataclasses.asdict(r) for r in check.repeated],
+        "courses": [dataclasses.asdict(c) for c in check.courses],
+        "gathered": [dataclasses.asdict(g) for g in check.gathered],
     }
 
 

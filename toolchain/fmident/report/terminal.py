@@ -410,7 +410,7 @@ VALIDATION_HEADER = [
     "unit",
     "relative error",
     "NRMSE",
-    "VAF",
+    "unexplained",
 ]
 
 
@@ -434,7 +434,7 @@ def validation_rows(result: EstimationResult) -> list[list[str]]:
             unit_text(f.unit),
             percent(f.relative_error),
             plain(f.nrmse, 3),
-            percent(f.vaf),
+            percent(1.0 - f.vaf),
         ]
         for kind, fits in both
         for f in fits[:_MOST_FITS]

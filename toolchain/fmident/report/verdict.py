@@ -87,7 +87,8 @@ def verdict(result: EstimationResult) -> Verdict:
     )
     misfit = _misfit(result, worst)
     # A wrong prior makes large residuals, and is worse than noise whose colour is counted.
-    doubts = [doubt for doubt in (_wrong_prior(result), misfit, *_doubts(result)) if doubt]
+    gravest = (_wrong_prior(result), misfit, _validation(result))
+    doubts = [doubt for doubt in (*gravest, *_doubts(result)) if doubt]
     headline = _ENDINGS.get(result.ended_by or "", _HEADLINES[result.status])
     broken = [f"'{c.name}' ({c.text})" for c in result.constraints if c.violated]
     if broken:
@@ -279,6 +280,33 @@ def _wrong_prior(result: EstimationResult) -> str:
     return f"the data contradict the prior{several} of {names}"
 
 
+def _validation(result: EstimationResult) -> str:
+    """Return what experiments that were not fitted say against the model, or an empty text."""
+    found = result.validation
+    if found is None:
+        return ""
+    if found.failed:
+        name, ratio = next(iter(found.failed.items()))
+        others = len(found.failed) - 1
+        more = f" (and of {others} more too large)" if others else ""
+        course = None if found.residuals is None else found.residuals.course
+        why = "" if course is None else f"; {_lowered(str(course))}"
+        return (
+            f"the model fails in validation: the residuals of '{name}' are {ratio:.3g} times the"
+            f" noise{more}{why}"
+        )
+    if found.failures:
+        names = listed([f"'{name}'" for name in found.failures])
+        return f"{names} for validation cannot be simulated"
+    worse = [f for f in found.fits if f.nrmse > 1.0 and f.experiment not in found.noise_ratios]
+    if worse:
+        return (
+            f"the model fails in validation: it predicts '{worse[0].name}' of"
+            f" '{worse[0].experiment}' worse than the mean of the measured values would"
+        )
+    return ""
+
+
 def _held_together(result: EstimationResult) -> bool:
     """Return whether the data determine all that constraints leave free."""
     judged = result.identifiability
@@ -346,14 +374,12 @@ def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
         return f"the model does not explain the data{where}: {size}; {_advice(result)}"
     if not plain_cost:
         return ""
-    if seen.hiding_bounds:
-        return _hidden(result, seen)
+    if seen.course is not None or seen.hiding_bounds:
+        return _explained(result)
     if seen.noise_ratio > 1.0:
         said = f"the residuals are {seen.noise_ratio:.3g} times the noise"
         return "; ".join(filter(None, [said, _disturbed(result)]))
-    if seen.delays:
-        return _delayed(seen)
-    return _repeated(seen) if seen.repeated else _coloured(result, seen)
+    return _explained(result) or _coloured(result, seen)
 
 
 def _coloured(result: EstimationResult, seen: ResidualCheck) -> str:
@@ -383,14 +409,8 @@ def _advice(result: EstimationResult) -> str:
     options = found if isinstance(found, Mapping) else {}
     if result.status == "interrupted":
         return "the search was not at its end: --resume goes on with it"
-    if result.residuals is not None and result.residuals.hiding_bounds:
-        return _hidden(result, result.residuals)
-    if result.residuals is not None and result.residuals.delays:
-        return _delayed(result.residuals)
-    if result.residuals is not None and result.residuals.repeated:
-        return _repeated(result.residuals)
-    if disturbed := _disturbed(result):
-        return disturbed
+    if explained := _explained(result) or _disturbed(result):
+        return explained
     generations = options.get("generations")
     if generations is not None:  # a population does not start from the initial values
         if result.status == "limit" and _used_up(result, generations):
@@ -418,6 +438,22 @@ def _advice(result: EstimationResult) -> str:
     return "look for what the model lacks, such as a delay, an offset or friction"
 
 
+def _explained(result: EstimationResult) -> str:
+    """Return what explains the residuals, the best explanation alone, or an empty text."""
+    seen = result.residuals
+    if seen is None:
+        return ""
+    if seen.course is not None:
+        return _lowered(str(seen.course))
+    if seen.hiding_bounds:
+        return _hidden(result, seen)
+    if seen.delays:
+        return _delayed(seen)
+    if seen.repeated:
+        return _repeated(seen)
+    return _lowered(str(seen.gathered[0])) if seen.gathered else ""
+
+
 def _hidden(result: EstimationResult, seen: ResidualCheck) -> str:
     """Return that bounds keep parameters from a better fit, as part of a sentence."""
     values = {e.name: e for e in result.estimates}
@@ -439,6 +475,10 @@ def _hidden(result: EstimationResult, seen: ResidualCheck) -> str:
         f"{listed(named)} {verb} {bound} that hide{'s' if len(named) == 1 else ''} the fit: "
         "widen the bounds, or look for what the model lacks"
     )
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _delayed(seen: ResidualCheck) -> str:

@@ -134,6 +134,35 @@ def unmodelled_delays(
     return tuple(found)
 
 
+def left_with_delays(problem: Problem, outputs: Sequence[F64], p: F64, jacobian: F64) -> F64:
+    """Return the residuals that parameters and delays of all outputs leave; no simulation.
+
+    Parameters
+    ----------
+    problem, outputs, p
+        What was simulated, and where.
+    jacobian
+        Of the whitened residuals at `p`, shape (m, n).
+
+    Returns
+    -------
+    numpy.ndarray
+        Whitened, to first order in the parameters, shape (m,).
+    """
+    layout = residual_layout(problem)
+    model = _Model(problem, layout, list(outputs), p, jacobian)
+    places = [
+        (i, k)
+        for i, e in enumerate(problem.experiments)
+        for k, m in enumerate(e.measurements)
+        if not isinstance(m.delay, str) and layout.rows_of(i, k).size >= _ENOUGH
+    ]
+    if not places:
+        return model.residuals({}, p)
+    fit = model.fit(places)
+    return model.residuals(fit.delays, fit.point)
+
+
 def delay_notes(found: Sequence[UnmodelledDelay]) -> list[str]:
     """Say which delays the residuals show, and how to estimate them."""
     if not found:

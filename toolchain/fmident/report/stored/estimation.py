@@ -22,8 +22,10 @@ from fmident.estimation.result import (
     DrawnPosterior,
     EstimationResult,
     ExcludedSamples,
+    GatheredResiduals,
     Identifiability,
     InputSignal,
+    OtherCourse,
     OutputFit,
     OutputNoise,
     OutputSensitivity,
@@ -278,6 +280,27 @@ def _residuals(stored: JsonTable) -> ResidualCheck:
         stored.texts("hiding_bounds", []),
         tuple(stored.each("repeated", _repeated, [])),
         {name: outliers.count(name) for name in outliers.keys()},  # noqa: SIM118
+        tuple(stored.each("courses", _course, [])),
+        tuple(stored.each("gathered", _gathered, [])),
+    )
+
+
+def _gathered(stored: JsonTable) -> GatheredResiduals:
+    output, driver = stored.text("output"), stored.text("input")
+    return GatheredResiduals(output, driver, stored.text("experiment"), stored.number("ratio"))
+
+
+def _course(stored: JsonTable) -> OtherCourse:
+    return OtherCourse(
+        stored.text("input"),
+        stored.texts("experiments"),
+        stored.text("interpolation"),
+        stored.count("jumps"),
+        stored.number("cost_ratio"),
+        stored.number("evidence"),
+        stored.named_numbers("moves"),
+        stored.flag("proven"),
+        stored.number("left"),
     )
 
 
@@ -293,6 +316,7 @@ def _validation(stored: JsonTable) -> Validation:
         tuple(fit for fits in stored.each("experiments", _fits) for fit in fits),
         None if seen is None else _residuals(seen),
         {name: failures.text(name) for name in failures.keys()},  # noqa: SIM118
+        stored.named_numbers("noise_ratios") if "noise_ratios" in stored.keys() else {},  # noqa: SIM118
     )
 
 

@@ -1,0 +1,385 @@
+"""Inputs that run otherwise between the samples than they are simulated.
+
+A voltage from a D/A converter jumps and stays; on a straight line between samples it comes half a
+sample early, which other parameters make up for. So the experiments are simulated with the other
+course at the estimate, and again with parameters that the derivatives there correct. Between two
+descriptions of equal size the likelihood ratio decides (Vuong, Econometrica 57, 1989): by chance it
+exceeds exp(d/2) with a probability of at most exp(-d/2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+from zipfile import is_zipfile
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.estimation.compared import (
+    GatheredResiduals,
+    OtherCourse,
+    ResidualCheck,
+)
+from fmident.estimation.diagnostics.delays import left_with_delays
+from fmident.evaluation.setups import without_integration
+from fmident.fmu.fmu import read_description
+from fmident.problem.residuals import residual_layout, whitened_residuals
+from fmident.statistics import residual_statistics
+from fmident.statistics.distributions import f_tail
+
+if TYPE_CHECKING:
+    from fmident.evaluation import Evaluator
+    from fmident.fmu.setup import Interpolation
+    from fmident.problem.model import Problem
+
+_JUMP, _STILL, _MOSTLY = 0.05, 0.2, 0.7
+"""A jump is at least this part of the range; its neighbours are at most this part of it; and jumps
+make at least this part of the sum of squared changes of an input that jumps."""
+
+_ENOUGH = 10
+"""Least number of samples."""
+
+_PROVEN, _ALIKE, _LIKELY = 20.0, 4.0, 10.0
+"""Twice the logarithm of the likelihood ratio from which on chance is ruled out; and that by which
+delays of the outputs may explain more, which are more to fit: where what jumps is held, by more."""
+
+_STEADY, _ROUNDING = 1e-9, 1e-18
+"""Relative change of an input, and of squared residuals, that is rounding."""
+
+_LARGER, _UNLIKELY = 1.5, 1e-6
+"""Size of residuals at jumps over that elsewhere that is said, and probability of chance."""
+
+_ROUNDS, _SETTLED = 6, 0.01
+"""Corrections of the parameters, and relative change of the cost that ends them."""
+
+_MOST = 6
+"""Inputs that are tried."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """An input to try with another course, in the experiments of these numbers."""
+
+    name: str
+    other: Interpolation
+    experiments: tuple[int, ...]
+    jumps: int
+
+
+def jumps(values: F64) -> npt.NDArray[np.bool_]:
+    """Return for each sample whether an input has jumped to it, shape (n,); none of one that runs.
+
+    A jump lies alone: the input hardly moves before and after it.
+    """
+    change = np.abs(np.diff(values))
+    none = np.zeros(values.size, np.bool_)
+    if change.size < _ENOUGH or not change.any():
+        return none
+    around = np.maximum(np.r_[0.0, change[:-1]], np.r_[change[1:], 0.0])
+    found = (change > _JUMP * np.ptp(values)) & (around < _STILL * change)
+    if np.sum(change[found] ** 2) < _MOSTLY * np.sum(change**2):
+        return none
+    none[1:] = found
+    return none
+
+
+def other_courses(
+    problem: Problem,
+    evaluator: Evaluator,
+    p: F64,
+    jacobian: F64 | None = None,
+    errors: F64 | None = None,
+    *,
+    at_minimum: bool = True,
+) -> tuple[OtherCourse, ...]:
+    """Return what other courses of inputs between samples would do.
+
+    Takes two to seven simulations of all experiments for each input that jumps, and as many for all
+    those together that do not; where these explain more, for each of them.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the run.
+    p
+        Parameters, shape (n,).
+    jacobian
+        Of the whitened residuals at `p`, zero where parameters are held, shape (m, n); ``None``
+        where they are not to be corrected.
+    errors
+        Standard errors of the parameters, shape (n,).
+    at_minimum
+        Whether `p` has the least cost already; else it is corrected for the present course, too.
+    """
+    size = residual_layout(problem).size
+    jacobian = np.zeros((size, p.size)) if jacobian is None else jacobian
+    if jacobian.shape[0] != size or not is_zipfile(problem.fmu) or without_integration(problem):
+        return ()  # a function of Python knows the course of its inputs
+    if not (candidates := list(_candidates(problem))):
+        return ()
+    trials = _Trials.of(problem, evaluator, p, jacobian, errors, at_minimum=at_minimum)
+    if trials is None:
+        return ()
+    running = [c for c in candidates if not c.jumps]
+    groups = [[c] for c in candidates if c.jumps][:_MOST] + ([running] if running else [])
+    tried = [(group, trials.other(group)) for group in groups]
+    if len(running) > 1 and trials.proves(*tried[-1]):
+        single = [([c], trials.other([c])) for c in running[:_MOST]]
+        tried[-1:] = [t for t in single if trials.proves(*t)] or tried[-1:]
+    proven = [group for group, trial in tried if trials.proves(group, trial)]
+    if len(proven) > 1:
+        together = trials.other([c for group in proven for c in group])
+        best = max((t for _, t in tried if t is not None), key=lambda trial: trial.evidence)
+        if together is not None and together.evidence > best.evidence:
+            tried = [(g, together if g in proven else t) for g, t in tried]
+        else:
+            tried = [(g, t) for g, t in tried if t is best or g not in proven]
+    return tuple(
+        OtherCourse(
+            c.name,
+            tuple(problem.experiments[i].name for i in c.experiments),
+            c.other,
+            c.jumps,
+            trial.ratio,
+            trial.evidence,
+            trial.moves,
+            trials.proves(group, trial),
+            trial.left,
+        )
+        for group, trial in tried
+        if trial is not None
+        for c in group
+    )
+
+
+def _candidates(problem: Problem) -> Iterator[_Candidate]:
+    """Yield the inputs that move, with the other course."""
+    about = read_description(problem.fmu).with_interface(problem.evaluation.interface)
+    groups: dict[tuple[str, Interpolation, bool], list[tuple[int, int]]] = {}
+    for i, e in enumerate(problem.experiments):
+        for name, values in e.inputs.items():
+            variable = about.by_name.get(name)
+            if variable is None or not variable.is_continuous or not moves(values):
+                continue
+            held = about.holds_input(name, problem.interpolation_of(e, name))
+            count = int(np.count_nonzero(jumps(values)))
+            other: Interpolation = "hold"
+            if held:
+                other = "mean" if about.holds_input(name, "auto") else "linear"
+            groups.setdefault((name, other, count > 0), []).append((i, count))
+    for (name, other, _), members in groups.items():
+        numbers = tuple(i for i, _ in members)
+        yield _Candidate(name, other, numbers, sum(count for _, count in members))
+
+
+def course_notes(check: ResidualCheck) -> list[str]:
+    """Say which inputs run otherwise and which key says so, or where the residuals gather."""
+    notes = [f"{one}. {one.advice}." for one in check.courses if one.matters]
+    if notes:
+        return notes
+    return [
+        f"{one}. It may jump between samples: log it at its jumps, with their instants. Or the"
+        " model lacks something fast."
+        for one in check.gathered[:3]
+    ]
+
+
+def gathered_residuals(problem: Problem, residuals: F64) -> tuple[GatheredResiduals, ...]:
+    """Return the outputs whose residuals are larger just after an input has jumped.
+
+    Parameters
+    ----------
+    problem
+        Its experiments.
+    residuals
+        Whitened, shape (m,).
+    """
+    layout, found = residual_layout(problem), []
+    for i, e in enumerate(problem.experiments):
+        after = {name: _after_jumps(values) for name, values in e.inputs.items()}
+        for k, m in enumerate(e.measurements):
+            left = residuals[layout.rows_of(i, k)]
+            rho = residual_statistics(left).autocorrelation
+            part = (1.0 - max(rho, 0.0)) / (1.0 + max(rho, 0.0)) if np.isfinite(rho) else 1.0
+            for name, near in after.items():
+                there, elsewhere = left[near[m.rows]], left[~near[m.rows]]
+                if not _ENOUGH <= there.size <= elsewhere.size or not elsewhere.any():
+                    continue
+                ratio = float(np.mean(there**2) / np.mean(elsewhere**2))
+                chance = f_tail(part * there.size, part * elsewhere.size, ratio)
+                if ratio > _LARGER**2 and chance < _UNLIKELY:
+                    found.append(GatheredResiduals(m.name, name, e.name, float(np.sqrt(ratio))))
+    return tuple(sorted(found, key=lambda one: -one.ratio))
+
+
+def _after_jumps(values: F64) -> npt.NDArray[np.bool_]:
+    """Return the samples at a jump and the two after it, shape (n,)."""
+    jumped = jumps(values)
+    near = jumped.copy()
+    near[1:] |= jumped[:-1]
+    near[2:] |= jumped[:-2]
+    return near
+
+
+def moves(values: F64) -> bool:
+    """Return whether an input moves by more than rounding."""
+    return bool(np.ptp(values) > _STEADY * np.max(np.abs(values), initial=0.0))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What another course does; as for :class:`fmident.estimation.compared.OtherCourse`."""
+
+    evidence: float
+    ratio: float
+    left: float
+    moves: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Trials:
+    """Simulations with other courses of the inputs.
+
+    Parameters
+    ----------
+    problem, evaluator, p, jacobian, errors, at_minimum
+        As for :func:`other_courses`.
+    residuals
+        Whitened, with the inputs as they are, shape (m,).
+    """
+
+    problem: Problem
+    evaluator: Evaluator
+    p: F64
+    jacobian: F64
+    errors: F64 | None
+    residuals: F64
+    at_minimum: bool
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        evaluator: Evaluator,
+        p: F64,
+        jacobian: F64,
+        errors: F64 | None,
+        *,
+        at_minimum: bool,
+    ) -> _Trials | None:
+        """Return what is compared with; ``None`` where the simulation fails."""
+        trials = cls(
+            problem,
+            evaluator,
+            p,
+            jacobian,
+            errors,
+            np.zeros(residual_layout(problem).size),
+            at_minimum,
+        )
+        now = trials._simulated(problem, p) if at_minimum else trials._least(problem)[0]
+        return replace(trials, residuals=now) if np.isfinite(now).all() else None
+
+    def proves(self, group: Sequence[_Candidate], trial: _Trial | None) -> bool:
+        """Return whether neither chance nor delays of the outputs explain as much."""
+        if trial is None or not trial.evidence > _PROVEN:
+            return False
+        likely = all(c.jumps and c.other == "hold" for c in group)
+        return trial.evidence > self.evidence_of_delays - (_LIKELY if likely else _ALIKE)
+
+    @cached_property
+    def evidence_of_delays(self) -> float:
+        """The evidence for delays of all outputs, fitted with the parameters."""
+        outputs = self._outputs(self.problem, self.p)
+        if len(outputs) < len(self.problem.experiments):
+            return 0.0
+        return self._evidence(left_with_delays(self.problem, outputs, self.p, self.jacobian))
+
+    def other(self, candidates: Sequence[_Candidate]) -> _Trial | None:
+        """Return what other courses do; ``None`` where nothing changes, or simulations fail."""
+        experiments = list(self.problem.experiments)
+        for c in candidates:
+            for i in c.experiments:
+                courses = {**experiments[i].interpolation, c.name: c.other}
+                experiments[i] = replace(experiments[i], interpolation=courses)
+        after, step = self._least(replace(self.problem, experiments=tuple(experiments)))
+        before = float(self.residuals @ self.residuals)
+        if not np.isfinite(after).all() or np.array_equal(after, self.residuals) or not before > 0:
+            return None
+        moves = {}
+        if self.errors is not None:
+            known = np.isfinite(self.errors) & (self.errors > 0.0)
+            parts = np.where(known, step / np.where(known, self.errors, 1.0), 0.0)
+            moves = {q.name: float(x) for q, x in zip(self.problem.free, parts, strict=True)}
+        spreads = [
+            float(np.sum((m.whitening * (m.compared[m.rows] - m.compared[m.rows].mean())) ** 2))
+            for e in self.problem.experiments
+            for m in e.measurements
+            if m.rows.size
+        ]
+        square = float(after @ after)
+        left = float(np.sqrt(square / sum(spreads))) if sum(spreads) > 0.0 else np.nan
+        return _Trial(self._evidence(after), square / before, left, moves)
+
+    def _least(self, problem: Problem) -> tuple[F64, F64]:
+        """Return the least residuals near `p`, shape (m,), and the step to them, shape (n,)."""
+        here = self._simulated(problem, self.p)
+        if not self.jacobian.any() or not np.isfinite(here).all():
+            return here, np.zeros_like(self.p)
+        norms = np.linalg.norm(self.jacobian, axis=0)
+        safe = np.where(norms > 0.0, norms, 1.0)
+        point, slopes = self.p, self.jacobian / safe
+        for _ in range(_ROUNDS):
+            scaled, *_ = np.linalg.lstsq(slopes, -here, rcond=1e-8)
+            further = np.clip(point + scaled / safe, problem.lower, problem.upper)
+            there, step = self._simulated(problem, further), (further - point) * safe
+            if not (np.isfinite(there).all() and there @ there < here @ here):
+                break
+            settled = here @ here - there @ there < _SETTLED * (there @ there)
+            # Broyden (1965): the derivatives are those with the present course, where they began.
+            slopes = slopes + np.outer(there - here - slopes @ step, step / (step @ step))
+            here, point = there, further
+            if settled or (self.at_minimum and self._evidence(here) < -_PROVEN):
+                break
+        return here, point - self.p
+
+    def _simulated(self, problem: Problem, p: F64) -> F64:
+        """Return the whitened residuals, shape (m,); NaN where a simulation fails."""
+        outputs = self._outputs(problem, p)
+        if len(outputs) < len(problem.experiments):
+            return np.full(self.residuals.size, np.nan)
+        return whitened_residuals(problem, outputs, p)
+
+    def _outputs(self, problem: Problem, p: F64) -> list[F64]:
+        """Return the outputs of the simulations that do not fail."""
+        if problem is self.evaluator.problem:
+            return [o for o in self.evaluator.simulate(p) if isinstance(o, np.ndarray)]
+        found = (
+            self.evaluator.simulate_outputs(e, e.output_variables, p[np.newaxis])[0]
+            for e in problem.experiments
+        )
+        return [outputs for outputs in found if np.isfinite(outputs).all()]
+
+    def _evidence(self, after: F64) -> float:
+        """Return twice the logarithm of the likelihood ratio, with noise as large as is left.
+
+        Of each output by itself. Where neighbours are correlated, there are fewer samples.
+        """
+        layout = residual_layout(self.problem)
+        rows: dict[str, list[npt.NDArray[np.intp]]] = {}
+        for i, e in enumerate(self.problem.experiments):
+            for k, m in enumerate(e.measurements):
+                rows.setdefault(m.name, []).append(layout.rows_of(i, k))
+        total = 0.0
+        for places in map(np.concatenate, rows.values()):
+            before, left = float(np.sum(self.residuals[places] ** 2)), after[places]
+            least = _ROUNDING * before
+            if before > 0.0 and places.size >= _ENOUGH:
+                rho = max(residual_statistics(left).autocorrelation, 0.0)
+                count = places.size * (1.0 - rho) / (1.0 + rho)
+                total += count * float(np.log(before / max(float(left @ left), least)))
+        return total
