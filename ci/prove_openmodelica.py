@@ -5,8 +5,10 @@
 For every class that can run (it has an ``experiment`` annotation and is not partial):
 build it, validate the FMU, compare it with the recorded reference trajectories, with itself
 as Model Exchange and with the embedded compiler's FMU of the same machine (a class of
-MechanismsMSL with its counterpart), and print one table. Each class runs in a
-process of its own, so that an FMU that crashes costs one row.
+MechanismsMSL with its counterpart), and print one table. With the delta robot and the slide
+parameters are estimated, too: from made data, by finite differences of this FMU and by the
+embedded compiler's FMU with its exact derivatives; both results must be equal. Each class runs
+in a process of its own, so that an FMU that crashes costs one row.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from proof_references import default_setup, deviation, reference_setup, references_of
 
+from fmident import Problem, estimate
 from fmident.catalog import BuildSettings, Entry, read_catalog
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded import EmbeddedCompiler
@@ -55,6 +59,23 @@ NO_REFERENCE = {"MechanismsMSL.Robots.DeltaInverseConstraints"}
 """In an FMU OpenModelica solves its length constraints for the other assembly: F8."""
 REFERENCE_LIMIT = 1e-5
 """Largest deviation from a reference over its range, as in the catalogue."""
+ESTIMATED = {
+    "Mechanisms.Robots.DeltaInverse": (
+        ("lowerArmMass", "upperArmMass", "platformMass", "motorInertia", "gearEfficiency",
+         "coulombTorque", "viscousFriction"),
+        ("tau[1]", "tau[2]", "tau[3]"),
+    ),
+    "Mechanisms.DriveTrains.SlideWithLuGreFriction": (
+        ("m", "sigma0", "sigma1", "viscousFriction", "coulombForce", "staticForce",
+         "stribeckSpeed"),
+        ("x", "v"),
+    ),
+}  # fmt: skip
+"""Classes with what is estimated, and what is measured for it."""
+NOISE = 1e-3
+"""Standard deviation of the noise on measured outputs, over their range."""
+ESTIMATE_LIMIT = 0.1
+"""How far two estimates from the same data may be apart, in standard errors."""
 CHECK_SECONDS = 300.0
 """Limit of one check of ``fmident validate``."""
 ROW = "fmident-row "
@@ -74,6 +95,7 @@ class Row:
     reference: float | None = None
     twin: float | None = None
     exchange: float | None = None
+    estimate: float | None = None
     tolerance: float | None = None
     limits: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -135,6 +157,8 @@ def prove_class(
             compare_with_references(row, fmu, references)
         compare_with_model_exchange(row, fmu, references)
         compare_with_twin(row, fmu, sources, output, references)
+        if name in ESTIMATED:
+            compare_estimates(row, fmu, output / f"{name}.embedded.fmu", references)
     except FmidentError as error:
         row.problems.append(str(error))
     return row
@@ -266,6 +290,51 @@ def compare_with_twin(
     judge(row, "twin", derived, shared, result, expected)
 
 
+def compare_estimates(row: Row, fmu: Path, twin: Path, references: Path) -> None:
+    """Estimate parameters with both FMUs, from the embedded one's outputs with noise.
+
+    The deviation is the largest one, in standard errors.
+    """
+    names, measured = ESTIMATED[row.name]
+    random = np.random.default_rng(1)
+    with open_fmu(twin) as opened, opened.simulator() as simulator:
+        truth = {n: float(opened.description.variable(n).start or 0.0) for n in names}
+        frames = {}
+        for reference in references_of(row.name, references):
+            # Inputs on lines between the rows, whatever made them: both FMUs follow lines.
+            setup, _, _ = reference_setup(replace(reference, formulas={}), opened.description)
+            made = replace(setup, output_names=measured, start_values={}, tolerance=TWIN_TOLERANCE)
+            signals = simulator.simulate(made)
+            signals += NOISE * np.ptp(signals, axis=0) * random.standard_normal(signals.shape)
+            assert setup.inputs is not None  # set by SimulationSetup itself
+            columns = np.column_stack([setup.times, setup.inputs, signals])
+            head = ("time", *setup.input_names, *measured)
+            frames[reference.file.stem] = pd.DataFrame(columns, columns=list(head))
+    found = []
+    for path, difference in ((twin, "sensitivities"), (fmu, "central")):
+        problem = Problem.from_frames(
+            path,
+            frames,
+            parameters={
+                n: {"initial": 1.1 * v, "bounds": (0.2 * v, 5.0 * v)} for n, v in truth.items()
+            },
+            inputs={n: n for n in setup.input_names},
+            outputs={n: {"column": n} for n in measured},
+            evaluation={"difference": difference},
+            estimator={"name": "least-squares"},
+        )
+        found.append(estimate(problem))
+    expected, other = (result.parameters.loc[list(names)] for result in found)
+    gaps = (other["value"] - expected["value"]).abs() / expected["standard_error"]
+    row.estimate, row.limits["estimate"] = float(gaps.max()), ESTIMATE_LIMIT
+    row.notes.append(
+        f"estimate: '{gaps.idxmax()}' is {row.estimate:.1e} standard errors off, allowed"
+        f" {ESTIMATE_LIMIT:g}; {len(names)} parameters"
+    )
+    if not row.estimate <= ESTIMATE_LIMIT:
+        row.problems.append(row.notes[-1])
+
+
 def twin_limits(fmu: Path, twin: Path, setup: SimulationSetup, expected: np.ndarray) -> Limits:
     """Return how far an FMU may be off the embedded compiler's, which is taken for right.
 
@@ -308,8 +377,8 @@ def counterpart(name: str, sources: Sequence[Path]) -> str | None:
 def table(rows: Sequence[Row]) -> str:
     """Return the result as text."""
     titles = (
-        "class,build s,embedded s,valid,tolerance,reference,embedded,exchange,run ms,embedded ms,"
-        "verdict"
+        "class,build s,embedded s,valid,tolerance,reference,embedded,exchange,estimate,run ms,"
+        "embedded ms,verdict"
     )
     head = tuple(titles.split(","))
     body = [
@@ -322,6 +391,7 @@ def table(rows: Sequence[Row]) -> str:
             _against(r, "reference"),
             _against(r, "twin"),
             _against(r, "exchange"),
+            _against(r, "estimate"),
             _number(r.run_ms, ".1f"),
             _number(r.twin_run_ms, ".1f"),
             "ok" if r.passed else "FAILED",

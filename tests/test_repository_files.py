@@ -43,8 +43,19 @@ def test_workflows_have_jobs_with_the_least_rights(path: Path) -> None:
         assert not str(job["runs-on"]).endswith("-latest")  # a machine that stays what it is
         needed = job.get("needs", [])
         assert {*([needed] if isinstance(needed, str) else needed)} <= set(workflow["jobs"])
+        assert 0 < job["timeout-minutes"] <= 120
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step)
+    assert set(workflow["concurrency"]) == {"group", "cancel-in-progress"}
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda p: p.name)
+def test_actions_are_pinned_by_commit(path: Path) -> None:
+    used = re.findall(r"\buses: (?!\./)(.+)", path.read_text(encoding="utf-8"))
+    pinned = [re.fullmatch(r"([\w./-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+", name) for name in used]
+    assert None not in pinned, used
+    commits = {m[1]: m[2] for m in pinned if m}
+    assert all(m[2] == commits[m[1]] for m in pinned if m)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.name)

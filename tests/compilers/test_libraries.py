@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fmident.cli import main
-from fmident.compilers.libraries import find_library, own_source
+from fmident.compilers.libraries import find_library, modelica_path, own_source
 from fmident.errors import CompilationError
 from fmident.fmu import SimulationSetup, open_fmu
 
@@ -104,16 +104,47 @@ def test_library_that_is_not_there(their: Path) -> None:
     assert "MODELICAPATH" in (note.hint or "")
 
 
+def test_of_a_library_its_annotation_counts(their: Path) -> None:
+    """All names of the standard library take seconds to read."""
+    path = their.parents[1] / "path"
+    package(path / "Other", "package Other end Other;")
+    (their.parent / "Parts" / "Doubler.mo").write_text(DOUBLER.replace("Constants.", "Other."))
+    names = {p.name for p in own_source(their, environment(their)).sources}
+    assert names == {"Their.mo", "Parts", "Constants 1.2"}
+    parts = their.parent / "Parts" / "package.mo"
+    parts.write_text('package Parts annotation(version="1.0"); end Parts;')
+    names = {p.name for p in own_source(their, environment(their)).sources}
+    assert names == {"Their.mo", "Parts", "Other"}
+
+
+def test_what_the_path_contains_is_said(tmp_path: Path) -> None:
+    package(tmp_path / "good" / "Lib 1.0", "package Lib end Lib;")
+    (tmp_path / "good" / "Complex 4.1.0.mo").write_text("record Complex end Complex;")
+    (tmp_path / "empty").mkdir()
+    package(tmp_path / "above" / "release" / "Lib", "package Lib end Lib;")
+    parts = {
+        "nowhere": "which is not there",
+        "good": "which holds Complex, Lib",
+        "good/Lib 1.0": f"which is a library itself: name '{tmp_path / 'good'}'",
+        "empty": "which holds no library",
+        "above": f"which holds no library: name '{tmp_path / 'above' / 'release'}' below it",
+    }
+    path = os.pathsep.join(str(tmp_path / part) for part in parts)
+    expected = ", ".join(f"'{tmp_path / part}', {said}" for part, said in parts.items())
+    assert modelica_path({"MODELICAPATH": path}) == f"MODELICAPATH names {expected}"
+    assert modelica_path({}) == "MODELICAPATH is not set"
+
+
 def test_order_of_candidates(tmp_path: Path) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     package(first / "Lib 2.0", "package Lib end Lib;")
     package(second / "Lib", "package Lib end Lib;")
-    (second / "Other.mo").write_text("package Other end Other;")
+    (second / "Other 1.0.mo").write_text("package Other end Other;")
     folders = (first, second)
     assert find_library("Lib", "2.0", folders) == first / "Lib 2.0"
     assert find_library("Lib", "", folders) == second / "Lib"
     assert find_library("Lib", "1.0", folders) == second / "Lib"
-    assert find_library("Other", "", folders) == second / "Other.mo"
+    assert find_library("Other", "1.0", folders) == second / "Other 1.0.mo"
     assert find_library("Li", "", folders) is None
 
 

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from unittest.mock import MagicMock
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.slow  # builds or starts processes throughout
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "ci" / "prove_openmodelica.py"
 SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
+DELTA = "Mechanisms.Robots.DeltaInverse"
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +111,20 @@ def test_table(proof: ModuleType) -> None:
     assert text.endswith("1 of 2 classes passed")
 
 
+def test_estimates_are_compared(
+    proof: ModuleType, build_fmu: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Differences of the embedded compiler's FMU agree with its exact derivatives."""
+    row, fmu = proof.Row(DELTA), build_fmu(DELTA)
+    proof.compare_estimates(row, fmu, fmu, ROOT / "fmus" / "reference")
+    assert row.problems == []
+    assert row.estimate is not None
+    assert 0.0 < row.estimate < 1e-3
+    monkeypatch.setattr(proof, "ESTIMATE_LIMIT", 0.1 * row.estimate)
+    proof.compare_estimates(row, fmu, fmu, ROOT / "fmus" / "reference")
+    assert "standard errors off" in row.problems[0]
+
+
 def test_model_exchange_is_compared(
     proof: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -183,7 +199,7 @@ def test_the_whole_proof_with_the_embedded_compiler(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     done = subprocess.run(
         [
-            sys.executable, str(SCRIPT), "--compiler", "embedded", "--class", SLIDE,
+            sys.executable, str(SCRIPT), "--compiler", "embedded", "--class", DELTA,
             "--output", str(tmp_path), "--json", str(report),
         ],
         capture_output=True, text=True, check=False,
@@ -197,6 +213,7 @@ def test_the_whole_proof_with_the_embedded_compiler(tmp_path: Path) -> None:
     assert 0.0 < row["reference"] < 1e-5
     assert row["twin"] == 0.0
     assert row["run_ms"] > 0.0
+    assert 0.0 < row["estimate"] < 1e-2
 
 
 def test_the_wrapper_script_is_executable() -> None:
@@ -222,6 +239,7 @@ def test_the_whole_proof_with_a_compiler_behind_omc(
     comparison, too; so what deviates is what ramps make different from linear inputs.
     """
     monkeypatch.setenv("FAKE_OMC_EMBEDDED", "1")
+    monkeypatch.setattr(proof, "ESTIMATED", {})
     library = ROOT / "modelica" / "Mechanisms"
 
     monkeypatch.setattr("os.geteuid", lambda: 1000)

@@ -73,6 +73,19 @@ def test_an_import_of_the_standard_library_is_told_once(tmp_path: Path, statemen
     assert "MODELICAPATH" in found.hint
 
 
+def test_an_older_standard_library_is_named(tmp_path: Path) -> None:
+    library = tmp_path / "Modelica"
+    library.mkdir()
+    text = 'package Modelica annotation(version="3.2.3"); end Modelica;'
+    (library / "package.mo").write_text(text)
+    file = tmp_path / "M.mo"
+    file.write_text("model M\n  Modelica.Units.SI.Mass a;\n  Modelica.Units.SI.Length b;\nend M;\n")
+    with pytest.raises(CompilationError) as caught:
+        load_model("M", [file, library])
+    assert [d.rule for d in caught.value.diagnostics] == ["unsupported-msl"] * 2
+    assert str(caught.value).count("this is version 3.2.3: get the Modelica Standard Library") == 1
+
+
 @pytest.mark.parametrize(("error", "panic"), [("", False), ("index out of bounds", True)])
 def test_what_is_compiled_is_named_when_rumoca_says_nothing_of_it(
     tmp_path: Path, error: str, panic: bool

@@ -9,7 +9,11 @@ from typing import Any
 from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
 from fmident.compilers.embedded.frontend.reading.source.names import Names
 from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
-from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.source.scanner import (
+    ClassText,
+    Token,
+    annotation_arguments,
+)
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree, offset_location
 from fmident.compilers.embedded.frontend.reading.source.standard_library import (
     HOW_TO_GET_IT,
@@ -248,8 +252,11 @@ def _missing(
     rule: str, name: str, class_name: str, tree: SourceTree, sources: Names
 ) -> tuple[str, str]:
     """Return rule and hint for a name that nothing defines."""
-    if name.split(".")[0] == STANDARD_LIBRARY and any(map(is_stand_in, sources.trees)):
-        return "unsupported-msl", f"{HOW_TO_GET_IT}; or {OPENMODELICA}; {modelica_path()}"
+    if name.split(".")[0] == STANDARD_LIBRARY:
+        if any(map(is_stand_in, sources.trees)):
+            return "unsupported-msl", f"{HOW_TO_GET_IT}; or {OPENMODELICA}; {modelica_path()}"
+        if not (version := _library_version(sources)).startswith("4."):
+            return "unsupported-msl", f"this is version {version}: {HOW_TO_GET_IT}"
     if name in UNSUPPORTED_FUNCTIONS:
         return f"unsupported-{name}", OPENMODELICA
     if rule == "unknown-variable":
@@ -266,6 +273,12 @@ def _missing(
     package = name.split(".")[0]
     looked = "" if sources.find(package) else f"; {modelica_path()}"
     return rule, f"declare it, or add the file or folder of '{package}' to the sources{looked}"
+
+
+def _library_version(sources: Names) -> str:
+    item = sources.find(STANDARD_LIBRARY)
+    arguments = annotation_arguments(item.tokens, "version") if item else None
+    return (arguments or {}).get("version", "").strip('"') or "unknown"
 
 
 def _keywords(message: str) -> list[str]:
