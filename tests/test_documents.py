@@ -157,6 +157,7 @@ SMALLER = (
     (r"(fmident check .*--global .*)", r"\1 --samples 8"),
     (r"^(fmident plot-cost (?!.*--grid).*)", r"\1 --grid 3"),
     (r"^(python examples/(?:delta|slider-crank)/monte_carlo.py.*)", r"\1 --draws 2"),
+    (r"^(python examples/slider-crank/designs.py)", r"\1 --iterations 1"),
     (r"^(python examples/across-events/coverage.py.*)", r"\1 --draws 2 --machine tank"),
     (r"^(python examples/lugre/noise.py.*)", r"\1 --draws 2"),
     (r"^(python examples/lugre/study.py (?:starts|genetic)).*", r"\1 --seeds 1 --generations 2"),

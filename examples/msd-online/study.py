@@ -3,7 +3,7 @@
     python examples/msd-online/study.py [--draws 10] [--quick]
 
 prints the tables of the README and writes ``results/*.csv``; the whole study also writes
-``figures.json``, the tables of ``README.md`` that are made of it, and ``figures/*.png``.
+``figures.json``, from which the README has them, and ``figures/*.png``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import argparse
 import csv
 import itertools
 import json
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -512,19 +511,6 @@ def facts(found: Cells, best: Mapping[str, float]) -> dict[str, str]:
     }
 
 
-def write_readme(tables: Mapping[str, Table]) -> None:
-    """Put each table into the README, below its mark."""
-    readme = FOLDER / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    for name, table in tables.items():
-        mark = f"<!-- figures.json: {name} -->\n"
-        head, found, rest = text.partition(mark)
-        if not found:
-            raise SystemExit(f"{readme} has no mark {mark.strip()!r}")
-        text = head + mark + table.markdown() + re.sub(r"\A(\|.*\n)*", "", rest)
-    readme.write_text(text, encoding="utf-8")
-
-
 def main() -> None:
     """Run the whole study."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -556,7 +542,6 @@ def main() -> None:
         content = {"tables": {n: asdict(table) for n, table in tables.items()}, "facts": said}
         text = json.dumps(content, indent=1) + "\n"
         (FOLDER / "figures.json").write_text(text, encoding="utf-8")
-        write_readme(tables)
         figures.draw_map(found, FOLDER / "figures" / "map.png")
         figures.draw_excitation(curves, FOLDER / "figures" / "excitation.png")
         figures.draw_disturbance(SYSTEM, disturbed_series, FOLDER / "figures" / "disturbance.png")

@@ -28,6 +28,9 @@ HERE = Path(__file__).parent
 PAPER = {"inertia1": 0.31, "momentX1": 1.11, "inertia2": 1.82, "momentX2": 1.24}
 """Table 2: errors in %, of the base parameter that begins with this one."""
 
+PAPER_MOMENTS = {"momentY1": 2.28e-4, "momentY2": 1.91e-5}
+"""Table 2: what is found of moments that are zero, kg.m."""
+
 COLUMNS = [
     "base parameter", "true", "mean", "standard deviation", "mean error", "paper (one draw)",
     "in its 95 % interval",
@@ -127,7 +130,7 @@ def main() -> int:
                 f"{column.mean():.5g}",
                 f"{column.std(ddof=1):.2g}",
                 f"{np.abs(column).mean():.2g}" if error is None else f"{error:.2g} %",
-                "" if paper is None else f"{paper:.2f} %",
+                f"{PAPER_MOMENTS.get(name, '')}" if paper is None else f"{paper:.2f} %",
                 f"{count / args.draws:.0%}",
             ]
         )

@@ -17,7 +17,6 @@ BY_HAND = {
     "friction": "its data are not part of the project",
     "positioning-axis": "its data are not part of the project",
     "across-events": "not measured again yet",
-    "slider-crank": "not measured again yet",
 }
 """READMEs whose figures no command of theirs can write everywhere."""
 

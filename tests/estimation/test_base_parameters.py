@@ -56,7 +56,7 @@ def solve(
 def springs(times, inputs, k1, k2, m1, m2, d):
     """Return the decay of a mass of two parts on two springs: k over m, and d over m."""
     mass = m1 + m2
-    root = np.sqrt((k1 + k2) / mass - (0.5 * d / mass) ** 2)
+    root = np.sqrt(max((k1 + k2) / mass - (0.5 * d / mass) ** 2, 0.01))
     return {"y": np.exp(-0.5 * d / mass * times) * np.cos(root * times)}
 
 
