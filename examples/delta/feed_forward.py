@@ -6,26 +6,24 @@ driven by them, without a controller. What the platform misses is what a control
 
     python examples/delta/feed_forward.py [--result FOLDER]
 
-The table goes to ``figures.json`` and into the README.
+The table goes to ``figures.json``, of which the README is made.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import generate
 import numpy as np
+import pandas as pd
 
 import fmident
 from fmident.fmu import SimulationSetup
 
 HERE = Path(__file__).parent
 FORWARD = generate.FMU.with_name("Mechanisms.Robots.DeltaForward.fmu")
-MARK = "<!-- figures.json: feed-forward -->\n"
 HALF = generate.DURATION / len(generate.CYCLES) / generate.CYCLES[-1] / 2  # s, at the highest speed
 STEP = 2.5e-4  # s
 PLACE = tuple(f"r[{i}]" for i in (1, 2, 3))
@@ -46,20 +44,8 @@ def missed(values: Mapping[str, float]) -> float:
     return 1e3 * float(np.max(np.linalg.norm(reached - path[0], axis=1)))
 
 
-def write(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Put the table into ``figures.json`` and, below its mark, into the README."""
-    file, readme = HERE / "figures.json", HERE / "README.md"
-    figures = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"tables": {}}
-    figures["tables"]["feed-forward"] = {"header": header, "rows": rows}
-    file.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    first, *rest = (f"| {' | '.join(line)} |\n" for line in (header, *rows))
-    table = f"{first}{'|---' * len(header)}|\n{''.join(rest)}"
-    text = readme.read_text(encoding="utf-8")
-    readme.write_text(re.sub(rf"(?<={MARK})(\|.*\n)*", table, text), encoding="utf-8")
-
-
 def main() -> None:
-    """Print and write the table."""
+    """Print and record the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--result", type=Path, default=HERE / "results" / "problem")
     args = parser.parse_args()
@@ -80,7 +66,7 @@ def main() -> None:
     ):
         rows.append([name, f"{missed(values):.2g}"])
         print(f"{name:12}{rows[-1][1]:>8} mm from the path", flush=True)
-    write(header, rows)
+    generate.record("feed-forward", pd.DataFrame(rows, columns=header))
 
 
 if __name__ == "__main__":

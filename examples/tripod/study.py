@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -159,19 +158,6 @@ def tables(runs: pd.DataFrame) -> dict[str, Table]:
     }
 
 
-def write(found: dict[str, Table]) -> None:
-    """Write ``figures.json``, and each table into the README, below its mark."""
-    readme = HERE / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    for name, table in found.items():
-        first, *rest = (f"| {' | '.join(c)} |\n" for c in (table["header"], *table["rows"]))
-        lines = f"{first}{'|---' * len(table['header'])}|\n{''.join(rest)}"
-        text = re.sub(rf"(?<=<!-- figures.json: {name} -->\n)(\|.*\n)*", lines, text)
-    readme.write_text(text, encoding="utf-8")
-    content = json.dumps({"tables": found}, indent=1) + "\n"
-    (HERE / "figures.json").write_text(content, encoding="utf-8")
-
-
 def draw(table: pd.DataFrame, file: Path) -> None:
     """Write the picture of the README."""
     import matplotlib as mpl
@@ -206,7 +192,7 @@ def main() -> None:
     parser.add_argument(
         "--figures",
         action="store_true",
-        help="write figures.json, the tables of the README and figures/, too",
+        help="write figures.json, of which the README is made, and figures/, too",
     )
     args = parser.parse_args()
     if not (HERE / "data" / "cycle.csv").exists():
@@ -220,7 +206,8 @@ def main() -> None:
         for line in (made["header"], *made["rows"]):
             print(" | ".join(line))
     if args.figures:
-        write(found)
+        content = json.dumps({"tables": found}, indent=1) + "\n"
+        (HERE / "figures.json").write_text(content, encoding="utf-8")
         draw(table, HERE / "figures" / "study.png")
 
 

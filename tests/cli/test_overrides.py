@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from fmident.api.problems import overridden
 from fmident.errors import Location, ProblemError
+from fmident.plugins import load_plugins
 from fmident.toml_file.overrides import apply_overrides, left_out, read_value, relocate
+from fmident.toml_file.printing import document
 
 TEXT = """\
 # comment
@@ -263,3 +266,36 @@ def test_another_estimator_or_cost_does_not_take_the_options_of_the_one_before(
     assert [n.message.partition(": ")[2] for n in left_out(CHOICES, text, overrides)] == (
         [noted] if noted else []
     )
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        CHOICES,
+        'estimator = { name = "algebraic", window = 1, rows = [3], known = { b0 = 1.0 } }\n',
+    ],
+    ids=["table", "inline"],
+)
+def test_options_that_two_estimators_share_stay(written: str) -> None:
+    overrides = {"estimator.name": "kalman-bucy"}
+    text = apply_overrides(written, overrides, "p.toml", lambda *_: ("order", "known"))
+    assert tomllib.loads(text)["estimator"] == {"name": "kalman-bucy", "known": {"b0": 1.0}}
+    (note,) = left_out(written, text, overrides)
+    assert note.message == "options of 'algebraic' in the file do not count: rows, window"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ("algebraic", "kalman-bucy", {"order", "map"}),
+        ("binary-genetic", "special-genetic", set()),  # generations are not the same in both
+        ("least-squares", "no-such", set()),
+    ],
+)
+def test_estimators_share_what_both_have_from_one_class(
+    before: str, after: str, kept: set[str]
+) -> None:
+    options = {"order": 2, "map": {"k": "a0"}, "window": 0.4, "generations": 9, "starts": 3}
+    text = document({"estimator": {"name": before, **options}})
+    changed = overridden(text, {"estimator.name": after}, "p.toml", load_plugins())
+    assert tomllib.loads(changed)["estimator"].keys() == {"name", *kept}

@@ -43,6 +43,7 @@ def test_robot_simulates_again_after_the_error(workshop: Workshop) -> None:
     assert np.all(np.isfinite(after))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arm", "torque"), [(1, -0.5), (3, 0.5)])
 def test_joint_limit_names_arm_and_time(workshop: Workshop, arm: int, torque: float) -> None:
     """From 0.25 s on one motor pushes its arm up or down, the others hold theirs."""

@@ -60,7 +60,7 @@ def load_problem(
     host = loaded(host, report)
     chosen = dict(overrides or {})
     content = problems.read_problem_file(path) if text is None else text
-    text = apply_overrides(content, chosen, str(path))
+    text = overridden(content, chosen, str(path), host)
     try:
         found = problems.load_problem(
             path,
@@ -76,6 +76,35 @@ def load_problem(
         raise
     report([*left_out(content, text, chosen), *found.notes])
     return found
+
+
+def overridden(text: str, overrides: Mapping[str, object], file: str, host: Host) -> str:
+    """Return the text of a problem file with some keys changed.
+
+    Another estimator keeps the options that both have from one class: they mean the same.
+
+    Parameters
+    ----------
+    text, overrides, file
+        See :func:`~fmident.toml_file.overrides.apply_overrides`.
+    host
+        Has the estimators.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A key that is none, or that this text cannot take.
+    """
+
+    def shared(before: str, after: str) -> frozenset[str]:
+        kinds = host.estimators.by_name
+        if not {before, after} <= set(kinds):
+            return frozenset()
+        bases = [kinds[name].options_type.__mro__ for name in (before, after)]
+        common = next(kind for kind in bases[0] if kind in bases[1])
+        return frozenset(getattr(common, "__dataclass_fields__", ()))
+
+    return apply_overrides(text, overrides, file, shared)
 
 
 def problem_in_memory(

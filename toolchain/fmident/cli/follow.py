@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
         0, or 1 when no sample led to an estimate, or 130 after Ctrl-C.
     """
     from fmident import api
+    from fmident.api.problems import overridden
     from fmident.data.follow import lines_of
     from fmident.estimation.choices import estimator_options
     from fmident.estimation.online.estimator import OnlineEstimator
@@ -48,11 +49,11 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     from fmident.fmu import open_fmu
     from fmident.plugins import load_plugins
     from fmident.problem import read_problem_file
-    from fmident.toml_file.overrides import apply_overrides
 
     host = load_plugins(without=arguments.no_plugin)
     tell_all(host.diagnostics)
-    text = apply_overrides(read_problem_file(arguments.problem), overrides, str(arguments.problem))
+    content = read_problem_file(arguments.problem)
+    text = overridden(content, overrides, str(arguments.problem), host)
     table = _experiment_table(text, arguments.problem)
     name = "standard input" if arguments.follow == "-" else arguments.follow
     last: OnlineEstimate | None = None

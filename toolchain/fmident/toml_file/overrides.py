@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from fmident.errors import Diagnostic, FmidentError, Location, ProblemError
@@ -27,7 +27,16 @@ def read_value(text: str) -> object:
         return text
 
 
-def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> str:
+def _nothing(before: str, after: str) -> Collection[str]:
+    return ()
+
+
+def apply_overrides(
+    text: str,
+    overrides: Mapping[str, object],
+    file: str,
+    shared: Callable[[str, str], Collection[str]] = _nothing,
+) -> str:
     """Return the text of a problem file with some keys changed.
 
     With another estimator or cost the options of the one in the file go, as :func:`left_out` says.
@@ -41,6 +50,8 @@ def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> st
         brackets is quoted: ``parameters."arm[1].m".initial``.
     file
         For messages.
+    shared
+        Returns the options that two estimators have in common, which stay, from their names.
 
     Raises
     ------
@@ -53,8 +64,11 @@ def apply_overrides(text: str, overrides: Mapping[str, object], file: str) -> st
         overrides.items(), key=lambda item: not _is_choice(_key_path(item[0]))
     ):
         path = _key_path(key)
-        if _is_choice(path) and _chosen(_looked_up(loads(text), path[:-1]), path) != value:
-            text = _without_options(text, path[:-1])
+        if _is_choice(path):
+            before = str(_chosen(_looked_up(loads(text), path[:-1]), path))
+            if before != value:
+                kept = shared(before, str(value)) if path[-2] == "estimator" else ()
+                text = _without_options(text, path[:-1], {"name", *kept})
         expected = copy.deepcopy(loads(text))
         _refuse_unknown_parent(expected, path, key, file)
         _put(expected, path, value)
@@ -235,8 +249,8 @@ def _replaced(text: str, path: KeyPath, value: object) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _without_options(text: str, table: KeyPath) -> str:
-    """Return the text without what is in a table and in the tables below it, but for the name."""
+def _without_options(text: str, table: KeyPath, kept: Collection[str]) -> str:
+    """Return the text without what is in a table and in the tables below it, but for some keys."""
     lines: list[str | None] = [*lines_of(text)]
     here: KeyPath = ()
     counts: dict[KeyPath, int] = {}
@@ -251,10 +265,14 @@ def _without_options(text: str, table: KeyPath) -> str:
             own = _key_path(_written_key(line))
         place = (*here, *own)
         if place == table and own:
-            lines[statement.first : statement.last + 1] = [f"{_written_key(line)} = {{}}"] + [
-                None
-            ] * (statement.last - statement.first)
-        elif place[: len(table)] == table and place not in (table, (*table, "name")):
+            inside = {k: v for k, v in _looked_up(parsed, own).items() if k in kept}
+            lines[statement.first : statement.last + 1] = [
+                f"{_written_key(line)} = {encoded(inside)}"
+            ] + [None] * (statement.last - statement.first)
+        elif place[: len(table)] == table and place[len(table) : len(table) + 1] not in (
+            (),
+            *((key,) for key in kept),
+        ):
             for number in range(statement.first, statement.last + 1):
                 lines[number] = None
     return "\n".join(line for line in lines if line is not None) + "\n"
