@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.report.charts.columns import column_json
+from fmident.report.charts.envelopes import extremes
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -175,6 +176,12 @@ class Dots:
 
 Mark: TypeAlias = Line | Level | Band | Bars | Segments | Dots
 
+ROOM = 600_000
+"""Numbers that all lines of a page may have: 3.2 MB of it."""
+
+_FEWEST = 500
+"""Samples of a line that are drawn at least."""
+
 CHART = '<figure class="chart"'
 """How the HTML of a chart begins."""
 
@@ -220,27 +227,79 @@ class Chart:
     side_by_side: bool = False
     jumps: Sequence[tuple[str, float, float]] = ()
 
-    def html(self) -> Markup:
-        """Return the chart as HTML, without a caption."""
+    def html(self, share: float = 1.0) -> Markup:
+        """Return the chart as HTML, without a caption.
+
+        Parameters
+        ----------
+        share
+            Of the page's room for signals, that lines of this chart may take.
+        """
         from markupsafe import Markup
 
         # "<" must not end the element that holds it.
-        text = json.dumps(self.json(), allow_nan=False, separators=(",", ":")).replace(
+        text = json.dumps(self.json(share), allow_nan=False, separators=(",", ":")).replace(
             "<", "\\u003c"
         )
         begin = Markup(CHART + ' role="group" aria-label="{}">').format(self.label)
         return begin + Markup(f'<script type="application/json">{text}</script></figure>')
 
-    def json(self) -> dict[str, Any]:
-        """Return the chart for the browser: columns, panels, jumps."""
+    def json(self, share: float = 1.0) -> dict[str, Any]:
+        """Return the chart for the browser: columns, panels, jumps.
+
+        Of lines that are too long for their `share` of the page, the samples that show their
+        extremes at any zoom; ``envelope`` says how many of how many.
+        """
+        panels, envelope = _within(self.panels, share * ROOM)
         stored = _Stored()
-        panels = [_panel(panel, stored) for panel in self.panels]
         return {
             "data": stored.columns,
-            "panels": panels,
+            "panels": [_panel(panel, stored) for panel in panels],
             "columns": 2 if self.side_by_side else 1,
             "jumps": [list(jump) for jump in self.jumps],
+            "envelope": envelope,
         }
+
+
+def _within(panels: Sequence[Panel], room: float) -> tuple[list[Panel], list[int] | None]:
+    """Return panels whose lines have so many numbers at most, and how many of how many samples."""
+    lines = [mark for panel in panels for mark in panel.marks if isinstance(mark, Line)]
+    together: dict[int, list[Line]] = {}  # lines over the same places
+    for line in lines:
+        together.setdefault(id(line.x), []).append(line)
+    # Places that are not regular any more are kept with twice as many digits.
+    widths = {key: 2 + len(_columns(group)) for key, group in together.items()}
+    size = sum(group[0].x.size * widths[key] for key, group in together.items())
+    if size <= room:
+        return list(panels), None
+    shown: dict[int, Line] = {}
+    kept = 0
+    for group in together.values():
+        most = max(int(group[0].x.size * room / size), _FEWEST)
+        places = extremes([_total(line.y) for line in group], most)
+        columns = {name: values[places] for name, values in _columns(group).items()}
+        x = group[0].x[places]
+        for line in group:
+            y = line.y
+            drawn = (
+                tuple(columns[id(part)] for part in y) if isinstance(y, tuple) else columns[id(y)]
+            )
+            shown[id(line)] = replace(line, x=x, y=drawn)
+        kept += places.size
+    count = sum(group[0].x.size for group in together.values())
+    return [
+        replace(panel, marks=[shown.get(id(mark), mark) for mark in panel.marks])
+        for panel in panels
+    ], [kept, count]
+
+
+def _columns(lines: Sequence[Line]) -> dict[int, F64]:
+    parts = [part for line in lines for part in (line.y if isinstance(line.y, tuple) else [line.y])]
+    return {id(part): part for part in parts}
+
+
+def _total(values: Values) -> F64:
+    return np.sum(values, axis=0) if isinstance(values, tuple) else values
 
 
 class _Stored:

@@ -12,7 +12,9 @@ from fmident.arrays import F64
 Indices = npt.NDArray[np.intp]
 
 _LARGEST_GAP = 20
-"""More missing samples than this in a row leave a gap in a line."""
+"""More missing samples than this in a row leave a gap in a line, in ``report.js``, too."""
+
+_MOST_GAPS = 100
 
 _SEEN = 1e-5
 """A line that is off by less than this share of the range of its signal is right."""
@@ -24,14 +26,14 @@ def extremes(signals: Sequence[F64], most: int) -> Indices:
     Three quarters are the first and the last sample, and the smallest and the largest of strips of
     equal numbers of samples. The others are where a line through these would be furthest off,
     such as beside a single peak. Of several signals it is those of each: all signals have values
-    at all places that are kept.
+    at all places that are kept. Of long gaps as many samples are kept as show them.
 
     Parameters
     ----------
     signals
         Shape (n,) each; NaN and infinity are missing.
     most
-        So many samples are kept at most, 4 or more; of fewer, all.
+        So many samples are kept at most, 4 or more, besides those of gaps; of fewer, all.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def extremes(signals: Sequence[F64], most: int) -> Indices:
             line = np.interp(np.arange(count), there, signal[there])
             np.fmax(off, np.abs(signal - line) / size, out=off)
     more = np.argpartition(off, found.size - most)[found.size - most :]
-    return np.union1d(found, more[off[more] > _SEEN])
+    return np.unique(np.concatenate([found, more[off[more] > _SEEN], *map(_gaps, held)]))
 
 
 def _envelope(signals: Sequence[F64], most: int) -> Indices:
@@ -74,7 +76,8 @@ def _envelope(signals: Sequence[F64], most: int) -> Indices:
         size = max(size * found.size // most, size + 1)
 
 
-def before_gaps(signal: F64) -> Indices:
-    """Return the last sample that is there before each long gap in a signal, shape (n,)."""
+def _gaps(signal: F64) -> Indices:
+    """Return the first missing samples of each long gap, one more than a line is drawn across."""
     there = np.flatnonzero(np.isfinite(signal))
-    return there[:-1][np.diff(there) > _LARGEST_GAP]
+    before = there[:-1][np.diff(there) > _LARGEST_GAP + 1][:_MOST_GAPS]
+    return (before[:, np.newaxis] + np.arange(1, _LARGEST_GAP + 2)).ravel()

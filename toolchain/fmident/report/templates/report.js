@@ -208,7 +208,7 @@
       const zoomed = said.y.fixed ? "width" : "both";
       const drag = new Bokeh.BoxZoomTool({dimensions: zoomed});
       const wheel = new Bokeh.WheelZoomTool({dimensions: zoomed, modifiers: {ctrl: true}});
-            const fig = this.fig = Bokeh.Plotting.figure({
+      const fig = this.fig = Bokeh.Plotting.figure({
         name: said.x.link || null, height: said.height, sizing_mode: "stretch_width", x_range: this.x, y_range: this.y,
         x_axis_type: said.x.log ? "log" : "linear", y_axis_type: said.y.log ? "log" : "linear",
         tools: [new Bokeh.PanTool(), drag, wheel, new Bokeh.ResetTool()], min_border_left: 74, min_border_right: 12,
@@ -456,6 +456,11 @@
         return new Panel(this, said, place);
       });
       figure.append(this.bar(), this.place);
+      if (this.said.envelope) {
+        const [shown, count] = this.said.envelope.map(n => n.toLocaleString("en"));
+        figure.append(element("p", "about",
+          `Drawn through ${shown} of ${count} samples, with the extremes of each stretch; the CSV files have all.`));
+      }
     }
 
     bar() {

@@ -8,6 +8,7 @@ import numpy as np
 
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Band, Chart, Dots, Line, Mark, Panel
+from fmident.report.charts.envelopes import extremes
 from fmident.report.charts.ranges import padded, time_link, with_unit
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _marks(band: OutputBand, less: np.ndarray | float, names: tuple[str, str]) -
                 Band(times, low[::every] - offset, high[::every] - offset, color, name, alpha=0.6)
             )
     known = np.flatnonzero(np.isfinite(band.measured))
-    known = known[:: max(1, -(-known.size // _MOST_DOTS))]
+    known = known[extremes([band.measured[known]], _MOST_DOTS)]
     if known.size:
         shift = np.broadcast_to(np.asarray(less, dtype=np.float64), band.times.shape)[known]
         found.append(

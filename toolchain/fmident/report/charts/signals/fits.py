@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.report.charts import colors
 from fmident.report.charts.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel, Values
+from fmident.report.charts.envelopes import extremes
 from fmident.report.charts.ranges import short_name, with_unit
 
 if TYPE_CHECKING:
@@ -107,25 +107,14 @@ def excluded_marks(fit: OutputFit) -> ExcludedMarks:
     which = np.repeat(np.arange(len(known)), [e.times.size for e in known])
     low, high = focus(fit)
     beyond = int(np.count_nonzero((values < low) | (values > high)))
-    shown = _extremes(times, values)
+    order = np.argsort(times, kind="stable")
+    shown = order[extremes([values[order]], _MOST_DOTS)]
     return ExcludedMarks(
         times[shown],
         values[shown],
         tuple(words[k] for k in which[shown]),
         f"excluded, {beyond} beyond the axis" if beyond else "excluded",
     )
-
-
-def _extremes(times: F64, values: F64) -> npt.NDArray[np.intp]:
-    """Return the indices of all samples, or of the smallest and largest of narrow strips."""
-    order = np.argsort(times, kind="stable")
-    if order.size <= _MOST_DOTS:
-        return order
-    ends = [
-        part[[np.argmin(values[part]), np.argmax(values[part])]]
-        for part in np.array_split(order, _MOST_DOTS // 2)
-    ]
-    return np.unique(np.concatenate(ends))
 
 
 def _dots(gone: ExcludedMarks) -> Dots:

@@ -24,5 +24,5 @@ def bands_section(bands: Sequence[OutputBand], level: float) -> str:
         if band.samples:
             share = f"{percent(band.inside / band.samples)} of {band.samples} samples inside"
         words = {"name": band.name, "experiment": band.experiment, "inside": share}
-        pictures.append((words, band_chart(band, percent_text(level)).html()))
+        pictures.append((words, band_chart(band, percent_text(level)).html(1.0 / len(bands))))
     return fragment("bands", pictures=pictures)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from fmident.estimation.result import EstimationResult, OutputFit
 
-_MOST_PLOTS = 60
+_MOST_PLOTS, _SHARE = 60, 0.4
+"""Plots at most, and their share of the page's room for signals."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +36,19 @@ def fits_section(result: EstimationResult) -> str:
     drawn = result.fits[:_MOST_PLOTS]
     return fragment(
         "fits",
-        plots=[_plot(fit) for fit in drawn],
+        plots=[_plot(fit, _SHARE / len(drawn)) for fit in drawn],
         left_out=len(result.fits) - len(drawn),
         assumed_units=result.assumed_units,
     )
 
 
-def _plot(fit: OutputFit) -> _Plot:
+def _plot(fit: OutputFit, share: float) -> _Plot:
     unit = f" {unit_text(fit.unit)}".rstrip()
     return _Plot(
         experiment=fit.experiment,
         name=fit.name,
         # The time axes of one experiment move together, whatever the output.
-        chart=fit_chart(fit, link=time_link(fit.experiment)).html(),
+        chart=fit_chart(fit, link=time_link(fit.experiment)).html(share),
         rms_initial=plain(fit.rms_initial, 4) + unit,
         rms=plain(fit.rms, 4) + unit,
         relative_error=percent(fit.relative_error),

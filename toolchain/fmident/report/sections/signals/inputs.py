@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, InputSignal
 
 MOST_EXPERIMENTS, MOST_INPUTS = 24, 16
+_SHARE = 0.1
 
 
 def inputs_section(result: EstimationResult) -> str:
@@ -20,7 +21,7 @@ def inputs_section(result: EstimationResult) -> str:
     plots = [
         (
             name + ("" if signals[0].fitted else ", not fitted"),
-            inputs_chart(signals[:MOST_INPUTS]).html(),
+            inputs_chart(signals[:MOST_INPUTS]).html(_SHARE / len(drawn)),
             max(0, len(signals) - MOST_INPUTS),
         )
         for name, signals in drawn

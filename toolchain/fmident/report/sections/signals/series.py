@@ -12,7 +12,7 @@ from fmident.report.sections.html import fragment
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
 
-_MOST = 60
+_MOST, _SHARE = 60, 0.15
 
 
 def series_section(result: EstimationResult) -> str:
@@ -20,5 +20,7 @@ def series_section(result: EstimationResult) -> str:
     if not result.series:
         return ""
     final = np.array([e.value for e in result.estimates if e.searched])
-    plots = [(s.experiment, series_chart(s, final).html()) for s in result.series[:_MOST]]
+    drawn = result.series[:_MOST]
+    share = _SHARE / len(drawn)
+    plots = [(s.experiment, series_chart(s, final).html(share)) for s in drawn]
     return fragment("series", series=plots)

@@ -12,7 +12,7 @@ from fmident.report.terminal import VALIDATION_HEADER, residual_facts, validatio
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
 
-_MOST_PLOTS = 24
+_MOST_PLOTS, _SHARE = 24, 0.15
 
 
 def validation_section(result: EstimationResult) -> str:
@@ -31,7 +31,7 @@ def validation_section(result: EstimationResult) -> str:
                 f.experiment,
                 f.name,
                 ", ".join(str(e) for e in f.excluded),
-                fit_chart(f, link=time_link(f.experiment)).html(),
+                fit_chart(f, link=time_link(f.experiment)).html(_SHARE / len(drawn)),
             )
             for f in drawn
         ],

@@ -11,7 +11,7 @@ from fmident.report.sections.html import fragment
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
 
-_MOST_OUTPUTS = 24
+_MOST_OUTPUTS, _SHARE = 24, 0.2
 _LEAST_SHARE = 0.001
 
 
@@ -37,7 +37,7 @@ def sensitivities_section(result: EstimationResult) -> str:
     ]
     charts = [(s, sensitivity_chart(s)) for s in every[:_MOST_OUTPUTS]]
     plots = [
-        (s.name, ", ".join(filter(None, (s.experiment, s.stage))), chart.html())
+        (s.name, ", ".join(filter(None, (s.experiment, s.stage))), chart.html(_SHARE / len(charts)))
         for s, chart in charts
         if chart is not None
     ]
