@@ -4,6 +4,9 @@ With 200 draws the share of one parameter has a standard deviation of 1.5 %.
 
     python examples/across-events/coverage.py [--draws 200] [--machine drive ...]
 
+``figures.json`` takes what all machines find with the data of seed 1, without draws, too; the
+table of the draws, when they are as many as by default.
+
 Intervals that fmident withholds, since the cost jumps or bends next to the estimate, are not
 counted. It ends with 1 if an estimation does not converge or takes derivatives that are not exact.
 """
@@ -112,12 +115,20 @@ def main() -> int:
     failed = False
     rows: list[list[str]] = []
     one: list[list[str]] = []
+    simulations: dict[str, str] = {}
     print(
         f"{'machine':<9}{'parameter':<11}{'intervals':>10}{'covering':>10}{'error / its std':>18}"
     )
     for name in args.machine or generate.MACHINES:
         began = time.perf_counter()
         found = count(name, args.draws, generate.build(generate.MACHINES[name]))
+        simulations[f"simulations of the {name}"] = f"{found.first.simulations} simulations"
+        for parameter, e in found.first.parameters.iterrows():
+            truth = f"{generate.MACHINES[name].truth[str(parameter)]:g}"
+            ends = f"[{e['interval_95_low']:.6g}, {e['interval_95_high']:.6g}]"
+            one.append([name, str(parameter), str(e["unit"]), truth, f"{e['value']:.6g}", ends])
+        if not args.draws:
+            continue
         for parameter, number in found.inside.items():
             given, spread = found.errors[parameter].size, found.errors[parameter].std(ddof=1)
             print(f"{name:<9}{parameter:<11}{given:>10}{number / given:>10.1%}{spread:>18.2f}")
@@ -125,10 +136,6 @@ def main() -> int:
             rows.append([name, parameter, str(given), covering, f"{spread:.2f}"])
         total = sum(errors.size for errors in found.errors.values())
         seconds = (time.perf_counter() - began) / args.draws
-        for parameter, e in found.first.parameters.iterrows():
-            truth = f"{generate.MACHINES[name].truth[str(parameter)]:g}"
-            ends = f"[{e['interval_95_low']:.4g}, {e['interval_95_high']:.4g}]"
-            one.append([name, str(parameter), str(e["unit"]), truth, f"{e['value']:.4g}", ends])
         share = f"{100 * sum(found.inside.values()) / total:.1f} %"
         rows.append([name, "all", str(total), share, ""])
         print(
@@ -137,11 +144,14 @@ def main() -> int:
             flush=True,
         )
         failed |= bool(found.failed or found.inexact)
+    header = ["machine", "parameter", "unit", "truth", "found", "95 % interval"]
+    shown = pd.DataFrame(one, columns=header)
+    print(shown.to_string(index=False))
+    if args.machine is None:
+        generate.record("data of seed 1", shown, **simulations)
     if args.machine is None and args.draws == parser.get_default("draws"):
         header = ["machine", "parameter", "intervals", "covering", "std of error / standard error"]
         generate.record("coverage", pd.DataFrame(rows, columns=header))
-        header = ["machine", "parameter", "unit", "truth", "found", "95 % interval"]
-        generate.record("data of seed 1", pd.DataFrame(one, columns=header))
     return int(failed)
 
 

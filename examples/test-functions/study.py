@@ -103,27 +103,36 @@ PAPERS = ("special-genetic, as published", "particle-swarm", "particle-swarm, co
 
 
 def record(found: pd.DataFrame) -> None:
-    """Write ``figures.json``, of which the README is made: the paper's methods, then all others."""
-    rows: dict[bool, list[list[str]]] = {True: [], False: []}
+    """Write ``figures.json``, of which the README is made: the paper's methods, then all others.
+
+    Methods and functions that have not run keep their rows.
+    """
+    file = FOLDER / "figures.json"
+    known = json.loads(file.read_text(encoding="utf-8"))["tables"] if file.is_file() else {}
+    rows = {(row[0], row[1]): row for table in known.values() for row in table["rows"]}
     for (function, method), row in found.iterrows():
-        rows[method in PAPERS].append(
-            [
-                str(function),
-                str(method),
-                f"{row['runs']:.0f}",
-                f"{100 * row['reached']:.1f} %",
-                f"{row['evaluations']:.0f}",
-                f"{row['cpu_ms']:.1f} ms",
-                f"{row['mean_residual']:.2g}",
-                f"{row['largest_residual']:.2g}",
-            ]
-        )
+        rows[str(function), str(method)] = [
+            str(function),
+            str(method),
+            f"{row['runs']:.0f}",
+            f"{100 * row['reached']:.1f} %",
+            f"{row['evaluations']:.0f}",
+            f"{row['cpu_ms']:.1f} ms",
+            f"{row['mean_residual']:.2g}",
+            f"{row['largest_residual']:.2g}",
+        ]
     header = ["function", "method", "runs", "reached 1e-4", "evaluations", "CPU time"]
     header += ["mean residual", "largest residual"]
-    names = {True: "published", False: "others"}
-    tables = {names[of]: {"header": header, "rows": lines} for of, lines in rows.items()}
+    others = [method for method in METHODS if method not in PAPERS]
+    tables = {
+        name: {
+            "header": header,
+            "rows": [rows[f.name, m] for f in FUNCTIONS for m in methods if (f.name, m) in rows],
+        }
+        for name, methods in (("published", PAPERS), ("others", others))
+    }
     text = json.dumps({"tables": tables, "facts": {}}, indent=1) + "\n"
-    (FOLDER / "figures.json").write_text(text, encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
 
 
 def judgement(found: pd.DataFrame) -> list[str]:

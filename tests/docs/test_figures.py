@@ -16,7 +16,6 @@ TABLE = re.compile(r"(?:^(.*)\n)?((?:^\|.*\n)+)", re.MULTILINE)
 BY_HAND = {
     "friction": "its data are not part of the project",
     "positioning-axis": "its data are not part of the project",
-    "across-events": "not measured again yet",
 }
 """READMEs whose figures no command of theirs can write everywhere."""
 
