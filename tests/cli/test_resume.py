@@ -323,9 +323,9 @@ def test_two_runs_on_one_result_folder(study: Study, capsys: Capture) -> None:
 def test_after_control_c_the_result_is_there_and_the_run_can_go_on(
     study: Study, capsys: Capture, starts: int, measure: Callable[[int], pd.DataFrame]
 ) -> None:
-    measure(401).to_csv(study.data, index=False)  # nine iterations suffice from the best start
+    measure(401).to_csv(study.data, index=False)  # twelve iterations suffice from the best start
     settings = [*SETTINGS["inline"], "--set", f"estimator.starts={starts}"]
-    settings += ["--set", "estimator.max_iterations=9"]
+    settings += ["--set", "estimator.max_iterations=12"]
     # By then the search goes on, or those from all starts have begun.
     count = 25 if starts == 1 else 60
     with start(study, *settings, seconds=0.0, last=count) as process:

@@ -194,7 +194,7 @@ def test_two_parameters_that_act_as_one_are_named(
     )
     assert result.values["a"] + 2.0 * result.values["b"] == pytest.approx(2.0, abs=0.05)
     table = result.parameters
-    assert np.isinf(table.loc["a", "interval_95_high"])
+    assert np.isnan(table.loc["a", "interval_95_high"])
     low, high = table.loc["k", "interval_95_low"], table.loc["k", "interval_95_high"]
     assert low < 1.3 < high
     assert high - low < 0.3
@@ -430,17 +430,15 @@ def test_gain_offset_and_delay_are_estimated_with_the_model(
 
 
 @SOLVERS
-def test_a_start_where_nothing_acts_is_no_convergence(
-    solver: str, make_problem: Make, run: Run
-) -> None:
+def test_a_start_where_nothing_acts_is_left(solver: str, make_problem: Make, run: Run) -> None:
     def even(times: np.ndarray, inputs: object, a: float, b: float) -> dict[str, np.ndarray]:
         return {"y": a**2 * times + b**2}
 
     parameters = [Parameter(n, 0.0, -5.0, 5.0, variable=n) for n in ("a", "b")]
     problem = make_problem(even, {"a": 2.0, "b": 1.0}, parameters, noise=0.01)
     result = run(problem, even, LeastSquares(), {"solver": solver})
-    assert result.status == "limit"
-    assert result.message.startswith("there is no direction to go: the influence of a, b")
+    assert result.status == "converged"
+    assert np.abs([*result.values.values()]) == pytest.approx([2.0, 1.0], rel=0.01)
 
 
 @pytest.mark.parametrize("sigma", [None, 0.1])

@@ -78,7 +78,7 @@ def estimate(fmu: Fmu, problem: Problem, **options: object) -> EstimationResult:
 def test_three_parameters_of_an_oscillator(fmu: Fmu, solver: str, tolerance: float) -> None:
     result = estimate(fmu, oscillator(fmu, forced=True, tolerance=tolerance), solver=solver)
     assert result.converged()
-    assert result.jacobians <= 12
+    assert len(result.history) <= 10
     table = result.parameters
     slack = 0.0 if tolerance < 1e-6 else 0.002  # the solver's own error, relative
     for name, value in TRUTH.items():
@@ -125,7 +125,8 @@ def test_a_free_oscillation_determines_ratios_only(fmu: Fmu, solver: str) -> Non
     assert result.identifiability is not None
     assert result.identifiability.rank == 2
     assert "m, d and k cannot be told apart" in result.identifiability.verdict
-    assert np.isinf(result.parameters["interval_95_high"]).all()
+    members = result.parameters.loc[["m", "d", "k"], "interval_95_high"]
+    assert np.isnan(members).all()
     values = result.values
     assert values["k"] / values["m"] == pytest.approx(400.0 / 3.0, rel=1e-3)
     assert values["d"] / values["m"] == pytest.approx(2.0 / 3.0, rel=1e-2)

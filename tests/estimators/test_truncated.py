@@ -79,7 +79,7 @@ def test_a_linear_problem_has_the_truncated_pseudo_inverse(solver):
     # No combination of all three alone is known: no interval pretends to.
     for estimate in found.estimates:
         assert np.isnan(estimate.standard_error)
-        assert estimate.interval_95 == (-np.inf, np.inf)
+        assert np.isnan(estimate.interval_95).all()
     assert held.held == ("a", "b", "c")
     assert np.isnan(held.p_value)  # the data say nothing of what was held
 

@@ -240,7 +240,7 @@ def test_a_result_folder_holds_the_data(case: Case, tmp_path: Path) -> None:
         tmp_path / "result", problem, lambda work: (work / "fit.csv").write_text("other"), list
     )
     assert identity_of(Case(tmp_path / "result").load()) == identity_of(problem)
-    assert (tmp_path / "result" / "fit.csv").read_text() == "x"
+    assert (tmp_path / "result" / "fit.csv").read_text() == "other"
 
 
 def test_writing_twice_is_no_matter_but_other_files_stay(case: Case, tmp_path: Path) -> None:

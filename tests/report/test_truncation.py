@@ -51,7 +51,8 @@ def test_the_verdict_says_what_was_held(found: EstimationResult) -> None:
     (said,) = (r for r in judged.reasons if r.startswith("Truncated"))
     assert "moved along 2 of 4 directions" in said
     assert "D is where it started" in said
-    assert "% of a and" in said
+    assert "50 % of a" in said
+    assert "50 % of b" in said
     assert "hold only if the start is right along what was held" in said
     # What acts on nothing is not to be fixed: it disturbs nobody.
     (first,) = (r for r in judged.reasons if r.startswith("Fix first"))

@@ -101,6 +101,10 @@ def integrated_by_fmpy(fmu: Path, setup: SimulationSetup, tolerance: float) -> F
     return np.column_stack([found[name].astype(float) for name in setup.output_names])
 
 
+HELD_UNTIL = {"Mechanisms.Robots.DeltaForward": 0.4}
+"""Seconds after which inputs that stay as they are move a model to where it cannot go."""
+
+
 @pytest.mark.parametrize(
     "entry",
     [
@@ -122,9 +126,11 @@ def test_the_catalogue(build_fmu: Callable[[str], Path], entry: Entry) -> None:
     assert check.passed, check.detail
     setup = experiment.setup
     assert setup.inputs is not None
+    times = setup.times[setup.times <= HELD_UNTIL.get(entry.class_name, np.inf)]
     held = replace(
         setup,
-        inputs=np.tile(setup.inputs[setup.times.size // 3], (setup.times.size, 1)),
+        times=times,
+        inputs=np.tile(setup.inputs[setup.times.size // 3], (times.size, 1)),
         start_values={**setup.start_values, **experiment.values},
     )
     expected = exchange(fmu, held)

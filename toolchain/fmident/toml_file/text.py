@@ -146,7 +146,7 @@ def _refuse_twice(text: str, path: Path, failure: NotTomlError, error: type[Fmid
             code=Code.NOT_TOML,
             hint="leave out one of them",
         ) from failure
-    found = twice(text, failure.line) if failure.message.startswith("Cannot ") else None
+    found = twice(text, failure.line)
     if found is None:
         return
     keys, first, second = found

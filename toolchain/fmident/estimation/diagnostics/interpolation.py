@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.errors import Code, FmidentError
 from fmident.estimation.compared import (
     GatheredResiduals,
     OtherCourse,
@@ -300,13 +301,21 @@ class _Trials:
         return self._evidence(left_with_delays(self.problem, outputs, self.p, self.jacobian))
 
     def other(self, candidates: Sequence[_Candidate]) -> _Trial | None:
-        """Return what other courses do; ``None`` where nothing changes, or simulations fail."""
+        """Return what other courses do.
+
+        ``None`` where nothing changes, simulations fail, or the FMU or the executor cannot.
+        """
         experiments = list(self.problem.experiments)
         for c in candidates:
             for i in c.experiments:
                 courses = {**experiments[i].interpolation, c.name: c.other}
                 experiments[i] = replace(experiments[i], interpolation=courses)
-        after, step = self._least(replace(self.problem, experiments=tuple(experiments)))
+        try:
+            after, step = self._least(replace(self.problem, experiments=tuple(experiments)))
+        except FmidentError as error:
+            if error.code != Code.NOT_SUPPORTED:
+                raise
+            return None
         before = float(self.residuals @ self.residuals)
         if not np.isfinite(after).all() or np.array_equal(after, self.residuals) or not before > 0:
             return None
