@@ -21,6 +21,7 @@ from fmident.report.sections.signals.diagnostics import diagnostics_section
 from fmident.report.sections.signals.fits import fits_section
 from fmident.report.sections.signals.inputs import inputs_section
 from fmident.report.sections.signals.residuals import residuals_section
+from fmident.report.sections.signals.room import samples_of_page
 from fmident.report.sections.signals.series import series_section
 from fmident.report.sections.signals.validation import validation_section
 from fmident.report.sections.uncertainty.correlation import correlation_section
@@ -108,7 +109,7 @@ def render(
         Takes the exception of each section that could not be made, by its name; the page then
         says so in its place. Without it, the first exception is raised.
     """
-    judged = verdict(result)
+    judged, most = verdict(result), samples_of_page(result)
     facts = [result.estimator, f"{result.simulations} simulations", duration(result.seconds)]
     parts: list[tuple[str, Callable[[], str]]] = [
         (
@@ -121,14 +122,14 @@ def render(
         ("truncation", lambda: truncation_section(result)),
         ("stages", lambda: stages_section(result)),
         ("correlation", lambda: correlation_section(result)),
-        ("series", lambda: series_section(result)),
+        ("series", lambda: series_section(result, most)),
         ("population", lambda: population_section(result)),
-        ("fits", lambda: fits_section(result)),
-        ("validation", lambda: validation_section(result)),
-        ("inputs", lambda: inputs_section(result)),
+        ("fits", lambda: fits_section(result, most)),
+        ("validation", lambda: validation_section(result, most)),
+        ("inputs", lambda: inputs_section(result, most)),
         ("residuals", lambda: residuals_section(result)),
         ("residuals of each output", lambda: diagnostics_section(result)),
-        ("sensitivities", lambda: sensitivities_section(result)),
+        ("sensitivities", lambda: sensitivities_section(result, most)),
         ("identifiability", lambda: identifiability_section(result)),
         ("iterations", lambda: iterations_section(result)),
         ("starts", lambda: starts_section(result)),

@@ -176,11 +176,8 @@ class Dots:
 
 Mark: TypeAlias = Line | Level | Band | Bars | Segments | Dots
 
-ROOM = 600_000
-"""Numbers that all lines of a page may have: 3.2 MB of it."""
-
-_FEWEST = 500
-"""Samples of a line that are drawn at least."""
+LONGEST_BAND = 2000
+"""Samples of a band that are drawn at most: the browser draws all that it is given."""
 
 CHART = '<figure class="chart"'
 """How the HTML of a chart begins."""
@@ -227,30 +224,27 @@ class Chart:
     side_by_side: bool = False
     jumps: Sequence[tuple[str, float, float]] = ()
 
-    def html(self, share: float = 1.0) -> Markup:
-        """Return the chart as HTML, without a caption.
-
-        Parameters
-        ----------
-        share
-            Of the page's room for signals, that lines of this chart may take.
-        """
+    def html(self, most: int | None = None) -> Markup:
+        """Return the chart as HTML, without a caption; `most` as of :meth:`json`."""
         from markupsafe import Markup
 
         # "<" must not end the element that holds it.
-        text = json.dumps(self.json(share), allow_nan=False, separators=(",", ":")).replace(
+        text = json.dumps(self.json(most), allow_nan=False, separators=(",", ":")).replace(
             "<", "\\u003c"
         )
         begin = Markup(CHART + ' role="group" aria-label="{}">').format(self.label)
         return begin + Markup(f'<script type="application/json">{text}</script></figure>')
 
-    def json(self, share: float = 1.0) -> dict[str, Any]:
+    def json(self, most: int | None = None) -> dict[str, Any]:
         """Return the chart for the browser: columns, panels, jumps.
 
-        Of lines that are too long for their `share` of the page, the samples that show their
-        extremes at any zoom; ``envelope`` says how many of how many.
+        Parameters
+        ----------
+        most
+            Samples of a line, of a band and of dots. Of more, those are drawn that show the
+            extremes at any zoom; ``envelope`` says how many of how many of the lines.
         """
-        panels, envelope = _within(self.panels, share * ROOM)
+        panels, envelope = (self.panels, None) if most is None else _envelopes(self.panels, most)
         stored = _Stored()
         return {
             "data": stored.columns,
@@ -261,22 +255,24 @@ class Chart:
         }
 
 
-def _within(panels: Sequence[Panel], room: float) -> tuple[list[Panel], list[int] | None]:
-    """Return panels whose lines have so many numbers at most, and how many of how many samples."""
-    lines = [mark for panel in panels for mark in panel.marks if isinstance(mark, Line)]
+def _envelopes(panels: Sequence[Panel], most: int) -> tuple[list[Panel], list[int] | None]:
+    """Return panels whose marks have so many samples, and how many of how many those of lines."""
+    marks = [mark for panel in panels for mark in panel.marks]
     together: dict[int, list[Line]] = {}  # lines over the same places
-    for line in lines:
-        together.setdefault(id(line.x), []).append(line)
-    # Places that are not regular any more are kept with twice as many digits.
-    widths = {key: 2 + len(_columns(group)) for key, group in together.items()}
-    size = sum(group[0].x.size * widths[key] for key, group in together.items())
-    if size <= room:
-        return list(panels), None
-    shown: dict[int, Line] = {}
-    kept = 0
+    for mark in marks:
+        if isinstance(mark, Line):
+            together.setdefault(id(mark.x), []).append(mark)
+    shown: dict[int, Mark] = {
+        id(mark): _shorter(mark, most) for mark in marks if isinstance(mark, Band | Dots)
+    }
+    kept = count = 0
     for group in together.values():
-        most = max(int(group[0].x.size * room / size), _FEWEST)
+        count += group[0].x.size
+        if group[0].x.size <= most:
+            kept += group[0].x.size
+            continue
         places = extremes([_total(line.y) for line in group], most)
+        kept += places.size
         columns = {name: values[places] for name, values in _columns(group).items()}
         x = group[0].x[places]
         for line in group:
@@ -285,12 +281,34 @@ def _within(panels: Sequence[Panel], room: float) -> tuple[list[Panel], list[int
                 tuple(columns[id(part)] for part in y) if isinstance(y, tuple) else columns[id(y)]
             )
             shown[id(line)] = replace(line, x=x, y=drawn)
-        kept += places.size
-    count = sum(group[0].x.size for group in together.values())
     return [
         replace(panel, marks=[shown.get(id(mark), mark) for mark in panel.marks])
         for panel in panels
-    ], [kept, count]
+    ], ([kept, count] if kept < count else None)
+
+
+def _shorter(mark: Band | Dots, most: int) -> Band | Dots:
+    if mark.x.size <= most:
+        return mark
+    if isinstance(mark, Band):
+        return long_band(mark, most)
+    places = extremes([mark.y], most)
+    return replace(
+        mark,
+        x=mark.x[places],
+        y=mark.y[places],
+        values=None if mark.values is None else mark.values[places],
+        extra={
+            name: given[places] if isinstance(given, np.ndarray) else [given[k] for k in places]
+            for name, given in mark.extra.items()
+        },
+    )
+
+
+def long_band(band: Band, most: int = LONGEST_BAND) -> Band:
+    """Return a band with so many samples, among which are the extremes of both of its ends."""
+    places = extremes([band.low, band.high], most)
+    return replace(band, x=band.x[places], low=band.low[places], high=band.high[places])
 
 
 def _columns(lines: Sequence[Line]) -> dict[int, F64]:

@@ -10,8 +10,7 @@ import numpy as np
 from fmident.arrays import F64
 
 _SHORT = 64
-_LONG = 500
-"""So many samples and more are kept with seven digits: enough for any screen."""
+"""Of more samples, values are kept with seven digits: enough for any screen."""
 
 _REGULAR = 1e-6
 """A time axis whose samples are off a regular one by less than this part of a step is regular."""
@@ -32,15 +31,16 @@ def column_json(values: F64, *, is_place: bool = False) -> Any:
     if values.size <= _SHORT:
         return [v if np.isfinite(v) else None for v in values.tolist()]
     if is_place:
-        return _grid(values) or {"f8": _text(values, "<f8")}
-    if values.size < _LONG:
-        return {"f8": _text(values, "<f8")}
+        return regular_grid(values) or {"f8": _text(values, "<f8")}
     offset = _offset(values)
     with np.errstate(over="ignore"):  # what single precision cannot hold is far outside of any plot
         return {"f4": _text(values - offset, "<f4"), "offset": offset}
 
 
-def _grid(values: F64) -> dict[str, float] | None:
+def regular_grid(values: F64) -> dict[str, float] | None:
+    """Return start, step and count of places of equal distance; of others ``None``."""
+    if values.size < 2:
+        return None
     step = (values[-1] - values[0]) / (values.size - 1)
     regular = values[0] + step * np.arange(values.size)
     if not (step > 0.0 and np.all(np.abs(values - regular) <= _REGULAR * step)):

@@ -14,7 +14,8 @@ Indices = npt.NDArray[np.intp]
 _LARGEST_GAP = 20
 """More missing samples than this in a row leave a gap in a line, in ``report.js``, too."""
 
-_MOST_GAPS = 100
+_GAP_SHARE = 0.01
+"""So many gaps are seen, the longest, for each sample that is kept."""
 
 _SEEN = 1e-5
 """A line that is off by less than this share of the range of its signal is right."""
@@ -26,14 +27,14 @@ def extremes(signals: Sequence[F64], most: int) -> Indices:
     Three quarters are the first and the last sample, and the smallest and the largest of strips of
     equal numbers of samples. The others are where a line through these would be furthest off,
     such as beside a single peak. Of several signals it is those of each: all signals have values
-    at all places that are kept. Of long gaps as many samples are kept as show them.
+    at all places that are kept. Of the longest gaps as many samples are kept as show them.
 
     Parameters
     ----------
     signals
         Shape (n,) each; NaN and infinity are missing.
     most
-        So many samples are kept at most, 4 or more, besides those of gaps; of fewer, all.
+        So many samples are kept at most, but both ends and the extremes of each; of fewer, all.
 
     Returns
     -------
@@ -44,6 +45,8 @@ def extremes(signals: Sequence[F64], most: int) -> Indices:
     if count <= most:
         return np.arange(count)
     held = [np.where(np.isfinite(signal), signal, np.nan) for signal in signals]
+    gaps = _gaps(held, int(_GAP_SHARE * most))
+    most -= gaps.size
     found = _envelope(held, most - most // 4)
     off = np.zeros(count)
     for signal in held:
@@ -51,8 +54,9 @@ def extremes(signals: Sequence[F64], most: int) -> Indices:
         if there.size and (size := np.ptp(signal[there])) > 0.0:
             line = np.interp(np.arange(count), there, signal[there])
             np.fmax(off, np.abs(signal - line) / size, out=off)
-    more = np.argpartition(off, found.size - most)[found.size - most :]
-    return np.unique(np.concatenate([found, more[off[more] > _SEEN], *map(_gaps, held)]))
+    room = max(most - found.size, 0)
+    more = np.argpartition(off, count - 1 - room)[count - room :]
+    return np.unique(np.concatenate([found, more[off[more] > _SEEN], gaps]))
 
 
 def _envelope(signals: Sequence[F64], most: int) -> Indices:
@@ -76,8 +80,14 @@ def _envelope(signals: Sequence[F64], most: int) -> Indices:
         size = max(size * found.size // most, size + 1)
 
 
-def _gaps(signal: F64) -> Indices:
-    """Return the first missing samples of each long gap, one more than a line is drawn across."""
-    there = np.flatnonzero(np.isfinite(signal))
-    before = there[:-1][np.diff(there) > _LARGEST_GAP + 1][:_MOST_GAPS]
-    return (before[:, np.newaxis] + np.arange(1, _LARGEST_GAP + 2)).ravel()
+def _gaps(signals: Sequence[F64], most: int) -> Indices:
+    """Return the first samples of the longest gaps, one more than a line is drawn across."""
+    begins, lengths = [], []
+    for signal in signals:
+        there = np.flatnonzero(np.isfinite(signal))
+        steps = np.diff(there)
+        begins.append(there[:-1][steps > _LARGEST_GAP + 1])
+        lengths.append(steps[steps > _LARGEST_GAP + 1])
+    first, which = np.unique(np.concatenate(begins), return_index=True)
+    longest = np.argsort(-np.concatenate(lengths)[which], kind="stable")[:most]
+    return (first[longest, np.newaxis] + np.arange(1, _LARGEST_GAP + 2)).ravel()

@@ -18,6 +18,8 @@ Column = Sequence[object] | npt.NDArray[Any]
 Columns = Mapping[str, Column]
 """Name to values."""
 
+_PART = 10_000
+
 
 def write_csv(
     path: Path, header: Sequence[str], tables: Iterable[Columns], *, digits: int | None = None
@@ -46,17 +48,18 @@ def write_csv(
             writer.writerows(zip(*cells, strict=True))
 
 
-def _cells(values: Column, digits: int | None) -> list[str]:
+def _cells(values: Column, digits: int | None) -> Iterable[str]:
     form = float.__repr__ if digits is None else f"%.{digits}g".__mod__
     if isinstance(values, np.ndarray):
-        known_type = values.dtype == np.float64
+        if values.dtype == np.float64:
+            # A part at a time: numbers and texts of a million samples take 100 MB a column.
+            parts = (values[k : k + _PART].tolist() for k in range(0, values.size, _PART))
+            return ("" if v != v else form(v) for part in parts for v in part)
         values = values.tolist()
-        if known_type:
-            return ["" if v != v else form(v) for v in values]
     known = [v for v in values if v is not None]
     numbers = all(isinstance(v, Real) and not isinstance(v, bool | np.bool_) for v in known)
     whole = len(known) == len(values) and all(isinstance(v, Integral) for v in known)
     if not numbers or whole:
-        return ["" if v is None or v != v else str(v) for v in values]
+        return ("" if v is None or v != v else str(v) for v in values)
     floats = [float("nan") if v is None else float(v) for v in values]  # type: ignore[arg-type]
-    return ["" if v != v else form(v) for v in floats]
+    return ("" if v != v else form(v) for v in floats)

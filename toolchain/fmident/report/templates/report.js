@@ -459,7 +459,7 @@
       if (this.said.envelope) {
         const [shown, count] = this.said.envelope.map(n => n.toLocaleString("en"));
         figure.append(element("p", "about",
-          `Drawn through ${shown} of ${count} samples, with the extremes of each stretch; the CSV files have all.`));
+          `Envelope of ${count} samples: drawn through ${shown}, among them the smallest and the largest of each stretch; the CSV files have all.`));
       }
     }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.report.charts import colors
-from fmident.report.charts.chart import Axis, Band, Chart, Dots, Line, Mark, Panel
+from fmident.report.charts.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, long_band
 from fmident.report.charts.envelopes import extremes
 from fmident.report.charts.ranges import padded, time_link, with_unit
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _HEIGHT, _LOWER = 260, 180
 _MOST_DOTS = 2000
-_BAND_SAMPLES = 2000
 
 
 def band_chart(band: OutputBand, level: str) -> Chart:
@@ -61,16 +60,13 @@ def band_chart(band: OutputBand, level: str) -> Chart:
 
 def _marks(band: OutputBand, less: np.ndarray | float, names: tuple[str, str]) -> list[Mark]:
     found: list[Mark] = []
-    every = max(1, band.times.size // _BAND_SAMPLES)
-    offset = np.broadcast_to(np.asarray(less, dtype=np.float64), band.times.shape)[::every]
-    times = band.times[::every]
     for low, high, color, name in (
         (band.new_low, band.new_high, colors.SPREAD, names[0]),
         (band.mean_low, band.mean_high, colors.INITIAL, names[1]),
     ):
         if bool(np.isfinite(low).all() and np.isfinite(high).all()):
             found.append(
-                Band(times, low[::every] - offset, high[::every] - offset, color, name, alpha=0.6)
+                long_band(Band(band.times, low - less, high - less, color, name, alpha=0.6))
             )
     known = np.flatnonzero(np.isfinite(band.measured))
     known = known[extremes([band.measured[known]], _MOST_DOTS)]

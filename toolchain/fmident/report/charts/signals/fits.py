@@ -9,7 +9,18 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.report.charts import colors
-from fmident.report.charts.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel, Values
+from fmident.report.charts.chart import (
+    Axis,
+    Band,
+    Chart,
+    Dots,
+    Level,
+    Line,
+    Mark,
+    Panel,
+    Values,
+    long_band,
+)
 from fmident.report.charts.envelopes import extremes
 from fmident.report.charts.ranges import short_name, with_unit
 
@@ -21,8 +32,7 @@ _EXCERPT_SHARE, _LONG = 0.06, 1000
 _LABEL = 26
 """Letters of a name beside an axis, at most."""
 
-_BAND_SAMPLES = 2000
-_MOST_DOTS = 2000
+MOST_DOTS = 2000
 
 
 def fit_chart(fit: OutputFit, *, link: str) -> Chart:
@@ -108,7 +118,7 @@ def excluded_marks(fit: OutputFit) -> ExcludedMarks:
     low, high = focus(fit)
     beyond = int(np.count_nonzero((values < low) | (values > high)))
     order = np.argsort(times, kind="stable")
-    shown = order[extremes([values[order]], _MOST_DOTS)]
+    shown = order[extremes([values[order]], MOST_DOTS)]
     return ExcludedMarks(
         times[shown],
         values[shown],
@@ -185,6 +195,5 @@ def _noise(fit: OutputFit, times: F64) -> list[Mark]:
         return [
             Level(level, colors.FITTED, name, width=0.9, dashed=True) for level in (-band, band)
         ]
-    every = max(1, times.size // _BAND_SAMPLES)
-    reach = 1.96 * sigma[::every]
-    return [Band(times[::every], -reach, reach, colors.SPREAD, "±1.96 σ")]
+    reach = 1.96 * sigma
+    return [long_band(Band(times, -reach, reach, colors.SPREAD, "±1.96 σ"))]

@@ -8,14 +8,13 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.report.charts import colors
-from fmident.report.charts.chart import Axis, Band, Chart, Level, Line, Panel
+from fmident.report.charts.chart import Axis, Band, Chart, Level, Line, Panel, long_band
 from fmident.report.charts.ranges import time_link, with_unit
 
 if TYPE_CHECKING:
     from fmident.estimation.online.series import TimeSeriesEstimate
 
 _HEIGHT, _LOWER = 160, 50
-_MOST_BAND = 1500
 
 
 def series_chart(series: TimeSeriesEstimate, final: F64) -> Chart:
@@ -47,16 +46,17 @@ def series_range(series: TimeSeriesEstimate, j: int, final: float) -> tuple[floa
 
 
 def _panel(series: TimeSeriesEstimate, times: F64, j: int, final: float, last: bool) -> Panel:
-    every = max(1, times.size // _MOST_BAND)
     values = np.ascontiguousarray(series.values[:, j])
-    middle, margin = values[::every], 1.96 * series.standard_errors[::every, j]
+    margin = 1.96 * series.standard_errors[:, j]
     low, high = series_range(series, j, final) or (final - 1.0, final + 1.0)
     begin, end = float(times[0]), float(times[-1])
     return Panel(
         Axis(begin, end, "time (s)" if last else "", link=time_link(series.experiment)),
         Axis(low, high, with_unit(series.names[j], series.units[j])),
         [
-            Band(times[::every], middle - margin, middle + margin, colors.SPREAD, "95 % interval"),
+            long_band(
+                Band(times, values - margin, values + margin, colors.SPREAD, "95 % interval")
+            ),
             Level(final, colors.INITIAL, "whole run", width=1.0, dashed=True),
             Line(times, values, colors.FITTED, "estimate", width=1.2),
         ],

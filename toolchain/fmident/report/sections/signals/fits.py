@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from fmident.estimation.result import EstimationResult, OutputFit
 
-_MOST_PLOTS, _SHARE = 60, 0.4
-"""Plots at most, and their share of the page's room for signals."""
+MOST_PLOTS = 60
 
 
 @dataclass(frozen=True)
@@ -31,24 +30,32 @@ class _Plot:
     excluded: str
 
 
-def fits_section(result: EstimationResult) -> str:
-    """Return one plot for each measured output."""
-    drawn = result.fits[:_MOST_PLOTS]
+def fits_section(result: EstimationResult, most: int | None = None) -> str:
+    """Return one plot for each measured output.
+
+    Parameters
+    ----------
+    result
+        What the run found.
+    most
+        Samples of a line; by default all.
+    """
+    drawn = result.fits[:MOST_PLOTS]
     return fragment(
         "fits",
-        plots=[_plot(fit, _SHARE / len(drawn)) for fit in drawn],
+        plots=[_plot(fit, most) for fit in drawn],
         left_out=len(result.fits) - len(drawn),
         assumed_units=result.assumed_units,
     )
 
 
-def _plot(fit: OutputFit, share: float) -> _Plot:
+def _plot(fit: OutputFit, most: int | None) -> _Plot:
     unit = f" {unit_text(fit.unit)}".rstrip()
     return _Plot(
         experiment=fit.experiment,
         name=fit.name,
         # The time axes of one experiment move together, whatever the output.
-        chart=fit_chart(fit, link=time_link(fit.experiment)).html(share),
+        chart=fit_chart(fit, link=time_link(fit.experiment)).html(most),
         rms_initial=plain(fit.rms_initial, 4) + unit,
         rms=plain(fit.rms, 4) + unit,
         relative_error=percent(fit.relative_error),

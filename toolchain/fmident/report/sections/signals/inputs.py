@@ -11,17 +11,24 @@ if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, InputSignal
 
 MOST_EXPERIMENTS, MOST_INPUTS = 24, 16
-_SHARE = 0.1
 
 
-def inputs_section(result: EstimationResult) -> str:
-    """Return one plot for each experiment; empty without inputs."""
+def inputs_section(result: EstimationResult, most: int | None = None) -> str:
+    """Return one plot for each experiment; empty without inputs.
+
+    Parameters
+    ----------
+    result
+        What the run found.
+    most
+        Samples of a line; by default all.
+    """
     experiments = inputs_of(result)
     drawn = list(experiments.items())[:MOST_EXPERIMENTS]
     plots = [
         (
             name + ("" if signals[0].fitted else ", not fitted"),
-            inputs_chart(signals[:MOST_INPUTS]).html(_SHARE / len(drawn)),
+            inputs_chart(signals[:MOST_INPUTS]).html(most),
             max(0, len(signals) - MOST_INPUTS),
         )
         for name, signals in drawn

@@ -12,15 +12,21 @@ from fmident.report.sections.html import fragment
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
 
-_MOST, _SHARE = 60, 0.15
+MOST = 60
 
 
-def series_section(result: EstimationResult) -> str:
-    """Return one plot for each experiment; empty where there is no series."""
+def series_section(result: EstimationResult, most: int | None = None) -> str:
+    """Return one plot for each experiment; empty where there is no series.
+
+    Parameters
+    ----------
+    result
+        What the run found.
+    most
+        Samples of a line; by default all.
+    """
     if not result.series:
         return ""
     final = np.array([e.value for e in result.estimates if e.searched])
-    drawn = result.series[:_MOST]
-    share = _SHARE / len(drawn)
-    plots = [(s.experiment, series_chart(s, final).html(share)) for s in drawn]
+    plots = [(s.experiment, series_chart(s, final).html(most)) for s in result.series[:MOST]]
     return fragment("series", series=plots)

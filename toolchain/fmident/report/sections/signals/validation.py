@@ -12,14 +12,22 @@ from fmident.report.terminal import VALIDATION_HEADER, residual_facts, validatio
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
 
-_MOST_PLOTS, _SHARE = 24, 0.15
+MOST_PLOTS = 24
 
 
-def validation_section(result: EstimationResult) -> str:
-    """Return a table of all outputs and a plot of each that was not fitted; empty without any."""
+def validation_section(result: EstimationResult, most: int | None = None) -> str:
+    """Return a table of all outputs and a plot of each that was not fitted; empty without any.
+
+    Parameters
+    ----------
+    result
+        What the run found.
+    most
+        Samples of a line; by default all.
+    """
     if result.validation is None:
         return ""
-    drawn = result.validation.fits[:_MOST_PLOTS]
+    drawn = result.validation.fits[:MOST_PLOTS]
     return fragment(
         "validation",
         header=VALIDATION_HEADER,
@@ -31,7 +39,7 @@ def validation_section(result: EstimationResult) -> str:
                 f.experiment,
                 f.name,
                 ", ".join(str(e) for e in f.excluded),
-                fit_chart(f, link=time_link(f.experiment)).html(_SHARE / len(drawn)),
+                fit_chart(f, link=time_link(f.experiment)).html(most),
             )
             for f in drawn
         ],

@@ -11,7 +11,7 @@ from fmident.report.sections.html import fragment
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
 
-_MOST_OUTPUTS, _SHARE = 24, 0.2
+MOST_OUTPUTS = 24
 _LEAST_SHARE = 0.001
 
 
@@ -21,10 +21,17 @@ class _Cell:
     color: str
 
 
-def sensitivities_section(result: EstimationResult) -> str:
+def sensitivities_section(result: EstimationResult, most: int | None = None) -> str:
     """Return what each output says about each parameter, and its sensitivities over time.
 
     A sentence where there are none; empty where the run ended before any fit.
+
+    Parameters
+    ----------
+    result
+        What the run found.
+    most
+        Samples of a line; by default all.
     """
     every = result.sensitivities
     if not every:
@@ -35,9 +42,9 @@ def sensitivities_section(result: EstimationResult) -> str:
         (name, [_cell(_share(s.parameters, s.shares.tolist(), name)) for s in every])
         for name in names
     ]
-    charts = [(s, sensitivity_chart(s)) for s in every[:_MOST_OUTPUTS]]
+    charts = [(s, sensitivity_chart(s)) for s in every[:MOST_OUTPUTS]]
     plots = [
-        (s.name, ", ".join(filter(None, (s.experiment, s.stage))), chart.html(_SHARE / len(charts)))
+        (s.name, ", ".join(filter(None, (s.experiment, s.stage))), chart.html(most))
         for s, chart in charts
         if chart is not None
     ]
@@ -46,7 +53,7 @@ def sensitivities_section(result: EstimationResult) -> str:
         columns=columns,
         rows=rows,
         plots=plots,
-        left_out=max(0, len(every) - _MOST_OUTPUTS),
+        left_out=max(0, len(every) - MOST_OUTPUTS),
     )
 
 
