@@ -5,6 +5,7 @@ Lines are those of ``PROBLEM`` in conftest.py after the change.
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import pytest
 from fmident.errors import Code, CompilationError, FmidentError, ProblemError
 from fmident.problem import load_problem
 
+from ..fmu.build import Fixture, description
 from ..refused import refused
-from .conftest import PROBLEM, Case
+from .conftest import PROBLEM, VARIABLES, Case
 
 Message = Callable[..., str]
 
@@ -281,6 +283,17 @@ def test_a_unit_of_the_fmu_that_nobody_knows(case: Case, message: Message) -> No
     told = message(X, 'odd = { column = "position", sigma = 1 }')
     assert "'furlong'" in told
     assert "exactly as the FMU does" in told
+
+
+@pytest.mark.parametrize("course", ["linear", "mean"])
+def test_discrete_inputs_are_held(case: Case, course: str) -> None:
+    variables = VARIABLES.replace('causality="input"', 'causality="input" variability="discrete"')
+    fixture = Fixture("none.c", variables)
+    with zipfile.ZipFile(case.folder / "model.fmu", "w") as archive:
+        archive.writestr("modelDescription.xml", description(fixture, "model"))
+    asked = f'F = {{ column = "force", interpolation = "{course}" }}'
+    with pytest.raises(ProblemError, match="'F' is discrete"):
+        case.load('F = "force"', asked)
 
 
 def test_linear_interpolation_that_the_fmu_lacks(message: Message) -> None:

@@ -11,6 +11,9 @@ import pytest
 
 from fmident.cli import main
 
+from ..fmu.exchange import Exchange, Signal, build_exchange, build_twin, states
+from ..study import Study
+
 Capture = pytest.CaptureFixture[str]
 BuildFlawed = Callable[..., Path]
 
@@ -114,3 +117,36 @@ def test_mistakes(
     monkeypatch.chdir(tmp_path)
     assert main(["validate", *arguments]) == 2
     assert fragment in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_model_exchange_alone(tmp_path: Path, capsys: Capture, version: int) -> None:
+    """What Co-Simulation states of its accuracy is missing there."""
+    fixture = Exchange("faulty.c", (*states("x"), Signal("rate", 2, "parameter", 1.0)), 1)
+    path = build_exchange(fixture, version, tmp_path)
+    assert main(["validate", str(path), "--resets", "20"]) == 0
+    assert "step sizes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("course", ["hold", "linear", "mean"])
+def test_a_simulation_with_other_interpolation_is_a_reference(
+    study: Study, capsys: Capture, course: str
+) -> None:
+    rows = "".join(f"{k / 20},{k // 5 % 2}\n" for k in range(41))
+    Path("in.csv").write_text(f"time [s],F\n{rows}")
+    run = ["simulate", str(study.fmu), "--data", "in.csv", "-o", "made.csv"]
+    assert main([*run, "--interpolation", course]) == 0
+    assert Path("made.csv").read_text().startswith(f"# interpolation: {course}\n")
+    capsys.readouterr()
+    check = ["validate", str(study.fmu), "--reference", "made.csv", "--resets", "20"]
+    assert main(check) == 0
+    assert "deviates most: 0.0e+00" in capsys.readouterr().out
+
+
+def test_an_interpolation_that_is_none(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "made.csv"
+    path.write_text("# interpolation: spline\ntime [s],u,y\n0,0,0\n1,1,1\n")
+    assert main(["validate", str(build_twin(tmp_path)), "--reference", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "made.csv:1" in said
+    assert "'spline'" in said

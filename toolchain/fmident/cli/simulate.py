@@ -220,7 +220,16 @@ def _written(
     )
     numbers = {n: x for n, x in start_values.items() if not isinstance(x, str) and " " not in n}
     remark = " ".join(f"{name}={float(value)!r}" for name, value in numbers.items())
-    return (f"# parameters: {remark}\n" if remark else "").encode() + csv_of(table)
+    head = f"# parameters: {remark}\n" if remark else ""
+    courses = {setup.interpolation_of(name) for name in setup.input_names}
+    if len(courses) > 1:
+        tell(
+            "note: the file says of no input how it runs between the instants, since they differ:"
+            " as a reference it can only be followed with one --interpolation for all"
+        )
+    elif courses - {"auto"}:
+        head += f"# interpolation: {courses.pop()}\n"
+    return head.encode() + csv_of(table)
 
 
 def _all_outputs(description: ModelDescription) -> tuple[str, ...]:

@@ -191,9 +191,14 @@ class Bench(Closes):
             )
         times = _refined(trajectory.times, asked.refine)
         driven = {n: v for n, v in signals.items() if n in inputs and n not in asked.inputs}
+        held = trajectory.interpolation == "hold"
         if asked.refine > 1:
-            driven = {n: np.interp(times, trajectory.times, v) for n, v in driven.items()}
+            known = trajectory.times
+            last = np.searchsorted(known, times, side="right") - 1
+            driven = {n: v[last] if held else np.interp(times, known, v) for n, v in driven.items()}
         setup = self._setup(times, asked.inputs, driven, outputs, asked.tolerance)
+        if trajectory.interpolation is not None:
+            setup = replace(setup, interpolation=trajectory.interpolation)
         parameters = {n: v for n, v in trajectory.parameters.items() if n in self._known}
         return Experiment(
             trajectory.name,
@@ -247,9 +252,14 @@ class Bench(Closes):
     @property
     def states_tolerance(self) -> bool:
         """Whether it is said how exact the FMU's own integration is."""
-        capabilities = self.description.with_interface("co-simulation").capabilities
         said = self.main.setup.tolerance or self.description.default_tolerance
-        return said is not None and capabilities.fixed_step is None
+        return said is not None and self._fixed_step is None
+
+    @property
+    def _fixed_step(self) -> float | None:
+        """Step of its Co-Simulation, s, where that takes one of its own; else ``None``."""
+        kinds = [c.fixed_step for c in self.description.interfaces if c.kind == "co-simulation"]
+        return kinds[0] if kinds else None
 
     def too_coarse(self, key: str, limit: float | None) -> tuple[Outcome, str]:
         """Return how a check ends whose deviation is above its limit, and why.
@@ -261,8 +271,7 @@ class Bench(Closes):
         """
         if limit is not None or self.states_tolerance:
             return "failed", ""
-        capabilities = self.description.with_interface("co-simulation").capabilities
-        why = "takes fixed steps" if capabilities.fixed_step else "states no tolerance"
+        why = "takes fixed steps" if self._fixed_step else "states no tolerance"
         return "finding", f"; the FMU {why}: '{key}' in the catalogue makes a limit of it"
 
     @cached_property

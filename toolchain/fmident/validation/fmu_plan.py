@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
+from typing import cast
 
 from fmident.arrays import F64
 from fmident.catalog.entry import Entry, Interface, ReferenceExperiment, SmokeExperiment
 from fmident.compilers.staleness import read_record
 from fmident.errors import DataError, Location
+from fmident.fmu.setup import INTERPOLATIONS, Interpolation
 
+_INTERPOLATION = re.compile(r"^#\s*interpolation\s*:\s*(?P<word>.*?)\s*$")
 _PARAMETERS = re.compile(r"^#\s*parameters\s*:(?P<pairs>.*)$")
 _TIME_NAMES = ("time", "t")
 
@@ -32,6 +36,8 @@ class Trajectory:
         Column to unit, ``None`` where the header gives none.
     parameters
         As the line ``# parameters: name=value ...`` of the file gives them.
+    interpolation
+        Of the inputs, as the line ``# interpolation: word`` of the file gives it.
     """
 
     name: str
@@ -39,6 +45,7 @@ class Trajectory:
     signals: Mapping[str, F64]
     units: Mapping[str, str | None]
     parameters: Mapping[str, float]
+    interpolation: Interpolation | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +158,8 @@ def read_trajectory(path: Path) -> Trajectory:
     ----------
     path
         CSV file: a column ``time [s]``, then signals as ``name [unit]`` by the FMU's
-        names. Lines that start with ``#`` are remarks, one of them may be
-        ``# parameters: name=value ...``.
+        names. Lines that start with ``#`` are remarks, among them may be
+        ``# parameters: name=value ...`` and ``# interpolation: hold``.
 
     Raises
     ------
@@ -182,30 +189,47 @@ def read_trajectory(path: Path) -> Trajectory:
         signals,
         {n: table.units.get(n) for n in names},
         _parameters(path),
+        _interpolation(path),
     )
+
+
+def _remarks(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the remarks above the header, with their line numbers."""
+    with path.open(encoding="utf-8-sig") as lines:
+        yield from takewhile(lambda line: line[1].startswith("#"), enumerate(lines, 1))
+
+
+def _interpolation(path: Path) -> Interpolation | None:
+    for number, line in _remarks(path):
+        if match := _INTERPOLATION.match(line):
+            if match["word"] not in INTERPOLATIONS:
+                raise DataError(
+                    f"interpolation is '{match['word']}'",
+                    location=Location(str(path), number),
+                    hint="known: " + ", ".join(INTERPOLATIONS),
+                )
+            return cast("Interpolation", match["word"])
+    return None
 
 
 def _parameters(path: Path) -> dict[str, float]:
     found: dict[str, float] = {}
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.startswith("#"):
-                break
-            match = _PARAMETERS.match(line)
-            for pair in match["pairs"].split() if match else ():
-                name, equals, value = pair.partition("=")
-                try:
-                    found[name] = float(value)
-                except ValueError:
-                    raise DataError(
-                        f"'{pair}' is not of the form name=value",
-                        location=Location(str(path), number),
-                    ) from None
-                if not equals:
-                    raise DataError(
-                        f"'{pair}' is not of the form name=value",
-                        location=Location(str(path), number),
-                    )
+    for number, line in _remarks(path):
+        match = _PARAMETERS.match(line)
+        for pair in match["pairs"].split() if match else ():
+            name, equals, value = pair.partition("=")
+            try:
+                found[name] = float(value)
+            except ValueError:
+                raise DataError(
+                    f"'{pair}' is not of the form name=value",
+                    location=Location(str(path), number),
+                ) from None
+            if not equals:
+                raise DataError(
+                    f"'{pair}' is not of the form name=value",
+                    location=Location(str(path), number),
+                )
     return found
 
 

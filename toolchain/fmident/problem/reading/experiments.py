@@ -190,6 +190,16 @@ def _interpolation(section: Section, description: ModelDescription) -> dict[str,
             asked = place.choice("interpolation", choices)
         if asked is None:
             continue
+        variable = description.by_name.get(name)
+        if variable is not None and not variable.is_continuous:
+            if place is not section and asked not in ("auto", "hold"):
+                raise place.error(
+                    f"the input '{name}' is discrete: it keeps its value between samples",
+                    "interpolation",
+                    hint="leave it out",
+                    code=Code.NOT_SUPPORTED,
+                )
+            continue
         if asked == "linear" and description.holds_input(name, "auto"):
             raise place.error(
                 f"the FMU cannot interpolate the input '{name}' linearly",
