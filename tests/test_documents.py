@@ -182,7 +182,7 @@ ELSEWHERE = {
     r"^(git clone|docker|bash ci/(test|main-job))|^cd fmident$": "what CI does",
     r"^dask |scheduler=tcp:": "tests/dask has a cluster",
     r"--compiler openmodelica|--platforms|ci/reference-fmus": "markers omc and cross have tests",
-    r"Modelica\.|^(export MODELICAPATH|unzip|cd ~)": "needs the Modelica Standard Library",
+    r"^fmident build Modelica\.|^export MODELICAPATH": "needs the Modelica Standard Library",
     r"grid.fmu|FMIDENT_REFERENCE": "tests/fmu has FMUs of FMI 3.0 and the Reference FMUs",
     r"export .*--set mass2": "tests/report/export chooses members of base parameters",
     r"lugre/study.py profile": "tests/examples/test_lugre.py walks the profiles",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from fmident.evaluation import InProcessExecutor, Simulated
@@ -105,9 +106,14 @@ def test_its_executor_gives_the_result_of_this_process(site: Path, study: Study)
     inline, pool = found
     about = pool["settings"]["evaluation"]
     assert (about["executor"], about["workers"]) == ("PoolExecutor", 2)
-    # It has no 'run_other': nothing is simulated with another course of the inputs.
     for key in ("parameters", "cost", "status"):
         assert pool[key] == inline[key]
+    # It has no 'run_other': after the search, inputs with another course are not tried.
+    counts = [
+        pd.read_csv(study.folder / n / "history.csv")["simulations"] for n in ("inline", "pool")
+    ]
+    assert counts[0].tolist() == counts[1].tolist()
+    assert pool["simulations"] < inline["simulations"]
 
 
 def test_its_executor_loses_only_the_simulation_that_crashes(

@@ -140,8 +140,12 @@ class LocalSearch:
         return self.cost_of(self._rows.residuals(self.physical(z)))
 
     def _reported_cost(self, z: F64) -> float:
-        """Return the cost that searches are compared by, whatever noise is held here."""
-        other = self._rows.weighed or self._rows.adds
+        """Return the cost that searches are compared by, whatever noise is held here.
+
+        The evaluator's sum where it has one: another sum of the same squares is rounded otherwise.
+        """
+        robust = self.options.loss != "linear"
+        other = self._rows.weighed or self._rows.adds or not robust
         return self._evaluator.cost(self.physical(z)) if other else self.cost(z)
 
     def cost_of(self, residuals: F64) -> float:
