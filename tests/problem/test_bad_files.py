@@ -41,6 +41,8 @@ TABLE: list[tuple[str, str, str, tuple[str, ...]]] = [
      (":20:", "'sigma'", "twice")),
     ("bracket without quotes", '"tau[1]" = ', "tau[1] = ", ("problem.toml:17", "need quotes")),
     ("decimal comma", "initial = 2.5", "initial = 2,5", ("problem.toml:5", "decimal point")),
+    ("number without its first digit", "initial = 2.5", "initial = .5",
+     ("problem.toml:5", "begin with a digit")),
     ("text without quotes", 'data = "data.csv"', "data = data.csv",
      ("problem.toml:13", "need quotes")),
     ("backslash", 'data = "data.csv"', 'data = "d\\data.csv"', ("problem.toml:13", "backslash")),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import pytest
 import fmident
 from fmident.compilers.base import Compiler
 from fmident.estimation import EstimationResult
+from fmident.estimation.compared import OtherCourse
 from fmident.estimation.diagnostics.interpolation import gathered_residuals, jumps
 from fmident.problem.model import Problem
 from fmident.report.verdict import verdict
@@ -72,7 +76,14 @@ def fmu(embedded_compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def problem_of(fmu: Path) -> Callable[..., Problem]:
-    def make(u: str, course: str, *, sigma: float | None = None, **experiments: Any) -> Problem:
+    def make(
+        u: str,
+        course: str,
+        *,
+        sigma: float | None = None,
+        parameters: dict[str, Any] | None = None,
+        **experiments: Any,
+    ) -> Problem:
         def frame(u: np.ndarray, course: str) -> pd.DataFrame:
             noise = 0.01 * np.random.default_rng(0).standard_normal(COUNT)
             return pd.DataFrame({"time": TIMES, "u": u, "y": lag(u, course) + noise})
@@ -84,9 +95,8 @@ def problem_of(fmu: Path) -> Callable[..., Problem]:
         return Problem.from_frames(
             fmu,
             frames,
-            parameters={
-                n: {"initial": 1.4 * x, "bounds": [0.01 * x, 100.0 * x]} for n, x in TRUE.items()
-            },
+            parameters=parameters
+            or {n: {"initial": 1.4 * x, "bounds": [0.01 * x, 100.0 * x]} for n, x in TRUE.items()},
             inputs={"u": "u"},
             outputs={"y": "y" if sigma is None else {"column": "y", "sigma": sigma}},
             experiments=experiments,
@@ -200,3 +210,32 @@ def test_check_says_it_before_the_run(
     report = fmident.check(problem, quick=True)
     rule = [d for d in report.findings if d.rule == "input-interpolation"]
     assert [d.severity for d in rule] == found
+
+
+@pytest.mark.parametrize("factor", [0.4, 1.2, 4.0])
+@pytest.mark.parametrize("name", ["steps", "switched"])
+def test_check_says_what_the_estimate_gains(
+    problem_of: Callable[..., Problem], name: str, factor: float
+) -> None:
+    starts = {n: {"initial": factor * x, "bounds": [0.01 * x, 100.0 * x]} for n, x in TRUE.items()}
+    problem = problem_of(name, "held", parameters=starts)
+    right = estimated(problem_of(name, "held", parameters=starts, first={"interpolation": "hold"}))
+    gain = 100.0 * right.cost_final / estimated(problem).cost_final
+    (finding,) = (d for d in fmident.check(problem).findings if d.rule == "input-interpolation")
+    (share,) = re.findall(r"the cost falls to ([0-9.e-]+) %", finding.message)
+    assert float(share) == pytest.approx(gain, rel=0.02)
+
+
+def test_a_course_that_raises_the_cost_is_not_advised() -> None:
+    moves = {"tau": 3.0}
+    alike = OtherCourse("u", ("first",), "hold", 30, 1.05, -2.0, moves)
+    assert alike.matters
+    assert not replace(alike, cost_ratio=1.4).matters
+
+
+def test_a_course_without_figures_says_that_the_input_jumps() -> None:
+    course = OtherCourse("u", ("first",), "hold", 3, math.nan, math.nan)
+    assert str(course) == (
+        "The input 'u' jumps 3 times and is simulated on straight lines between samples"
+    )
+    assert not course.matters

@@ -37,7 +37,7 @@ def input_findings(subject: Subject) -> list[Diagnostic]:
 
 
 def course_findings(
-    subject: Subject, evaluator: Evaluator, jacobian: F64 | None
+    subject: Subject, evaluator: Evaluator, jacobian: F64 | None, iterations: int
 ) -> list[Diagnostic]:
     """Return the inputs that jump and are not held, or that may run otherwise between samples.
 
@@ -47,24 +47,27 @@ def course_findings(
         What is checked.
     jacobian
         Of the whitened residuals at the initial point, shape (m, n), if it is known.
+    iterations
+        What a fit of the parameters may take, as for
+        :func:`~fmident.estimation.diagnostics.interpolation.other_courses`.
     """
     problem = subject.problem
     p = problem.initial
-    found = list(other_courses(problem, evaluator, p, jacobian, at_minimum=jacobian is None))
+    iterations = 0 if jacobian is None else iterations
+    found = list(other_courses(problem, evaluator, p, jacobian, iterations=iterations))
     if problem.validation:
-        found += other_courses(held_out_problem(problem), evaluator, p)
+        found += other_courses(held_out_problem(problem), evaluator, p, iterations=0)
     everything = (*problem.experiments, *problem.validation)
     findings = []
     for one in found:
         likely = one.jumps > 0 and one.interpolation == "hold"
         proven = one.proven and (likely or one.left < _EXPLAINED)
-        if proven or (likely and one.evidence > -_AGAINST):
+        if proven or (likely and not one.evidence < -_AGAINST):
             number = [e.name for e in everything].index(one.experiments[0])
             findings.append(
                 Diagnostic(
                     "warning" if proven else "note",
-                    f"{str(one)[:1].lower()}{str(one)[1:]}, with parameters corrected from the"
-                    " initial values",
+                    f"{str(one)[:1].lower()}{str(one)[1:]}",
                     replace(problem, experiments=everything).where(
                         "experiments", number, "inputs", one.input
                     ),

@@ -90,6 +90,9 @@ _BUDGET = 20.0
 
 _JACOBIANS = 3
 
+_FIT = 40
+"""Iterations that fit the parameters with another course of the inputs."""
+
 
 def check_problem(
     problem: Problem,
@@ -303,7 +306,8 @@ class _Check:
             self.findings += tolerance_findings(self.subject, known)
             self.findings += shift_findings(self.subject, self.evaluator, known)
         jacobian = None if known is None else known.statistics.linearisation.data_jacobian
-        self.findings += course_findings(self.subject, self.evaluator, jacobian)
+        iterations = self._affordable(_FIT, 2 * (1 + len(self.problem.free)))
+        self.findings += course_findings(self.subject, self.evaluator, jacobian, iterations)
         globally = self._globally()
         self.findings += noise_findings(self.subject, self._simulation_noise())
         self.findings += engine_findings(self.executor.report())

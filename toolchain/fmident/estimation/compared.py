@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -152,7 +153,8 @@ class OtherCourse:
         """
         moved = max((abs(x) for x in self.moves.values()), default=0.0)
         likely = self.jumps > 0 and self.interpolation == "hold"
-        return self.proven or (likely and self.evidence > -_CHANCE and moved > _NOTICED)
+        alike = self.evidence > -_CHANCE and self.cost_ratio < _ALIKE
+        return self.proven or (likely and alike and moved > _NOTICED)
 
     def __str__(self) -> str:
         """Return what the other course does, as a sentence without its end."""
@@ -162,14 +164,17 @@ class OtherCourse:
             times = "once" if self.jumps == 1 else f"{self.jumps} times"
             now = f"jumps {times} and is" if self.jumps else "is"
             now += " simulated on straight lines between samples"
+        sentence = f"The input '{self.input}' {now}"
+        if math.isnan(self.cost_ratio):
+            return sentence
         large = sorted(self.moves.items(), key=lambda item: -abs(item[1]))
-        moved = [f"'{n}' by {abs(x):.2g}" for n, x in large[:3] if abs(x) > _NOTICED]
+        sizes = [(name, abs(x)) for name, x in large[:3] if abs(x) > _NOTICED]
+        moved = [f"'{name}' by {x:.{0 if x >= 10.0 else 1}f}" for name, x in sizes]
         moved = moved if len(moved) < 2 else [", ".join(moved[:-1]) + f" and {moved[-1]}"]
         and_moves = f", which moves {moved[0]} standard errors" if moved else ""
         verb = "falls" if self.cost_ratio < 1.0 else "rises"
-        key = f'interpolation = "{self.interpolation}"'
         cost = f"the cost {verb} to {100.0 * self.cost_ratio:.3g} %"
-        return f"The input '{self.input}' {now}: with {key} {cost}{and_moves}"
+        return f'{sentence}: with interpolation = "{self.interpolation}" {cost}{and_moves}'
 
     @property
     def advice(self) -> str:
@@ -210,8 +215,9 @@ class GatheredResiduals:
 _NOTICED = 0.5
 """Standard errors by which a parameter moves from which on intervals cover visibly less."""
 
-_CHANCE = 10.0
-"""Evidence that chance may make."""
+_CHANCE, _ALIKE = 10.0, 1.1
+"""Evidence that chance may make, and part of the cost; where neighbouring residuals are correlated,
+evidence alone would let the cost rise by far more."""
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,8 @@ def _hint(text: str, line: int | None, example: str) -> str | None:
         return f"names with brackets need quotes: {example}"
     if re.search(r"=\s*[-+]?\d+,\d", found):
         return "numbers have a decimal point: 0.005, not 0,005"
+    if re.search(r"=\s*[-+]?\.\d", found):
+        return "numbers begin with a digit: 0.3, not .3"
     if re.search(r"=\s*[A-Za-z_./~]", found):
         return 'texts need quotes: data = "measured.csv"'
     if "\\" in found and '"' in found:

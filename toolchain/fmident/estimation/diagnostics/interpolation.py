@@ -1,10 +1,10 @@
 """Inputs that run otherwise between the samples than they are simulated.
 
 A voltage from a D/A converter jumps and stays; on a straight line between samples it comes half a
-sample early, which other parameters make up for. So the experiments are simulated with the other
-course at the estimate, and again with parameters that the derivatives there correct. Between two
-descriptions of equal size the likelihood ratio decides (Vuong, Econometrica 57, 1989): by chance it
-exceeds exp(d/2) with a probability of at most exp(-d/2).
+sample early, which other parameters make up for. So the parameters are fitted with the other
+course, too, from where they are. Between two descriptions of equal size the likelihood ratio
+decides (Vuong, Econometrica 57, 1989): by chance it exceeds exp(d/2) with a probability of at most
+exp(-d/2).
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from fmident.statistics import residual_statistics
 from fmident.statistics.distributions import f_tail
 
 if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
     from fmident.evaluation import Evaluator
     from fmident.fmu.setup import Interpolation
     from fmident.problem.model import Problem
@@ -54,8 +56,12 @@ _STEADY, _ROUNDING = 1e-9, 1e-18
 _LARGER, _UNLIKELY = 1.5, 1e-6
 """Size of residuals at jumps over that elsewhere that is said, and probability of chance."""
 
-_ROUNDS, _SETTLED = 6, 0.01
-"""Corrections of the parameters, and relative change of the cost that ends them."""
+_CORRECTIONS, _SETTLED = 6, 1e-3
+"""Simulations that correct parameters which were fitted already, and relative change of the cost
+that ends a fit."""
+
+_CHANGE, _SMALLEST = 1e-3, 0.1
+"""Relative change of a parameter in a difference; its least size, in parts of the initial value."""
 
 _MOST = 6
 """Inputs that are tried."""
@@ -95,12 +101,12 @@ def other_courses(
     jacobian: F64 | None = None,
     errors: F64 | None = None,
     *,
-    at_minimum: bool = True,
+    iterations: int | None = None,
 ) -> tuple[OtherCourse, ...]:
     """Return what other courses of inputs between samples would do.
 
-    Takes two to seven simulations of all experiments for each input that jumps, and as many for all
-    those together that do not; where these explain more, for each of them.
+    At an estimate this takes two to seven simulations of all experiments for each input that jumps,
+    and as many for all those together that do not; where these explain more, for each of them.
 
     Parameters
     ----------
@@ -113,8 +119,14 @@ def other_courses(
         where they are not to be corrected.
     errors
         Standard errors of the parameters, shape (n,).
-    at_minimum
-        Whether `p` has the least cost already; else it is corrected for the present course, too.
+    iterations
+        At most so many, of one simulation for each parameter and one more, fit the parameters with
+        either course; ``None`` where `p` has the least cost with the present one.
+
+    Returns
+    -------
+    tuple
+        Without figures, NaN, where the iterations do not suffice for a fit.
     """
     size = residual_layout(problem).size
     jacobian = np.zeros((size, p.size)) if jacobian is None else jacobian
@@ -122,7 +134,7 @@ def other_courses(
         return ()  # a function of Python knows the course of its inputs
     if not (candidates := list(_candidates(problem))):
         return ()
-    trials = _Trials.of(problem, evaluator, p, jacobian, errors, at_minimum=at_minimum)
+    trials = _Trials.of(problem, evaluator, p, jacobian, errors, iterations)
     if trials is None:
         return ()
     running = [c for c in candidates if not c.jumps]
@@ -134,7 +146,7 @@ def other_courses(
     proven = [group for group, trial in tried if trials.proves(group, trial)]
     if len(proven) > 1:
         together = trials.other([c for group in proven for c in group])
-        best = max((t for _, t in tried if t is not None), key=lambda trial: trial.evidence)
+        best = max((t for g, t in tried if t and g in proven), key=lambda trial: trial.evidence)
         if together is not None and together.evidence > best.evidence:
             tried = [(g, together if g in proven else t) for g, t in tried]
         else:
@@ -247,7 +259,7 @@ class _Trials:
 
     Parameters
     ----------
-    problem, evaluator, p, jacobian, errors, at_minimum
+    problem, evaluator, p, jacobian, errors, iterations
         As for :func:`other_courses`.
     residuals
         Whitened, with the inputs as they are, shape (m,).
@@ -259,7 +271,7 @@ class _Trials:
     jacobian: F64
     errors: F64 | None
     residuals: F64
-    at_minimum: bool
+    iterations: int | None
 
     @classmethod
     def of(
@@ -269,21 +281,16 @@ class _Trials:
         p: F64,
         jacobian: F64,
         errors: F64 | None,
-        *,
-        at_minimum: bool,
+        iterations: int | None,
     ) -> _Trials | None:
-        """Return what is compared with; ``None`` where the simulation fails."""
-        trials = cls(
-            problem,
-            evaluator,
-            p,
-            jacobian,
-            errors,
-            np.zeros(residual_layout(problem).size),
-            at_minimum,
-        )
-        now = trials._simulated(problem, p) if at_minimum else trials._least(problem)[0]
-        return replace(trials, residuals=now) if np.isfinite(now).all() else None
+        """Return what is compared with; ``None`` where it is not to be had."""
+        none = np.zeros(residual_layout(problem).size)
+        trials = cls(problem, evaluator, p, jacobian, errors, none, iterations)
+        if iterations is None:
+            now = trials._simulated(problem, p)
+            return replace(trials, residuals=now) if np.isfinite(now).all() else None
+        fit = trials._fitted(problem) if iterations > 0 else (none + np.nan, p)
+        return None if fit is None else replace(trials, residuals=fit[0])
 
     def proves(self, group: Sequence[_Candidate], trial: _Trial | None) -> bool:
         """Return whether neither chance nor delays of the outputs explain as much."""
@@ -303,21 +310,30 @@ class _Trials:
     def other(self, candidates: Sequence[_Candidate]) -> _Trial | None:
         """Return what other courses do.
 
-        ``None`` where nothing changes, simulations fail, or the FMU or the executor cannot.
+        ``None`` where nothing changes, simulations fail, or the FMU or the executor cannot; NaN
+        where a fit did not end.
         """
+        unknown = _Trial(np.nan, np.nan, np.nan, {})
+        if not np.isfinite(self.residuals).all():
+            return unknown
         experiments = list(self.problem.experiments)
         for c in candidates:
             for i in c.experiments:
                 courses = {**experiments[i].interpolation, c.name: c.other}
                 experiments[i] = replace(experiments[i], interpolation=courses)
         try:
-            after, step = self._least(replace(self.problem, experiments=tuple(experiments)))
+            fit = self._fitted(replace(self.problem, experiments=tuple(experiments)))
         except FmidentError as error:
             if error.code != Code.NOT_SUPPORTED:
                 raise
             return None
+        if fit is None:
+            return None
+        after, step = fit
+        if not np.isfinite(after).all():
+            return unknown
         before = float(self.residuals @ self.residuals)
-        if not np.isfinite(after).all() or np.array_equal(after, self.residuals) or not before > 0:
+        if np.array_equal(after, self.residuals) or not before > 0:
             return None
         moves = {}
         if self.errors is not None:
@@ -334,27 +350,75 @@ class _Trials:
         left = float(np.sqrt(square / sum(spreads))) if sum(spreads) > 0.0 else np.nan
         return _Trial(self._evidence(after), square / before, left, moves)
 
-    def _least(self, problem: Problem) -> tuple[F64, F64]:
-        """Return the least residuals near `p`, shape (m,), and the step to them, shape (n,)."""
-        here = self._simulated(problem, self.p)
-        if not self.jacobian.any() or not np.isfinite(here).all():
-            return here, np.zeros_like(self.p)
-        norms = np.linalg.norm(self.jacobian, axis=0)
-        safe = np.where(norms > 0.0, norms, 1.0)
-        point, slopes = self.p, self.jacobian / safe
-        for _ in range(_ROUNDS):
-            scaled, *_ = np.linalg.lstsq(slopes, -here, rcond=1e-8)
-            further = np.clip(point + scaled / safe, problem.lower, problem.upper)
-            there, step = self._simulated(problem, further), (further - point) * safe
-            if not (np.isfinite(there).all() and there @ there < here @ here):
-                break
-            settled = here @ here - there @ there < _SETTLED * (there @ there)
-            # Broyden (1965): the derivatives are those with the present course, where they began.
-            slopes = slopes + np.outer(there - here - slopes @ step, step / (step @ step))
-            here, point = there, further
-            if settled or (self.at_minimum and self._evidence(here) < -_PROVEN):
-                break
-        return here, point - self.p
+    def _fitted(self, problem: Problem) -> tuple[F64, F64] | None:
+        """Return the least residuals, shape (m,), and the step from `p` to them, shape (n,).
+
+        ``None`` where `p` cannot be simulated, NaN where the iterations do not suffice.
+        """
+        from scipy.optimize import least_squares  # here, since it is slow to import and seldom used
+
+        moving = self.jacobian.any(axis=0) & (problem.lower < problem.upper)
+        simulated: dict[bytes, F64] = {}
+
+        def point(values: F64) -> F64:
+            p = self.p.copy()
+            p[moving] = values
+            return p
+
+        def residuals(values: F64) -> F64:
+            key = values.tobytes()
+            if key not in simulated:
+                simulated.clear()
+                simulated[key] = self._simulated(problem, point(values))
+            return simulated[key]
+
+        first, present = self.p[moving], self.jacobian[:, moving]
+        latest, slopes = (first, residuals(first)), present
+        if not np.isfinite(latest[1]).all():
+            return None
+        if not moving.any():
+            return latest[1], np.zeros_like(self.p)
+
+        def jacobian(values: F64) -> F64:
+            nonlocal latest, slopes
+            here = residuals(values)
+            if self.iterations is not None:
+                return self._differences(problem, point(values), here, moving)
+            step = values - latest[0]
+            if step.any():  # Broyden (1965), from the derivatives with the present course
+                sizes = np.linalg.norm(present, axis=0)
+                missing = here - latest[1] - slopes @ step
+                slopes = slopes + np.outer(missing, sizes**2 * step / np.sum((sizes * step) ** 2))
+                latest = values.copy(), here
+            return slopes
+
+        fit: OptimizeResult = least_squares(
+            residuals,
+            first,
+            jac=jacobian,
+            bounds=(problem.lower[moving], problem.upper[moving]),
+            x_scale="jac",
+            ftol=_SETTLED,
+            gtol=None,
+            max_nfev=_CORRECTIONS if self.iterations is None else self.iterations,
+        )
+        if self.iterations is not None and fit.status == 0:
+            return np.full_like(fit.fun, np.nan), np.full_like(self.p, np.nan)
+        return fit.fun, point(fit.x) - self.p
+
+    def _differences(
+        self, problem: Problem, p: F64, here: F64, moving: npt.NDArray[np.bool_]
+    ) -> F64:
+        """Return derivatives of the whitened residuals, one column for each that moves."""
+        sizes = np.maximum(np.abs(p), _SMALLEST * np.abs(problem.initial))
+        steps = _CHANGE * np.where(sizes > 0.0, sizes, 1.0)
+        steps = np.where(p + steps > problem.upper, -steps, steps)
+        columns = np.zeros((here.size, p.size))
+        for j in np.flatnonzero(moving):
+            other = p.copy()
+            other[j] += steps[j]
+            columns[:, j] = (self._simulated(problem, other) - here) / (other[j] - p[j])
+        return np.nan_to_num(columns[:, moving])
 
     def _simulated(self, problem: Problem, p: F64) -> F64:
         """Return the whitened residuals, shape (m,); NaN where a simulation fails."""
