@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # ruff: noqa: T201  # a program: it says what it wrote
-"""Draw every icon and diagram of the Modelica libraries as SVG; see ``--help``."""
+"""Draw the machines of the Modelica libraries as SVG; see ``--help``.
+
+The page of the documentation on Mechanisms is written when the documentation is built.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,37 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fmident.compilers.embedded.backend.documentation.svg import svg
-from fmident.compilers.embedded.frontend.presentation.classes import Libraries
-from fmident.compilers.embedded.frontend.presentation.library import read_library
-from fmident.compilers.embedded.frontend.presentation.painter import Painter
-from fmident.compilers.embedded.frontend.presentation.tree import Class
+from drawing.classes import Libraries
+from drawing.library import read_library
+from drawing.painter import Painter
+from drawing.svg import svg
+from drawing.tree import Class
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELICA = ROOT / "modelica"
 PAGES = ROOT / "docs" / "reference" / "libraries"
-INTRODUCTIONS = {
-    "Mechanisms": "The classes of `Mechanisms` as a Modelica tool shows them.",
-    "MechanismsMSL": "The classes of `MechanismsMSL` as a Modelica tool shows them, with the\n"
-    "parts of the Modelica Standard Library that they are assembled from.",
-}
 
 
-def pictures(libraries: Libraries, name: str) -> dict[Path, str]:
-    """Text of every file of one library: its page, its pictures, its figures."""
+def figures(libraries: Libraries, name: str) -> dict[Path, str]:
+    """Diagrams that the documentation of the machines of a library shows."""
+    painter = Painter(libraries)
+    files = {}
+    for package in packages(libraries.roots[name]):
+        for it in filter(is_machine, package.classes.values()):
+            picture = painter.diagram(it)
+            if picture is not None:
+                folder = MODELICA / name / "Resources" / "Images"
+                parts = it.full_name.split(".")[1:]
+                files[folder.joinpath(*parts).with_suffix(".svg")] = svg(picture)
+    return files
+
+
+def page(libraries: Libraries, name: str) -> dict[Path, str]:
+    """Page of the documentation on a library, and the icons and diagrams that it shows."""
     painter = Painter(libraries)
     root = libraries.roots[name]
     files: dict[Path, str] = {}
-    page = [f"# {name}\n", f"{INTRODUCTIONS[name]} Written by `ci/diagrams`.\n"]
+    lines = [f"# {name}\n", f"The classes of `{name}` as a Modelica tool shows them.\n"]
     for package in packages(root):
         shown = [c for c in package.classes.values() if c.kind not in ("package", "type")]
         rows = []
@@ -47,16 +59,12 @@ def pictures(libraries: Libraries, name: str) -> dict[Path, str]:
                 file = f"{it.full_name}.{kind}.svg"
                 files[PAGES / file] = svg(picture)
                 cells.append(f"![{kind} of {it.name}]({file}){{ width={width} }}")
-                if kind == "diagram" and is_machine(it):
-                    figures = MODELICA / name / "Resources" / "Images"
-                    parts = it.full_name.split(".")[1:]
-                    files[figures.joinpath(*parts).with_suffix(".svg")] = svg(picture)
             if any(cells):
                 rows.append(f"| `{it.name}`<br>{it.description} | {cells[0]} | {cells[1]} |")
         if rows:
-            page += [f"## {package.full_name.partition('.')[2]}\n", f"{package.description}.\n"]
-            page += ["| class | icon | diagram |", "|---|---|---|", *rows, ""]
-    files[PAGES / f"{name.lower()}.md"] = "\n".join(page)
+            lines += [f"## {package.full_name.partition('.')[2]}\n", f"{package.description}.\n"]
+            lines += ["| class | icon | diagram |", "|---|---|---|", *rows, ""]
+    files[PAGES / f"{name.lower()}.md"] = "\n".join(lines)
     return files
 
 
@@ -103,13 +111,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     options = parser.parse_args(arguments)
     roots = [read_library(MODELICA / "Mechanisms")]
-    files = pictures(Libraries(roots), "Mechanisms")
+    files = figures(Libraries(roots), "Mechanisms")
     standard = standard_library(options.standard_library, os.environ)
     if standard is None:
         print("MechanismsMSL is left out: no Modelica Standard Library is here")
     elif not options.check:
         roots += [read_library(MODELICA / "MechanismsMSL"), read_library(standard)]
-        files |= pictures(Libraries(roots), "MechanismsMSL")
+        files |= figures(Libraries(roots), "MechanismsMSL")
     changed = differences(files)
     for path in changed:
         print(f"{'not current' if options.check else 'written'}: {path.relative_to(ROOT)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import fmident
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "_extensions"))
+sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent / "ci")]
 
 project = "fmident"
 author = "The fmident authors"
@@ -23,6 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinxext.rediraffe",
     "option_tables",
+    "libraries",
     "mathml",
     "pictures",
     "reports",

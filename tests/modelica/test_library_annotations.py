@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-from machines import LIBRARY, ROOT
-
-sys.path.insert(0, str(ROOT / "ci"))
-
 import diagrams
-
-from fmident.compilers.embedded.frontend.presentation.classes import (
+import pytest
+from drawing.classes import (
     Libraries,
     extent,
     graphics,
     numbers,
     part,
 )
-from fmident.compilers.embedded.frontend.presentation.library import read_library
-from fmident.compilers.embedded.frontend.presentation.painter import placement
-from fmident.compilers.embedded.frontend.presentation.tree import Call, Class, Component
+from drawing.library import read_library
+from drawing.painter import placement
+from drawing.tree import Call, Class, Component
+from machines import LIBRARY
 
 STANDARD = LIBRARY.parent / "MechanismsMSL"
 GREY = (128.0, 128.0, 128.0)
@@ -229,5 +224,5 @@ def test_links_and_figures_of_the_documentation_exist(folder: Path) -> None:
 
 def test_pictures_are_current() -> None:
     """``bash ci/diagrams`` writes them; those of MechanismsMSL need the standard library."""
-    files = diagrams.pictures(Libraries([read_library(LIBRARY)]), "Mechanisms")
+    files = diagrams.figures(Libraries([read_library(LIBRARY)]), "Mechanisms")
     assert diagrams.differences(files) == []

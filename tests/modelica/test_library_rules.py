@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 import rumoca
+from drawing.classes import Libraries
+from drawing.library import read_library
+from drawing.tree import Call, Component
 from machines import LIBRARY
-
-from fmident.compilers.embedded.frontend.presentation.classes import Libraries
-from fmident.compilers.embedded.frontend.presentation.library import read_library
-from fmident.compilers.embedded.frontend.presentation.tree import Call, Component
 
 STANDARD = LIBRARY.parent / "MechanismsMSL"
 FILES = sorted(LIBRARY.rglob("*.mo"))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import pytest
+from drawing.classes import Libraries
+from drawing.library import read_library
+from drawing.tree import Call, Class, Component
 from machines import LIBRARY, Workshop
 
-from fmident.compilers.embedded.frontend.presentation.classes import Libraries
-from fmident.compilers.embedded.frontend.presentation.library import read_library
-from fmident.compilers.embedded.frontend.presentation.tree import Call, Class, Component
 from fmident.errors import FmuError
 
 STANDARD = LIBRARY.parent / "MechanismsMSL"

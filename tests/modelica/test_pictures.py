@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from fmident.compilers.embedded.frontend.presentation.classes import Values, evaluate, text_of
-from fmident.compilers.embedded.frontend.presentation.painter import width_of
-from fmident.compilers.embedded.frontend.presentation.parser import Parser
-from fmident.compilers.embedded.frontend.presentation.tree import Call, Expression
+from drawing.classes import Values, evaluate, text_of
+from drawing.painter import width_of
+from drawing.parser import Parser
+from drawing.tree import Call, Expression
 
 
 def read(text: str) -> Expression:

@@ -25,7 +25,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from fmident.compilers.embedded.presentation import Presentation
 from fmident.fmu.model_description.description import FrozenParameter
 
 Function: TypeAlias = Any
@@ -288,8 +287,6 @@ class OdeModel:
         ``None`` for a model without algebraic loops that are solved by iteration.
     constraints
         ``None`` for a model whose states are independent.
-    presentation
-        Documentation, icon and connectors of the class.
     """
 
     name: str
@@ -317,7 +314,6 @@ class OdeModel:
     events: Events | None = None
     loops: Loops | None = None
     constraints: Constraints | None = None
-    presentation: Presentation = field(default_factory=Presentation)
 
     @property
     def held_count(self) -> int:

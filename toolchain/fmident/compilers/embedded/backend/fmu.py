@@ -24,8 +24,7 @@ from fmident.compilers.embedded.backend.description.build import write_build_des
 from fmident.compilers.embedded.backend.description.fmi2 import write_description as fmi2
 from fmident.compilers.embedded.backend.description.fmi3 import write_description as fmi3
 from fmident.compilers.embedded.backend.description.generation_date import generation_date
-from fmident.compilers.embedded.backend.documentation import documentation_members
-from fmident.compilers.embedded.backend.documentation.licences import licence_members
+from fmident.compilers.embedded.backend.documentation import licence_members, page
 from fmident.compilers.embedded.backend.files import SIZES_FILE
 from fmident.compilers.embedded.backend.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
@@ -146,7 +145,7 @@ def build_fmu(
         members[SENSITIVITIES.member] = SENSITIVITIES.text.encode()
     if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
         members[BATCHES.member] = BATCHES.text.encode()
-    members |= documentation_members(model, layout, version)
+    members["documentation/index.html"] = page(model).encode()
     if with_cvode:
         licences |= sundials.licences()
     members |= licence_members({name: licences[name] for name in sorted(licences)})

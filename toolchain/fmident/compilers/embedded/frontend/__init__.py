@@ -6,7 +6,7 @@ a word; ``flat_reader`` (with ``structured``) makes the syntax tree of ``syntax`
 analyses dimensions; ``parameters``, ``lowering``, ``functions`` and ``system`` turn it into
 residuals of CasADi expressions; ``aliases``, ``demotion``, ``blocks`` and ``causalize`` solve
 these by formulas, and ``tearing`` leaves the rest to an iteration; ``initial`` finds the start;
-``assemble`` builds the model; ``presentation`` adds documentation, icon and connectors.
+``assemble`` builds the model.
 
 The subset: equations of Real variables and of discrete ones, with events (``lowering/events``,
 ``equations/discrete``, ``event_functions``); arrays, slices, matrices; records; connectors
@@ -24,7 +24,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from fmident.compilers.embedded.frontend.assemble import Assembled, assemble
-from fmident.compilers.embedded.frontend.presentation.reader import read_presentation
 from fmident.compilers.embedded.frontend.reading.bridge import PROBE_VARIABLE, Flattened, flatten
 from fmident.compilers.embedded.frontend.reading.flat_expressions import UnknownNodeError
 from fmident.compilers.embedded.frontend.reading.flat_reader import read_checked
@@ -92,9 +91,8 @@ def load_model(
         When the class is missing or wrong, or needs what the subset does not contain; its
         diagnostics carry file, line, column, rule and what to do.
     """
-    assembled, diagnostics, names = _loaded(class_name, sources, progress)
-    presentation, remarks = read_presentation(class_name, names)
-    return replace(assembled.model, presentation=presentation), (*diagnostics, *remarks)
+    assembled, diagnostics = _loaded(class_name, sources, progress)
+    return assembled.model, diagnostics
 
 
 def list_equations(
@@ -104,13 +102,13 @@ def list_equations(
 
     Parameters and errors are those of :func:`load_model`.
     """
-    assembled, diagnostics, _ = _loaded(class_name, sources)
+    assembled, diagnostics = _loaded(class_name, sources)
     return assembled.listing, diagnostics
 
 
 def _loaded(
     class_name: str, sources: Sequence[Path], progress: Callable[[str], None] = lambda _: None
-) -> tuple[Assembled, tuple[Diagnostic, ...], Names]:
+) -> tuple[Assembled, tuple[Diagnostic, ...]]:
     files = ", ".join(Path(path).name for path in sources)
     progress(f"{class_name}: reading {files}")
     trees = [read_tree(Path(path)) for path in sources]
@@ -144,7 +142,7 @@ def _loaded(
         )
         for rule, text, span in result.warnings
     )
-    return result, (*notes, *_library_used(class_name, tree, names)), names
+    return result, (*notes, *_library_used(class_name, tree, names))
 
 
 def _library_used(class_name: str, tree: SourceTree, names: Names) -> Iterator[Diagnostic]:

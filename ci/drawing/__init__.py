@@ -1,0 +1,1 @@
+"""Icons and diagrams of Modelica classes from their annotations, as SVG."""

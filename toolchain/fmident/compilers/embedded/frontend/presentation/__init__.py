@@ -1,1 +1,0 @@
-"""How a class presents itself: documentation, icon and connectors, from its annotations."""
