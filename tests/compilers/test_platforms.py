@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fmident.compilers import platforms
-from fmident.compilers.openmodelica import cross
-from fmident.compilers.openmodelica.cross import omc_platforms
+from fmident.compilers.openmodelica import compiler
+from fmident.compilers.openmodelica.compiler import omc_platforms
 from fmident.compilers.platforms import PLATFORMS, platform_names, read_platforms, this_platform
 from fmident.errors import Code, CompilationError
 
@@ -44,7 +44,7 @@ def on_linux(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("on_linux")
 def test_openmodelica_compiles_for_others_in_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cross.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: f"/usr/bin/{name}")
     assert omc_platforms([], ("static",)) == ("static",)
     assert omc_platforms(["linux64", "win64"], ("static",)) == (
         "static",
@@ -54,7 +54,7 @@ def test_openmodelica_compiles_for_others_in_a_container(monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("on_linux")
 def test_openmodelica_says_what_it_cannot_compile_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cross.shutil, "which", lambda name: None)
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
     with pytest.raises(CompilationError, match="no 'docker' on the path") as caught:
         omc_platforms(["win64"], ("static",))
     assert "docker pull" in (caught.value.hint or "")

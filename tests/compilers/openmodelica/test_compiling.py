@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fmident.compilers.base import BuildResult
-from fmident.compilers.openmodelica.compiling import build_environment
+from fmident.compilers.openmodelica.compiler import build_environment
 from fmident.compilers.openmodelica.options import OpenModelicaOptions
 from fmident.errors import CompilationError
 from fmident.operating_system import processors

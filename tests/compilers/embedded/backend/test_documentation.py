@@ -12,11 +12,11 @@ from fmpy import read_model_description
 from fmpy.validation import validate_fmu
 
 from fmident.compilers.base import BuildRequest
-from fmident.compilers.embedded.backend.description.generation_date import (
-    VARIABLE,
+from fmident.compilers.embedded.backend.documentation import page
+from fmident.compilers.embedded.backend.fmu import (
+    DATE_VARIABLE,
     generation_date,
 )
-from fmident.compilers.embedded.backend.documentation import page
 from fmident.compilers.embedded.compiler import EmbeddedCompiler
 from fmident.compilers.staleness import is_stale
 from fmident.errors import CompilationError
@@ -53,10 +53,10 @@ def members(fmu: Path) -> dict[str, bytes]:
 def test_dates_are_of_the_environment_and_change_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(DATE_VARIABLE, raising=False)
     first, second = build(tmp_path), build(tmp_path, file="again.fmu")
     assert first.read_bytes() == second.read_bytes()
-    monkeypatch.setenv(VARIABLE, "1700000000")
+    monkeypatch.setenv(DATE_VARIABLE, "1700000000")
     dated, again = build(tmp_path, file="dated.fmu"), build(tmp_path, file="dated_again.fmu")
     assert dated.read_bytes() == again.read_bytes()
     plain, with_date = members(first), members(dated)
@@ -92,7 +92,7 @@ def test_an_fmu_has_a_page_on_its_variables(tmp_path: Path, fmi: str) -> None:
     ],
 )
 def test_the_date_is_in_utc(text: str, date: str | None) -> None:
-    assert generation_date({VARIABLE: text}) == date
+    assert generation_date({DATE_VARIABLE: text}) == date
     assert generation_date({}) is None
 
 
@@ -100,8 +100,8 @@ def test_the_date_is_in_utc(text: str, date: str | None) -> None:
     "text", ["yesterday", "-1", "1.5", "1e9", "253402300800", "١٢", "9" * 5000]
 )
 def test_what_is_not_a_number_of_seconds_is_refused(text: str) -> None:
-    with pytest.raises(CompilationError, match=VARIABLE) as caught:
-        generation_date({VARIABLE: text})
+    with pytest.raises(CompilationError, match=DATE_VARIABLE) as caught:
+        generation_date({DATE_VARIABLE: text})
     assert caught.value.hint is not None
     assert "unset" in caught.value.hint
     assert len(str(caught.value)) < 300

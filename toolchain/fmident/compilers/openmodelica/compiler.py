@@ -1,14 +1,22 @@
-"""The steps of a build with OpenModelica."""
+"""The steps of a build with OpenModelica.
+
+Most of a build is spent on some 150 files of OpenModelica's runtime and of SUNDIALS that are the
+same in every FMU. omc calls CMake and passes no options on, so variables of the environment let
+CMake compile in parallel and use ccache. Binaries of other platforms are built in a container
+(as OpenModelica's own ``testsuite/special/FmuExportCrossCompile`` does).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import hashlib
+import os
 import re
+import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -26,8 +34,6 @@ from fmident.compilers.openmodelica.availability import (
     open_session,
     why_unavailable,
 )
-from fmident.compilers.openmodelica.compiling import build_environment
-from fmident.compilers.openmodelica.cross import omc_platforms
 from fmident.compilers.openmodelica.installed import find_omc, name_of, version_of
 from fmident.compilers.openmodelica.interface import (
     calculated_from,
@@ -63,12 +69,25 @@ from fmident.compilers.openmodelica.wrapper import (
     plan_ramps,
     ramp_text,
 )
+from fmident.compilers.platforms import PLATFORMS, Platform, read_platforms, this_platform
 from fmident.compilers.staleness import encode_record, make_record
-from fmident.errors import CompilationError, Diagnostic
+from fmident.errors import Code, CompilationError, Diagnostic
 from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.operating_system import processors
 
 _UNBALANCED = ("too-few-equations", "too-many-equations")
 """Rules of the embedded compiler."""
+
+
+IMAGE = "multiarch/crossbuild"
+"""The container image with cross compilers that OpenModelica is tested with."""
+
+_TRIPLES = {
+    "linux64": "x86_64-linux-gnu",
+    "win64": "x86_64-w64-mingw32",
+    "darwin64": "x86_64-apple-darwin",
+}
+"""What the image has compilers for."""
 
 
 class OpenModelicaCompiler(Compiler):
@@ -437,3 +456,91 @@ def _omc_version() -> str:
     except (OSError, subprocess.TimeoutExpired):
         return "(does not answer)"
     return done.stdout.strip().removeprefix("OpenModelica").strip() or "(unknown)"
+
+
+def build_environment(
+    options: OpenModelicaOptions,
+    folder: Path,
+    *,
+    contained: bool,
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Return the variables that a build gets.
+
+    Parameters
+    ----------
+    options
+        `jobs` and `object_cache` count.
+    folder
+        Of the build; paths below it are not part of what ccache compares.
+    contained
+        Whether omc runs in a container, where ccache of this machine is not.
+    environment
+        What is set already and stays; that of the process by default.
+
+    Raises
+    ------
+    CompilationError
+        ``object_cache = true``, and there is no ccache.
+    """
+    given = os.environ if environment is None else environment
+    wanted = {"CMAKE_BUILD_PARALLEL_LEVEL": str(options.jobs or processors())}
+    ccache = None if contained or options.object_cache is False else shutil.which("ccache")
+    if ccache is None and options.object_cache is True:
+        where = "in the container" if contained else "on the path"
+        raise CompilationError(
+            f"object_cache = true needs ccache, which is not {where}",
+            hint='on Debian: apt-get install ccache; or object_cache = "auto"',
+        )
+    if ccache is not None:
+        wanted |= {
+            "CMAKE_C_COMPILER_LAUNCHER": ccache,
+            "CCACHE_BASEDIR": str(folder),
+            "CCACHE_NOHASHDIR": "true",  # the debug information may name another build's folder
+        }
+    explicit = {"CMAKE_BUILD_PARALLEL_LEVEL"} if options.jobs else set()
+    return {n: v for n, v in wanted.items() if n in explicit or not given.get(n)}
+
+
+def omc_platforms(names: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
+    """Return the argument ``platforms`` of ``buildModelFMU``.
+
+    Parameters
+    ----------
+    names
+        Platforms of the request; none for this machine's.
+    own
+        What the compiler's option says for this machine, such as ``"static"``.
+
+    Raises
+    ------
+    CompilationError
+        OpenModelica cannot compile for one of them, or not here; the hint says what it can do.
+    """
+    if not names:
+        return tuple(own)
+    here = this_platform()
+    found: list[str] = []
+    for platform in read_platforms(names):
+        found += own if platform == here else [_in_container(platform)]
+    return tuple(found)
+
+
+def _in_container(platform: Platform) -> str:
+    triple = _TRIPLES.get(platform.name)
+    if triple is None:
+        can = ", ".join(p.name for p in PLATFORMS if p.name in _TRIPLES)
+        raise CompilationError(
+            f"OpenModelica cannot compile for '{platform.name}': its container has compilers for "
+            f"{can} only",
+            hint="leave it out, or take the embedded compiler: --compiler embedded",
+        )
+    if shutil.which("docker") is None:
+        raise CompilationError(
+            f"OpenModelica compiles for '{platform.name}' in a container, and there is no 'docker' "
+            "on the path",
+            hint=f"install Docker and get the image: docker pull {IMAGE}; or leave --platforms "
+            "out; or take the embedded compiler, which needs neither: --compiler embedded",
+            code=Code.NOT_INSTALLED,
+        )
+    return f"{triple} docker run --pull=never {IMAGE}"

@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from fmident.compilers.embedded.frontend.equations.linear import SingularMatrixError, solve
+from fmident.compilers.embedded.frontend.equations.blocks import SingularMatrixError, solve
 from fmident.compilers.embedded.frontend.equations.structure import (
     blocks,
     maximum_matching,

@@ -1,14 +1,20 @@
-"""From a causalised model to the FMU file."""
+"""From a causalised model to the FMU file: equal sources give equal bytes.
+
+Source of ``sources/buildDescription.xml``: FMI specification 3.0.1, section 2.5.1.3.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-from collections.abc import Callable, Mapping, Sequence
+import os
+import zipfile
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from fmident.compilers.embedded.backend.archive import write_archive
+from fmident._whole_file import whole_file
 from fmident.compilers.embedded.backend.codegen import generate, needs_cvode
 from fmident.compilers.embedded.backend.compiling import sundials
 from fmident.compilers.embedded.backend.compiling.c_compilers import (
@@ -20,21 +26,34 @@ from fmident.compilers.embedded.backend.compiling.c_compilers import (
 from fmident.compilers.embedded.backend.compiling.formats import universal_binary
 from fmident.compilers.embedded.backend.compiling.toolchain import all_sources, compile_binary
 from fmident.compilers.embedded.backend.description import GUID_PLACEHOLDER, model_identifier
-from fmident.compilers.embedded.backend.description.build import write_build_description
 from fmident.compilers.embedded.backend.description.fmi2 import write_description as fmi2
 from fmident.compilers.embedded.backend.description.fmi3 import write_description as fmi3
-from fmident.compilers.embedded.backend.description.generation_date import generation_date
+from fmident.compilers.embedded.backend.description.xml_text import tag
 from fmident.compilers.embedded.backend.documentation import licence_members, page
 from fmident.compilers.embedded.backend.files import SIZES_FILE
 from fmident.compilers.embedded.backend.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.model import OdeModel, Version
-from fmident.compilers.platforms import Platform, this_platform
+from fmident.compilers.platforms import PLATFORMS, Platform, this_platform
 from fmident.errors import CompilationError
 from fmident.fmu.model_description.extensions import BATCHES, SENSITIVITIES
 from fmident.fmu.processes.scratch import ScratchFolder
 
 DEFAULT_TOLERANCE = 1e-6
+
+
+_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file can hold
+
+
+_NO_FUSED_MULTIPLY_ADD = "-ffp-contract=off"
+"""Where a processor can multiply and add in one, gcc lets it, which rounds otherwise."""
+
+
+DATE_VARIABLE = "SOURCE_DATE_EPOCH"
+"""Source: reproducible-builds.org, specification of SOURCE_DATE_EPOCH 1.1."""
+
+_LATEST_DATE = 253402300799
+"""The last second of the year 9999."""
 
 
 def content_guid(*texts: str) -> str:
@@ -215,3 +234,79 @@ def own_licence() -> dict[str, str]:
     except importlib.metadata.PackageNotFoundError:
         text = None
     return {} if text is None else {"fmident-LICENSE.txt": text}
+
+
+def write_archive(
+    path: Path, members: Mapping[str, bytes], executables: Container[str] = ()
+) -> None:
+    """Write a zip file atomically.
+
+    Parameters
+    ----------
+    path
+        The file; its folder is made when missing. It is replaced only by a whole file.
+    members
+        Name in the archive to content, written in this order.
+    executables
+        Names of the members to be marked executable.
+    """
+    with whole_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            info = zipfile.ZipInfo(name, _TIMESTAMP)
+            info.create_system = 3  # Unix, wherever it is written
+            info.external_attr = (0o755 if name in executables else 0o644) << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, content)
+
+
+def write_build_description(identifier: str, files: Sequence[str]) -> str:
+    """Return the text of ``buildDescription.xml``.
+
+    Parameters
+    ----------
+    identifier
+        The attribute ``modelIdentifier`` of the interfaces.
+    files
+        What is compiled, relative to ``sources``.
+    """
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        tag("fmiBuildDescription", {"fmiVersion": "3.0"}, close=False),
+        *(line for p in PLATFORMS for line in _configuration(p, identifier, files)),
+        "</fmiBuildDescription>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _configuration(platform: Platform, identifier: str, files: Sequence[str]) -> Iterable[str]:
+    attributes = {"modelIdentifier": identifier, "platform": platform.tuple}
+    yield "  " + tag("BuildConfiguration", attributes, close=False)
+    files_of = {"language": "C11"}
+    if platform.system != "windows":  # gcc and clang: else the bits depend on the processor
+        files_of["compilerOptions"] = _NO_FUSED_MULTIPLY_ADD
+    yield "    " + tag("SourceFileSet", files_of, close=False)
+    yield from ("      " + tag("SourceFile", {"name": name}) for name in files)
+    yield "      " + tag("IncludeDirectory", {"name": "."})
+    yield "    </SourceFileSet>"
+    if platform.system != "windows":  # which has no library of mathematical functions
+        yield "    " + tag("Library", {"name": "m", "external": "true"})
+    yield "  </BuildConfiguration>"
+
+
+def generation_date(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the date that the environment sets, in UTC; ``None`` when it sets none.
+
+    Raises
+    ------
+    CompilationError
+        If the variable is not a whole number of seconds since 1970.
+    """
+    text = environment.get(DATE_VARIABLE, "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _LATEST_DATE):
+        raise CompilationError(
+            f"{DATE_VARIABLE} is {text[:40]!r}, which is not a number of seconds since 1970",
+            hint=f"set it to a whole number from 0 to {_LATEST_DATE}, or unset it",
+        )
+    return datetime.fromtimestamp(int(text), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

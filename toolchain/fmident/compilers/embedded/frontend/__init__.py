@@ -2,9 +2,9 @@
 
 The way of a class: ``sources`` and ``scanner`` find its files; ``bridge`` lets rumoca parse,
 check and flatten them in a process of its own; ``scan_check`` refuses what rumoca drops without
-a word; ``flat_reader`` (with ``structured``) makes the syntax tree of ``syntax``; ``unit_check``
+a word; ``flat_reader`` makes the syntax tree of ``syntax``; ``unit_check``
 analyses dimensions; ``parameters``, ``lowering``, ``functions`` and ``system`` turn it into
-residuals of CasADi expressions; ``aliases``, ``demotion``, ``blocks`` and ``causalize`` solve
+residuals of CasADi expressions; ``aliases``, ``blocks`` and ``causalize`` solve
 these by formulas, and ``tearing`` leaves the rest to an iteration; ``initial`` finds the start;
 ``assemble`` builds the model.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -11,7 +11,7 @@ from fmident.compilers.embedded.frontend.equations.algorithms import (
     assigned_in_algorithms,
     lower_algorithms,
 )
-from fmident.compilers.embedded.frontend.equations.blocks import Substitution
+from fmident.compilers.embedded.frontend.equations.blocks import SolvedBlock, Substitution
 from fmident.compilers.embedded.frontend.equations.causalize import Solution, causalize
 from fmident.compilers.embedded.frontend.equations.discrete import (
     DiscreteSolution,
@@ -35,10 +35,9 @@ from fmident.compilers.embedded.frontend.initial import (
     initial_states,
     start_value,
 )
-from fmident.compilers.embedded.frontend.listing import listing
 from fmident.compilers.embedded.frontend.loops import LoopFunctions
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.events import Discrete
+from fmident.compilers.embedded.frontend.lowering.events import Discrete, Events
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
 from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
@@ -408,3 +407,75 @@ def derivative_unit(unit: str) -> str:
 
 def _is_seconds(factor: str) -> bool:
     return factor == "s" or (factor.startswith("s") and factor[1:].isdigit())
+
+
+def listing(
+    model: OdeModel,
+    solution: Solution,
+    start: InitialStates,
+    events: Events,
+    at_events: DiscreteSolution,
+) -> tuple[str, ...]:
+    """Return the lines of ``fmident build --print equations``.
+
+    Parameters
+    ----------
+    model
+        The model, for its names.
+    solution
+        States, aliases, formulas and loops.
+    start
+        How the states begin.
+    events, at_events
+        What is held between events, and what happens at one.
+    """
+    sections = {
+        "inputs": [v.name for v in model.inputs],
+        "states": list(solution.states),
+        "equations, in the order in which they are solved": _blocks(solution.blocks),
+        "equal to another variable": [
+            f"{name} = {'-' if alias.sign < 0 else ''}{alias.representative}"
+            for name, alias in solution.aliases.items()
+        ],
+        "under der(), but no states": [f"{d.name}, from: {d.text}" for d in solution.demotions],
+        "constraints of the states, kept after each step": [c.text for c in solution.constraints],
+        "iterated at the start": _iterated_variables(start.loops),
+        "relations that switch at events": [h.text for h in events.held],
+        "variables that change at events": list(events.discretes),
+        "reinitialised at events": list(at_events.reinits),
+    }
+    lines = [model.name]
+    for title, content in sections.items():
+        if content:
+            lines += ["", title, *(f"  {line}" for line in content)]
+    return tuple(lines)
+
+
+def _blocks(blocks: Sequence[SolvedBlock]) -> list[str]:
+    return [line for block in blocks for line in _block(block)]
+
+
+def _block(block: SolvedBlock) -> Iterator[str]:
+    names = ", ".join(block.names)
+    if len(block.names) == 1 and not block.iterated:
+        yield f"{names}, from: {block.equations[0]}"
+        return
+    count = len(block.names)
+    what = f"{count} linear equations, by formulas"
+    if block.iterated:
+        of = "" if len(block.iterated) == count else f" of {count} unknowns"
+        what = f"by iteration of {', '.join(block.iterated)}{of}"
+    yield f"{names}: {what}"
+    yield from (f"  {text}" for text in _once(block.equations))
+
+
+def _iterated_variables(loops: Iterable[TornLoop]) -> list[str]:
+    lines = []
+    for loop in loops:
+        lines.append(", ".join(loop.names))
+        lines += [f"  {text}" for text in _once(q.text for q in loop.equations)]
+    return lines
+
+
+def _once(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(texts))

@@ -1,4 +1,8 @@
-"""Expressions of the syntax tree to CasADi expressions."""
+"""Expressions of the syntax tree to CasADi expressions.
+
+Outside ``noEvent``, when-equations and functions, the jumps of ``floor``, ``ceil``, ``integer``,
+``div``, ``mod``, ``rem`` and ``sign`` are events (Modelica 3.6, section 3.7.2).
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,10 @@ import casadi as ca
 import numpy as np
 
 from fmident.compilers.embedded.frontend.limits import check_passes, check_size
-from fmident.compilers.embedded.frontend.lowering import jumps
 from fmident.compilers.embedded.frontend.lowering import subscripts as sb
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.arithmetic import arithmetic, is_arithmetic
 from fmident.compilers.embedded.frontend.lowering.events import EVENT_OPERATORS, event_operator
 from fmident.compilers.embedded.frontend.lowering.intrinsics import BUILTINS, concatenate_matrix
-from fmident.compilers.embedded.frontend.lowering.messages import is_warning, message_text
 from fmident.compilers.embedded.frontend.lowering.relations import compare, symbolic_relation
 from fmident.compilers.embedded.frontend.lowering.scope import AssertValue, LoweringState, Scope
 from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
@@ -28,7 +29,34 @@ from fmident.compilers.embedded.frontend.refusal import Refusal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+import math
+from collections.abc import Mapping
+
 FunctionCaller = Callable[[sx.Call, "list[Value]", "Lowering"], "list[Value]"]
+
+
+_PAIRWISE: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "+": v.add,
+    "-": v.subtract,
+    ".+": v.add,
+    ".-": v.subtract,
+    ".*": v.multiply,
+    "./": v.divide,
+    ".^": v.power,
+}
+
+
+_NUMBERS: Mapping[str, Callable[..., float]] = {
+    "floor": lambda x: float(math.floor(x)),
+    "ceil": lambda x: float(math.ceil(x)),
+    "integer": lambda x: math.floor(x),
+    "div": lambda x, y: type(x)(math.trunc(x / y)),
+    "mod": lambda x, y: x - math.floor(x / y) * y,
+    "rem": lambda x, y: x - math.trunc(x / y) * y,
+    "sign": lambda x: float((x > 0) - (x < 0)),
+}
+ARGUMENTS: Mapping[str, int] = {n: 2 if n in ("div", "mod", "rem") else 1 for n in _NUMBERS}
+"""Name to the number of arguments."""
 
 
 class Lowering:
@@ -421,7 +449,7 @@ class Lowering:
                 self._expect(node, EVENT_OPERATORS[name], EVENT_OPERATORS[name])
                 arguments = [self.evaluate(a) for a in node.arguments]
                 return event_operator(node, arguments, self.state.events, self.is_time_invariant)
-            case name if name in jumps.ARGUMENTS:
+            case name if name in ARGUMENTS:
                 return self._jumping(node)
             case _:
                 pass
@@ -451,12 +479,12 @@ class Lowering:
         return function([stand_in, *(self.evaluate(a) for a in node.arguments[1:])])
 
     def _jumping(self, node: sx.Call) -> Value:
-        count = jumps.ARGUMENTS[node.name]
+        count = ARGUMENTS[node.name]
         self._expect(node, count, count)
         arguments = [self.evaluate(a) for a in node.arguments]
 
         def one(*scalars: Scalar) -> Scalar:
-            return jumps.jumping(node.name, scalars, lambda s: self._at_events(s, node))
+            return jumping(node.name, scalars, lambda s: self._at_events(s, node))
 
         if count == 1:
             return v.elementwise(one, arguments[0])
@@ -494,3 +522,130 @@ class Lowering:
             "give the expression a variable of its own that is a state, or write its derivative; "
             "else compile with --compiler openmodelica",
         )
+
+
+def is_arithmetic(operator: str) -> bool:
+    """Return whether `operator` is handled by :func:`arithmetic`."""
+    return operator in _PAIRWISE or operator in ("*", "/", "^")
+
+
+def arithmetic(operator: str, left: Value, right: Value) -> Value:
+    """Return ``left operator right``.
+
+    Raises
+    ------
+    Refusal
+        When the sizes or types do not fit.
+    """
+    if operator in _PAIRWISE:
+        function = _PAIRWISE[operator]
+        if operator.startswith("."):
+            left, right = _broadcast(left, right)
+        if isinstance(left, str) and isinstance(right, str) and operator == "+":
+            return left + right
+        return v.pairwise(function, left, right, f"'{operator}'")
+    if operator == "*":
+        return v.matrix_product(left, right)
+    if operator == "^":
+        return _power(left, right)
+    if isinstance(right, np.ndarray):
+        raise Refusal("shape-mismatch", "a division by an array", hint="use './'")
+    return v.elementwise(lambda a: v.divide(a, right), left)
+
+
+def _power(left: Value, right: Value) -> Value:
+    if isinstance(left, np.ndarray):
+        if left.ndim != 2 or left.shape[0] != left.shape[1] or not isinstance(right, int):
+            raise Refusal(
+                "shape-mismatch",
+                "'^' of an array needs a square matrix and an integer",
+                hint="'.^' works element by element",
+            )
+        result: Value = BUILTINS["identity"][0]([left.shape[0]])
+        for _ in range(right):
+            result = v.matrix_product(result, left)
+        return result
+    if isinstance(right, np.ndarray):
+        raise Refusal("shape-mismatch", "an array as exponent", hint="use '.^'")
+    return v.power(left, right)
+
+
+def _broadcast(left: Value, right: Value) -> tuple[Value, Value]:
+    if isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
+        return left, v.filled(right, left.shape)
+    if isinstance(right, np.ndarray) and not isinstance(left, np.ndarray):
+        return v.filled(left, right.shape), right
+    return left, right
+
+
+def jumping(name: str, arguments: Sequence[Scalar], hold: Callable[[Scalar], Scalar]) -> Scalar:
+    """Return the value of such a function.
+
+    Parameters
+    ----------
+    name
+        One of :data:`ARGUMENTS`.
+    arguments
+        Scalars.
+    hold
+        Returns what stands for a value that jumps.
+    """
+    if any(isinstance(a, bool | str) for a in arguments):
+        raise Refusal("type-error", f"an argument of '{name}' is not a number", hint="")
+    if not any(v.is_symbolic(a) for a in arguments):
+        try:
+            return _NUMBERS[name](*arguments)
+        except ZeroDivisionError:
+            raise Refusal("division-by-zero", "a division by zero", hint="") from None
+    x = arguments[0]
+    match name:
+        case "floor" | "integer":
+            return hold(ca.floor(x))
+        case "ceil":
+            return hold(ca.ceil(x))
+        case "sign":
+            return hold(ca.sign(x))
+    y = arguments[1]
+    if name == "mod":
+        return v.plain(x - hold(ca.floor(x / y)) * y)
+    quotient = hold(_truncated(x / y))
+    return quotient if name == "div" else v.plain(x - quotient * y)
+
+
+def _truncated(x: Scalar) -> Scalar:
+    return ca.if_else(x < 0, ca.ceil(x), ca.floor(x))
+
+
+def is_warning(level: sx.Expression | None) -> bool:
+    """Return whether an assert's level is ``AssertionLevel.warning`` (the first literal)."""
+    match level:
+        case None | sx.Number(value=2) | sx.Reference(name="AssertionLevel.error"):
+            return False
+        case sx.Number(value=1) | sx.Reference(name="AssertionLevel.warning"):
+            return True
+        case _:
+            raise Refusal("type-error", "the level of an assert is not constant", level.span)
+
+
+def text_of(value: Value, node: sx.Expression) -> str:
+    """Return a known value as text, anything else as the expression in angle brackets."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if v.is_number(value):
+        return str(value) if isinstance(value, int) else f"{value:.6g}"
+    return f"<{expression_text(node)}>"
+
+
+def message_text(node: sx.Expression, evaluate: Callable[[sx.Expression], Value]) -> str:
+    """Return the text of a message; parts that vary with time are named, not valued."""
+    match node:
+        case sx.Text(value=value):
+            return value
+        case sx.Binary(operator="+", left=left, right=right):
+            return message_text(left, evaluate) + message_text(right, evaluate)
+        case sx.Call(name="string" | "String", arguments=(argument, *_)):
+            return text_of(v.plain(evaluate(argument)), argument)
+        case _:
+            return text_of(evaluate(node), node)

@@ -21,15 +21,15 @@ from fmident.compilers.embedded.frontend.reading.source.known_functions import (
     without_known_bodies,
 )
 from fmident.compilers.embedded.frontend.reading.source.names import Names
-from fmident.compilers.embedded.frontend.reading.source.nested_bases import (
-    Moved,
-    without_nested_bases,
-)
 from fmident.compilers.embedded.frontend.reading.source.redeclarations import held_modifiers
-from fmident.compilers.embedded.frontend.reading.source.scalar_calls import scalar_calls
+from fmident.compilers.embedded.frontend.reading.source.rewrites import (
+    Moved,
+    scalar_calls,
+    without_nested_bases,
+    without_unused_imports,
+)
 from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceMap, SourceTree
-from fmident.compilers.embedded.frontend.reading.source.unused_imports import without_unused_imports
 from fmident.errors import CompilationError
 from fmident.fmu.processes.scratch import ScratchFolder
 from fmident.operating_system import ENDED_FOR_PROCESSOR_TIME, ENDED_FOR_WANT_OF_MEMORY

@@ -1,15 +1,19 @@
 """Reads rumoca's flat model (``Model.to_dict(stage="flat")``) into the syntax tree.
 
-The flat dictionary is read instead of the printed flat Modelica because the text drops
-``noEvent`` and ``smooth``, the bodies of functions and the source positions. Its form
-belongs to one minor version of rumoca; so the reader is strict: a node that it does not
-know raises :class:`UnknownNodeError`, it is never skipped.
+The flat dictionary is read, not the printed flat Modelica, because the text drops ``noEvent`` and
+``smooth``, the bodies of functions and the source positions. Its form belongs to one minor version
+of rumoca, so the reader is strict: an unknown node raises :class:`UnknownNodeError`.
+
+A family of for-equations with ``interiors_materialized = false`` has placeholders from the third
+point on. Its template is instantiated for every point instead.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fmident.compilers.embedded.frontend.limits import check_size
@@ -26,10 +30,7 @@ from fmident.compilers.embedded.frontend.reading.flat_expressions import (
     span_of,
     subscripts,
 )
-from fmident.compilers.embedded.frontend.reading.initial_algorithms import initial_assignments
-from fmident.compilers.embedded.frontend.reading.structured import Family, expand
 from fmident.compilers.embedded.frontend.reading.syntax import Span
-from fmident.compilers.embedded.frontend.reading.whens import when_equation
 
 
 def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
@@ -368,3 +369,233 @@ def _attribute(value: Any, span: Span) -> sx.Expression | None:
 
 def _keyword(node: Any) -> str:
     return str(next(iter(node))) if isinstance(node, Mapping) else str(node)
+
+
+def initial_assignments(
+    statements: Sequence[sx.Statement],
+    variables: Mapping[str, sx.Variable],
+    initial: list[sx.Equation],
+    assertions: list[sx.AssertStatement],
+) -> bool:
+    """Add an initial algorithm to initial equations and assertions, if it is nothing else.
+
+    Parameters
+    ----------
+    statements
+        Of the section.
+    variables
+        Of the model.
+    initial, assertions
+        Gain what is found.
+
+    Returns
+    -------
+    bool
+        Whether each variable is assigned once and before it is used, and asserts speak of
+        parameters only; nothing is added otherwise.
+    """
+    equations: list[sx.Equation] = []
+    checks: list[sx.AssertStatement] = []
+    later = {n for s in statements if isinstance(s, sx.Assignment) and (n := _name(s.target))}
+    for statement in statements:
+        if isinstance(statement, sx.AssertStatement):
+            names = _references(statement.condition)
+            if not all(n in variables and _is_parameter(variables[n]) for n in names):
+                return False
+            checks.append(statement)
+            continue
+        name = _name(statement.target) if isinstance(statement, sx.Assignment) else None
+        if name is None or not isinstance(statement, sx.Assignment) or name not in later:
+            return False
+        if later & _references(statement.value):
+            return False
+        later.discard(name)
+        left = sx.Reference(name, (), statement.span)
+        equations.append(sx.Equation(left, statement.value, "InitialAlgorithm", statement.span))
+    initial.extend(equations)
+    assertions.extend(checks)
+    return True
+
+
+def _name(target: sx.Target) -> str | None:
+    if any(subscripts for _, subscripts in target.parts):
+        return None
+    return ".".join(name for name, _ in target.parts)
+
+
+def _references(expression: sx.Expression) -> set[str]:
+    return {n.name for n in sx.walk(expression) if isinstance(n, sx.Reference)}
+
+
+def _is_parameter(variable: sx.Variable) -> bool:
+    return variable.variability in ("parameter", "constant")
+
+
+def when_equation(chain: Node) -> tuple[sx.WhenBranch, ...]:
+    """Read a when-equation with its ``elsewhen``."""
+    return tuple(_branch(node) for node in (chain["first"], *chain["else_when"]))
+
+
+def _branch(node: Node) -> sx.WhenBranch:
+    condition = node["condition"]
+    return sx.WhenBranch(expression(condition), _items(node["equations"]), span_of(condition))
+
+
+def _items(nodes: Sequence[Node]) -> tuple[sx.WhenItem, ...]:
+    return tuple(_item(node) for node in nodes)
+
+
+def _item(node: Node) -> sx.WhenItem:
+    kind, body = single(node)
+    span = span_of(body)
+    match kind:
+        case "Assign":
+            return _assignment(body, body["target"], span)
+        case "Reinit":
+            return _assignment(body, body["state"], span, reinit=True)
+        case "Conditional":
+            branches = tuple((expression(c), _items(items)) for c, items in body["branches"])
+            return sx.WhenConditional(branches, _items(body["else_branch"] or ()), span)
+        case "Assert":
+            level, condition = body.get("level"), expression(body["condition"])
+            return sx.AssertStatement(
+                condition,
+                expression(body["message"]),
+                None if level is None else expression(level),
+                condition.span,
+            )
+        case _:
+            raise UnknownNodeError(f"'{kind.lower()}' in a when-equation", span)
+
+
+def _assignment(
+    body: Any, variable: Any, span: sx.Span, *, reinit: bool = False
+) -> sx.WhenAssignment:
+    if not isinstance(variable, str):
+        raise UnknownNodeError("a target of another form in a when-equation", span)
+    return sx.WhenAssignment(variable, expression(body["value"]), reinit, span)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Equations of one for-equation.
+
+    Parameters
+    ----------
+    binders
+        Name, first value, last value and step of each index, the outermost first.
+    first
+        Position of the first equation in the list of equations.
+    body
+        Residuals of one point.
+    origin, span
+        As of an equation.
+    """
+
+    binders: tuple[tuple[str, int, int, int], ...]
+    first: int
+    body: tuple[sx.Expression, ...]
+    origin: str
+    span: sx.Span
+
+
+def expand(equations: Sequence[sx.Equation], families: Sequence[Family]) -> list[sx.Equation]:
+    """Return the equations with those of the families written out."""
+    result = list(equations)
+    for family in families:
+        ranges = [
+            range(low, high + (1 if step > 0 else -1), step)
+            for _, low, high, step in family.binders
+        ]
+        check_size([*map(len, ranges), len(family.body)], "a for-equation", family.span)
+        position = family.first
+        for point in itertools.product(*ranges):
+            values = {b[0]: value for b, value in zip(family.binders, point, strict=True)}
+            for residual in family.body:
+                instance = instantiate(residual, values)
+                left: sx.Expression = instance
+                right: sx.Expression | None = None
+                if isinstance(instance, sx.Binary) and instance.operator == "-":
+                    left, right = instance.left, instance.right
+                result[position] = sx.Equation(left, right, family.origin, family.span)
+                position += 1
+    return result
+
+
+def instantiate(node: sx.Expression, values: Mapping[str, int]) -> sx.Expression:
+    """Return `node` with index variables replaced by numbers, and flat names of components."""
+
+    def again(child: sx.Expression) -> sx.Expression:
+        return instantiate(child, values)
+
+    match node:
+        case sx.Reference(name=name, subscripts=()) if name in values:
+            return sx.Number(values[name], node.span)
+        case sx.Reference():
+            return replace(node, subscripts=_subscripts(node, values))
+        case sx.Comprehension():
+            return _comprehension(node, values)
+        case sx.Index():
+            return _indexed(node, again(node.base), _subscripts(node, values))
+        case sx.Field():
+            return _component(sx.rebuilt(node, again))
+        case _:
+            return sx.rebuilt(node, again)
+
+
+def _subscripts(
+    node: sx.Reference | sx.Index, values: Mapping[str, int]
+) -> tuple[sx.Expression | None, ...]:
+    return tuple(None if s is None else _folded(instantiate(s, values)) for s in node.subscripts)
+
+
+def _comprehension(node: sx.Comprehension, values: Mapping[str, int]) -> sx.Expression:
+    """Return a comprehension, whose own indices hide others of the same name."""
+    own = {name for name, _ in node.indices}
+    inner = {name: k for name, k in values.items() if name not in own}
+    indices = tuple((name, instantiate(domain, values)) for name, domain in node.indices)
+    return replace(node, body=instantiate(node.body, inner), indices=indices)
+
+
+def _indexed(
+    node: sx.Index, base: sx.Expression, keys: tuple[sx.Expression | None, ...]
+) -> sx.Expression:
+    if isinstance(base, sx.Reference) and not base.subscripts:
+        return sx.Reference(base.name, keys, node.span)
+    return replace(node, base=base, subscripts=keys)
+
+
+def _component(node: sx.Field) -> sx.Expression:
+    """Return ``fr[2].v`` as the variable of that name."""
+    base = node.base
+    if not isinstance(base, sx.Reference):
+        return node
+    numbers = [s.value for s in base.subscripts if isinstance(s, sx.Number)]
+    if len(numbers) != len(base.subscripts):
+        return node
+    index = "[" + ",".join(str(n) for n in numbers) + "]" if numbers else ""
+    return sx.Reference(f"{base.name}{index}.{node.name}", (), node.span)
+
+
+def _folded(node: sx.Expression) -> sx.Expression:
+    """Return integer arithmetic in a subscript as one number."""
+    match node:
+        case sx.Binary(operator=operator, left=left, right=right):
+            a, b = _folded(left), _folded(right)
+            if not (isinstance(a, sx.Number) and isinstance(b, sx.Number)):
+                return node
+            if not (isinstance(a.value, int) and isinstance(b.value, int)):
+                return node
+            match operator:
+                case "+":
+                    return sx.Number(a.value + b.value, node.span)
+                case "-":
+                    return sx.Number(a.value - b.value, node.span)
+                case "*":
+                    return sx.Number(a.value * b.value, node.span)
+            return node
+        case sx.Unary(operator="-", operand=operand):
+            inner = _folded(operand)
+            return sx.Number(-inner.value, node.span) if isinstance(inner, sx.Number) else node
+        case _:
+            return node

@@ -1,18 +1,19 @@
 """Finds constructs in the user's source that the flat model silently leaves out.
 
 rumoca drops some constructs without a word (``terminate``, calls as equations, the operator
-``der`` in a function definition). What it drops cannot be found in its output, so the tokens
-of the classes that take part in the model are looked through.
+``der`` in a function definition). They are not in its output, so the tokens of the classes that
+take part in the model are searched. It takes named arguments of built-in operators in the order in
+which they are written (Modelica 3.6, sections 3.7 and 12.4.1), counts an ``outer`` variable of a
+simple type as an unknown of its own, leaves an ``outer`` function unresolved, and gives
+``inner outer`` elements too many equations: these are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from fmident.compilers.embedded.frontend.reading.source.found import Found
-from fmident.compilers.embedded.frontend.reading.source.named_arguments import ORDER, out_of_order
 from fmident.compilers.embedded.frontend.reading.source.names import Names
-from fmident.compilers.embedded.frontend.reading.source.outer_elements import outer_elements
 from fmident.compilers.embedded.frontend.reading.source.redeclarations import dropped_modifiers
 from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
 
@@ -39,6 +40,34 @@ _BASE_PREFIXES = frozenset(
     {"input", "output", "flow", "stream", "discrete", "parameter", "constant"}
 )
 _KEYWORDS = frozenset({"if", "for", "elseif", "elsewhen", "while", "end", "not", "der"})
+
+
+ORDER: Mapping[str, tuple[str, ...]] = {
+    "atan2": ("u1", "u2"),
+    "delay": ("expr", "delayTime", "delayMax"),
+    "div": ("x", "y"),
+    "homotopy": ("actual", "simplified"),
+    "linspace": ("x1", "x2", "n"),
+    "max": ("x", "y"),
+    "min": ("x", "y"),
+    "mod": ("x", "y"),
+    "rem": ("x", "y"),
+    "sample": ("start", "interval"),
+    "semiLinear": ("x", "positiveSlope", "negativeSlope"),
+    "smooth": ("p", "expr"),
+}
+"""Built-in operator to the names of its arguments."""
+
+
+_RULE = "unsupported-inner-outer"
+_PREFIXES = frozenset(
+    {"final", "replaceable", "redeclare", "flow", "discrete", "parameter", "constant", "input"}
+    | {"output", "inner", "outer"}
+)
+_CLASS_WORDS = frozenset({"function", "package", "type", "model", "block", "record", "connector"})
+_SIMPLE = frozenset({"Real", "Integer", "Boolean", "String"})
+_WITH_COMPONENTS = frozenset({"model", "block", "record", "connector", "class"})
+_MOST_ALIASES = 20
 
 
 def check_sources(
@@ -285,3 +314,130 @@ def _condition_names(tokens: tuple[Token, ...], i: int) -> Iterator[str]:
         if tokens[i].kind in ("word", "quoted") and last:
             yield tokens[i].text
         i += 1
+
+
+def out_of_order(tokens: Sequence[Token], i: int) -> bool:
+    """Return whether token `i` calls a built-in operator with named arguments in another order.
+
+    Parameters
+    ----------
+    tokens
+        Of a class.
+    i
+        Position of a name in front of a parenthesis.
+    """
+    expected = ORDER.get(tokens[i].text)
+    if expected is None or (i > 0 and tokens[i - 1].text == "."):
+        return False
+    given = _names(tokens, i + 1)
+    named = [name for name in given if name is not None]
+    if not named or not set(named) <= set(expected):
+        return False  # or the modification of a component of that name
+    return [name or other for name, other in zip(given, expected, strict=False)] != list(
+        expected[: len(given)]
+    )
+
+
+def _names(tokens: Sequence[Token], i: int) -> list[str | None]:
+    """Return the names of the arguments behind the parenthesis at `i`; ``None`` without one."""
+    names: list[str | None] = []
+    depth = 0
+    while i < len(tokens):
+        text = tokens[i].text
+        begins = (depth == 1 and text == ",") or (depth == 0 and text == "(")
+        depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+        if depth == 0:
+            break
+        if begins:
+            after = tokens[i + 1 : i + 3]
+            named = len(after) == 2 and after[0].kind == "word" and after[1].text == "="
+            names.append(after[0].text if named else None)
+        i += 1
+    return names
+
+
+def outer_elements(items: Sequence[ClassText], names: Names) -> Iterator[Found]:
+    """Yield those of the ``outer`` elements of classes that cannot be compiled."""
+    inner = {name for item in items for name in _declared(item, "inner")}
+    for item in items:
+        for i, token in enumerate(item.tokens):
+            if token.kind != "word" or token.text != "outer" or _in_annotation(item.tokens, i):
+                continue
+            what = _wrong(item, i, inner, names)
+            if what:
+                yield Found(_RULE, what, item, token)
+
+
+def _in_annotation(tokens: Sequence[Token], i: int) -> bool:
+    """Return whether a word is the name of a modifier or of a component, not a prefix."""
+    before = tokens[i - 1].text if i > 0 else ";"
+    return before in ("(", ",", ".", "=")
+
+
+def _declared(item: ClassText, prefix: str) -> Iterator[str]:
+    for i, token in enumerate(item.tokens):
+        if token.kind == "word" and token.text == prefix and not _in_annotation(item.tokens, i):
+            _, name = _declaration(item.tokens, i)
+            yield name
+
+
+def _declaration(tokens: Sequence[Token], i: int) -> tuple[list[str], str]:
+    """Return the parts of the type and the name of the component declared at a prefix."""
+    while i < len(tokens) and tokens[i].text in _PREFIXES:
+        i += 1
+    parts: list[str] = []
+    while i < len(tokens) and tokens[i].kind in ("word", "quoted"):
+        parts.append(tokens[i].text)
+        i += 1
+        if i >= len(tokens) or tokens[i].text != ".":
+            break
+        i += 1
+    while i < len(tokens) and tokens[i].text == "[":
+        while i < len(tokens) and tokens[i].text != "]":
+            i += 1
+        i += 1
+    return parts, tokens[i].text if i < len(tokens) else ""
+
+
+def _wrong(item: ClassText, i: int, inner: set[str], names: Names) -> str:
+    tokens = item.tokens
+    around = {
+        tokens[i - 1].text if i > 0 else "",
+        tokens[i + 1].text if i + 1 < len(tokens) else "",
+    }
+    if "inner" in around:
+        return "an 'inner outer' declaration"
+    parts, name = _declaration(tokens, i)
+    if not parts or parts[0] in _CLASS_WORDS:
+        return "an 'outer' class"
+    if not _has_components(parts, item, names):
+        return f"the 'outer' variable '{name}', whose type is not that of a component"
+    if name not in inner:
+        return f"the 'outer' component '{name}', for which there is no 'inner' one"
+    return ""
+
+
+def _has_components(parts: Sequence[str], item: ClassText, names: Names) -> bool:
+    """Return whether a type is a model, block, record or connector with components of its own."""
+    for _ in range(_MOST_ALIASES):
+        if tuple(parts[:1]) == tuple(parts) and parts[0] in _SIMPLE:
+            return False
+        full = names.resolve(parts, item)
+        found = names.find(full) if full else None
+        if found is None or found.keyword not in _WITH_COMPONENTS:
+            return False
+        if not found.tokens or found.tokens[0].text != "=":
+            return True
+        parts, item = [t.text for t in _type_of_short(found.tokens)], found
+    return False
+
+
+def _type_of_short(tokens: Sequence[Token]) -> Iterator[Token]:
+    i = 1
+    while i < len(tokens) and tokens[i].text in _PREFIXES:
+        i += 1
+    while i < len(tokens) and tokens[i].kind in ("word", "quoted"):
+        yield tokens[i]
+        if i + 1 >= len(tokens) or tokens[i + 1].text != ".":
+            return
+        i += 2
