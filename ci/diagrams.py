@@ -21,7 +21,6 @@ from drawing.tree import Class
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELICA = ROOT / "modelica"
-PAGES = ROOT / "docs" / "reference" / "libraries"
 
 
 def figures(libraries: Libraries, name: str) -> dict[Path, str]:
@@ -38,34 +37,33 @@ def figures(libraries: Libraries, name: str) -> dict[Path, str]:
     return files
 
 
-def page(libraries: Libraries, name: str) -> dict[Path, str]:
-    """Page of the documentation on a library, and the icons and diagrams that it shows."""
+def page(libraries: Libraries, name: str) -> tuple[str, dict[str, str]]:
+    """Tables of the classes of a library in Markdown; the pictures that they show, by file."""
     painter = Painter(libraries)
-    root = libraries.roots[name]
-    files: dict[Path, str] = {}
-    lines = [f"# {name}\n", f"The classes of `{name}` as a Modelica tool shows them.\n"]
-    for package in packages(root):
-        shown = [c for c in package.classes.values() if c.kind not in ("package", "type")]
+    pictures: dict[str, str] = {}
+    lines = []
+    for package in packages(libraries.roots[name]):
         rows = []
-        for it in shown:
+        for it in package.classes.values():
+            if it.kind in ("package", "type"):
+                continue
+            diagram = None if it.kind == "function" else painter.diagram(it)
             cells = []
             for kind, picture, width in (
                 ("icon", painter.icon(it), 140),
-                ("diagram", painter.diagram(it), 420),
+                ("diagram", diagram, 420),
             ):
-                if picture is None or (kind == "diagram" and it.kind == "function"):
-                    cells.append("")
-                    continue
-                file = f"{it.full_name}.{kind}.svg"
-                files[PAGES / file] = svg(picture)
-                cells.append(f"![{kind} of {it.name}]({file}){{ width={width} }}")
+                cells.append("")
+                if picture is not None:
+                    file = f"{it.full_name}.{kind}.svg"
+                    pictures[file] = svg(picture)
+                    cells[-1] = f"![{kind} of {it.name}]({file}){{ width={width} }}"
             if any(cells):
                 rows.append(f"| `{it.name}`<br>{it.description} | {cells[0]} | {cells[1]} |")
         if rows:
             lines += [f"## {package.full_name.partition('.')[2]}\n", f"{package.description}.\n"]
             lines += ["| class | icon | diagram |", "|---|---|---|", *rows, ""]
-    files[PAGES / f"{name.lower()}.md"] = "\n".join(lines)
-    return files
+    return "\n".join(lines), pictures
 
 
 def packages(root: Class) -> Iterator[Class]:

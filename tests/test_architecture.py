@@ -120,7 +120,7 @@ def test_only_methods_of_public_classes_call_the_layers_above() -> None:
         if package_of(path) not in COMPOSITION and "fmident._lazy.above" in imports(path)
     }
     assert found == {
-        "problem/model.py", "estimation/drawable.py", "profiles/result.py", "checking/report.py",
+        "problem/model.py", "estimation/result.py", "profiles/result.py", "checking/report.py",
         "resampling/result.py", "prediction/result.py", "cross_validation/result.py",
     }  # fmt: skip
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fmident.data import Table
-from fmident.data.cutoff import choose_cutoff
-from fmident.data.prepare import Automatic, Preparation, prepare
+from fmident.data.prepare import Automatic, Preparation, choose_cutoff, prepare
 from fmident.errors import DataError
 
 STEP = 1e-3

@@ -24,7 +24,7 @@ from fmident.profiles.joint_walks import check_profile
 from fmident.report.terminal import summary
 from fmident.report.verdict import verdict
 from fmident.resampling.bootstrap import BootstrapOptions, check_bootstrap, run_bootstrap
-from fmident.resampling.intervals import percentile_interval
+from fmident.resampling.summary import percentile_interval
 from fmident.statistics.noise import NoisyOutput, fit_noise, series_of
 
 TIMES = np.arange(300) * 0.01

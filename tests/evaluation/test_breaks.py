@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.evaluation.breaks import find_breaks
+from fmident.evaluation.matching import find_breaks
 
 TIMES = np.linspace(0.0, 10.0, 201)
 UNEVEN = TIMES + np.random.default_rng(3).uniform(-0.012, 0.012, TIMES.size)

@@ -15,7 +15,7 @@ import scipy.integrate
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import SimulationSetup, open_fmu
-from fmident.fmu.model_exchange.sensitivity.colouring import colours_of
+from fmident.fmu.model_exchange.sensitivity.variations import colours_of
 from fmident.fmu.sensitivities import differentiable
 
 from . import closed_forms

@@ -11,7 +11,7 @@ import pytest
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import Fmu, SimulationSetup, check_survives, open_fmu, read_description
-from fmident.fmu.model_exchange.exchange_plan import ExchangePlan
+from fmident.fmu.model_exchange.driver import ExchangePlan
 from fmident.fmu.model_exchange.sundials import Sundials
 
 from ..refused import refused

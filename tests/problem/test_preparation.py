@@ -10,7 +10,7 @@ import pytest
 
 from fmident.data.prepare import Automatic, Edges, LowPass
 from fmident.errors import ProblemError
-from fmident.problem.reading.preparation import read_preparation
+from fmident.problem.reading.sampling import read_preparation
 from fmident.toml_file import Section, Source
 
 from .conftest import Case

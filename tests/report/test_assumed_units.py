@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmident.estimation.assumed_units import assumed_units
+from fmident.api.estimates import assumed_units
 from fmident.estimation.result import EstimationResult
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter

@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.resampling.block_length import block_length
 from fmident.resampling.panels import Panel, panels_of, runs_of
-from fmident.resampling.schemes import Blocks, Modelled, Parametric, Residual, Scheme, Wild
+from fmident.resampling.schemes import (
+    Blocks,
+    Modelled,
+    Parametric,
+    Residual,
+    Scheme,
+    Wild,
+    block_length,
+)
 from fmident.statistics.noise import NoiseModel, NoisyOutput, series_of
 from fmident.statistics.noise.restricted import FittedAutoregression
 

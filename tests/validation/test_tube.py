@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.validation.checks.tube import band, largest_excess, scale_of
+from fmident.validation.checks.reference import band, largest_excess, scale_of
 
 TIMES = np.linspace(0.0, 1.0, 11)
 

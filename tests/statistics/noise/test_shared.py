@@ -10,7 +10,7 @@ from scipy import signal, stats
 
 from fmident.statistics import parameter_statistics
 from fmident.statistics.noise import noise_found, outputs_of, whitened_finding
-from fmident.statistics.noise.long_run import score_sums
+from fmident.statistics.noise.covariance import score_sums
 from fmident.statistics.noise.shared import Shared
 
 SIZE = 200

@@ -26,6 +26,19 @@ if TYPE_CHECKING:
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
+from typing import TYPE_CHECKING
+
+from fmident.estimation.compared import InputSignal
+
+if TYPE_CHECKING:
+    from fmident.fmu.model_description.description import ModelDescription
+    from fmident.problem.model import Problem
+
 
 @dataclass(frozen=True)
 class EstimateRun(RunKind["EstimationResult"]):
@@ -267,9 +280,6 @@ def _with_data(
     result: EstimationResult, problem: Problem, about: ModelDescription
 ) -> EstimationResult:
     """Add what is known of the data: the inputs, and units that were assumed."""
-    from fmident.estimation.assumed_units import assumed_units
-    from fmident.estimation.inputs import input_signals
-
     return dataclasses.replace(
         result, assumed_units=assumed_units(problem), inputs=input_signals(problem, about)
     )
@@ -286,4 +296,45 @@ def _with_executor(
     settings = {**result.settings, "evaluation": evaluation}
     return dataclasses.replace(
         result, settings=settings, notes=(*result.notes, *doubts, *report.notes)
+    )
+
+
+def assumed_units(problem: Problem) -> tuple[str, ...]:
+    """Return what was assumed for columns without a unit: one sentence for equal experiments."""
+    found: dict[str, list[str]] = {}
+    for e in problem.experiments:
+        said = []
+        for column, unit in e.assumed_units.items():
+            if column == e.time_column:
+                said.append(f"time: column '{column}', no unit in its header: seconds assumed")
+            else:
+                said.append(f"column '{column}', no unit in its header: {unit} assumed")
+        if said:
+            found.setdefault("; ".join(said), []).append(f"'{e.name}'")
+    return tuple(f"{', '.join(names)}: {text}" for text, names in found.items())
+
+
+def input_signals(problem: Problem, description: ModelDescription) -> tuple[InputSignal, ...]:
+    """Return the inputs of all experiments, those for validation included.
+
+    Parameters
+    ----------
+    problem
+        With the experiments.
+    description
+        Of its FMU, for the units.
+    """
+    chosen = description.with_interface(problem.evaluation.interface)
+    return tuple(
+        InputSignal(
+            experiment.name,
+            name,
+            description.by_name[name].unit if name in description.by_name else None,
+            experiment.times,
+            values,
+            chosen.holds_input(name, problem.interpolation_of(experiment, name)),
+            experiment in problem.experiments,
+        )
+        for experiment in (*problem.experiments, *problem.validation)
+        for name, values in experiment.inputs.items()
     )

@@ -1,22 +1,22 @@
 """Time constants and bandwidth of the model, seen in simulated outputs, against the samples.
 
-Simulated outputs have no noise, so that a linear difference equation
+Simulated outputs have no noise, so a linear difference equation
 
 ``y_k = sum a_i y_(k-i) + sum b_ij u_j,(k-i) + c``
 
 fits them to the accuracy of the solver where the model is nearly linear, and its poles are the
-model's. The order rises until the fit improves no more; no statement is made where it stays
-bad. Fast modes are read from a simulation on a finer grid, slow ones from a coarser one, since a
-pole near 1 is known badly (Ljung, System Identification, sections 4.2 and 13.7).
+model's. The order rises until the fit no longer improves; where it stays bad, no statement is made.
+Fast modes are read from a simulation on a finer grid, slow ones from a coarser one, since a pole
+near 1 is poorly determined (Ljung, System Identification, sections 4.2 and 13.7).
 
-A model that is not linear is fitted ever better by higher orders, whose poles are not modes of
-it: what superposition misses says how far the outputs are from linear, and no order is raised
-below that. Such a model is looked at in the small: the response to a small step of the inputs in
-the middle of a record in which they rest at their mean. And poles that a grid of half as many
-samples does not confirm come from the noise of the solver, or from none of the modes.
+Higher orders fit a nonlinear model ever better, but their poles are not modes of it. The deviation
+from superposition says how far the outputs are from linear, and no order is raised below that. Such
+a model is linearised: the response to a small step of the inputs in the middle of a record in which
+they rest at their mean. Poles that a grid of half as many samples does not confirm come from the
+noise of the solver, or from none of the modes.
 
-Only continuous inputs follow lines, are halved and stepped. What switches, such as a Boolean, has
-no value between two others: it keeps its course, or rests where it is most of the time.
+Only continuous inputs are interpolated, halved and stepped. A discrete input keeps its course, or
+rests where it is most of the time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.checking.modes import LINEAR, time_constants
 from fmident.checking.report import ExperimentCheck
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment
@@ -52,6 +51,23 @@ _SMALL = 0.05
 
 _CONFIRMED = 0.1
 """Relative difference of a time constant on two grids."""
+
+
+LINEAR = 1e-3
+"""What superposition may miss, over the response, in a model that counts as linear."""
+
+_ORDERS = (1, 2, 3, 4)
+_GOOD = 1e-3
+"""Part of an output's spread up to which it counts as a function of the inputs."""
+
+_IMPROVES = 0.3
+_EXACT = 1e-6
+"""An error this small, over that of the change, leaves nothing to improve."""
+
+_FREE_RUN = 0.03
+_GONE, _UNSTABLE = 1e-2, 1.05
+_INTEGRATOR = 1e-2
+"""Poles that change this little over the whole record are integrators."""
 
 
 @dataclass(frozen=True)
@@ -393,3 +409,132 @@ def _power(times: F64, outputs: F64) -> tuple[F64, F64]:
     step = float(times[-1] - times[0]) / (times.size - 1)
     frequencies = np.asarray(np.fft.rfftfreq(times.size, step), dtype=np.float64)
     return frequencies, np.asarray(total, dtype=np.float64)
+
+
+def time_constants(times: F64, outputs: F64, inputs: Mapping[str, F64], missed: float = 0.0) -> F64:
+    """Return the time constants ``1/|s|`` of the modes in the outputs, s, ascending.
+
+    Parameters
+    ----------
+    times
+        Equidistant, shape (n,).
+    outputs
+        Shape (n, outputs).
+    inputs
+        By name, shape (n,).
+    missed
+        Part of the outputs that is not linear in the inputs: an equation that misses no more
+        than that is good enough.
+
+    Returns
+    -------
+    numpy.ndarray
+        Empty where no linear difference equation of low order fits.
+    """
+    columns = list(inputs.values())
+    driving = np.column_stack(columns) if columns else np.empty((times.size, 0))
+    found: list[float] = []
+    step = float(times[1] - times[0])
+    for y in outputs.T:
+        scale = float(np.std(y))
+        if scale > 1e-12 * float(np.max(np.abs(y), initial=0.0)):
+            found += _modes(y / scale, driving, step, missed)
+    return np.array(sorted(found))
+
+
+def _modes(y: F64, driving: F64, step: float, missed: float) -> list[float]:
+    """Return the time constants of the difference equation of one output, if one fits."""
+    change = float(np.sqrt(np.mean(np.diff(y) ** 2)))
+    if change == 0.0 or _fit(y, driving, 0).error <= _GOOD:
+        return []  # the inputs alone explain it: no dynamics
+    best: _Equation | None = None
+    for order in _ORDERS:
+        if y.size < 10 * order * (1 + driving.shape[1]):
+            break
+        equation = _fit(y, driving, order)
+        if best is not None and equation.error > _IMPROVES * best.error:
+            break
+        best = equation
+        if equation.error <= _EXACT * change:
+            break
+        if missed > LINEAR and equation.free_run_error(y, driving) <= min(missed, _FREE_RUN):
+            break
+    # Any smooth curve is predicted well one step ahead; only the right equation runs freely.
+    if best is None or best.free_run_error(y, driving) > _FREE_RUN:
+        return []
+    return best.time_constants(step, y.size)
+
+
+@dataclass(frozen=True)
+class _Equation:
+    """``y_k = sum a_i y_(k-i) + sum b_ij u_j,(k-i) + c``.
+
+    Parameters
+    ----------
+    past
+        Coefficients a, shape (order,).
+    driving
+        Coefficients b by lag, shape (order + 1, inputs).
+    constant
+        Coefficient c.
+    error
+        Root mean square of what it misses one step ahead.
+    """
+
+    past: F64
+    driving: F64
+    constant: float
+    error: float
+
+    def free_run_error(self, y: F64, inputs: F64) -> float:
+        """Return the error of the whole curve, run from its first values, over its spread."""
+        order = self.past.size
+        force = np.full(y.size, self.constant)
+        for lag in range(order + 1):
+            force[order:] += inputs[order - lag : y.size - lag] @ self.driving[lag]
+        free = _run(self.past, y[:order], force[order:])
+        with np.errstate(all="ignore"):
+            error = float(np.sqrt(np.mean((free - y[order:]) ** 2)))
+        return error / float(np.std(y)) if math.isfinite(error) else math.inf
+
+    def time_constants(self, step: float, count: int) -> list[float]:
+        """Return ``1/|s|`` of the poles that mean something."""
+        constants = []
+        for pole in np.roots(np.concatenate([[1.0], -self.past])):
+            size = abs(pole)
+            if size < _GONE or size > _UNSTABLE or (pole.real < 0.0 and abs(pole.imag) < 1e-9):
+                continue
+            rate = abs(np.log(pole + 0j))  # per step
+            if rate * count > _INTEGRATOR:
+                constants.append(step / rate)
+        return constants
+
+
+def _run(past: F64, first: F64, force: F64) -> F64:
+    """Return what follows `first` under y_i = sum_k past_k y_{i-k} + force_i.
+
+    For the orders there are, and in plain Python: a library with a filter takes longer to import.
+    """
+    coefficients, before = np.zeros(4), np.zeros(4)
+    coefficients[: past.size], before[: past.size] = past, first[::-1]
+    a, b, c, d = map(float, coefficients)
+    w, x, y, z = map(float, before)
+    found: list[float] = []
+    for value in force.tolist():
+        w, x, y, z = value + a * w + b * x + c * y + d * z, w, x, y
+        found.append(w)
+    return np.array(found)
+
+
+def _fit(y: F64, inputs: F64, order: int) -> _Equation:
+    count = y.size
+    target = y[order:]
+    past = [y[order - k : count - k] for k in range(1, order + 1)]
+    moved = [inputs[order - k : count - k] for k in range(order + 1)]
+    regressors = np.column_stack([*past, *moved, np.ones(target.size)])
+    solution, *_ = np.linalg.lstsq(regressors, target, rcond=1e-12)
+    error = float(np.sqrt(np.mean((target - regressors @ solution) ** 2)))
+    driving = np.asarray(solution[order:-1], dtype=np.float64).reshape(order + 1, inputs.shape[1])
+    return _Equation(
+        np.asarray(solution[:order], dtype=np.float64), driving, float(solution[-1]), error
+    )

@@ -50,7 +50,6 @@ from fmident.checking.sensitivities import (
     tolerance_findings,
     unmoved_findings,
 )
-from fmident.checking.settable import fixed_without_influence
 from fmident.checking.shifts import shift_findings
 from fmident.checking.simulations import (
     bounds_findings,
@@ -82,6 +81,10 @@ if TYPE_CHECKING:
     from fmident.evaluation.activity import Listener
     from fmident.fmu import ModelDescription
     from fmident.problem.model import Problem
+
+from dataclasses import dataclass
+
+from fmident.checking.subject import several
 
 _POINTS_INSIDE = 8
 
@@ -528,3 +531,58 @@ class _Check:
 def _rms(values: F64) -> float:
     known = values[np.isfinite(values)]
     return float(np.sqrt(np.mean(known**2))) if known.size else float("nan")
+
+
+@dataclass(frozen=True)
+class FixedWithoutInfluence:
+    """Fixed parameters that the outputs do not depend on.
+
+    Parameters
+    ----------
+    names
+        Of the parameters.
+    findings
+        What to say of them.
+    simulations
+        Runs of the FMU that it took.
+    """
+
+    names: tuple[str, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
+    simulations: int = 0
+
+
+def fixed_without_influence(subject: Subject, executor: Executor) -> FixedWithoutInfluence:
+    """Change each fixed parameter as if it were free and look whether any output changes.
+
+    Parameters
+    ----------
+    subject
+        What is checked.
+    executor
+        Runs the simulations.
+    """
+    problem = subject.problem
+    fixed = tuple(q for q in problem.parameters if q.fixed and q.variable is not None)
+    if not fixed:
+        return FixedWithoutInfluence()
+    released = {q.name: replace(q, fixed=False, scaling="linear") for q in fixed}
+    swapped = tuple(released.get(q.name, replace(q, fixed=True)) for q in problem.parameters)
+    turned = replace(problem, parameters=swapped)
+    evaluator = Evaluator(turned, executor)
+    if not bool(np.isfinite(evaluator.residuals(turned.initial)).all()):
+        return FixedWithoutInfluence(simulations=evaluator.simulations)
+    still = tuple(q.name for q in inert_parameters(turned, evaluator))
+    if not still:
+        return FixedWithoutInfluence(simulations=evaluator.simulations)
+    verb = "has" if len(still) == 1 else "have"
+    finding = subject.finding(
+        "note",
+        "fixed-without-influence",
+        f"the fixed parameter{'' if len(still) == 1 else 's'} {several(list(still))} {verb} no"
+        " influence on the measured outputs",
+        "right if it acts on nothing that was measured; else the FMU ignores the value",
+        "parameters",
+        still[0],
+    )
+    return FixedWithoutInfluence(still, (finding,), evaluator.simulations)

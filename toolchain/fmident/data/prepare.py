@@ -1,8 +1,12 @@
-"""What is made of columns before they are used: outliers, zero-phase low-pass, derivatives.
+"""Preparation of columns before they are used: outliers, zero-phase low-pass, derivatives.
 
-What a measured position lacks for inverse dynamics are speed and acceleration. Noise grows
-with each differentiation, so that the position is filtered first, without shifting it in
-time (Khalil and Dombre, Modeling, Identification and Control of Robots, section 12.4).
+Inverse dynamics needs speed and acceleration of a measured position. Noise grows with each
+differentiation, so the position is filtered first, without a shift in time (Khalil and Dombre,
+Modeling, Identification and Control of Robots, section 12.4).
+
+An automatic cut-off rises until the variance of what is filtered out, per degree of freedom, no
+longer falls: then only white noise is left above it. For white noise of variance s^2 and the gain
+g(f) of both passes, that variance is ``s^2 * mean((1 - g)^2)``.
 """
 
 from __future__ import annotations
@@ -13,7 +17,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.data.cutoff import choose_cutoff
 from fmident.data.filters import butterworth, check_equidistant, differentiate
 from fmident.data.hampel import Hampel, Outliers, find_outliers, share_of_noise
 from fmident.data.table import Table
@@ -25,6 +28,16 @@ _LOSS = 0.05
 _MANY, _LIKE_NOISE = 0.01, 3.0
 """Share of outliers from which it is compared with that of mere noise, and how many times the
 latter it must be to be more than that."""
+
+
+_RATIO = 1.1
+_PERIODS = 4.0
+"""Periods of the lowest cut-off in the record."""
+
+_DEVIATIONS = 3.0
+"""Standard deviations by which a variance must lie above the least to be still falling."""
+
+_LINES = 2048
 
 
 @dataclass(frozen=True)
@@ -129,7 +142,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Automatic:
-    """A low-pass whose cut-off is chosen from the data; see :mod:`fmident.data.cutoff`.
+    """A low-pass whose cut-off is chosen from the data.
 
     Parameters
     ----------
@@ -345,3 +358,73 @@ def _highest(step: float) -> float:
     """Return the frequency at which a derivative loses as much as goes without a warning."""
     # 1 - sin(x)/x = x^2/6 - ...
     return float(np.sqrt(6.0 * _LOSS) / (2.0 * np.pi * step))
+
+
+@dataclass(frozen=True)
+class ChosenCutoff:
+    """A cut-off and why.
+
+    Parameters
+    ----------
+    cutoff
+        Hz.
+    noise
+        Standard deviation of the white noise that is left above it.
+    settled
+        Whether the variance falls no more; else `cutoff` is the highest that was allowed.
+    """
+
+    cutoff: float
+    noise: float
+    settled: bool
+
+
+def choose_cutoff(values: F64, step: float, order: int, highest: float) -> ChosenCutoff:
+    """Return the lowest cut-off above which only white noise is left.
+
+    Parameters
+    ----------
+    values
+        Shape (n,), equidistant, no gaps.
+    step
+        Time between samples, s.
+    order
+        Of one pass of the Butterworth low-pass.
+    highest
+        Highest cut-off, Hz.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        The record is too short for any cut-off.
+    """
+    lowest = max(_PERIODS / (values.size * step), 1e-9)
+    if lowest * _RATIO > highest:
+        raise DataError(
+            f"{values.size} samples every {step:g} s are too few to choose a cut-off",
+            hint="give 'cutoff' in Hz",
+        )
+    count = int(np.floor(np.log(highest / lowest) / np.log(_RATIO))) + 1
+    cutoffs = lowest * _RATIO ** np.arange(count)
+    variances, freedoms = np.array([_left(values, f, step, order) for f in cutoffs]).T
+    limit = variances * (1.0 - _DEVIATIONS * np.sqrt(2.0 / freedoms))
+    # The first that none of the higher ones is visibly below.
+    least = np.minimum.accumulate(variances[::-1])[::-1]
+    falls_no_more = limit <= least
+    settled = bool(falls_no_more[: -max(count // 10, 1)].any())
+    chosen = int(np.argmax(falls_no_more)) if settled else count - 1
+    return ChosenCutoff(float(cutoffs[chosen]), float(np.sqrt(variances[chosen])), settled)
+
+
+def _left(values: F64, cutoff: float, step: float, order: int) -> tuple[float, float]:
+    """Return variance per degree of freedom of what is taken away, and these degrees."""
+    from scipy import signal  # here, since it is slow to import and seldom needed
+
+    padding = min(max(3 * order, int(np.ceil(1.0 / (cutoff * step)))), values.size - 1)
+    taken = values - butterworth(values, cutoff, step, order, padding)
+    edge = min(int(np.ceil(1.0 / (cutoff * step))), values.size // 4)
+    inner = taken[edge : values.size - edge]
+    sos = signal.butter(order, cutoff, fs=1.0 / step, output="sos")
+    _, response = signal.freqz_sos(sos, _LINES, fs=1.0 / step)
+    freedom = inner.size * float(np.mean((1.0 - np.abs(response) ** 2) ** 2))
+    return float(inner @ inner) / freedom, freedom

@@ -12,7 +12,6 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code
 from fmident.evaluation.activity import Activities
-from fmident.evaluation.counts import Counts
 from fmident.evaluation.executors.base import Executor, run_other
 from fmident.evaluation.executors.subset import SubsetExecutor
 from fmident.evaluation.journal.executor import RecordedExecutor
@@ -27,7 +26,6 @@ from fmident.evaluation.memory import (
     Recent,
     root_mean_square,
 )
-from fmident.evaluation.sensitive import Sensitive
 from fmident.evaluation.setups import output_variables, own_tolerance, without_integration
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
@@ -41,9 +39,22 @@ from fmident.problem.residuals import (
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 _REMEMBERED = 4
 _REMEMBERED_BYTES = 32_000_000
 """Limit of the memory for residuals of large batches."""
+
+
+_IN_VAIN = 4
+"""Single points in a row whose sensitivities nobody has asked for, after which others have none."""
+
+_COSTLY = (Code.PROCESS_CRASHED, Code.PROCESS_KILLED, Code.OUT_OF_MEMORY, Code.TIMED_OUT)
+"""Failures with sensitivities that would cost too much to be met with at each point."""
+
+_IGNORED = "what runs the simulations returns no sensitivities"
 
 
 class Runs:
@@ -507,3 +518,183 @@ def recorder_of(executor: Executor) -> RecordedExecutor | None:
     """Return the executor with the journal, also behind one for some of its experiments."""
     inner = executor.whole if isinstance(executor, SubsetExecutor) else executor
     return inner if isinstance(inner, RecordedExecutor) else None
+
+
+@dataclass
+class Counts:
+    """Simulations and Jacobians so far.
+
+    Parameters
+    ----------
+    whole
+        Counts everything, too: that of the evaluator of which this is a branch.
+
+    Attributes
+    ----------
+    simulations, failures
+        Runs of the FMU, and how many of them failed.
+    last_failure
+        The last failed run, or ``None``.
+    jacobians
+        Jacobians by differences.
+    """
+
+    whole: Counts | None = None
+    simulations: int = 0
+    failures: int = 0
+    last_failure: SimulationFailure | None = None
+    jacobians: int = 0
+    _paused: bool = False
+
+    def add(self, *, simulations: int = 0, failures: int = 0, jacobians: int = 0) -> None:
+        """Count more."""
+        if self._paused:
+            return
+        self.simulations += simulations
+        self.failures += failures
+        self.jacobians += jacobians
+        if self.whole is not None:
+            self.whole.add(simulations=simulations, failures=failures, jacobians=jacobians)
+
+    def failed(self, failure: SimulationFailure | None, count: int = 1) -> None:
+        """Count failures, of which `failure` is the last, if that is known."""
+        if self._paused:
+            return
+        self.add(failures=count)
+        level: Counts | None = self
+        while level is not None:
+            level.last_failure = failure or level.last_failure
+            level = level.whole
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Count nothing meanwhile: it has been counted before."""
+        before, self._paused = self._paused, True
+        try:
+            yield
+        finally:
+            self._paused = before
+
+
+class Sensitive:
+    """Decides which simulations have sensitivities.
+
+    Parameters
+    ----------
+    problem
+        Its experiments.
+
+    Attributes
+    ----------
+    known
+        For each experiment the FMU variables with respect to which outputs are differentiated;
+        ``None``: not at all.
+    refusals
+        Why simulations had no sensitivities that were asked for, and how often. A simulation that
+        fails without them as well does not count.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.known: tuple[tuple[str, ...], ...] | None = None
+        self.refusals: dict[str, int] = {}
+        self._widths = [len(output_variables(e)) for e in problem.experiments]
+        self._unused = 0
+
+    @property
+    def reason(self) -> str:
+        """Why a simulation had none, of the reasons the one given most often."""
+        found = self.refusals
+        return max(found, key=lambda text: found[text]) if found else "a simulation fails with them"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That simulations could not be differentiated, and what was done, in sentences."""
+        count = sum(self.refusals.values())
+        if not count:
+            return ()
+        times = "one simulation" if count == 1 else f"{count} simulations"
+        return (
+            f"{times[0].upper()}{times[1:]} could not be differentiated ({self.reason}); finite"
+            " differences were used where a Jacobian was needed there.",
+        )
+
+    def branch(self, problem: Problem) -> Sensitive:
+        """Return the same for a branch; what is refused there is noted here, too."""
+        found = Sensitive(problem)
+        found.known, found.refusals, found._unused = self.known, self.refusals, self._unused
+        return found
+
+    def of(self, experiment: int) -> tuple[str, ...]:
+        """Return the variables for an experiment, by its index."""
+        return () if self.known is None else self.known[experiment]
+
+    def carries(self, points: int) -> bool:
+        """Return whether so many new points are simulated with sensitivities as a precaution.
+
+        An estimator that takes Jacobians asks for one where it arrives, and sensitivities cost
+        little on the way. One that takes none is noticed after a few points, and populations are
+        simulated without.
+        """
+        return self.known is not None and points == 1 and self._unused < _IN_VAIN
+
+    def carried(self, *, used: bool) -> None:
+        """Take note of a point that has been simulated with them, or of their being used."""
+        self._unused = 0 if used else self._unused + 1
+
+    def has_them(self, task: SimulationTask, outcome: Simulated) -> bool:
+        """Return whether an outcome has the sensitivities that its task asks for."""
+        if isinstance(outcome, SimulationFailure):
+            return False
+        width: int = outcome.shape[1]
+        return width == self._widths[task.experiment] * (1 + len(task.sensitivities))
+
+    def plain(self, task: SimulationTask, outcome: Simulated) -> Simulated:
+        """Return the outputs alone, in memory of their own, as a simulation without gives them."""
+        width = self._widths[task.experiment]
+        if isinstance(outcome, SimulationFailure) or outcome.shape[1] == width:
+            return outcome
+        found: F64 = np.ascontiguousarray(outcome[:, :width])
+        found.flags.writeable = False
+        return found
+
+    def fall_back(
+        self,
+        tasks: Sequence[SimulationTask],
+        outcomes: Sequence[Simulated],
+        run: Callable[[Sequence[SimulationTask]], Sequence[Simulated]],
+    ) -> list[Simulated]:
+        """Return outcomes; what has failed with sensitivities is simulated without.
+
+        Parameters
+        ----------
+        tasks, outcomes
+            As they were run.
+        run
+            Runs others.
+        """
+        found = list(outcomes)
+        pairs = list(zip(tasks, found, strict=True))
+        lacking = [
+            i
+            for i, (task, y) in enumerate(pairs)
+            if task.sensitivities and not self.has_them(*pairs[i])
+        ]
+        failed = [i for i in lacking if isinstance(found[i], SimulationFailure)]
+        if failed:
+            for i, outcome in zip(failed, run([tasks[i].plain for i in failed]), strict=True):
+                found[i] = self.instead(found[i], outcome)
+        if len(failed) < len(lacking):
+            self._refuse(_IGNORED)
+            self.known = None
+        return found
+
+    def instead(self, failure: Simulated, plain: Simulated) -> Simulated:
+        """Take note of the outcome without sensitivities of what has failed with them."""
+        if isinstance(failure, SimulationFailure) and not isinstance(plain, SimulationFailure):
+            self._refuse(failure.message)
+            if failure.timed_out or failure.code in _COSTLY:
+                self.known = None
+        return plain
+
+    def _refuse(self, reason: str) -> None:
+        self.refusals[reason] = self.refusals.get(reason, 0) + 1

@@ -1,4 +1,11 @@
-"""Uncertainty at the final parameters, from a Jacobian whose error was measured."""
+"""Uncertainty at the final parameters, from a Jacobian whose error was measured.
+
+The interval of a parameter on its bound begins there. Without the bound, least squares would find
+``p + d`` beyond it, with standard error ``e``. Of all allowed values the bound has the least cost,
+and the likelihood ratio to it reaches its usual threshold ``t^2`` at ``d + sqrt(d^2 + (t e)^2)``
+inside. The threshold is that of a two-sided interval, so that 95 % holds over all records, those
+with an estimate inside the bounds among them (Feldman and Cousins, Physical Review D 57, 1998).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +24,6 @@ from fmident.estimation.diagnostics.constraints import (
     within_inequalities,
 )
 from fmident.estimation.diagnostics.noise import noise_of
-from fmident.estimation.diagnostics.one_sided import one_sided
 from fmident.estimation.diagnostics.truncated import with_held
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
@@ -30,6 +36,14 @@ from fmident.statistics.tangent import Region, along
 if TYPE_CHECKING:
     from fmident.estimation.contract import HeldDirections
     from fmident.problem.model import Problem
+
+from typing import TYPE_CHECKING, TypeVar
+
+from fmident.statistics.distributions import student_quantile
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+    from fmident.statistics import ParameterStatistics
 
 _ACCURATE = 0.01
 """Relative change of a standard error that the derivatives may leave open without more being
@@ -61,6 +75,12 @@ _MATTERS = 1e-4
 standard error."""
 
 _EPS = float(np.finfo(np.float64).eps)
+
+
+Flags = npt.NDArray[np.bool_]
+Found = TypeVar("Found", bound="ParameterStatistics")
+
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -509,3 +529,52 @@ class _Verification:
 def _worth(found: ParameterStatistics) -> tuple[int, float]:
     """Return a key that is less for better statistics."""
     return len(found.identifiability.undecided), float(found.doubts.max(initial=0.0))
+
+
+def one_sided(
+    problem: Problem,
+    p: F64,
+    held: Flags,
+    found: Found,
+    judge: Callable[[Flags], ParameterStatistics],
+) -> Found:
+    """Return statistics with an interval for each parameter on a bound.
+
+    Parameters
+    ----------
+    problem
+        With the bounds.
+    p
+        The estimate, shape (n,).
+    held
+        Which parameters lie on a bound, shape (n,).
+    found
+        Their intervals are NaN.
+    judge
+        Returns the statistics with these parameters held.
+    """
+    if not held.any():
+        return found
+    intervals = found.intervals.copy()
+    for j in np.flatnonzero(held):
+        alone = held.copy()
+        alone[j] = False
+        intervals[j] = _interval(problem, p, int(j), judge(alone))
+    return dataclasses.replace(found, intervals=intervals)
+
+
+def _interval(problem: Problem, p: F64, j: int, free: ParameterStatistics) -> tuple[float, float]:
+    value, error = float(p[j]), float(free.standard_errors[j])
+    inward = 1.0 if value - problem.lower[j] <= problem.upper[j] - value else -1.0
+    if not np.isfinite(error):
+        lost = bool(np.isinf(free.intervals[j]).all())
+        reach = np.inf if lost else np.nan
+    else:
+        beyond = min(inward * float(free.remaining_step[j]), 0.0)
+        half = student_quantile(0.5 * (1.0 + _LEVEL), float(free.freedoms[j])) * error
+        # d + sqrt(d^2 + h^2), without the difference of numbers that are nearly equal
+        reach = half * (half / (np.hypot(beyond, half) - beyond)) if half > 0.0 else 0.0
+    if np.isnan(reach):
+        return np.nan, np.nan
+    other = value + inward * reach
+    return (value, other) if inward > 0.0 else (other, value)

@@ -1,4 +1,9 @@
-"""The uncertainty of stages that hold what stages before them have found."""
+"""The uncertainty of stages that hold the estimates of earlier stages.
+
+The noise of a sample that two stages use enters both of their estimates. Samples are the same
+where they come from the same column of the same file at the same time and have the same value:
+a signal that was filtered differently has another noise.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +24,6 @@ from fmident.estimation.result import (
     combination_of,
 )
 from fmident.estimation.run import Run
-from fmident.estimation.stages.common_samples import CommonSamples, common_samples
-from fmident.estimation.stages.held_values import held_derivatives
 from fmident.evaluation import Evaluator, Executor
 from fmident.evaluation.activity import Listener
 from fmident.problem.priors.rows import Priors
@@ -34,10 +37,31 @@ from fmident.statistics import (
 if TYPE_CHECKING:
     from fmident.problem.model import Problem, Stage
 
+from typing import TYPE_CHECKING
+
+from fmident.evaluation.derivatives.steps import StepSizes
+from fmident.problem.relations.dependent import Dependence
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Derivation, Parameter, Problem
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
+
 
 _BLURRED = 0.5
 """Error of what a held value does to the residuals, in standard deviations of the noise along it,
 from which the intervals may be visibly wrong."""
+
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+_Key = tuple[str, str]
 
 
 def stages_with_intervals(problem: Problem) -> list[bool]:
@@ -331,3 +355,249 @@ def _errors(
     if not counts_noise and statistics.linearisation.coloured is not None:
         errors = np.where(np.isfinite(errors), statistics.linearisation.white_errors(), errors)
     return {name: float(error) for name, error in zip(names, errors, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class HeldDerivatives:
+    """What was found, and what it took.
+
+    Parameters
+    ----------
+    values
+        For the statistics.
+    simulations, jacobians
+        Counted.
+    """
+
+    values: HeldValues
+    simulations: int
+    jacobians: int
+
+
+def held_derivatives(
+    problem: Problem,
+    executor: Executor,
+    values: F64,
+    names: Sequence[str],
+    *,
+    starts: Mapping[str, float] | None = None,
+    sizes: StepSizes | None = None,
+    weights: F64 | None = None,
+    noise_level: float = 1.0,
+    listener: Listener | None = None,
+) -> HeldDerivatives:
+    """Return the derivatives of the residuals with respect to parameters that were held.
+
+    One simulation per parameter and experiment, and one more per experiment at the solution,
+    with steps from the noise that is known; more where it has to be measured first.
+
+    Parameters
+    ----------
+    problem
+        Of the stage, with the values that it held.
+    executor
+        Of the stage's experiments.
+    values
+        Of its free parameters at the solution, shape (n,).
+    names
+        Fixed parameters, h of them.
+    starts
+        From where they were searched: the size of a value that was found near zero.
+    sizes
+        Of the finite differences of the stage, for the noise of the simulation.
+    weights
+        Of the whitened residuals, shape (m,); those of weight zero are left out.
+    noise_level
+        Standard deviation of these, in which the rows of the stage's priors are scaled.
+    listener
+        Receives how far the simulations are.
+
+    Raises
+    ------
+    fmident.evaluation.JacobianError
+        The simulation fails around the solution.
+    """
+    noise, relative = _noise_and_step(sizes)
+    released, point = _released(problem, values, names, starts or {})
+    if relative is not None and problem.evaluation.relative_step is None:
+        exact = problem.evaluation.takes_sensitivities
+        difference: Derivation | None = None if exact else "forward"
+        settings = replace(problem.evaluation, relative_step=relative, difference=difference)
+        released = replace(released, evaluation=settings)
+    order = [q.name for q in released.free]
+    with Evaluator(released, executor) as evaluator:
+        evaluator.activities.listener = listener
+        text = "carrying over the uncertainty of earlier stages"
+        with evaluator.activities.during(text, 1 + len(order)):
+            jacobian = evaluator.data_jacobian(point)
+        errors = evaluator.column_errors(point)
+        found = evaluator.step_sizes
+        simulations, jacobians = evaluator.simulations, evaluator.jacobians
+    errors = np.zeros(len(order)) if errors is None else errors
+    if found is not None and not np.isfinite(found.noise) and noise > found.rounding > 0.0:
+        errors = errors * (noise / found.rounding)
+    if weights is not None:
+        weights = weights[: jacobian.shape[0]]
+        jacobian = jacobian[weights != 0.0] * weights[weights != 0.0, np.newaxis]
+        errors = errors * float(np.sqrt(np.mean(weights[weights != 0.0] ** 2)))
+    # What was held is part of parameters that follow from others, which may have priors.
+    own = replace(Priors.of(problem), dependence=Dependence.of(released))
+    jacobian = np.vstack([jacobian, noise_level * own.slopes(point)])
+    columns = [order.index(name) for name in names]
+    return HeldDerivatives(
+        HeldValues(tuple(names), jacobian[:, columns], errors[columns]), simulations, jacobians
+    )
+
+
+def _noise_and_step(sizes: StepSizes | None) -> tuple[float, float | None]:
+    """Return the noise per residual and the relative step that suits it, ``None`` if unknown.
+
+    As for the stage's own parameters (More and Wild 2012, theorem 3.2), with the size of the
+    outputs over the square of that of the parameter for the curvature, which is not measured.
+    """
+    if sizes is None or not np.isfinite(sizes.noise) or sizes.rounding <= 0.0:
+        return 0.0, None
+    noise = max(sizes.noise, sizes.rounding)
+    return noise, float(min(0.1, 8.0**0.25 * np.sqrt(noise * _EPS / sizes.rounding)))
+
+
+def _released(
+    problem: Problem, values: F64, names: Sequence[str], starts: Mapping[str, float]
+) -> tuple[Problem, F64]:
+    """Return the problem with the held parameters free, the others fixed at the solution.
+
+    Returns
+    -------
+    released
+        Its initial values are those from where the held parameters were searched.
+    point
+        What they were held at, in the order of the free ones, shape (h,).
+    """
+    found = dict(zip((q.name for q in problem.free), (float(v) for v in values), strict=True))
+
+    def turned(q: Parameter) -> Parameter:
+        if q.name in names:
+            # In logarithms the size of a parameter does not matter.
+            start = q.initial if q.scaling == "log" else starts.get(q.name, q.initial)
+            # Another stage may have searched it within other bounds.
+            lower, upper = min(q.lower, q.initial, start), max(q.upper, q.initial, start)
+            return replace(q, fixed=False, initial=start, lower=lower, upper=upper)
+        return replace(q, fixed=True, initial=found.get(q.name, q.initial))
+
+    point = np.array([q.initial for q in problem.parameters if q.name in names])
+    parameters = tuple(turned(q) for q in problem.parameters)
+    return replace(problem, parameters=parameters, stages=()), point
+
+
+@dataclass(frozen=True, eq=False)
+class CommonSamples:
+    """Numbers of the samples of one stage.
+
+    Parameters
+    ----------
+    numbers
+        One per residual, equal for equal samples of all stages, shape (m,); ``None`` where no
+        other stage uses any of them, or residuals belong to no sample.
+    experiments
+        Experiments of the stage of which an earlier stage uses samples.
+    altered
+        Those of which an earlier stage uses data in another form.
+    """
+
+    numbers: npt.NDArray[np.int64] | None = None
+    experiments: tuple[str, ...] = ()
+    altered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Signal:
+    """The samples of one measurement that a stage compares."""
+
+    experiment: str
+    key: _Key
+    samples: npt.NDArray[np.float64]
+    """Time and value, shape (k, 2)."""
+
+
+def common_samples(problems: Mapping[int, Problem]) -> dict[int, CommonSamples]:
+    """Return what stages have in common, by their number.
+
+    Parameters
+    ----------
+    problems
+        Those of the stages whose estimates depend on each other, by number.
+    """
+    signals = {k: _signals(problem) for k, problem in problems.items()}
+    numbers = _numbers(s for several in signals.values() for s in several)
+    found: dict[int, CommonSamples] = {}
+    for k, problem in problems.items():
+        before = [s for other in problems if other < k for s in signals[other]]
+        others = [s for other in problems if other != k for s in signals[other]]
+        exact = problem.cost.by_sample
+        mine = [numbers[id(s)] for s in signals[k]]
+        same = np.unique(np.concatenate([[-1], *(numbers[id(s)] for s in others)]))
+        used = exact and any(bool(np.isin(n, same).any()) for n in mine)
+        shared, altered = [], []
+        for signal, own in zip(signals[k], mine, strict=True):
+            equal, touching = _compare(signal, own, before, numbers)
+            if equal and exact:
+                shared.append(signal.experiment)
+            if touching or (equal and not exact):
+                altered.append(signal.experiment)
+        found[k] = CommonSamples(
+            np.concatenate(mine) if used else None,
+            tuple(dict.fromkeys(shared)),
+            tuple(dict.fromkeys(altered)),
+        )
+    return found
+
+
+def _signals(problem: Problem) -> list[_Signal]:
+    found = []
+    for e in problem.experiments:
+        for m in e.measurements:
+            samples = np.column_stack([e.times[m.rows], m.compared[m.rows]])
+            # Stages with a problem file of their own may name the same file by another path.
+            # Built in Python, data have no file: the experiment's name stands for it.
+            origin = os.path.realpath(e.source) if e.source else e.name
+            found.append(_Signal(e.name, (origin, m.column), samples))
+    return found
+
+
+def _numbers(signals: Iterable[_Signal]) -> dict[int, npt.NDArray[np.int64]]:
+    """Return a number for each sample, by the identity of the signal."""
+    by_key: dict[_Key, list[_Signal]] = {}
+    for signal in signals:
+        by_key.setdefault(signal.key, []).append(signal)
+    found: dict[int, npt.NDArray[np.int64]] = {}
+    start = 0
+    for several in by_key.values():
+        if len(several) == 1:
+            found[id(several[0])] = start + np.arange(len(several[0].samples), dtype=np.int64)
+            start += len(several[0].samples)
+            continue
+        whole = np.concatenate([s.samples for s in several])
+        distinct, inverse = np.unique(whole, axis=0, return_inverse=True)
+        places = np.cumsum([0, *(len(s.samples) for s in several)])
+        for signal, first, last in zip(several, places[:-1], places[1:], strict=True):
+            found[id(signal)] = start + inverse.reshape(-1)[first:last].astype(np.int64)
+        start += len(distinct)
+    return found
+
+
+def _compare(
+    signal: _Signal,
+    own: npt.NDArray[np.int64],
+    before: Sequence[_Signal],
+    numbers: Mapping[int, npt.NDArray[np.int64]],
+) -> tuple[bool, bool]:
+    """Return whether earlier signals have equal samples, and whether some differ at equal times."""
+    equal = differing = False
+    for other in before:
+        if other.key != signal.key:
+            continue
+        same = np.intersect1d(own, numbers[id(other)]).size
+        at_once = np.intersect1d(signal.samples[:, 0], other.samples[:, 0]).size
+        equal = equal or same > 0
+        differing = differing or at_once > same
+    return equal, differing

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,9 +21,7 @@ from fmident.evaluation.derivatives.integration import Integration
 from fmident.evaluation.derivatives.ladder import Ladder
 from fmident.evaluation.derivatives.neighbourhood import Neighbourhood
 from fmident.evaluation.derivatives.noise import POINTS
-from fmident.evaluation.derivatives.other_steps import by_other_steps
 from fmident.evaluation.derivatives.outliers import Flags
-from fmident.evaluation.derivatives.places import Places
 from fmident.evaluation.derivatives.steps import (
     Scheme,
     StepSizes,
@@ -31,6 +32,8 @@ from fmident.evaluation.derivatives.steps import (
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.runs import Runs
 from fmident.problem.derivative_origins import Origin
+from fmident.problem.model import Problem
+from fmident.problem.residuals import ResidualLayout, residual_layout
 from fmident.problem.search_space import SearchSpace
 
 _STALE = 2.0
@@ -45,6 +48,19 @@ _ENOUGH = 1e-3
 """Relative error of a derivative that needs no better step."""
 
 _EPS = float(np.finfo(np.float64).eps)
+
+
+_BENT = 0.006
+"""Part of a column that curvature may add to a difference with a longer step, twice."""
+
+_APART = 100.0
+"""Ratio of the longest such step to the one used from which on a second one says something."""
+
+_SHORTER, _QUIET = 0.03, 1e-5
+"""A shorter step in place of a longer one, and part of the column that noise may be there."""
+
+
+_SHOWN = 3
 
 
 class Derivatives:
@@ -504,3 +520,105 @@ class Derivatives:
         physical = self._space.to_physical(points)
         inside = np.clip(physical, self._problem.lower, self._problem.upper)
         return self._runs.probe(inside, tolerance)
+
+
+def by_other_steps(
+    around: Neighbourhood, steps: StepSizes, jacobian: F64, size: F64, columns: Sequence[int]
+) -> F64:
+    """Return columns of a Jacobian by other steps, one simulation each, shape (m, c).
+
+    NaN where no such step is known, or the simulation fails.
+
+    Parameters
+    ----------
+    around
+        The point.
+    steps
+        Those used, noise and curvature.
+    jacobian
+        By these, in the search space, shape (m, n).
+    size
+        Of the parameters, shape (n,).
+    columns
+        c of the n parameters.
+    """
+    root, longest = np.sqrt(around.base.size), longest_step(around, size)
+    offsets = {}
+    for j in columns:
+        used = float(steps.steps[j])
+        length = float(np.linalg.norm(jacobian[:, j]))
+        bend = float(np.nan_to_num(steps.curvature[j])) * root
+        most = min(float(longest[j]), _BENT * length / bend if bend > 0.0 else np.inf)
+        if most >= _APART * used:
+            length = float(np.sqrt(used * most))
+        elif steps.noise_or_rounding * root <= _QUIET * length * used:
+            length = _SHORTER * used  # the step is the longest there is: almost no noise
+        else:
+            continue
+        offset = around.inside(j, float(-np.sign(around.inside(j, used)) * length))
+        if abs(offset) > 0.5 * length:
+            offsets[j] = offset
+    found = np.full((around.base.size, len(columns)), np.nan)
+    for j, sample in zip(offsets, around.samples(list(offsets.items())), strict=True):
+        if sample is not None:
+            found[:, list(columns).index(j)] = sample.slope
+    return found
+
+
+class Places:
+    """Places of a problem's residuals.
+
+    Parameters
+    ----------
+    problem
+        Its experiments, measurements and cost. Only residuals whose cost gives intervals are
+        sure to be those of the samples one by one; else notes name no time.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    @cached_property
+    def _layout(self) -> ResidualLayout | None:
+        return residual_layout(self._problem) if self._problem.cost.gives_intervals else None
+
+    @cached_property
+    def groups(self) -> tuple[slice, ...]:
+        """Rows of each measurement of each experiment, which can be compared to find events.
+
+        All rows where the cost orders samples its own way; none where it mixes them.
+        """
+        if not self._problem.cost.by_sample:
+            return ()
+        layout = self._layout
+        if layout is None or layout.size == 0:
+            return (slice(None),)
+        changes = (np.diff(layout.experiment) != 0) | (np.diff(layout.measurement) != 0)
+        edges = [0, *(np.flatnonzero(changes) + 1).tolist(), layout.size]
+        return tuple(slice(a, b) for a, b in pairwise(edges))
+
+    def notes(self, crossings: Sequence[Crossing]) -> tuple[str, ...]:
+        """Return a sentence or two for each parameter whose step moved an event."""
+        return tuple(self._note(c) for c in crossings)
+
+    def _note(self, crossing: Crossing) -> str:
+        name = self._problem.free[crossing.column].name
+        count = crossing.rows.size
+        text = f"a finite-difference step of '{name}' moves an event across "
+        text += f"{count} sample{'' if count == 1 else 's'}"
+        layout = self._layout
+        if layout is not None:
+            text += ": " + "; ".join(self._where(layout, int(r)) for r in crossing.rows[:_SHOWN])
+            text += f" and {count - _SHOWN} more" if count > _SHOWN else ""
+        unresolved = int(np.count_nonzero(~crossing.resolved))
+        if unresolved == 0:
+            return text + "; the derivatives there are taken from the side without the jump"
+        return text + (
+            f"; at {unresolved} of them neither side gives a derivative: leave out the samples "
+            "around the event, or refine the sampling there"
+        )
+
+    def _where(self, layout: ResidualLayout, row: int) -> str:
+        experiment = self._problem.experiments[int(layout.experiment[row])]
+        output = experiment.measurements[int(layout.measurement[row])].name
+        return f"'{output}' at {layout.time[row]:.6g} s in experiment '{experiment.name}'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,7 +15,6 @@ from fmident.data import Experiment, Reader
 from fmident.errors import Code, Diagnostic, Location, ProblemError, UnitError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.fmu.setup import Interpolation
-from fmident.problem.balance import balanced
 from fmident.problem.reading.exclusions import excluded, note_on_exclusions
 from fmident.problem.reading.outputs import (
     OutputDraft,
@@ -393,3 +392,44 @@ def _refuse_missing_inputs(
             "inputs",
             hint="add it to [experiments.inputs]: FMU variable = column; or to start_values",
         )
+
+
+def balanced(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Let outputs of unknown noise count relative to the spread of their measured values.
+
+    Without it, the unit of an output would decide how much it counts. The spread is the
+    standard deviation within the experiments, taken over all of them, since noise belongs to
+    the sensor. A single output keeps its weight, and so do one that never changes and one whose
+    weight the user gave.
+
+    Parameters
+    ----------
+    experiments
+        All experiments of a problem.
+
+    Returns
+    -------
+    tuple of Experiment
+        With each weight divided by the spread, where sigma is ``None``.
+    """
+    samples: dict[str, list[np.ndarray[tuple[int], np.dtype[np.float64]]]] = {}
+    for e in experiments:
+        for m in e.measurements:
+            if m.sigma is None:
+                known = m.values[np.isfinite(m.values)]
+                samples.setdefault(m.variable, []).append(known - np.mean(known))
+    if len(samples) < 2:
+        return tuple(experiments)
+    spreads = {name: float(np.std(np.concatenate(parts))) for name, parts in samples.items()}
+    return tuple(
+        replace(
+            e,
+            measurements=tuple(
+                replace(m, weight=m.weight / spreads[m.variable])
+                if m.sigma is None and not m.weight_given and spreads[m.variable] > 0.0
+                else m
+                for m in e.measurements
+            ),
+        )
+        for e in experiments
+    )

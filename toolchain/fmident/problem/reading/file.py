@@ -24,7 +24,6 @@ from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.model import (
     Problem,
 )
-from fmident.problem.reading.constraints import with_constraints
 from fmident.problem.reading.evaluation_file import Executors, read_evaluation
 from fmident.problem.reading.experiments import read_experiments
 from fmident.problem.reading.parameters import read_parameters
@@ -37,6 +36,12 @@ from fmident.toml_file import Section, Source, build_dataclass, parse_toml
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+from fmident.errors import Diagnostic
+from fmident.problem.reading.parameters import in_expression
+from fmident.problem.relations.constraint import Constraint, read_constraint
+from fmident.problem.relations.feasibility import check_constraints
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
 """``(class name, [model] table, folder of the problem file) -> FMU``; builds it if needed."""
@@ -345,3 +350,42 @@ def read_cost(owner: Section, resolve_cost: CostResolver | None = None) -> Cost:
         return section.source.where((*section.keys, *(() if key is None else (key,))))
 
     return build_dataclass(kind, options, table=section.title, name=name, where=where)
+
+
+def with_constraints(root: Section, problem: Problem) -> Problem:
+    """Return the problem with the constraints of its file, and notes on them.
+
+    Parameters
+    ----------
+    root
+        The file.
+    problem
+        With all parameters.
+
+    Raises
+    ------
+    ProblemError
+        One cannot be read, names what does not exist, compares different dimensions, or they
+        contradict each other.
+    """
+    table = root.table("constraints", {})
+    found: list[Constraint] = []
+    for name, _ in table.items():
+        text = table.text(name)
+        try:
+            found += read_constraint(name, text)
+        except ProblemError as error:
+            raise in_expression(table, name, error) from error
+    if not found:
+        return problem
+    asked = replace(problem, constraints=tuple(found))
+    try:
+        kept, notes = check_constraints(asked)
+    except ProblemError as error:
+        raise in_expression(table, str(error.key), error) from error
+    located = tuple(note if note.location else _at(note, table, str(key)) for key, note in notes)
+    return replace(problem, constraints=kept, notes=(*problem.notes, *located))
+
+
+def _at(note: Diagnostic, table: Section, key: str) -> Diagnostic:
+    return replace(note, location=table.source.where((*table.keys, key)))

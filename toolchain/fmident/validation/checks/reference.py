@@ -1,12 +1,23 @@
-"""Whether the FMU follows a recorded trajectory."""
+"""Whether the FMU follows a recorded trajectory, within a tube in time and value around it.
+
+A signal is inside when at each instant t it lies within ``width`` (times the range of the
+reference) of a value that the reference takes between ``t - time_width`` and
+``t + time_width``; between its samples the reference is a straight line.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
+from fmident.arrays import F64
 from fmident.errors import FmidentError
 from fmident.validation.bench import Bench
 from fmident.validation.check import Check
-from fmident.validation.checks.tube import Excess, largest_excess
 from fmident.validation.fmu_plan import Reference
+
+_NO_RANGE = 1e-12
 
 
 def check_reference(bench: Bench, reference: Reference, name: str) -> Check:
@@ -53,3 +64,99 @@ def _interval(excess: Excess) -> str:
     if excess.low == excess.high:
         return f"{excess.low:.9g}"
     return f"{excess.low:.9g} to {excess.high:.9g}"
+
+
+@dataclass(frozen=True)
+class Excess:
+    """Where a signal is farthest from its reference.
+
+    Parameters
+    ----------
+    deviation
+        Distance from the values that the reference takes within the time width, over its
+        range; infinite when the signal is not finite.
+    time
+        s.
+    value, low, high
+        The signal there, and the values that the reference takes near there.
+    """
+
+    deviation: float
+    time: float
+    value: float
+    low: float
+    high: float
+
+
+def scale_of(reference: F64) -> float:
+    """Return what deviations are measured by: range, else size, else 1.
+
+    A signal that does not move is compared by its size, one that is zero absolutely.
+    """
+    span = float(np.ptp(reference))
+    size = float(np.max(np.abs(reference)))
+    if span > _NO_RANGE * max(size, 1.0):
+        return span
+    return size if size > _NO_RANGE else 1.0
+
+
+def band(times: F64, reference: F64, at: F64, time_width: float) -> tuple[F64, F64]:
+    """Return the least and greatest value of the reference around each instant.
+
+    Parameters
+    ----------
+    times, reference
+        Shape (n,), times increasing.
+    at
+        Instants, shape (m,).
+    time_width
+        Half width in time, s.
+
+    Returns
+    -------
+    low, high : ndarray, shape (m,)
+    """
+    centre = np.interp(at, times, reference)
+    if time_width <= 0.0:
+        return centre, centre
+    left = np.interp(at - time_width, times, reference)
+    right = np.interp(at + time_width, times, reference)
+    low = np.minimum(np.minimum(left, right), centre)
+    high = np.maximum(np.maximum(left, right), centre)
+    first = np.searchsorted(times, at - time_width, side="left")
+    last = np.searchsorted(times, at + time_width, side="right")
+    inside = last > first
+    if inside.any():
+        # reduceat takes [first, last) pairs; every second result is of the gap between.
+        pairs = np.column_stack([first, last])[inside].ravel()
+        padded = np.append(reference, reference[-1])
+        low[inside] = np.minimum(low[inside], np.minimum.reduceat(padded, pairs)[::2])
+        high[inside] = np.maximum(high[inside], np.maximum.reduceat(padded, pairs)[::2])
+    return low, high
+
+
+def largest_excess(
+    times: F64, reference: F64, at: F64, values: F64, time_width: float = 0.0
+) -> Excess:
+    """Return where `values` at the instants `at` are farthest from the reference.
+
+    Parameters
+    ----------
+    times, reference
+        Shape (n,).
+    at, values
+        Shape (m,).
+    time_width
+        Half width of the tube in time, s.
+    """
+    low, high = band(times, reference, at, time_width)
+    outside = np.maximum(np.maximum(values - high, low - values), 0.0)
+    outside = np.where(np.isfinite(values), outside, np.inf)
+    worst = int(np.argmax(outside))
+    return Excess(
+        float(outside[worst]) / scale_of(reference),
+        float(at[worst]),
+        float(values[worst]),
+        float(low[worst]),
+        float(high[worst]),
+    )
