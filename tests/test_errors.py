@@ -46,7 +46,6 @@ FOREIGN = {
     "toolchain/fmident/operating_system/windows.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/complaints.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/rumoca_worker.py",
-    "toolchain/fmident/compilers/embedded/frontend/reading/syntax_complaints.py",
 }
 """These read what the dynamic loader and rumoca say, which have nothing but prose."""
 

@@ -38,21 +38,15 @@ def test_an_estimation_imports_what_it_uses_only(study: Study) -> None:
     assert found.isdisjoint(SLOW)
     assert "fmident_estimators.least_squares.estimator" in found
     assert not any(name.startswith("fmident_dask.executor") for name in found)
-    assert "fmident_estimators.cma_es.estimator" not in found
+    assert "cma" not in found
     assert "fmident_estimators.linear_regression.estimator" not in found
     assert "fmident_readers.excel" not in found
     assert "fmident.report.plots" not in found
 
 
-def test_with_ceres_nothing_imports_scipy(study: Study) -> None:
-    solver = ("--set", "estimator.solver=ceres")
-    found = imported(study, "estimate", "problem.toml", "-o", "out", *solver)
-    assert "scipy" not in found
-
-
 def test_a_quick_check_imports_what_it_uses_only(study: Study) -> None:
     found = imported(study, "check", "--quick", "problem.toml")
-    assert found.isdisjoint({*SLOW, "scipy"})
+    assert found.isdisjoint(SLOW)
 
 
 def test_help_imports_no_numbers(study: Study) -> None:

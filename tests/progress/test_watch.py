@@ -260,7 +260,7 @@ def test_an_error_inside_the_display(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     if missing == "rich":
-        monkeypatch.setitem(sys.modules, "fmident.progress.watch", None)
+        monkeypatch.setitem(sys.modules, "fmident.progress.terminal", None)
     else:
         monkeypatch.setattr(watch_module, "block", lambda *_: 1 / 0)
     screen = Screen()

@@ -10,9 +10,15 @@ import pytest
 
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter
-from fmident_estimators.binary_genetic import BinaryGenetic
-from fmident_estimators.binary_genetic.code import decode, encode
-from fmident_estimators.binary_genetic.operators import crossover, fitness, mutate, roulette
+from fmident_estimators.binary_genetic import (
+    BinaryGenetic,
+    crossover,
+    decode,
+    encode,
+    fitness,
+    mutate,
+    roulette,
+)
 
 
 @pytest.mark.parametrize("gray", [False, True])

@@ -23,8 +23,7 @@ from fmident.evaluation import (
 )
 from fmident.fmu import Fmu, open_fmu
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
-from fmident_estimators.extended_kalman import ExtendedKalman, ExtendedKalmanOptions
-from fmident_estimators.extended_kalman.propagation import Propagation
+from fmident_estimators.extended_kalman import ExtendedKalman, ExtendedKalmanOptions, Propagation
 
 ROOT = Path(__file__).parents[3]
 TIMES = np.linspace(0.0, 2.0, 81)

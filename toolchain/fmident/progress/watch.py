@@ -1,7 +1,4 @@
-"""Who watches a run and shows it, without ever ending it.
-
-Rich replaces a block of lines at the end of a terminal; it is imported when there is one.
-"""
+"""Who watches a run and shows it, without ever ending it."""
 
 from __future__ import annotations
 
@@ -23,15 +20,6 @@ if TYPE_CHECKING:
     from fmident.estimation.monitor import RunPlan
     from fmident.profiles import ProfileProgress
 
-import html
-
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
-
-from fmident.progress.block import PLAIN
-from fmident.progress.stream import takes
-
 _PATIENCE = 3.0
 """A run that is shorter shows no block: importing what draws it would be more than 1 % of it, s."""
 
@@ -39,9 +27,6 @@ _SHARE = 300.0
 """Times what drawing a block took pass before the next is drawn, if that is longer."""
 
 P = ParamSpec("P")
-
-
-_WIDTH, _HEIGHT = 90, 40
 
 
 class Screen(Protocol):
@@ -212,6 +197,7 @@ class Watch:
         self._screen = None
 
     def _terminal(self) -> Screen:
+        from fmident.progress.terminal import Terminal
 
         assert self._stream is not None
         return Terminal(self._stream)
@@ -228,6 +214,7 @@ def watching(*, notebook: bool = True, only_blocks: bool = False) -> Iterator[Wa
 
 
 def _is_notebook() -> bool:
+    from fmident.progress.notebook import in_notebook
 
     try:
         return in_notebook()
@@ -236,92 +223,6 @@ def _is_notebook() -> bool:
 
 
 def _notebook() -> Screen:
+    from fmident.progress.notebook import Notebook
 
     return Notebook()
-
-
-def in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook."""
-    found = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    shell = None if found is None else found()
-    return shell is not None and getattr(shell, "kernel", None) is not None
-
-
-class Notebook:
-    """The output of a cell."""
-
-    pause = 0.5
-    """It is replaced at most this often, s."""
-
-    def __init__(self) -> None:
-        self._handle: object = None
-
-    def show(self, draw: Callable[[int, int, Letters], list[str]]) -> None:
-        """Replace the output by what `draw` returns for a width and a height."""
-        self._put("\n".join(draw(_WIDTH, _HEIGHT, Letters())))
-
-    def close(self, text: str = "") -> None:
-        """Replace the output by a text."""
-        if self._handle is not None:
-            self._put(text)
-
-    def _put(self, text: str) -> None:
-        from IPython.display import HTML, display
-
-        page = HTML(f'<pre style="line-height: 1.2">{html.escape(text)}</pre>')
-        if self._handle is None:
-            self._handle = display(page, display_id=True)
-        else:
-            self._handle.update(page)  # type: ignore[attr-defined]
-
-
-class _Console(Console):
-    """Leaves the cursor as it is, and the process alone when nobody reads."""
-
-    def show_cursor(self, show: bool = True) -> bool:
-        return False
-
-    def on_broken_pipe(self) -> None:
-        raise
-
-
-class Terminal:
-    """The block, and what is written above it meanwhile.
-
-    Parameters
-    ----------
-    stream
-        The terminal.
-    """
-
-    pause = 0.1
-    """It is redrawn at most this often, s."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._console = _Console(file=stream, force_terminal=True, highlight=False, markup=False)
-        self.letters = Letters() if takes(stream, Letters().all) else PLAIN
-        self._live = Live(
-            console=self._console,
-            auto_refresh=False,  # no thread: whoever forks has none to fear
-            transient=True,
-            redirect_stdout=is_terminal(sys.stdout),
-            redirect_stderr=True,
-            vertical_overflow="crop",
-        )
-
-    def show(self, draw: Callable[[int, int, Letters], list[str]]) -> None:
-        """Replace the block by what `draw` returns for a width and a height."""
-        if not self._live.is_started:
-            self._live.start()
-        width, height = self._console.size
-        # A full last column would let some terminals begin a new line.
-        lines = draw(max(width - 1, 1), max(height - 2, 1), self.letters)
-        text = Text("\n".join(lines), no_wrap=True, overflow="crop", end="")
-        self._live.update(text, refresh=True)
-
-    def close(self, text: str = "") -> None:
-        """Take the block away, and leave a line in its place."""
-        if self._live.is_started:
-            self._live.stop()
-        if text:
-            write(self._console.file, text + "\n", flush=True)

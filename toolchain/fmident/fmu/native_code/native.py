@@ -97,7 +97,10 @@ write_state: Any = intrinsic(_write)
 
 SHARED_SOURCES = (
     "native.py", "floating.py", "program.py", "stepping.py", "../model_exchange/loop.py",
-    "../model_exchange/sensitivity/layout.py", "../model_exchange/sensitivity/jacobians.py",
+    *(
+        f"../model_exchange/sensitivity/{name}.py"
+        for name in ("layout", "elimination", "jacobians", "jumping", "touching")
+    ),
 )  # fmt: skip
 """Files, seen from here, whose constants and functions are in the compiled code of others."""
 

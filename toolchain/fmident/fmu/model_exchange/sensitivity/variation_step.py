@@ -1,14 +1,10 @@
 """The variational equation over one step of the integrator, compiled.
 
-The sensitivities S = dx/dp obey S' = A(t)*S + B(t), A = df/dx and B = df/dp along the trajectory of
-CVODE, whose dense output is read and not changed. The equation is linear: the Radau IIA method of
-order 5 takes one factorisation for all columns. Steps end where CVODE's do, and are divided where
-the sensitivities change faster than the states (Hairer and Wanner, Solving Ordinary Differential
-Equations II, section IV.8, for method and error estimate).
-
-The equation misses a jump of the derivatives that the FMU does not announce as an event, which an
-integrator passes in a step so short that the jump does not matter to the states. Such jumps are
-detected, and their share is added.
+The sensitivities S = dx/dp obey S' = A(t)*S + B(t), A = df/dx and B = df/dp along the trajectory
+that CVODE has found; its dense output is read, and nothing of it is changed. The equation is
+linear: the Radau IIA method of order 5 takes one factorisation for all columns. Steps end where
+CVODE's do, and are divided where the sensitivities change faster than the states. Source of method
+and error estimate: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8.
 """
 
 from __future__ import annotations
@@ -20,13 +16,13 @@ from numba import types
 
 from fmident.fmu.model_exchange import loop
 from fmident.fmu.model_exchange.loop import place
+from fmident.fmu.model_exchange.sensitivity.elimination import eliminate
 from fmident.fmu.model_exchange.sensitivity.jacobians import jacobian
+from fmident.fmu.model_exchange.sensitivity.jumping import jumps
 from fmident.fmu.model_exchange.sensitivity.layout import (
-    AFTER,
     ALLOWED,
     AT,
     BASE,
-    BEFORE,
     BENT,
     BIG,
     DERIVATIVES,
@@ -34,11 +30,8 @@ from fmident.fmu.model_exchange.sensitivity.layout import (
     FAILED_MEMBER,
     FIRST,
     FLOORS,
-    FOLLOWED,
     FORCES,
     GETTER,
-    INDICATORS,
-    JUMPS,
     KEPT,
     KNOWNS,
     LARGEST,
@@ -51,7 +44,6 @@ from fmident.fmu.model_exchange.sensitivity.layout import (
     NEXT_SIZE,
     NOMINALS,
     OFFSETS,
-    OLD,
     OTHER,
     OUTPUTS,
     PLACES,
@@ -60,7 +52,6 @@ from fmident.fmu.model_exchange.sensitivity.layout import (
     REALS,
     REFERENCE_COUNT,
     REFERENCES,
-    RELATIVE,
     RIGHT,
     ROUGH,
     SENSITIVITIES,
@@ -73,8 +64,6 @@ from fmident.fmu.model_exchange.sensitivity.layout import (
     SUBSTEPS,
     SWING,
     TOO_SMALL,
-    TOUCHED,
-    TRACKED,
     VALUES,
     WEIGHTS,
     WHICH,
@@ -86,7 +75,8 @@ from fmident.fmu.model_exchange.sensitivity.layout import (
     shift,
     value,
     whole,
-)  # fmt: skip  # fmt: skip  # fmt: skip
+)  # fmt: skip
+from fmident.fmu.model_exchange.sensitivity.touching import touches
 from fmident.fmu.native_code.native import (
     as_pointer,
     call_fmu,
@@ -117,14 +107,6 @@ _A = np.array(
 )
 _E1, _E2, _E3 = (-13.0 - 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0
 _MU = 3.0 + 3.0 ** (2.0 / 3.0) - 3.0 ** (1.0 / 3.0)
-
-
-_SHORT = 100.0  # tolerances that the jump, times the step, is worth at most
-_LARGE = 0.02  # of the largest value so far: smaller jumps are not looked for
-_BENT = 0.35  # of the change: how far the middle is from the mean; half of it at a jump
-
-
-_GOLDEN = 0.6180339887498949
 
 
 @compiled
@@ -412,221 +394,4 @@ def record(address: int, t: float, row: int) -> int:
         for c in range(width):
             if places[c] >= 0:
                 target[c] = now[k * n + places[c]]
-    return 0
-
-
-@compiled
-def _pivot(rows: Any, k: int, n: int, width: int) -> bool:
-    """Bring the largest element of a column to row k; return whether it is not zero."""
-    best, most = k, abs(rows[k, k])
-    for i in range(k + 1, n):
-        size = abs(rows[i, k])
-        if size > most:
-            best, most = i, size
-    if best != k:
-        for j in range(k, width):
-            kept = rows[k, j]
-            rows[k, j] = rows[best, j]
-            rows[best, j] = kept
-    return bool(most != 0.0)
-
-
-@compiled
-def eliminate(rows: Any, n: int, width: int) -> bool:
-    """Solve linear equations by elimination with partial pivoting; return whether that can be done.
-
-    Parameters
-    ----------
-    rows
-        The matrix and, beside it, the right-hand sides, shape (n, width); these become the
-        solutions.
-    n, width
-        Numbers of equations, and of columns.
-    """
-    for k in range(n):
-        if not _pivot(rows, k, n, width):
-            return False
-        inverse = 1.0 / rows[k, k]
-        for i in range(k + 1, n):
-            factor = rows[i, k] * inverse
-            if factor != 0.0:
-                for j in range(k + 1, width):
-                    rows[i, j] -= factor * rows[k, j]
-    for k in range(n - 1, -1, -1):
-        inverse = 1.0 / rows[k, k]
-        for j in range(n, width):
-            rows[k, j] *= inverse
-        for i in range(k):
-            factor = rows[i, k]
-            if factor != 0.0:
-                for j in range(n, width):
-                    rows[i, j] -= factor * rows[k, j]
-    return True
-
-
-@compiled
-def _slope_at(head: Any, t: float, end: float, place: int) -> Any:
-    status = point_at(head, t, end)
-    return value(head, 0, t, head[POINT], head[place]) if status == 0 else status
-
-
-@compiled
-def jumps(head: Any, t: float, end: float) -> Any:
-    """Refuse a step within which a derivative of a state jumps; 0 for none."""
-    n = head[STATES]
-    before, middle, after = (
-        doubles(head[BEFORE], n), doubles(head[MIDDLE], n), doubles(head[AFTER], n),
-    )  # fmt: skip
-    if head[FOLLOWED] == 0:
-        if _slope_at(head, t, end, BEFORE) != 0:
-            return 1
-        head[FOLLOWED] = 1
-    if _slope_at(head, end, end, AFTER) != 0:
-        return 1
-    swing = doubles(head[SWING], n)
-    sizes, nominals = doubles(head[SIZES], n), doubles(head[NOMINALS], n)
-    known = False
-    for i in range(n):
-        swing[i] = max(swing[i], max(abs(before[i]), abs(after[i])))
-        change = abs(after[i] - before[i])
-        worth = _SHORT * doubles(head[REALS], RELATIVE + 1)[RELATIVE] * max(sizes[i], nominals[i])
-        if change <= _LARGE * swing[i] or change * (end - t) > worth:
-            continue
-        if not known:
-            if _slope_at(head, t + 0.5 * (end - t), end, MIDDLE) != 0:
-                return 1
-            known = True
-        if abs(middle[i] - 0.5 * (before[i] + after[i])) > _BENT * change:
-            head[WHY], head[WHICH] = JUMPS, i
-            doubles(head[REALS], AT + 1)[AT] = end
-            return 1
-    for i in range(n):
-        before[i] = after[i]
-    return 0
-
-
-@compiled
-def _indicators(head: Any, t: float, states: int, result: int) -> Any:
-    """Write the event indicators at states to an address."""
-    table = member_table(head, 0)
-    status = place(table, t, states)
-    if status == 0:
-        count = head[INDICATORS]
-        status = call_fmu(table[loop.GET_INDICATORS], (table[COMPONENT], result, count))
-    if status != 0 and status != 1:
-        head[FAILED_MEMBER], head[WHY] = 0, FAILED_CALL
-        return status
-    return 0
-
-
-@compiled
-def _with_rates(head: Any, t: float, short: float, result: int) -> Any:
-    """Write indicators at the states in POINT, and their rates, one after the other."""
-    n, count = head[STATES], head[INDICATORS]
-    point, later = doubles(head[POINT], n), doubles(head[SHIFTED], n)
-    status = value(head, 0, t, head[POINT], head[VALUES])
-    slope = doubles(head[VALUES], n)
-    if status == 0:
-        status = _indicators(head, t, head[POINT], result)
-    for i in range(n):
-        later[i] = point[i] + short * slope[i]
-    if status == 0:
-        status = _indicators(head, t + short, head[SHIFTED], result + 8 * count)
-    found = doubles(result, 2 * count)
-    for k in range(count):
-        found[count + k] = (found[count + k] - found[k]) / short
-    return status
-
-
-@compiled
-def _least(head: Any, t: float, end: float, which: int, scratch: int) -> Any:
-    """Bring the states where an indicator is nearest to zero to POINT; return when that is."""
-    count = head[INDICATORS]
-    found = doubles(scratch, count)
-    low, high = t, end
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = -1.0, -1.0
-    for _ in range(48):
-        if at_left < 0.0:
-            if point_at(head, left, end) != 0 or _indicators(head, left, head[POINT], scratch) != 0:
-                return np.nan
-            at_left = abs(found[which])
-        if at_right < 0.0:
-            if (
-                point_at(head, right, end) != 0
-                or _indicators(head, right, head[POINT], scratch) != 0
-            ):
-                return np.nan
-            at_right = abs(found[which])
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left, at_left = high - _GOLDEN * (high - low), -1.0
-        else:
-            low, left, at_left = left, right, at_right
-            right, at_right = low + _GOLDEN * (high - low), -1.0
-    middle = 0.5 * (low + high)
-    if point_at(head, middle, end) != 0:
-        return np.nan
-    return middle
-
-
-@compiled
-def doubt_of(head: Any, t: float, which: int, scratch: int) -> Any:
-    """Return what the error of the states in POINT, as the tolerance allows it, does to one."""
-    n, count = head[STATES], head[INDICATORS]
-    point, away = doubles(head[POINT], n), doubles(head[SHIFTED], n)
-    sizes, nominals = doubles(head[SIZES], n), doubles(head[NOMINALS], n)
-    found = doubles(scratch, count)
-    if _indicators(head, t, head[POINT], scratch) != 0:
-        return np.nan
-    base, total = found[which], 0.0
-    for j in range(n):
-        for i in range(n):
-            away[i] = point[i]
-        scale = max(sizes[j], nominals[j])
-        away[j] += 1e-6 * scale
-        if _indicators(head, t, head[SHIFTED], scratch) != 0:
-            return np.nan
-        total += abs(found[which] - base) / 1e-6
-    return total * doubles(head[REALS], RELATIVE + 1)[RELATIVE]
-
-
-@compiled
-def touches(head: Any, t: float, end: float) -> Any:
-    """Refuse a step in which an indicator touches zero and turns back.
-
-    It does where it comes nearer to zero than the error that the integrator's tolerance allows.
-    """
-    count = head[INDICATORS]
-    if count == 0:
-        return 0
-    old, new, scratch = head[OLD], head[OLD] + 16 * count, head[OLD] + 32 * count
-    before, after = doubles(old, 2 * count), doubles(new, 2 * count)
-    short = 1e-4 * (end - t)
-    if head[TRACKED] == 0:
-        if point_at(head, t, end) != 0 or _with_rates(head, t, short, old) != 0:
-            return 1
-        head[TRACKED] = 1
-    if point_at(head, end, end) != 0 or _with_rates(head, end, short, new) != 0:
-        return 1
-    for k in range(count):
-        z0, z1 = before[k], after[k]
-        r0, r1 = before[count + k], after[count + k]
-        if z0 * z1 <= 0.0 or r0 * z0 >= 0.0 or r1 * z1 <= 0.0:
-            continue
-        if min(abs(z0), abs(z1)) > max(abs(r0), abs(r1)) * (end - t):
-            continue  # it cannot come near to zero
-        at = _least(head, t, end, k, scratch)
-        doubt = doubt_of(head, at, k, scratch)
-        if not np.isfinite(doubt):
-            return 1
-        if _indicators(head, at, head[POINT], scratch) != 0:
-            return 1
-        least, most = abs(doubles(scratch, count)[k]), max(abs(z0), abs(z1))
-        if least < doubt and most - least > 1e-3 * doubt:
-            head[WHY], head[WHICH] = TOUCHED, k
-            doubles(head[REALS], AT + 1)[AT] = at
-            return 1
-    for k in range(2 * count):
-        before[k] = after[k]
     return 0

@@ -1,14 +1,20 @@
-"""The estimator ``particle-swarm``, and its options."""
+"""Particle swarm.
+
+Kennedy and Eberhart, Proc. IEEE ICNN, 1995; factors that adapt: Zhan, Zhang, Li and Chung, IEEE
+Trans. Systems, Man, and Cybernetics B 39, 2009. The implementation is that of ``pymoo``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from fmident.estimation.contract import Estimate
+from fmident.estimation.contract import Estimate, Estimator
 from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
+from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
 from fmident_estimators.packages import imported
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
@@ -123,3 +129,9 @@ class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
                 reason = "the best costs of all particles came together"
                 return search.finish("converged", f"{reason} in generation {number}")
         return search.finish("limit", f"all {options.generations} generations were evaluated")
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register ``particle-swarm``."""
+    registry.add("particle-swarm", ParticleSwarm)

@@ -1,4 +1,8 @@
-"""The estimator ``cma-es``."""
+"""CMA-ES: covariance matrix adaptation evolution strategy, with restarts.
+
+Hansen and Ostermeier, Evolutionary Computation 9, 2001; restarts with growing population
+(IPOP): Auger and Hansen, CEC 2005. The implementation is that of the package ``cma``.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Ending, Estimate
+from fmident.estimation.contract import Ending, Estimate, Estimator
 from fmident.problem.model import Problem
-from fmident_estimators.cma_es.options import CmaEsOptions
-from fmident_estimators.cma_es.package import imported_whole
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+import importlib
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
+from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.registry import Registry
 
 _CONVERGED = ("tolx", "tolfun", "tolfunhist", "tolflatfitness", "relative")
 """The package's conditions, and our own, that mean that costs or steps no longer change."""
@@ -32,6 +43,49 @@ _REASONS = {
     "tolflatfitness": "all vectors of a generation cost the same",
     "tolstagnation": "the costs stopped falling",
 }
+
+
+@dataclass(frozen=True)
+class CmaEsOptions(Options):
+    """Keys of the ``[estimator]`` table.
+
+    Parameters
+    ----------
+    population
+        Vectors of a generation; ``4 + 3 ln n`` for n parameters if absent.
+    initial_step
+        Standard deviation of the first generation around the initial point, as fraction of
+        the bounds.
+    generations
+        At most, over all restarts.
+    restarts
+        Searches that follow the first, each from a random point.
+    population_growth
+        Factor on the population from one search to the next (IPOP).
+    cost_tolerance
+        A search ends when the costs of its last generations differ by less.
+    relative_tolerance
+        A search ends when the best costs of its last generations differ by less than this
+        fraction. With noise in the data the cost does not go to zero, and the noise of the
+        simulation keeps its last digits, and with them the steps, from settling. 0: never.
+    parameter_tolerance
+        A search ends when its steps are shorter than this fraction of the bounds.
+    target_cost
+        Converged when a cost is not above this.
+    seed
+        Of the random numbers.
+    """
+
+    population: Annotated[int | None, Range(least=4)] = None
+    initial_step: Annotated[float, POSITIVE] = 0.3
+    generations: Annotated[int, Range(least=1)] = 1000
+    restarts: Annotated[int, NOT_NEGATIVE] = 0
+    population_growth: Annotated[float, Range(least=1.0)] = 2.0
+    cost_tolerance: Annotated[float, POSITIVE] = 1e-11
+    relative_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-5
+    parameter_tolerance: Annotated[float, POSITIVE] = 1e-8
+    target_cost: float | None = None
+    seed: Annotated[int, NOT_NEGATIVE] = 0
 
 
 class CmaEs(PopulationEstimator[CmaEsOptions]):
@@ -167,3 +221,26 @@ def _finish(
         return search.finish("converged", reason, **details)
     ended_by: Ending = "limit" if best_end == "generations" else "stuck"
     return search.finish("limit", reason, ended_by, **details)
+
+
+def imported_whole(name: str) -> Any:
+    """Import a package, or leave no trace of it.
+
+    ``cma`` imports matplotlib. After Ctrl-C in the middle of that, Python forgets the package but
+    keeps those of its modules that were complete, which refer to the package forgotten: the
+    report of the interrupted run could then not be drawn.
+    """
+    before = {module.partition(".")[0] for module in sys.modules}
+    try:
+        return importlib.import_module(name)
+    except BaseException:
+        for module in list(sys.modules):
+            if module.partition(".")[0] not in before:
+                del sys.modules[module]
+        raise
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register ``cma-es``."""
+    registry.add("cma-es", CmaEs)

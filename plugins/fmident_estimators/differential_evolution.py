@@ -1,4 +1,7 @@
-"""The estimator ``differential-evolution``."""
+"""Differential evolution.
+
+Storn and Price, J. Global Optimization 11, 1997. The implementation is that of SciPy.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,73 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate
+from fmident.estimation.contract import Estimate, Estimator
 from fmident.problem.model import Problem
-from fmident_estimators.differential_evolution.options import DifferentialEvolutionOptions
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fmident.options import FRACTION, NOT_NEGATIVE, Options, Range
+from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.registry import Registry
+
 _PER_PARAMETER = 15
+
+
+Strategy = Literal[
+    "best1bin", "best1exp", "best2bin", "best2exp", "rand1bin", "rand1exp", "rand2bin", "rand2exp",
+    "randtobest1bin", "randtobest1exp", "currenttobest1bin", "currenttobest1exp",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DifferentialEvolutionOptions(Options):
+    """Keys of the ``[estimator]`` table.
+
+    Parameters
+    ----------
+    population
+        Vectors of a generation, at least 5; 15 for each parameter if absent.
+    strategy
+        Who is mutated with whom, and how they cross.
+    mutation
+        Smallest and largest factor on the difference of two vectors, drawn anew for each
+        generation.
+    recombination
+        Probability that a component comes from the mutant.
+    generations
+        At most, the first one not counted.
+    relative_tolerance, absolute_tolerance
+        Converged when the standard deviation of the costs is not above the absolute one plus
+        the relative one times their mean.
+    parameter_tolerance
+        Converged when all vectors lie within this fraction of the bounds of each other.
+    target_cost
+        Converged when a cost is not above this.
+    seed
+        Of the random numbers.
+    """
+
+    population: Annotated[int | None, Range(least=5)] = None
+    strategy: Strategy = "best1bin"
+    mutation: tuple[float, float] = (0.5, 1.0)
+    recombination: Annotated[float, FRACTION] = 0.7
+    generations: Annotated[int, Range(least=1)] = 1000
+    relative_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
+    absolute_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
+    parameter_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
+    target_cost: float | None = None
+    seed: Annotated[int, NOT_NEGATIVE] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high = self.mutation
+        if not 0.0 <= low <= high < 2.0:
+            raise ValueError(f"mutation must be [low, high] inside [0, 2[, not [{low}, {high}]")
 
 
 class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
@@ -97,3 +158,9 @@ class _TargetReached(Exception):  # noqa: N818 - ends a solver that has no such 
 def population_size(options: DifferentialEvolutionOptions, parameters: int) -> int:
     """Return the number of vectors of a generation."""
     return options.population or max(5, _PER_PARAMETER * parameters)
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register ``differential-evolution``."""
+    registry.add("differential-evolution", DifferentialEvolution)

@@ -1,0 +1,584 @@
+"""Extended Kalman filter: states and parameters of any FMU, online.
+
+Source: L. Ljung, Asymptotic behavior of the extended Kalman filter as a parameter estimator for
+linear systems, IEEE Trans. Automatic Control 24, 1979; A. Gelb (ed.), Applied Optimal
+Estimation, 1974, chapter 6. The derivatives are finite differences of simulations over one
+sampling interval.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
+from fmident.errors import Code, Location, ProblemError, did_you_mean
+from fmident.estimation.contract import Estimator, Requirement
+from fmident.estimation.online.estimator import OnlineEstimator, Tracker
+from fmident.estimation.online.series import Flag, OnlineEstimate
+from fmident.evaluation import differentiated_outputs
+from fmident.evaluation.contract import Evaluator
+from fmident.options import FINITE, Options, Range
+from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.registry import Registry
+from fmident.problem import measurement_derivatives
+from fmident.problem.model import Problem
+from fmident.problem.residuals import measurement_values
+
+_UNMEASURED = 1e-4
+"""Size of a state near zero that is not measured, for finite differences."""
+
+
+_SMALLEST, _LARGEST = 1e-3, 0.1
+"""Steps of the finite differences relative to the size of what is changed. Over one sampling
+interval the outputs are nearly linear, so that steps may be large against the solver's noise."""
+
+
+_GOES_ON, _AT_REST = 0.02, 1e-3
+"""Part of the range of a variable by which a simulation from given states may differ, and what the
+range is at least, as a part of the largest value."""
+
+
+@dataclass(frozen=True)
+class ExtendedKalmanOptions(Options):
+    """States, initial uncertainty and what may change.
+
+    Parameters
+    ----------
+    states
+        Parameter of the FMU that sets a state at the start, to the variable that holds the
+        state: ``{ x_start = "x", v_start = "v" }``. None for a model without states.
+    initial_error
+        Standard deviation of a parameter or of a state's start value before the first sample,
+        by the name of the parameter or of the state's variable. Parameters have half of their
+        initial value (half a unit of the logarithm with log scaling) by default, states 0: the
+        start values are known.
+    drift
+        Standard deviation of the change in one second of a parameter or state, by the same
+        names; 0 by default: parameters are constant, states follow the model exactly.
+    every
+        Compare every n-th sample only; the inputs of all samples are applied.
+    """
+
+    states: dict[str, str] = field(default_factory=dict)
+    initial_error: dict[str, Annotated[float, FINITE]] = field(default_factory=dict)
+    drift: dict[str, Annotated[float, FINITE]] = field(default_factory=dict)
+    every: Annotated[int, Range(least=1)] = 1
+
+
+class ExtendedKalmanTracker(Tracker):
+    """One sample in, parameters out.
+
+    The joint state holds the FMU's states and its free parameters in the search space. With F
+    and H the derivatives of the next states and outputs with respect to the present
+    joint state, the covariance P, the drift Q and the noise R, a sample y gives
+
+        S = H P H^T + R,  K = F P H^T S^-1,  z <- f(z) + K (y - h(z)),  P <- F P F^T - K S K^T,
+
+    the extended Kalman filter with prediction and correction in one (the drift is added to P
+    before).
+
+    Parameters
+    ----------
+    propagation
+        Simulates intervals.
+    evaluator
+        For the search space.
+    joint
+        States and search-space parameters at the start, shape (m + n,).
+    deviations
+        Their standard deviations at the start.
+    drift
+        Their changes in one second.
+    sigma
+        Standard deviations of the outputs, shape (o,).
+    every
+        Take every n-th sample.
+    """
+
+    def __init__(
+        self,
+        propagation: Propagation,
+        evaluator: Evaluator,
+        joint: F64,
+        deviations: F64,
+        drift: F64,
+        sigma: F64,
+        every: int,
+    ) -> None:
+        self._propagation = propagation
+        self._space = evaluator.space
+        self._joint = joint
+        self._covariance = np.diag(deviations**2)
+        self._drift = np.diag(drift**2)
+        self._variance = sigma**2
+        self._m = joint.size - self._space.scale.size
+        self._every = every
+        self._count = 0
+        # Instants and inputs since the last correction, that one first: the simulation up to
+        # the next one needs the inputs of skipped samples too.
+        self._times: list[float] = []
+        self._inputs: list[F64] = []
+
+    @property
+    def states(self) -> F64:
+        """Present states of the FMU, shape (m,)."""
+        return self._joint[: self._m].copy()
+
+    def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
+        """Take one sample: simulate up to it, compare, correct."""
+        self._count += 1
+        skipped = (self._count - 1) % self._every != 0
+        if not np.isfinite(inputs).all():
+            self.flag = Flag.SKIPPED if skipped else Flag.MISSING
+            return None
+        if skipped:
+            # Before the first correction there is nothing to simulate from.
+            if self._times:
+                self._keep(time, inputs)
+            self.flag = Flag.SKIPPED
+            return None
+        self._keep(time, inputs)
+        times, applied = np.array(self._times), np.array(self._inputs)
+        prior = self._covariance + (time - times[0]) * self._drift
+        spread = np.sqrt(np.diag(prior))
+        m = self._m
+        found = self._propagation.predict(times, applied, self._joint[:m], self._joint[m:], spread)
+        if found is None:
+            # The present state stays; the next sample tries again, over a longer interval.
+            self.flag = Flag.SINGULAR
+            return None
+        self._covariance = prior
+        self._correct(found, outputs)
+        self._times, self._inputs = self._times[-1:], self._inputs[-1:]
+        self.flag = Flag.GOOD if np.isfinite(outputs).any() else Flag.MISSING
+        p = self._space.to_physical(self._joint[m:])
+        spread = np.sqrt(np.maximum(np.diag(self._covariance)[m:], 0.0))
+        if self.flag is not Flag.GOOD:
+            return None
+        return OnlineEstimate(time, p, np.abs(self._space.derivative(p)) * spread)
+
+    def _keep(self, time: float, inputs: F64) -> None:
+        self._times.append(time)
+        self._inputs.append(inputs.copy())
+
+    def _correct(self, found: Prediction, outputs: F64) -> None:
+        m, size = self._m, self._joint.size
+        transition = np.vstack([found.states_jacobian, np.eye(size)[m:]])
+        present = np.isfinite(outputs)
+        answer = found.outputs_jacobian[present]
+        predicted = np.concatenate([found.states, self._joint[m:]])
+        spread = transition @ self._covariance @ transition.T
+        if present.any():
+            cross = transition @ self._covariance @ answer.T
+            innovation = answer @ self._covariance @ answer.T + np.diag(self._variance[present])
+            gain = np.linalg.solve(innovation, cross.T).T
+            predicted = predicted + gain @ (outputs - found.outputs)[present]
+            spread = spread - gain @ innovation @ gain.T
+        predicted[m:] = np.clip(predicted[m:], self._space.lower, self._space.upper)
+        spread = 0.5 * (spread + spread.T)
+        # Rounding may leave a variance just below zero.
+        floor = np.maximum(np.diag(spread), 0.0)
+        np.fill_diagonal(spread, floor)
+        self._joint, self._covariance = predicted, spread
+
+
+class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
+    """Extended Kalman filter of states and parameters of any FMU."""
+
+    name: ClassVar[str] = "extended-kalman"
+    summary: ClassVar[str] = "extended Kalman filter of an FMU's states and parameters, online"
+    any_cost: ClassVar[bool] = False
+    needs: ClassVar[str] = "states that can be set at the start, or a model without states"
+    requires: ClassVar[frozenset[Requirement]] = frozenset({"settable-states"})
+    options_type: ClassVar[type[ExtendedKalmanOptions]] = ExtendedKalmanOptions
+
+    def start(
+        self,
+        problem: Problem,
+        experiment: Experiment,
+        evaluator: Evaluator,
+        options: ExtendedKalmanOptions,
+    ) -> ExtendedKalmanTracker:
+        """Begin an estimation.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            A name that is neither parameter nor state; states that a parameter of the problem
+            sets, or that do not say how the FMU goes on; an output without sigma, with a delay
+            or a decimation.
+        """
+        location = Location(str(problem.source)) if problem.source is not None else None
+        sigma = np.array([_noise(m, location) for m in experiment.measurements])
+        space = evaluator.space
+        start_names, state_names = tuple(options.states), tuple(options.states.values())
+        names = (*state_names, *(q.name for q in problem.free))
+        for table in (options.initial_error, options.drift):
+            for name in table:
+                if name not in names:
+                    raise ProblemError(
+                        f"[estimator]: '{name}' is neither a state nor a free parameter",
+                        location=location,
+                        hint=did_you_mean(name, names, kind="name"),
+                        code=Code.UNKNOWN_NAME,
+                    )
+        z = space.from_physical(problem.initial)
+        # From physical standard deviations to those of the search space.
+        factor = np.abs(space.derivative(problem.initial))
+        usual = np.where(
+            space.log,
+            0.5 * factor,
+            0.5 * np.where(problem.initial == 0.0, space.scale, np.abs(problem.initial)),
+        )
+        _check_states(problem, experiment, options.states, location)
+        states = np.array([_start_value(problem, experiment, s, evaluator) for s in start_names])
+        deviations = np.concatenate(
+            [
+                [float(options.initial_error.get(v, 0.0)) for v in state_names],
+                _given(options.initial_error, problem, usual) / factor,
+            ]
+        )
+        drift = np.concatenate(
+            [
+                [float(options.drift.get(v, 0.0)) for v in state_names],
+                _given(options.drift, problem, np.zeros(z.size)) / factor,
+            ]
+        )
+        measured = {m.variable: s for m, s in zip(experiment.measurements, sigma, strict=True)}
+        floor = np.array([10.0 * measured.get(v, 0.1 * _UNMEASURED) for v in state_names])
+        floor = np.maximum(floor, deviations[: len(state_names)])
+        propagation = Propagation(problem, experiment, evaluator, start_names, state_names, floor)
+        wrong = propagation.forgotten(states, z)
+        if wrong:
+            raise ProblemError(
+                f"[estimator]: a simulation that starts from the states in 'states' {wrong}",
+                location=location,
+                hint="'states' must have a line for each state of the FMU:"
+                " what sets it at the start = the variable of the state. What an event has switched"
+                " cannot be set: models that remember it need another estimator",
+            )
+        return ExtendedKalmanTracker(
+            propagation,
+            evaluator,
+            np.concatenate([states, z]),
+            deviations,
+            drift,
+            sigma,
+            options.every,
+        )
+
+
+def _check_states(
+    problem: Problem,
+    experiment: Experiment,
+    states: Mapping[str, str],
+    location: Location | None,
+) -> None:
+    """Refuse states that a parameter of the problem sets as well.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        Naming the state.
+    """
+    for q in problem.parameters:
+        if q.variable in states and q.acts_on(experiment.name):
+            state = states[str(q.variable)]
+            raise ProblemError(
+                f"[parameters.{q.name}] sets '{q.variable}', which the filter sets itself: it"
+                f" estimates the state '{state}' in each interval",
+                location=location,
+                hint=f"remove [parameters.{q.name}]; write the value in [experiments.start_values]"
+                f" and its uncertainty as initial_error.{state}",
+            )
+
+
+def _noise(measurement: Measurement, location: Location | None) -> float:
+    """Return the standard deviation of an output's noise.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        It is unknown, or the output cannot be used sample by sample.
+    """
+    lacking = None
+    if measurement.delay != 0.0:
+        lacking = "a delay"
+    elif measurement.decimation is not None:
+        lacking = "a decimation"
+    elif measurement.sigma is None:
+        lacking = "no sigma"
+    if lacking is not None or measurement.sigma is None:
+        raise ProblemError(
+            f"[estimator]: 'extended-kalman' cannot use '{measurement.name}': it has {lacking}",
+            location=location,
+            hint="give every output a sigma; delays and decimations need least-squares",
+        )
+    return float(np.sqrt(np.mean(np.square(measurement.sigma))))
+
+
+def _given(table: Mapping[str, float], problem: Problem, usual: F64) -> F64:
+    return np.array([float(table.get(q.name, u)) for q, u in zip(problem.free, usual, strict=True)])
+
+
+def _start_value(
+    problem: Problem, experiment: Experiment, name: str, evaluator: Evaluator
+) -> float:
+    """Return a state's start value: the experiment's, the problem's, or the FMU's own."""
+    given = {**problem.start_values, **experiment.start_values}.get(name)
+    if given is not None:
+        return float(given)
+    first = np.array(experiment.times[:1])
+    bare = Experiment(
+        experiment.name,
+        first,
+        {n: np.asarray(v[:1]) for n, v in experiment.inputs.items()},
+        (),
+        experiment.start_values,
+    )
+    found = evaluator.simulate_outputs(bare, (name,), problem.initial[np.newaxis])
+    value = float(found[0, 0, 0])
+    if not np.isfinite(value):
+        raise ProblemError(
+            f"[estimator]: the start value '{name}' cannot be read: {evaluator.last_failure}",
+            hint="give it in start_values of the experiment",
+        )
+    return value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Prediction:
+    """What the FMU says about the next instant.
+
+    Parameters
+    ----------
+    states, outputs
+        At the next instant, shapes (m,) and (o,); outputs with gain and offset.
+    states_jacobian, outputs_jacobian
+        With respect to present states and search-space parameters, shapes (m, m + n) and
+        (o, m + n).
+    """
+
+    states: F64
+    outputs: F64
+    states_jacobian: F64
+    outputs_jacobian: F64
+
+
+class Propagation:
+    """Simulates intervals of an experiment from any state.
+
+    Parameters
+    ----------
+    problem, experiment, evaluator
+        What is estimated.
+    start_names, state_names
+        Parameters that set the states, and the states' variables; m of each.
+    floor
+        Smallest size of each state for finite differences, shape (m,).
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        experiment: Experiment,
+        evaluator: Evaluator,
+        start_names: Sequence[str],
+        state_names: Sequence[str],
+        floor: F64,
+    ) -> None:
+        self._problem = problem
+        self._experiment = experiment
+        self._evaluator = evaluator
+        self._space = evaluator.space
+        self._start_names = tuple(start_names)
+        self._m = len(self._start_names)
+        wanted = (*state_names, *(m.variable for m in experiment.measurements))
+        self._variables = tuple(dict.fromkeys(wanted))
+        self._places = [self._variables.index(name) for name in wanted]
+        self._sizes = floor.copy()
+        self._least = np.zeros(len(self._variables))
+        for m in experiment.measurements:
+            noise = 0.0 if m.sigma is None else 10.0 * float(np.sqrt(np.mean(np.square(m.sigma))))
+            self._least[self._variables.index(m.variable)] = noise
+        for name, size in zip(state_names, floor, strict=True):
+            self._least[self._variables.index(name)] = size
+
+    def predict(
+        self, times: F64, inputs: F64, states: F64, parameters: F64, spread: F64
+    ) -> Prediction | None:
+        """Simulate from the first to the last of `times`.
+
+        Parameters
+        ----------
+        times
+            One instant, for the outputs at the start itself, or several: the inputs between the
+            first and the last count, outputs are those at the last.
+        inputs
+            At `times`, shape (len(times), inputs).
+        states
+            At the first instant, shape (m,).
+        parameters
+            In the search space, shape (n,).
+        spread
+            Their present standard deviations, shape (m + n,), for the steps.
+
+        Returns
+        -------
+        Prediction or None
+            ``None`` if the simulation fails.
+        """
+        exact = self._differentiated(times, inputs, states, parameters)
+        if exact is not None:
+            return exact
+        np.maximum(self._sizes, np.abs(states), out=self._sizes)
+        n = parameters.size
+        sizes = np.concatenate([self._sizes, np.maximum(np.abs(parameters), 1e-3)])
+        sizes[self._m :][self._space.log] = 1.0
+        steps = np.clip(spread, _SMALLEST * sizes, _LARGEST * sizes)
+        # Inside the bounds: a parameter near its upper one moves down.
+        down = parameters + steps[self._m :] > self._space.upper
+        steps[self._m :][down] *= -1.0
+        points = np.vstack([parameters, parameters + np.diag(steps[self._m :])])
+        found = self._simulate(times, inputs, states, points)
+        if not np.isfinite(found[0]).all():
+            return None
+        columns = []
+        for i in range(self._m):
+            moved = states.copy()
+            moved[i] += steps[i]
+            columns.append(self._simulate(times, inputs, moved, parameters[np.newaxis])[0])
+        columns += [found[1 + j] for j in range(n)]
+        jacobian = np.empty((found.shape[1], self._m + n))
+        for k, column in enumerate(columns):
+            # Where only the changed simulation fails, nothing is learnt of this direction.
+            change = (column - found[0]) / steps[k]
+            jacobian[:, k] = change if np.isfinite(change).all() else 0.0
+        return Prediction(
+            found[0, : self._m], found[0, self._m :], jacobian[: self._m], jacobian[self._m :]
+        )
+
+    def forgotten(self, states: F64, parameters: F64) -> str:
+        """Return what a simulation does not know that starts in the middle of the experiment.
+
+        It has to go on as one that has come there from the start; one that lacks a state does not.
+
+        Parameters
+        ----------
+        states
+            At the start of the experiment, shape (m,).
+        parameters
+            In the search space, shape (n,).
+
+        Returns
+        -------
+        str
+            The end of a sentence; empty where nothing is missing, or it cannot be simulated.
+        """
+        times = self._experiment.times
+        middle = times.size // 2
+        end = middle + max(1, times.size // 20)
+        if middle < 1 or end >= times.size:
+            return ""
+        inputs = np.array([v[: end + 1] for v in self._experiment.inputs.values()]).T
+        inputs = inputs.reshape(end + 1, -1)
+        points = self._physical(parameters)[np.newaxis]
+        whole = self._evaluator.simulate_outputs(
+            self._interval(times[: end + 1], inputs, states), self._variables, points
+        )[0]
+        there = whole[middle, self._places[: self._m]]
+        if not np.isfinite(whole).all():
+            return ""
+        rest = self._evaluator.simulate_outputs(
+            self._interval(times[middle : end + 1], inputs[middle:], there), self._variables, points
+        )[0]
+        # At rest there is nothing but the errors of the integrator.
+        small = np.maximum(self._least, _AT_REST * np.abs(whole).max(axis=0))
+        ranges = np.maximum(np.ptp(whole, axis=0), small)
+        if not np.isfinite(rest).all():
+            return ""
+        away = np.abs(rest[-1] - whole[-1]) / np.where(ranges > 0.0, ranges, 1.0)
+        worst = int(np.argmax(away))
+        if away[worst] <= _GOES_ON:
+            return ""
+        return (
+            f"at {times[middle]:.6g} s does not go on as one from the beginning does: at"
+            f" {times[end]:.6g} s '{self._variables[worst]}' is {rest[-1, worst]:.4g} in place of"
+            f" {whole[-1, worst]:.4g}"
+        )
+
+    def _differentiated(
+        self, times: F64, inputs: F64, states: F64, parameters: F64
+    ) -> Prediction | None:
+        """Return the prediction from one simulation with sensitivities; ``None`` without them."""
+        p = self._physical(parameters)
+        interval = self._interval(times, inputs, states)
+        found = differentiated_outputs(
+            self._evaluator, interval, self._variables, p, self._start_names
+        )
+        if found is None:
+            return None
+        m, n = self._m, p.size
+        values = found[0][-1, self._places]
+        # With respect to states, then parameters of the search space.
+        slopes = np.roll(found[1][-1, self._places], m, axis=1)
+        numbers = measurement_values(self._problem, p)
+        rows = measurement_derivatives(self._problem, p)
+        for j, measurement in enumerate(self._experiment.measurements):
+            place, y = m + j, float(values[m + j])
+            slopes[place] *= _number(measurement.gain, numbers)
+            if isinstance(measurement.gain, str):
+                slopes[place, m:] += y * rows[measurement.gain]
+            if isinstance(measurement.offset, str):
+                slopes[place, m:] += rows[measurement.offset]
+            values[place] = _measured(measurement, y, numbers)
+        slopes[:, m:] *= self._space.derivative(p)
+        assert slopes.shape[1] == m + n
+        return Prediction(values[:m], values[m:], slopes[:m], slopes[m:])
+
+    def _physical(self, points: F64) -> F64:
+        """Return physical parameters inside the bounds."""
+        return np.clip(self._space.to_physical(points), self._problem.lower, self._problem.upper)
+
+    def _interval(self, times: F64, inputs: F64, states: F64) -> Experiment:
+        """Return one interval as an experiment that starts from states."""
+        starts = dict(zip(self._start_names, states.tolist(), strict=True))
+        return dataclasses.replace(
+            self._experiment,
+            times=times,
+            inputs={name: inputs[:, k] for k, name in enumerate(self._experiment.inputs)},
+            measurements=(),
+            start_values={**self._experiment.start_values, **starts},
+        )
+
+    def _simulate(self, times: F64, inputs: F64, states: F64, points: F64) -> F64:
+        """Return states and measured outputs at the last instant, shape (k, m + o)."""
+        interval, physical = self._interval(times, inputs, states), self._physical(points)
+        found = self._evaluator.simulate_outputs(interval, self._variables, physical)
+        outcome = found[:, -1, self._places]
+        for k, p in enumerate(physical):
+            values = measurement_values(self._problem, p)
+            for j, m in enumerate(self._experiment.measurements):
+                place = self._m + j
+                outcome[k, place] = _measured(m, outcome[k, place], values)
+        return outcome
+
+
+def _measured(measurement: Measurement, y: float, values: dict[str, float]) -> float:
+    return _number(measurement.gain, values) * y + _number(measurement.offset, values)
+
+
+def _number(given: NumberOrParameter, values: dict[str, float]) -> float:
+    return values[given] if isinstance(given, str) else float(given)
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register ``extended-kalman``."""
+    registry.add("extended-kalman", ExtendedKalman)

@@ -1,0 +1,588 @@
+"""Search with constraints between parameters.
+
+Conn, Gould and Toint, Trust-Region Methods, 2000 (``trust-constr``); Kraft, A Software Package for
+Sequential Quadratic Programming, DFVLR-FB 88-28, 1988 (``SLSQP``). The implementations are SciPy's.
+
+These methods do not know that the cost is a sum of squares: near its minimum they converge slowly,
+and end early. Constrained Gauss-Newton steps go on from there. Each minimises the linearised
+residuals subject to the linearised constraints (Schittkowski, Solving nonlinear least squares
+problems by a general purpose SQP method, 1988), and is shortened where it does not lower a merit
+function of cost and violation. Along a bent valley it is corrected before it is shortened, with the
+derivatives from where it began (the second-order correction of Fletcher, Practical Methods of
+Optimization, 2nd ed., 1987, section 14.4).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.estimation.contract import Estimate, Estimator, Monitor
+from fmident.evaluation.contract import Evaluator
+from fmident.options import POSITIVE, Options, Range
+from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.registry import Registry
+from fmident.problem.model import Problem
+from fmident.problem.relations.constraints import VIOLATED, Constraints
+from fmident.problem.relations.feasibility import nearest_feasible
+from fmident_estimators.held_noise import SearchedRows
+
+_USUAL_ITERATIONS = 12
+_MANY_ITERATIONS = 60
+
+
+_HALVINGS = 8
+_TURNS = 100
+"""Of steps and of the noise by which priors are weighed."""
+
+_EPS = float(np.finfo(np.float64).eps)
+
+_NOISE = 1e-9
+"""Relative change of the cost that the simulations do not show."""
+
+
+_FAILED = 10.0
+"""Cost of a point that cannot be simulated, in relation to the largest seen: steps grow shorter."""
+
+
+@dataclass(frozen=True)
+class ScipyMinimizeOptions(Options):
+    """Keys of the ``[estimator]`` table.
+
+    Parameters
+    ----------
+    method
+        ``"SLSQP"``: sequential quadratic programming, which takes fewer simulations;
+        ``"trust-constr"``: a trust region with barriers for inequalities, which is more patient
+        with constraints that bend strongly.
+    max_iterations
+        Of the method, and again of the steps that complete it.
+    cost_tolerance
+        The method ends when the cost changes by less than this fraction of that at the start.
+    step_tolerance
+        Converged when the constrained step of Gauss and Newton that is left is shorter than this
+        fraction of each parameter, or lowers the cost by less than can be computed.
+    """
+
+    method: Literal["trust-constr", "SLSQP"] = "trust-constr"
+    max_iterations: Annotated[int, Range(least=1)] = 200
+    cost_tolerance: Annotated[float, POSITIVE] = 1e-6
+    step_tolerance: Annotated[float, POSITIVE] = 1e-7
+
+
+class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
+    """SciPy's SLSQP or trust-constr, completed by constrained Gauss-Newton steps."""
+
+    name: ClassVar[str] = "scipy-minimize"
+    summary: ClassVar[str] = (
+        "constraints between parameters: SLSQP or trust-constr (SciPy), gradients of the cost"
+    )
+    descends: ClassVar[bool] = True
+    keeps_constraints: ClassVar[bool] = True
+    options_type: ClassVar[type[ScipyMinimizeOptions]] = ScipyMinimizeOptions
+
+    def expected_simulations(self, options: ScipyMinimizeOptions, problem: Problem) -> int:
+        """Return some iterations with a gradient each."""
+        return self._simulations(min(options.max_iterations, _USUAL_ITERATIONS), problem)
+
+    def most_simulations(self, options: ScipyMinimizeOptions, problem: Problem) -> int:
+        """Return those of a long search."""
+        return self._simulations(min(options.max_iterations, _MANY_ITERATIONS), problem)
+
+    def _simulations(self, iterations: int, problem: Problem) -> int:
+        moved = sum(q.variable is not None for q in problem.free)
+        columns = moved * (2 if problem.evaluation.difference == "central" else 1)
+        return len(problem.experiments) * (7 + 2 * moved + iterations * (1 + columns))
+
+    def estimate(
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        options: ScipyMinimizeOptions,
+        monitor: Monitor,
+    ) -> Estimate:
+        """Search from the initial values, or the nearest ones that keep the constraints.
+
+        Raises
+        ------
+        fmident.evaluation.JacobianError
+            A gradient cannot be computed, since all simulations nearby fail.
+        """
+        functions = Functions(problem, evaluator, monitor, _start(problem, evaluator))
+        functions.report(functions.z0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # SciPy's, of what the end of the search says
+            found = _minimised(functions, options)
+        z = np.clip(np.asarray(found.x, dtype=np.float64), functions.lower, functions.upper)
+        if not (np.isfinite(z).all() and functions.cost(z) <= functions.cost(functions.z0)):
+            z = evaluator.space.from_physical(functions.best)
+        ended = complete_in_turn(functions, z, options.max_iterations, options.step_tolerance)
+        p = functions.physical(ended.z)
+        steps = f"{ended.steps} Gauss-Newton step{'s' * (ended.steps > 1)}"
+        said = f"{options.method} took {int(found.nit)} iterations" + (
+            f", {steps} {'completed it' if ended.arrived else 'followed'}" if ended.steps else ""
+        )
+        details = {"method_message": str(found.message).strip(), "method_status": int(found.status)}
+        left = functions.violation(ended.z)
+        if left > VIOLATED:
+            return Estimate(
+                p,
+                "limit",
+                f"{said}; the constraints are not kept: a distance of {left:.2g} is left, in sizes"
+                " of the parameters",
+                details,
+                ended_by="stuck",
+            )
+        if ended.arrived:
+            return Estimate(p, "converged", f"{said}; nothing is left to go", details)
+        limited = ended.steps >= options.max_iterations
+        return Estimate(
+            p,
+            "limit",
+            f"{said}; "
+            + ("the limit of iterations is reached" if limited else "no further step is lower"),
+            details,
+            ended_by="limit" if limited else "stuck",
+        )
+
+
+def _start(problem: Problem, evaluator: Evaluator) -> F64:
+    """Return the initial point, or the nearest one that keeps all constraints if it works."""
+    near = nearest_feasible(problem, problem.initial)
+    if near is None or not np.isfinite(evaluator.cost(near)):
+        return problem.initial
+    return near
+
+
+def _minimised(functions: Functions, options: ScipyMinimizeOptions) -> Any:
+    """Run the method; return SciPy's result."""
+    from scipy import optimize  # here, since it is slow to import and seldom needed
+
+    minimize: Any = optimize.minimize
+    common = {
+        "x0": functions.z0,
+        "jac": functions.gradient,
+        "bounds": optimize.Bounds(functions.lower, functions.upper),
+    }
+    if options.method == "SLSQP":
+        return minimize(
+            functions.cost,
+            **common,
+            constraints=_parts(functions),
+            method="SLSQP",
+            callback=functions.report,
+            options={"maxiter": options.max_iterations, "ftol": options.cost_tolerance},
+        )
+    return minimize(
+        functions.cost,
+        **common,
+        hess=functions.hessian,
+        constraints=_nonlinear(functions),
+        method="trust-constr",
+        callback=lambda z, _: functions.report(z),
+        options={
+            "maxiter": options.max_iterations,
+            "gtol": options.cost_tolerance,
+            "xtol": options.step_tolerance,
+            "barrier_tol": options.cost_tolerance,
+        },
+    )
+
+
+def _parts(functions: Functions) -> list[dict[str, Any]]:
+    """Return the constraints as SLSQP takes them."""
+    equal = functions.equalities
+    return [
+        {
+            "type": kind,
+            "fun": lambda z, chosen=chosen: functions.values(z)[chosen],
+            "jac": lambda z, chosen=chosen: functions.slopes(z)[chosen],
+        }
+        for kind, chosen in (("eq", equal), ("ineq", ~equal))
+        if bool(chosen.any())
+    ]
+
+
+def _nonlinear(functions: Functions) -> Any:
+    """Return the constraints as trust-constr takes them, with their exact Hessians."""
+    from scipy import optimize
+
+    if not len(functions.constraints):
+        return []
+    nonlinear: Any = optimize.NonlinearConstraint
+    equal = functions.equalities
+    return nonlinear(
+        functions.values,
+        np.zeros(equal.size),
+        np.where(equal, 0.0, np.inf),
+        jac=functions.slopes,
+        hess=functions.curvature,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """Where the steps ended.
+
+    Parameters
+    ----------
+    z
+        Shape (n,).
+    arrived
+        Whether nothing is left to go.
+    steps
+        That were taken.
+    """
+
+    z: F64
+    arrived: bool
+    steps: int
+
+
+def complete_in_turn(functions: Functions, z: F64, most: int, tolerance: float) -> Completed:
+    """Take steps, and hold the noise that the residuals then show, until neither changes.
+
+    Without priors nothing depends on that noise.
+
+    Parameters
+    ----------
+    functions, z, most, tolerance
+        As of :func:`complete`.
+    """
+    steps = 0
+    for _ in range(_TURNS):
+        ended = complete(functions, z, most - steps, tolerance)
+        z, steps = ended.z, steps + ended.steps
+        held = functions.rows.noise
+        functions.hold(z)
+        if functions.rows.noise == held:
+            return Completed(z, ended.arrived, steps)
+        if steps >= most:
+            break
+    return Completed(z, arrived=False, steps=steps)
+
+
+def complete(functions: Functions, z: F64, most: int, tolerance: float) -> Completed:
+    """Take steps until nothing is left to go.
+
+    Parameters
+    ----------
+    functions
+        Cost and constraints.
+    z
+        Where the search has ended, shape (n,).
+    most
+        Steps at most.
+    tolerance
+        Length of a step in relation to the size of each parameter that need not be taken.
+    """
+    for number in range(most):
+        here = functions.linearised(z)
+        step, weight = constrained_step(here, functions)
+        size = np.maximum(np.abs(z), np.where(z == 0.0, 1.0, 1e-6))
+        near = functions.violation(z) <= VIOLATED * 1e-3
+        if near and bool((np.abs(step) <= tolerance * size).all()):
+            return Completed(z, arrived=True, steps=number)
+        moved = _descended(functions, here, step, weight)
+        if moved is None:
+            promised = _promise(here, step)
+            return Completed(z, arrived=near and promised <= _NOISE, steps=number)
+        z = moved
+        functions.report(z)
+    return Completed(z, arrived=False, steps=most)
+
+
+def constrained_step(here: Linearised, functions: Functions) -> tuple[F64, float]:
+    """Return the step that minimises the linearised cost, and the largest multiplier.
+
+    Parameters
+    ----------
+    here
+        Residuals and constraints with their derivatives.
+    functions
+        With the bounds.
+
+    Returns
+    -------
+    step
+        In the search space, shape (n,).
+    multiplier
+        Greatest part that a constraint has in the gradient of the cost.
+    """
+    from scipy import optimize  # here, since it is slow to import and seldom needed
+
+    minimize: Any = optimize.minimize
+    norms = np.linalg.norm(here.jacobian, axis=0)
+    norms = np.where(norms > 0.0, norms, 1.0)
+    triangle = np.linalg.qr(here.jacobian / norms, mode="r")
+    _, singular, right = np.linalg.svd(triangle)
+    # Directions without influence get a little, so that the step along them stays short.
+    raised = np.maximum(singular, 1e-7 * max(float(singular.max(initial=0.0)), _EPS))
+    if raised.size < norms.size:
+        raised = np.append(raised, np.full(norms.size - raised.size, raised.min(initial=1e-7)))
+    # y = diag(s) V^T D d, so that the quadratic cost has the unit matrix for its Hessian.
+    back = (right.T / raised) / norms[:, np.newaxis]
+    projected = (here.jacobian / norms).T @ here.residuals
+    target = -(right @ projected) / raised
+    unit = max(float(np.linalg.norm(target)), float(np.sqrt(_EPS) * np.linalg.norm(here.residuals)))
+    if unit == 0.0:
+        unit = 1.0
+    rows, values = (here.slopes @ back) * unit, here.constraints
+    equal = functions.equalities
+    parts: Any = [
+        {
+            "type": kind,
+            "fun": _affine(rows[chosen], values[chosen]),
+            "jac": _constant(rows[chosen]),
+        }
+        for kind, chosen in (("eq", equal), ("ineq", ~equal))
+        if bool(chosen.any())
+    ]
+    lowest, highest = functions.lower - here.z, functions.upper - here.z
+    inside = back * unit
+    for sign, limit in ((1.0, lowest), (-1.0, highest)):
+        bounded = np.isfinite(limit)
+        if bool(bounded.any()):
+            parts.append(
+                {
+                    "type": "ineq",
+                    "fun": _affine(sign * inside[bounded], -sign * limit[bounded]),
+                    "jac": _constant(sign * inside[bounded]),
+                }
+            )
+    wanted = target / unit
+    if not parts:
+        return back @ target, 0.0
+    settings: Any = {"maxiter": 100, "ftol": 1e-16}
+    found = minimize(
+        lambda y: 0.5 * float(np.sum((y - wanted) ** 2)),
+        wanted if not bool(equal.any()) else np.zeros(norms.size),
+        jac=lambda y: y - wanted,
+        constraints=parts,
+        method="SLSQP",
+        options=settings,
+    )
+    y = np.asarray(found.x, dtype=np.float64)
+    if not np.isfinite(y).all():
+        return np.zeros(norms.size), 0.0
+    step = np.clip(back @ y * unit, lowest, highest)
+    gradient = (y - wanted) * unit**2
+    share = np.linalg.lstsq(rows.T, gradient, rcond=None)[0] if len(rows) else np.zeros(0)
+    return step, float(np.abs(share).max(initial=0.0))
+
+
+def _affine(rows: F64, values: F64) -> Any:
+    return lambda y: rows @ y + values
+
+
+def _constant(rows: F64) -> Any:
+    return lambda _: rows
+
+
+def _promise(here: Linearised, step: F64) -> float:
+    """Return by which part of itself the cost would fall if everything were linear."""
+    before = float(here.residuals @ here.residuals)
+    after = here.residuals + here.jacobian @ step
+    return 0.0 if before == 0.0 else abs(before - float(after @ after)) / before
+
+
+def _descended(functions: Functions, here: Linearised, step: F64, multiplier: float) -> F64 | None:
+    """Return a point along the step that is better; ``None`` where there is none."""
+    z = here.z
+    unit = 0.5 * float(here.residuals @ here.residuals)
+    unit = unit if unit > 0.0 else 1.0
+    weight = 2.0 * max(multiplier / unit, 1.0)
+    first = functions.cost(z)
+    scale = first if first > 0.0 else 1.0
+
+    def merit(point: F64) -> float:
+        return functions.cost(point) / scale + weight * functions.violation(point)
+
+    before, length = merit(z), 1.0
+    for _ in range(_HALVINGS):
+        candidate = z + length * step
+        if merit(candidate) < before:
+            return candidate
+        corrected = _corrected(functions, here, candidate)
+        if corrected is not None and merit(corrected) < before:
+            return corrected
+        length *= 0.5
+    return None
+
+
+def _corrected(functions: Functions, here: Linearised, candidate: F64) -> F64 | None:
+    """Return a point to which the derivatives of `here` lead from a candidate, if any."""
+    residuals = functions.residuals(candidate)
+    if not bool(np.isfinite(residuals).all()):
+        return None
+    there = Linearised(
+        candidate,
+        residuals,
+        here.jacobian,
+        functions.values(candidate),
+        functions.slopes(candidate),
+    )
+    step, _ = constrained_step(there, functions)
+    return np.clip(candidate + step, functions.lower, functions.upper)
+
+
+@dataclass(frozen=True, eq=False)
+class Linearised:
+    """Residuals and constraints at a point of the search space with their derivatives.
+
+    Parameters
+    ----------
+    z
+        Shape (n,).
+    residuals, jacobian
+        Shapes (m,) and (m, n).
+    constraints, slopes
+        Shapes (k,) and (k, n), scaled to distances in sizes of the parameters.
+    """
+
+    z: F64
+    residuals: F64
+    jacobian: F64
+    constraints: F64
+    slopes: F64
+
+
+class Functions:
+    """What SciPy minimises, and subject to what.
+
+    Parameters
+    ----------
+    problem, evaluator
+        Of the run.
+    monitor
+        Receives the iterations.
+    start
+        Physical, shape (n,).
+    """
+
+    def __init__(
+        self, problem: Problem, evaluator: Evaluator, monitor: Monitor, start: F64
+    ) -> None:
+        self.constraints = Constraints.of(problem)
+        self.equalities = self.constraints.equalities
+        self.scale = self.constraints.scale(start)
+        self.iterations = 0
+        self.rows = SearchedRows(problem, evaluator)
+        self._problem, self._evaluator, self._monitor = problem, evaluator, monitor
+        self._space = evaluator.space
+        self._start, self._z0 = start, evaluator.space.from_physical(start)
+        if self.rows.weighed:
+            self.rows.hold(start)
+        self._largest = self._unit = max(self.rows.cost(start), np.finfo(np.float64).tiny)
+        self._best: tuple[float, float, F64] | None = None
+
+    @property
+    def z0(self) -> F64:
+        """The start in the search space, shape (n,)."""
+        return self._z0.copy()
+
+    @property
+    def lower(self) -> F64:
+        """Lower bounds in the search space, shape (n,)."""
+        return self._space.lower
+
+    @property
+    def upper(self) -> F64:
+        """Upper bounds in the search space, shape (n,)."""
+        return self._space.upper
+
+    @property
+    def best(self) -> F64:
+        """The best point reported so far, physical, shape (n,)."""
+        return self._start if self._best is None else self._best[2]
+
+    def physical(self, z: F64) -> F64:
+        """Return the physical point, inside the bounds and without rounding at the start."""
+        p = np.where(z == self._z0, self._start, self._space.to_physical(z))
+        inside: F64 = np.clip(p, self._problem.lower, self._problem.upper)
+        return inside
+
+    def cost(self, z: F64) -> float:
+        """Return the cost in relation to that at the start; large where a simulation fails."""
+        found = self.rows.cost(self.physical(z))
+        if not np.isfinite(found):
+            return _FAILED * self._largest / self._unit
+        self._largest = max(self._largest, found)
+        return found / self._unit
+
+    def gradient(self, z: F64) -> F64:
+        """Return the gradient of :meth:`cost`, shape (n,)."""
+        p = self.physical(z)
+        return self.rows.gradient(p) * self._space.derivative(p) / self._unit
+
+    def hessian(self, z: F64) -> F64:
+        """Return the Hessian of Gauss and Newton, shape (n, n)."""
+        p = self.physical(z)
+        jacobian = self.rows.jacobian(p) * self._space.derivative(p)
+        found: F64 = jacobian.T @ jacobian / self._unit
+        return found
+
+    def hold(self, z: F64) -> bool:
+        """Hold the noise that a point shows, by which priors are weighed; return if it changed."""
+        return self.rows.weighed and self.rows.hold(self.physical(z))
+
+    def residuals(self, z: F64) -> F64:
+        """Return the residuals, shape (m,); NaN where the simulation fails."""
+        return self.rows.residuals(self.physical(z))
+
+    def values(self, z: F64) -> F64:
+        """Return the constraints, shape (k,)."""
+        return self.constraints.values(self.physical(z)) * self.scale
+
+    def slopes(self, z: F64) -> F64:
+        """Return the derivatives of the constraints, shape (k, n)."""
+        p = self.physical(z)
+        rows = self.constraints.at(p).jacobian * self._space.derivative(p)
+        return rows * self.scale[:, np.newaxis]
+
+    def curvature(self, z: F64, multipliers: F64) -> F64:
+        """Return the Hessian of the sum of constraints times multipliers, shape (n, n)."""
+        p = self.physical(z)
+        found = self.constraints.at(p)
+        first = self._space.derivative(p)
+        weights = np.asarray(multipliers) * self.scale
+        bent = np.tensordot(weights, found.hessians, axes=1) * np.outer(first, first)
+        # d2p/dz2 is p itself for a logarithm.
+        second = np.where(self._space.log, p, 0.0) * (weights @ found.jacobian)
+        total: F64 = bent + np.diag(second)
+        return total
+
+    def violation(self, z: F64) -> float:
+        """Return by how much the constraints are violated in total, 0 where all are kept."""
+        values = self.values(z)
+        wrong = np.where(self.equalities, np.abs(values), np.maximum(-values, 0.0))
+        return float(np.sum(np.where(np.isfinite(wrong), wrong, np.inf)))
+
+    def linearised(self, z: F64) -> Linearised:
+        """Return residuals and constraints at `z` with their derivatives."""
+        p = self.physical(z)
+        jacobian = self.rows.jacobian(p) * self._space.derivative(p)
+        return Linearised(z, self.residuals(z), jacobian, self.values(z), self.slopes(z))
+
+    def report(self, z: F64) -> None:
+        """Report the end of an iteration; the first is the start."""
+        p = self.physical(z)
+        cost, left = self._evaluator.cost(p), self.violation(z)
+        kept = 0.0 if left <= 1e-6 else left
+        if np.isfinite(cost) and (self._best is None or (kept, cost) < self._best[:2]):
+            self._best = (kept, cost, p)
+        best = self._best
+        if best is None:
+            return
+        more = {"violation": left} if len(self.constraints) else {}
+        self._monitor.iteration(best[2], best[1], **more)
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register ``scipy-minimize``."""
+    registry.add("scipy-minimize", ScipyMinimize)

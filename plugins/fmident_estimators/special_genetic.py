@@ -1,0 +1,315 @@
+"""The special genetic algorithm: children around the best vectors of all generations.
+
+Ludwig and Gerstmayr's algorithm. The first generation is uniform in the box (eq. 22 of
+"Special Genetic Identification Algorithm with smoothing in the frequency domain"). Of all
+vectors so far the best survive; each has children at distances that are distributed
+symmetrically and exponentially, in a range that shrinks from generation to generation
+(eqs. 23 and 24, whose printed text lost a product sign and an exponent). Further cycles, in
+which the range shrinks anew around the best vector so far, are an addition; by default there
+is one cycle, as published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from fmident.arrays import F64
+from fmident.estimation.contract import Estimate, Estimator
+from fmident.options import NOT_NEGATIVE, Options, Range
+from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.registry import Registry
+from fmident.problem.model import Problem
+from fmident_estimators.population import PopulationEstimator, PopulationSearch
+
+Reason = Literal["target", "cost", "parameters", "range", "generations"]
+
+RANGE_FLOOR = 0.1
+"""A cycle ends when the range of the children is below this part of ``parameter_tolerance``:
+survivors that have not come together by then never will."""
+
+
+@dataclass(frozen=True)
+class SpecialGeneticOptions(Options):
+    """Keys of the ``[estimator]`` table.
+
+    Parameters
+    ----------
+    initial_population
+        Vectors of the first generation, uniform in the bounds (N_i of the paper).
+    survivors
+        Best vectors of all generations so far that have children (N_s).
+    children
+        Of each survivor (N_c).
+    generations
+        At most, over all cycles (N_g).
+    range_reduction
+        Factor on the range of the children from one generation to the next (xi), in ]0, 1].
+    start_from_initial
+        Whether the initial point may survive, too; the published algorithm knows none.
+    cycles
+        How often the range shrinks. The published algorithm is one cycle; each further one
+        starts from children of the best vector so far, to get out of a local minimum.
+    cycle_range
+        Smallest and largest range of the first children of a further cycle, as fractions of
+        the bounds; drawn anew for each, all orders of magnitude alike.
+    parameter_tolerance
+        A cycle ends converged when all survivors lie within this fraction of the bounds of
+        each other, and ends anyway when the range of the children is below a tenth of it.
+    cost_tolerance
+        A cycle ends converged when the costs of all survivors lie within this of the best
+        one; 0 switches it off.
+    target_cost
+        Converged when no survivor costs more than this, so that the best one mostly costs far
+        less.
+    seed
+        Of the random numbers.
+    """
+
+    initial_population: Annotated[int, Range(least=1)] = 100
+    survivors: Annotated[int, Range(least=1)] = 12
+    children: Annotated[int, Range(least=1)] = 12
+    generations: Annotated[int, Range(least=1)] = 50
+    range_reduction: Annotated[float, Range(above=0.0, most=1.0)] = 0.7
+    start_from_initial: bool = True
+    cycles: Annotated[int, Range(least=1)] = 1
+    cycle_range: tuple[float, float] = (1e-3, 0.3)
+    parameter_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
+    cost_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
+    target_cost: float | None = None
+    seed: Annotated[int, NOT_NEGATIVE] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high = self.cycle_range
+        if not 0.0 < low <= high:
+            raise ValueError(f"cycle_range must be [low, high] above 0, not [{low}, {high}]")
+
+
+class SpecialGenetic(PopulationEstimator[SpecialGeneticOptions]):
+    """Children around the best vectors of all generations, in a shrinking range.
+
+    All random numbers of a generation are drawn before it is simulated, so that a seed gives
+    the same run whatever executes the simulations.
+    """
+
+    name: ClassVar[str] = "special-genetic"
+    summary: ClassVar[str] = (
+        "special genetic algorithm (Ludwig, Gerstmayr): survivors, children, shrinking range"
+    )
+    options_type: ClassVar[type[SpecialGeneticOptions]] = SpecialGeneticOptions
+
+    def expected_simulations(self, options: SpecialGeneticOptions, problem: Problem) -> int:
+        """Return the vectors of all generations; a tolerance may end the run earlier."""
+        each = options.survivors * options.children
+        if options.cycles > 1:  # later cycles begin with an initial population, too
+            each = max(each, options.initial_population)
+        later = (options.generations - 1) * each
+        return (options.initial_population + later) * len(problem.experiments)
+
+    def search(self, search: PopulationSearch, options: SpecialGeneticOptions) -> Estimate:
+        """Search generation by generation and return the best vector of all."""
+        generator = np.random.default_rng(options.seed)
+        size, width = options.initial_population, search.initial.size
+        known = 1 if options.start_from_initial else 0
+        reason: Reason = "generations"
+        for number in range(1, options.cycles + 1):
+            if number == 1:
+                reach = 1.0
+                points = generator.random((size, width))
+            else:
+                reach = _drawn_range(options, generator)
+                best = search.box.unit(search.best)[np.newaxis]
+                points = offspring(best, size, reach, generator)
+                known = 0
+            cycle = Cycle(
+                search,
+                options,
+                generator,
+                number,
+                reach,
+                np.repeat(search.initial[np.newaxis], known, axis=0),
+                np.full(known, search.initial_cost),
+            )
+            reason = cycle.run(points)
+            if reason in ("target", "generations"):
+                break
+        return _end(search, reason, number, options)
+
+
+def _drawn_range(options: SpecialGeneticOptions, generator: np.random.Generator) -> float:
+    low, high = np.log(options.cycle_range)
+    return float(np.exp(generator.uniform(low, high)))
+
+
+def _end(
+    search: PopulationSearch, reason: Reason, cycle: int, options: SpecialGeneticOptions
+) -> Estimate:
+    where = f"in generation {search.generations}"
+    if options.cycles > 1:
+        where += f", cycle {cycle}"
+    if reason == "target":
+        found = f"all survivors cost at most the target of {options.target_cost:g}"
+        return search.finish("converged", f"{found} {where}")
+    if reason == "cost":
+        found = f"the costs of all survivors came within {options.cost_tolerance:g}"
+        return search.finish("converged", f"{found} {where}")
+    tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
+    if reason == "parameters":
+        found = f"all survivors came within {tolerance}"
+        return search.finish("converged", f"{found} {where}")
+    if reason == "range":
+        found = f"the range of the children shrank far below {tolerance}"
+        message = f"{found} {where}, before the survivors came together"
+        return search.finish("limit", message, "stuck")
+    return search.finish("limit", f"all {options.generations} generations were evaluated")
+
+
+@dataclass
+class Cycle:
+    """Survivors of one cycle, in the unit cube.
+
+    Parameters
+    ----------
+    search
+        Who evaluates.
+    options
+        As given.
+    generator
+        Of all random numbers; they are drawn before a generation is simulated.
+    number
+        Of the cycle, from 1.
+    reach
+        Range of the second generation, as fraction of the bounds.
+    survivors, costs
+        Those of before, shape (k, n) and (k,); may be empty.
+    """
+
+    search: PopulationSearch
+    options: SpecialGeneticOptions
+    generator: np.random.Generator
+    number: int
+    reach: float
+    survivors: F64
+    costs: F64
+
+    def run(self, points: F64) -> Reason:
+        """Evaluate generation after generation, the first one at `points`; return why it ended."""
+        options = self.options
+        while self.search.generations < options.generations:
+            self._generation(points)
+            if reason := self._reason():
+                return reason
+            if self.reach < RANGE_FLOOR * options.parameter_tolerance:
+                return "range"
+            points = offspring(self.survivors, options.children, self.reach, self.generator)
+            self.reach *= options.range_reduction
+        return "generations"
+
+    def _generation(self, points: F64) -> None:
+        found = self.search.evaluate(points)
+        self.survivors, self.costs = survivors_of(
+            np.vstack([self.survivors, points]),
+            np.concatenate([self.costs, found]),
+            self.options.survivors,
+        )
+        finite = self.costs[np.isfinite(self.costs)]
+        self.search.end_generation(
+            found,
+            cycle=float(self.number),
+            survivor_worst=float(finite[-1]) if finite.size else np.inf,
+            spread=self._spread(),
+            next_range=self.reach,
+        )
+
+    def _spread(self) -> float:
+        """Return the largest side of the box around the survivors, as fraction of the bounds."""
+        return float(np.max(np.ptp(self.survivors, axis=0)))
+
+    def _reason(self) -> Reason | None:
+        options, costs = self.options, self.costs
+        if len(self.survivors) < options.survivors or not bool(np.isfinite(costs).all()):
+            return None
+        if options.target_cost is not None and costs[-1] <= options.target_cost:
+            return "target"
+        if options.cost_tolerance > 0.0 and costs[-1] - costs[0] <= options.cost_tolerance:
+            return "cost"
+        if len(costs) > 1 and self._spread() <= options.parameter_tolerance:
+            return "parameters"
+        return None
+
+
+def distances(r: F64) -> F64:
+    """Return ``s(r) = -sgn(r - 0.5) log(2 |r - 0.5|)``, 0 at 0.5 (eq. 23).
+
+    For uniform `r` the Laplace distribution of scale 1: most children are near, a few far.
+
+    Parameters
+    ----------
+    r
+        In [0, 1], any shape.
+    """
+    offset = r - 0.5
+    middle = offset == 0.0
+    safe = np.where(middle, 0.5, np.abs(offset))
+    found: F64 = np.where(middle, 0.0, -np.sign(offset) * np.log(2.0 * safe))
+    return found
+
+
+def offspring(survivors: F64, children: int, reach: float, generator: np.random.Generator) -> F64:
+    """Return the children of all survivors, clipped to the unit cube (eqs. 10 and 24).
+
+    Parameters
+    ----------
+    survivors
+        Shape (k, n).
+    children
+        Of each.
+    reach
+        ``xi^(g-1)``: range of generation g + 1.
+    generator
+        Of the uniform random numbers.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (k * children, n), sorted by parent.
+    """
+    parents = np.repeat(survivors, children, axis=0)
+    inside: F64 = np.clip(parents + distances(generator.random(parents.shape)) * reach, 0.0, 1.0)
+    return inside
+
+
+def survivors_of(points: F64, costs: F64, count: int) -> tuple[F64, F64]:
+    """Return the `count` best vectors and their costs, best first.
+
+    Of equal costs the earlier vector survives. A failed simulation has infinite cost and so
+    survives only when nothing else is left. The same vector survives once.
+
+    Parameters
+    ----------
+    points
+        Shape (k, n).
+    costs
+        Shape (k,).
+    count
+        At most.
+    """
+    chosen: list[int] = []
+    seen: set[bytes] = set()
+    for i in np.argsort(costs, kind="stable"):
+        key = points[i].tobytes()
+        if key not in seen:
+            seen.add(key)
+            chosen.append(int(i))
+        if len(chosen) == count:
+            break
+    return points[chosen], costs[chosen]
+
+
+@hookimpl
+def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
+    """Register ``special-genetic``."""
+    registry.add("special-genetic", SpecialGenetic)
