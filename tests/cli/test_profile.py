@@ -134,7 +134,6 @@ def test_an_interrupted_run_is_resumed(
     capsys.readouterr()
     with monkeypatch.context() as patch:
         patch.setattr(InProcessExecutor, "_run_one", pressed)
-        patch.setattr(InProcessExecutor, "_run_together", lambda *_: 0)  # each by itself
         assert profiled(study, *words) == 130
     said = capsys.readouterr()
     assert "to go on from here: fmident profile" in said.err

@@ -76,7 +76,6 @@ def slowed(real):
     return run
 
 inline.InProcessExecutor._run_one = slowed(inline.InProcessExecutor._run_one)
-inline.InProcessExecutor._run_together = lambda *_: 0  # one after the other, each slowed
 processes.ProcessExecutor._outcome = slowed(processes.ProcessExecutor._outcome)
 
 from fmident.cli import main

@@ -11,7 +11,7 @@ import numpy as np
 
 from fmident.data.experiment import Experiment, Measurement
 from fmident.evaluation import Simulated, SimulationFailure, SimulationTask
-from fmident.fmu.model_description.extensions import SENSITIVITIES
+from fmident.fmu.sensitivity_table import EXTENSION_FILE, EXTENSION_TEXT
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
 
 from ...fmu.build import Fixture, build, real
@@ -50,8 +50,8 @@ def build_faults(folder: Path, *defines: str) -> Path:
     fmu = build(Fixture(str(SOURCE), VARIABLES, {}, defines, categories=CATEGORIES), folder)
     if SENSITIVE in defines:
         with zipfile.ZipFile(fmu, "a") as archive:
-            if SENSITIVITIES.member not in archive.namelist():
-                archive.writestr(SENSITIVITIES.member, SENSITIVITIES.text)
+            if EXTENSION_FILE not in archive.namelist():
+                archive.writestr(EXTENSION_FILE, EXTENSION_TEXT)
     return fmu
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from fmident.fmu.archive import check_archive
 from fmident.fmu.fmu import read_description
 from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.extensions import SENSITIVITIES
 from fmident.fmu.model_description.interfaces import InterfaceChoice
-from fmident.fmu.sensitivity_table import known_of
+from fmident.fmu.sensitivity_table import known_of, offered_by
 
 
 def differentiable(
@@ -66,7 +65,7 @@ def why_not(path: str | os.PathLike[str], interface: InterfaceChoice = "auto") -
             "the FMU allows one instance per process, and in Model Exchange its derivatives need"
             " several"
         )
-    if SENSITIVITIES.offered_by(check_archive(Path(path))):
+    if offered_by(check_archive(Path(path))):
         return ""
     if description.is_own:
         return (

@@ -5,22 +5,53 @@ The functions are an extension of FMI, specified in ``docs/reference/sensitiviti
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError
+from fmident.fmu.archive import Archive
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.extensions import SENSITIVITIES
 from fmident.fmu.model_description.signals import output_variable
 from fmident.fmu.model_description.variables import Variable, native_type
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.native_code.program import ADDRESS, COLUMNS, NOT_GIVEN, VALUES
 from fmident.fmu.tables import I64, address_of
 
-SET, GET = (SENSITIVITIES.functions[k] for k in ("set", "get"))
+SET, GET = "fmidentSetSensitivityVariables", "fmidentGetSensitivities"
+EXTENSION_FILE = "extra/fmident/sensitivities.json"
+"""The file in the archive of an FMU that has these functions."""
+
+_CONTENT = {"version": 1, "set": SET, "get": GET}
+EXTENSION_TEXT = json.dumps(_CONTENT, indent=2) + "\n"
+"""Content of that file."""
+
+_LARGEST = 65536
+"""Bytes of it; what is larger is another one."""
+
+
+def offered_by(archive: Archive) -> bool:
+    """Return whether an FMU has this version of the functions; no native code is loaded.
+
+    An FMU with a file of another version, or with other names in it, counts as one without.
+
+    Raises
+    ------
+    FmuError
+        The file is damaged.
+    """
+    entry = archive.members.get(PurePosixPath(EXTENSION_FILE))
+    if entry is None or entry.file_size > _LARGEST:
+        return False
+    try:
+        content = json.loads(archive.read(EXTENSION_FILE))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and all(content.get(k) == v for k, v in _CONTENT.items())
 
 
 def _may_vary(variable: Variable) -> bool:

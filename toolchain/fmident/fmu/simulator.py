@@ -14,7 +14,6 @@ from fmident._closing import Closes
 from fmident._recoverable_lock import RecoverableLock
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError
-from fmident.fmu.batches import SideBySide
 from fmident.fmu.driver import Driver, UpdateChoice
 from fmident.fmu.drivers import make_driver
 from fmident.fmu.failure import (
@@ -73,7 +72,7 @@ class OpenFmu(Protocol):
         """Note that a simulator was closed."""
 
 
-class Simulator(SideBySide, Closes):
+class Simulator(Closes):
     """Runs simulations of one FMU; made by :meth:`fmident.fmu.Fmu.simulator`.
 
     The instance is made once and reset before each run, if that has proven to be as good as a

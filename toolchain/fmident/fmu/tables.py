@@ -82,17 +82,6 @@ class Group:
         return [signal for signal, _ in self.columns]
 
     @property
-    def element_references(self) -> U32:
-        """How fmident's extensions of FMI refer to the columns, arrays taken apart."""
-        ends = [*list(self.places.values())[1:], self.values.shape[1]]
-        found = [
-            reference + k
-            for (reference, first), end in zip(self.places.items(), ends, strict=True)
-            for k in range(end - first)
-        ]
-        return np.array(found, np.uint32)
-
-    @property
     def targets(self) -> list[int]:
         """Columns of the group's signals."""
         return [column for _, column in self.columns]
@@ -357,11 +346,6 @@ class InputTable:
             if column not in driven and column not in seen:
                 seen.add(column)
                 self._others.append((group, column, variable))
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether columns drive all elements of each array."""
-        return not self._others
 
     def means(self) -> list[Group]:
         """Return the averaged groups with the mean of each instant and the next."""

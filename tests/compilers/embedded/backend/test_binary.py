@@ -49,7 +49,6 @@ def test_exports_nothing_but_fmi_and_its_extension(fmus: Builder) -> None:
     names = {line.split()[-1] for line in lines if line}
     assert names
     extension = {"fmidentSetSensitivityVariables", "fmidentGetSensitivities"}
-    extension |= {"fmidentStartBatch", "fmidentAdvanceBatch", "fmidentEndBatch"}
     assert {n for n in names if not n.startswith("fmi2")} == extension
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fmident.arrays import F64
 from fmident.errors import SimulationError
 from fmident.evaluation.executors.base import Done, ExecutorReport
-from fmident.evaluation.executors.prepared import PreparedExecutor, Work, groups
+from fmident.evaluation.executors.prepared import PreparedExecutor, Work
 from fmident.evaluation.executors.resident import GROWTH_LIMIT
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
@@ -55,7 +54,6 @@ class InProcessExecutor(PreparedExecutor):
         self._verdict: ResetVerdict | None = None
         self._notes: list[str] = []
         self._prepared: set[int] = set()
-        self._alone: set[int] = set()  # setups that are not simulated side by side
         opened = open_fmu(problem.fmu) if fmu is None else fmu
         self._opened = opened if fmu is None else None
         try:
@@ -107,66 +105,23 @@ class InProcessExecutor(PreparedExecutor):
         self._memory.close()
 
     def _run(self, work: Work, done: Done | None) -> list[Simulated]:
-        found: dict[int, Simulated] = {}
-
-        def finish(index: int, outcome: Simulated) -> None:
-            found[index] = outcome
-            if done is not None:
-                done(index, outcome)
-
+        outcomes: list[Simulated] = []
         with come_back():
             self._try_reset()
-            for group in groups(work):
+            for index, (prepared, values) in enumerate(work):
                 before = self._memory()
-                held = self._run_together(work, group, finish)
-                if held:
-                    self._watch(self._memory() - before - held)
-                for index in group:
-                    if index in found:
-                        continue
-                    before = self._memory()
-                    outcome = self._run_one(*work[index])
-                    held = 0 if isinstance(outcome, SimulationFailure) else outcome.nbytes
-                    self._watch(self._memory() - before - held)
-                    finish(index, outcome)
-        return [found[index] for index in range(len(work))]
+                outcome = self._run_one(prepared, values)
+                held = 0 if isinstance(outcome, SimulationFailure) else outcome.nbytes
+                self._watch(self._memory() - before - held)
+                outcomes.append(outcome)
+                if done is not None:
+                    done(index, outcome)
+        return outcomes
 
-    def _run_together(
-        self, work: Work, group: Sequence[int], finish: Callable[[int, Simulated], None]
-    ) -> int:
-        """Run simulations of one setup side by side; return the bytes of their outputs.
-
-        Those that are not finished then are to be run alone.
-        """
-        prepared, _ = work[group[0]]
-        if len(group) < 2 or prepared.number in self._alone:
-            return 0
-        self._prepare(prepared)
-        held = succeeded = 0
-
-        def take(place: int, outputs: F64) -> None:
-            nonlocal held, succeeded
-            held += outputs.nbytes
-            succeeded += 1
-            finish(group[place], outputs)
-
-        self._simulator.simulate_batch(
-            prepared.setup,
-            [work[index][1] for index in group],
-            take,
-            time_limit=self._settings.timeout,
-        )
-        if 2 * succeeded < len(group):
-            self._alone.add(prepared.number)  # most are stiff, or fail: that costs more
-        return held
-
-    def _prepare(self, prepared: Prepared) -> None:
+    def _run_one(self, prepared: Prepared, values: Mapping[str, float]) -> Simulated:
         if prepared.number not in self._prepared:
             self._simulator.prepare(prepared.setup, prepared.values)
             self._prepared.add(prepared.number)
-
-    def _run_one(self, prepared: Prepared, values: Mapping[str, float]) -> Simulated:
-        self._prepare(prepared)
         try:
             outputs = self._simulator.simulate(
                 prepared.setup, values, time_limit=self._settings.timeout

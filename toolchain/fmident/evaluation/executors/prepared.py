@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.setups import Prepared, SetupTable
 from fmident.evaluation.tasks import Simulated, SimulationTask
-from fmident.fmu.batches import largest_batch
 from fmident.fmu.sensitivities import differentiable
 
 if TYPE_CHECKING:
@@ -19,24 +18,6 @@ if TYPE_CHECKING:
 
 Work = Sequence[tuple[Prepared, Mapping[str, float]]]
 """What to simulate, each with the values of FMU variables."""
-
-
-def groups(work: Work) -> list[list[int]]:
-    """Return which simulations may run side by side, each once, in the order of the first ones."""
-    found: list[list[int]] = []
-    last: dict[int, list[int]] = {}
-    for index, (prepared, _) in enumerate(work):
-        group = last.get(prepared.number)
-        setup = prepared.setup
-        if (
-            group is None
-            or setup.sensitivities
-            or len(group) >= largest_batch(setup.times.size, setup.columns)
-        ):
-            group = last[prepared.number] = []
-            found.append(group)
-        group.append(index)
-    return found
 
 
 class PreparedExecutor(Executor):

@@ -68,7 +68,7 @@ class Variable:
 
     @property
     def element_reference(self) -> int:
-        """How fmident's extensions of FMI refer to it: elements of an array one by one."""
+        """How the extension for sensitivities refers to it: elements of an array one by one."""
         return self.value_reference + self.element
 
     @property

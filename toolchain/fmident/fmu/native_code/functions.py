@@ -61,12 +61,6 @@ _VECTOR = (c_void_p, c_size_t)
 _EXTENSIONS: dict[str, Signature] = {
     "fmidentSetSensitivityVariables": _status(*_VECTOR),
     "fmidentGetSensitivities": _status(*_ARRAY),
-    "fmidentStartBatch": (
-        c_void_p,
-        (c_double, *_VECTOR, *_VECTOR, c_void_p, c_int, *_VECTOR, *_VECTOR, *_VECTOR, c_void_p),
-    ),
-    "fmidentAdvanceBatch": (c_size_t, (c_void_p, c_size_t, c_void_p)),
-    "fmidentEndBatch": (None, (c_void_p,)),
 }
 
 _COMMON_2: dict[str, Signature] = {

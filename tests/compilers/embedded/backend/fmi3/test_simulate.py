@@ -14,14 +14,12 @@ from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded.compiler import EmbeddedCompiler
 from fmident.errors import CompilationError
 from fmident.fmu import SimulationSetup, open_fmu
-from fmident.fmu.batches import offers_batches
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.interfaces import InterfaceChoice
 from fmident.fmu.sensitivities import differentiable
 from fmident.validation import validate_fmu as validate_own
 
 from .....kept import library_fmu
-from ..test_batches import together, wide_registers
 from .conftest import EVENTS, Builder3
 
 
@@ -165,37 +163,6 @@ def test_estimates_are_the_same_with_names_of_elements(fmus3: Builder3, tmp_path
     assert values[0] == values[1]
     assert values[1]["a[1]"][0] == pytest.approx(0.7, rel=1e-6)
     assert values[1]["a[3]"][0] == pytest.approx(1.9, rel=1e-6)
-
-
-@pytest.mark.skipif(not wide_registers(), reason="this machine has no batches")
-@pytest.mark.parametrize("interpolation", ["linear", "hold"])
-@pytest.mark.parametrize("name", ["rows", "oscillator"])
-def test_batches_are_the_same(fmus3: Builder3, name: str, interpolation: str) -> None:
-    path = fmus3.path(name)
-    assert offers_batches(path)
-    times = np.linspace(0.0, 3.0, 31)
-    with open_fmu(path) as fmu, fmu.simulator() as simulator:
-        description = simulator.description
-        names, inputs = driven(description, times)
-        outputs = tuple(v.name for v in description.outputs)
-        setup = SimulationSetup(times, names, inputs, outputs, interpolation=interpolation)  # type: ignore[arg-type]
-        parameters = list(description.settable_parameters)
-        sets = [
-            {v.name: float(v.start) * (1.0 + 0.03 * k) for v in parameters[1:]}  # type: ignore[arg-type]
-            for k in range(11)
-        ]
-        found = together(simulator, setup, sets)
-        assert sorted(found) == list(range(11))
-        for k, values in enumerate(sets):
-            np.testing.assert_array_equal(found[k], simulator.simulate(setup, values))
-
-
-@pytest.mark.skipif(not wide_registers(), reason="this machine has no batches")
-def test_arrays_that_are_driven_in_part_are_simulated_alone(fmus3: Builder3) -> None:
-    times = np.linspace(0.0, 1.0, 11)
-    with open_fmu(fmus3.path("rows")) as fmu, fmu.simulator() as simulator:
-        setup = SimulationSetup(times, ("u[2]",), times[:, None], ("y[1]", "y[2]", "y[3]"))
-        assert together(simulator, setup, [{"a[1]": 1.0}, {"a[1]": 2.0}]) == {}
 
 
 @pytest.mark.parametrize("given", ["1.0", 2.5, True, "3", None])

@@ -7,7 +7,6 @@ from typing import Any
 
 import casadi as ca
 
-from fmident.compilers.embedded.backend.batches import batch_code
 from fmident.compilers.embedded.backend.derivatives import (
     Matrix,
     ModelDerivatives,
@@ -17,7 +16,6 @@ from fmident.compilers.embedded.backend.derivatives import (
     total_along,
 )
 from fmident.compilers.embedded.backend.files import (
-    BATCH_FILE,
     DATA_FILE,
     FUNCTIONS_FILE,
     KIND_FILE,
@@ -44,16 +42,13 @@ _SAME_IN_LANES = 6
 LARGEST_ROSENBROCK = 100
 """Number of states up to which factors of a full Jacobian in each step are worth it."""
 
-LARGEST_BATCH = 20_000
-"""Operations of a model's functions up to which batches are worth the time to compile them."""
-
 ELEMENTARY = """\
 #include <math.h>
 #include "elementary.h"
 #define exp fmident_exp
 #define tanh fmident_tanh
 """
-"""These functions give the same bits on every machine and in batches."""
+"""These functions give the same bits on every machine."""
 
 
 _NAMES = ("live", "samples", "starts", "update")
@@ -89,11 +84,9 @@ def generate(
     functions = _functions(model, derivatives)
     along_lanes = (*derivatives.along, *derivatives.at_events)
     lanes = [linear_code(function, _SAME_IN_LANES) for function in along_lanes]
-    batch = _of_batches(model, functions, integrator)
     return {
         KIND_FILE: _kind(model, integrator, version),
-        SIZES_FILE: _sizes(model, functions, derivatives, integrator, batches=bool(batch)),
-        BATCH_FILE: batch_code(batch),
+        SIZES_FILE: _sizes(model, functions, derivatives, integrator),
         DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
         FUNCTIONS_FILE: "\n".join([ELEMENTARY, scalar_code(functions)]),
         LANES_FILE: "\n".join(lanes),
@@ -130,20 +123,6 @@ def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]
         *loop_functions(model),
         *_constraints(model),
     ]
-
-
-def _of_batches(model: OdeModel, functions: Sequence[Function], integrator: str) -> list[Function]:
-    """Return the functions that several simulations evaluate side by side; none without batches."""
-    names = ["fmident_rhs", "fmident_outputs", "fmident_asserts", "fmident_locals"]
-    names += ["fmident_jacobian", "fmident_time_derivative"] if model.states else []
-    found = [function for function in functions if function.name() in names]
-    operations = sum(function.n_instructions() for function in found)
-    small = len(model.states) <= LARGEST_ROSENBROCK and operations <= LARGEST_BATCH
-    return found if small and integrator != "cvode" and not _is_special(model) else []
-
-
-def _is_special(model: OdeModel) -> bool:
-    return bool(model.events or model.loops or model.constraints)
 
 
 def _constraints(model: OdeModel) -> list[Function]:
@@ -274,8 +253,6 @@ def _sizes(
     functions: Sequence[Function],
     derivatives: ModelDerivatives,
     integrator: str,
-    *,
-    batches: bool,
 ) -> str:
     cost = {function.name(): _cost(function) for function in functions}
     sizes = {
@@ -291,7 +268,6 @@ def _sizes(
         "COST_TIME": cost["fmident_time_derivative"],
         "CALCULATED_ELEMENTS": len(derivatives.calculated.rows),
         "SWITCHED_ELEMENTS": len(derivatives.jacobian.rows),
-        "BATCHES": int(batches),
         "MODES": derivatives.switches.count,
         "NX": len(model.states),
         "NU": len(model.inputs),

@@ -30,14 +30,13 @@ from fmident.compilers.embedded.backend.description.fmi2 import write_descriptio
 from fmident.compilers.embedded.backend.description.fmi3 import write_description as fmi3
 from fmident.compilers.embedded.backend.description.xml_text import tag
 from fmident.compilers.embedded.backend.documentation import licence_members, page
-from fmident.compilers.embedded.backend.files import SIZES_FILE
 from fmident.compilers.embedded.backend.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.model import OdeModel, Version
 from fmident.compilers.platforms import PLATFORMS, Platform, this_platform
 from fmident.errors import CompilationError
-from fmident.fmu.model_description.extensions import BATCHES, SENSITIVITIES
 from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.sensitivity_table import EXTENSION_FILE, EXTENSION_TEXT
 
 DEFAULT_TOLERANCE = 1e-6
 
@@ -161,9 +160,7 @@ def build_fmu(
     members |= libraries
     licences = own_licence() | used
     if integrator != "cvode" and model.constraints is None:
-        members[SENSITIVITIES.member] = SENSITIVITIES.text.encode()
-    if "#define FMIDENT_BATCHES 1" in code[SIZES_FILE]:
-        members[BATCHES.member] = BATCHES.text.encode()
+        members[EXTENSION_FILE] = EXTENSION_TEXT.encode()
     members["documentation/index.html"] = page(model).encode()
     if with_cvode:
         licences |= sundials.licences()

@@ -1,5 +1,4 @@
-/* How long the next step is and which method takes it: the same for one simulation and for several
- * side by side. */
+/* How long the next step is and which method takes it. */
 #ifndef FMIDENT_CONTROL_H
 #define FMIDENT_CONTROL_H
 
@@ -49,12 +48,13 @@ enum {
 
 static inline double cost_implicit(void) { return use_rosenbrock ? cost_rosenbrock : cost_cvode; }
 
-
-/* By which the next step is longer than one with this error and the one before with that;
- * `EXP` and `LN` are functions of a number or of a vector. */
-#define FACTOR(EXP, LN, error, before) \
-  (safety * EXP(exponent_before * LN(before) - exponent * LN(error)))
 static const double least_error = 1e-10;
+
+/* By which the next step is longer than one with this error and the one before with that. */
+static inline double factor_of_accepted(double error, double before) {
+  return safety * fmident_exp(exponent_before * fmident_ln(before) -
+                              exponent * fmident_ln(fmax(error, least_error)));
+}
 
 static inline void change_method(Control *c, int implicit) {
   c->other = c->span > 0.0 ? c->cost / c->span : INFINITY; /* not known at the start */
@@ -142,7 +142,7 @@ static inline int shorten(Control *c, int rejections, int failures, double size,
   return rejections <= MAXIMUM_REJECTIONS && t + size > t;
 }
 
-/* After a step of a size. `factor` is from `FACTOR`. */
+/* After a step of a size. `factor` is from `factor_of_accepted`. */
 static inline void accept(Control *c, double size, double error, double factor, int rejections,
                           double radius, double longest) {
   if (!(factor > least_factor)) factor = least_factor;

@@ -1,4 +1,4 @@
-/* Elementary functions that give the same bits on every machine, and in a batch of simulations. */
+/* Elementary functions that give the same bits on every machine. */
 #ifndef FMIDENT_ELEMENTARY_H
 #define FMIDENT_ELEMENTARY_H
 

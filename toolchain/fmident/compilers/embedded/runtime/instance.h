@@ -204,8 +204,6 @@ int fmident_time_derivative_at(Instance *instance, double since, const double *x
                                double *derivative);
 
 /* variables.c */
-/* Whether an input jumps, that was to change by `change` and has then been set. */
-int fmident_is_jump(double before, double after, double change);
 fmi2Status fmident_set_real(Instance *instance, unsigned reference, double value);
 int fmident_type(unsigned reference);
 fmi2Status fmident_get_discrete(Instance *instance, const char *function, unsigned reference,

@@ -251,7 +251,7 @@ static int step(Instance *m, double span) {
     path->linearised = 0;
     if (path->slope_known) copy(path->slope, s->explicit.k[6]);
     if (control->error_before == 0.0) control->error_before = first_error;
-    factor = FACTOR(fmident_exp, fmident_ln, fmax(error, least_error), control->error_before);
+    factor = factor_of_accepted(error, control->error_before);
     accept(control, size, error, factor, rejections, path->radius, span);
     return 0;
   }
@@ -357,8 +357,6 @@ int fmident_integrate(Instance *m, double t_end) {
   m->change = CHANGE_NONE;
   return 0;
 }
-
-const Path *fmident_path(const Instance *m) { return &m->integrator->path; }
 
 #else
 typedef int fmident_no_integrator; /* an empty translation unit is not valid C */

@@ -21,9 +21,6 @@ typedef struct {
   double radius;        /* of the spectrum of the Jacobian, estimated */
 } Path;
 
-/* Where the integrator of an instance is. */
-const Path *fmident_path(const Instance *instance);
-
 /* explicit.c; these return 0 if all could be evaluated */
 typedef struct {
   double *k[7]; /* slopes of the stages; the first one is not used */

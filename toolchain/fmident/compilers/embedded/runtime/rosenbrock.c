@@ -6,7 +6,6 @@
  * (Hairer and Wanner, Solving ODEs II, section IV.7). */
 #include "integrator.h"
 #include "linear.h"
-#include "rosenbrock.h"
 
 #if FMIDENT_STATES
 
@@ -15,7 +14,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = FMIDENT_NX, STAGES = ROSENBROCK_STAGES };
+enum { N = FMIDENT_NX, STAGES = 8 };
+
+static const double g = 0.21193756319429014;
+static const double c[STAGES] = {
+    0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664,
+    1.0, 1.0,                1.0};
+static const double d[STAGES] = {0.21193756319429014, -0.42387512638858027, -0.3384627126235924,
+                                 1.8046452872882734,  2.325825639765069,    0.0,
+                                 0.0,                 0.0};
+/* The last three stages go on from the sixth, by U_6 and U_7. */
+static const double a[6][5] = {
+    {0.0},
+    {3.0},
+    {2.849394379747939, 0.45842242204463923},
+    {-6.954028509809101, 2.489845061869568, -10.358996098473584},
+    {2.8029986275628964, 0.5072464736228206, -0.3988312541770524, -0.04721187230404641},
+    {-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256,
+     0.030198172008377946}};
+static const double C[STAGES][STAGES - 1] = {
+    {0.0},
+    {-14.155112264123755},
+    {-17.97296035885952, -2.859693295451294},
+    {147.12150275711716, -1.41221402718213, 71.68940251302358},
+    {165.43517024871676, -0.4592823456491126, 42.90938336958603, -5.961986721573306},
+    {24.854864614690072, -3.0009227002832186, 47.4931110020768, 5.5814197821558125,
+     -0.6610691825249471},
+    {30.91273214028599, -3.1208243349937974, 77.79954646070892, 34.28646028294783,
+     -19.097331116725623, -28.087943162872662},
+    {37.80277123390563, -3.2571969029072276, 112.26918849496327, 66.9347231244047,
+     -40.06618937091002, -54.66780262877968, -9.48861652309627}};
 
 /* Between the ends of a step, of order 4: 1, t and t^2 times these. */
 static const double h[3][STAGES] = {
@@ -66,7 +94,7 @@ double fmident_rosenbrock_radius(Instance *m, Rosenbrock *r, Path *s) {
 }
 
 int fmident_rosenbrock_step(Instance *m, Rosenbrock *r, Path *s, double size) {
-  const double per_size = 1.0 / size, diagonal = per_size / rosenbrock_gamma;
+  const double per_size = 1.0 / size, diagonal = per_size / g;
   if (!s->linearised) linearise(m, r, s);
   for (int i = 0; i < N * N; ++i) r->matrix[i] = -r->jacobian[i];
   for (int i = 0; i < N; ++i) r->matrix[i + N * i] += diagonal;
@@ -84,18 +112,18 @@ int fmident_rosenbrock_step(Instance *m, Rosenbrock *r, Path *s, double size) {
     } else if (stage > 0) {
       for (int i = 0; i < N; ++i) {
         double sum = s->x[i];
-        for (int j = 0; j < stage; ++j) sum += rosenbrock_weights[stage][j] * r->u[j][i];
+        for (int j = 0; j < stage; ++j) sum += a[stage][j] * r->u[j][i];
         r->at[i] = sum;
       }
     }
     if (stage > 0) {
-      if (fmident_rhs_at(m, s->t + rosenbrock_nodes[stage] * size, r->at, r->slope)) return 1;
+      if (fmident_rhs_at(m, s->t + c[stage] * size, r->at, r->slope)) return 1;
       slope = r->slope;
     }
     for (int i = 0; i < N; ++i) {
       double sum = 0.0;
-      for (int j = 0; j < stage; ++j) sum += rosenbrock_couplings[stage][j] * r->u[j][i];
-      u[i] = slope[i] + per_size * sum + size * rosenbrock_in_time[stage] * r->in_time[i];
+      for (int j = 0; j < stage; ++j) sum += C[stage][j] * r->u[j][i];
+      u[i] = slope[i] + per_size * sum + size * d[stage] * r->in_time[i];
     }
     solve(r->matrix, r->pivots, N, u, 1);
   }

@@ -8,8 +8,9 @@ static int same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0;
 
 /* After a communication step an interpolated input stands at its extrapolated value; the
  * caller then sets what it holds for the same number. A difference of rounding is not a jump. */
-int fmident_is_jump(double before, double after, double change) {
-  const double scale = fabs(before) + fabs(after) + fabs(change);
+static int is_jump(const Instance *m, unsigned i, double after) {
+  const double before = m->u[i];
+  const double scale = fabs(before) + fabs(after) + fabs(m->du[i] * m->last_step);
   return !(fabs(after - before) <= 1e-12 * scale);
 }
 
@@ -42,7 +43,7 @@ static void set_input(Instance *m, unsigned i, double value) {
   if (same_bits(m->u[i], value)) return;
   touched(m);
   unsettle(m, UNSETTLED);
-  m->change |= fmident_is_jump(m->u[i], value, m->du[i] * m->last_step) ? CHANGE_JUMP : CHANGE_SLOPE;
+  m->change |= is_jump(m, i, value) ? CHANGE_JUMP : CHANGE_SLOPE;
   m->u[i] = value;
   m->now.valid &= ~VALID_OF_X_U;
   if (!(m->now.state & STATE_RUNNING)) m->now.valid &= ~VALID_X;

@@ -80,11 +80,6 @@ class Batch:
         """Have a task wait again, before the others."""
         (self.for_fresh_worker if index in self._moved_to_fresh else self.waiting).appendleft(index)
 
-    def put_back_all(self, indices: Sequence[int]) -> None:
-        """Have tasks wait again in their order, before the others."""
-        for index in reversed(indices):
-            self.put_back(index)
-
     def move_to_fresh_worker(self, index: int) -> bool:
         """Have a task wait for a fresh worker; return whether it had not had one before."""
         if index in self._moved_to_fresh:

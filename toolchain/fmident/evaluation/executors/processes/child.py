@@ -56,7 +56,6 @@ class _Server:
         self.time_limit: float | None = None
         self.trace: mmap.mmap | None = None
         self.begun = 0
-        self.kept: dict[tuple[int, bytes], Any] = {}
         self.memory = PrivateMemory()
 
     def serve(self, commands: int) -> None:
@@ -74,7 +73,6 @@ class _Server:
             Command.RUN: self.run,
             Command.TRY_RESET: self.try_reset,
             Command.NEVER_RESET: self.never_reset,
-            Command.BATCH: self.batch,
         }
         with os.fdopen(commands, "rb") as stream:
             while len(head := stream.read(HEADER.size)) == HEADER.size:
@@ -160,38 +158,17 @@ class _Server:
         names = self.names[number & 0xFFFFFFFF]
         numbers = self.slots.values(slot, len(names))
         values: dict[str, Any] = dict(zip(names, numbers.tolist(), strict=True))
-        outputs = None if body else self.kept.pop((number, numbers.tobytes()), None)
         if body:
             values.update(pickle.loads(body))
         facts = b""
         self.begun += 1
         struct.pack_into("<q", self.trace, BUFFER_BYTES, self.begun)
         try:
-            if outputs is None:
-                outputs = self.simulator.simulate(setup, values, time_limit=self.time_limit)
+            outputs = self.simulator.simulate(setup, values, time_limit=self.time_limit)
             self.slots.outputs(slot, outputs.shape, len(names))[:] = outputs
         except SimulationError as error:
             facts = ErrorFacts.of(error).encoded()
         self.reply(Reply.OUTCOME, slot, facts)
-
-    def batch(self, _slot: int, number: int, body: bytes) -> None:
-        """Run simulations side by side; what succeeds is kept until it is asked for."""
-        import numpy as np
-
-        from fmident.evaluation.executors.processes.protocol import Reply
-
-        assert self.simulator is not None
-        setup, _ = self.setups[number >> 32]
-        names = self.names[number & 0xFFFFFFFF]
-        sets = np.frombuffer(body, np.float64).reshape(-1, len(names))
-        self.kept.clear()
-
-        def keep(place: int, outputs: Any) -> None:
-            self.kept[number, sets[place].tobytes()] = outputs
-
-        values = [dict(zip(names, row, strict=True)) for row in sets.tolist()]
-        self.simulator.simulate_batch(setup, values, keep, time_limit=self.time_limit)
-        self.reply(Reply.DONE, 0, json.dumps(len(self.kept)).encode())
 
     def try_reset(self, _slot: int, _number: int, body: bytes) -> None:
         """Try whether the FMU can be reset."""

@@ -108,7 +108,6 @@ class ProcessExecutor(PreparedExecutor):
         self._failed_starts = self._started = 0
         self._renewals = self._crashes = self._timeouts = 0
         self._duration = 0.0
-        self._shares = Shares(self._path, self._settings, self.simultaneous)
         self._folder: ScratchFolder | None = None
 
     # ------------------------------------------------------------- the interface
@@ -171,8 +170,6 @@ class ProcessExecutor(PreparedExecutor):
         for worker in [w for w in self._workers if w.dead]:
             self._workers.remove(worker)
             worker.finish()
-        for worker in self._workers:
-            worker.reserved.clear()
         try:
             while batch.unfinished:
                 self._start_worker(batch)
@@ -220,8 +217,7 @@ class ProcessExecutor(PreparedExecutor):
         depth = 2 if 0.0 < self._duration < _QUICK else 1
         for held in range(depth):
             for worker in able:
-                waiting = batch.waiting or batch.for_fresh_worker
-                if not waiting and not any(w.reserved for w in able):
+                if not batch.waiting and not batch.for_fresh_worker:
                     return
                 if len(worker.outstanding) == held and not self._spent(worker):
                     self._assign(worker, batch)
@@ -232,7 +228,7 @@ class ProcessExecutor(PreparedExecutor):
 
     def _assign(self, worker: Worker, batch: Batch) -> None:
         """Give the next task to a worker, or teach it what it lacks for that."""
-        index = worker.reserved[0] if worker.reserved else batch.first(fresh=not worker.runs)
+        index = batch.first(fresh=not worker.runs)
         if index is None:
             return
         prepared, values = batch.work[index]
@@ -244,15 +240,9 @@ class ProcessExecutor(PreparedExecutor):
         if prepared.number not in worker.known:
             self._send_setup(worker, prepared, index)
             return
-        if not worker.outstanding:
-            # A power of two: the memory is not mapped anew for each setup a little larger.
-            worker.make_room(1 << max(room - 1, 4095).bit_length())
-            if not worker.reserved and not others:
-                self._shares.give(worker, batch, names, self._verdict)
-        if index in worker.reserved:
-            worker.reserved.remove(index)
-        else:
-            batch.withdraw(index)
+        # A power of two: the memory is not mapped anew for each setup a little larger.
+        worker.make_room(1 << max(room - 1, 4095).bit_length())
+        batch.withdraw(index)
         more = pickle.dumps(others) if others else b""
         worker.run(index, prepared.number, names, numbers, more)
 
@@ -310,8 +300,6 @@ class ProcessExecutor(PreparedExecutor):
                 for other in self._workers:
                     if other.ready and other is not worker:
                         other.tell(Command.NEVER_RESET)
-        elif sent.command is Command.BATCH:
-            self._shares.learn(sent, json.loads(body))
         elif sent.command is Command.RUN:
             assert sent.index is not None
             took = time.monotonic() - sent.begun
@@ -388,8 +376,6 @@ class ProcessExecutor(PreparedExecutor):
         head, limit = worker.outstanding[0], self._settings.timeout
         if head.command is Command.RUN:
             return head.begun + limit + _GRACE
-        if head.command is Command.BATCH:
-            return head.begun + time_of(head, limit) + 10.0 * _GRACE
         if head.command is Command.TRY_RESET:
             # Each of its simulations has the time of any other; between two of them the FMU may
             # be instantiated, which is loading.
@@ -411,7 +397,7 @@ class ProcessExecutor(PreparedExecutor):
                 continue
             if now > self._deadline(worker):
                 head = worker.outstanding[0].command
-                self._timeouts += head is not Command.BATCH  # whose tasks will run alone
+                self._timeouts += 1
                 allowed = self._settings.timeout if head is Command.RUN else self._start_limit
                 worker.kill(End(f"did not answer within {allowed:g} s", "timeout"))
             elif limit is not None and worker.ready and worker.memory() > limit:
@@ -420,7 +406,6 @@ class ProcessExecutor(PreparedExecutor):
         for worker in [w for w in self._workers if w.retiring and not w.outstanding]:
             self._workers.remove(worker)
             self._renewals += 1
-            batch.put_back_all(worker.reserved)
             worker.dismiss()
             self._leaving.append(worker)
         self._leaving = [w for w in self._leaving if not w.gone()]
@@ -432,19 +417,11 @@ class ProcessExecutor(PreparedExecutor):
         step = worker.step()
         end = worker.finish()
         head = worker.outstanding.popleft() if worker.outstanding else None
-        batch.put_back_all(worker.reserved)
-        batch.put_back_all(
-            [
-                s.index
-                for s in worker.outstanding
-                if s.command is Command.RUN and s.index is not None
-            ]
-        )
+        for sent in reversed(worker.outstanding):
+            if sent.command is Command.RUN and sent.index is not None:
+                batch.put_back(sent.index)
         worker.outstanding.clear()
         if head is None:
-            return
-        if head.command is Command.BATCH:
-            self._shares.end()  # alone they can report what has happened
             return
         lost = crash(end, records, bytes(printed), self._description)
         if head.command is Command.OPEN:

@@ -58,10 +58,6 @@ class Command(enum.IntEnum):
     """Payload: numbers of setups as JSON. Answer: DONE with the verdict as JSON."""
     NEVER_RESET = 8
     """No answer."""
-    BATCH = 9
-    """Setup << 32 | names; payload: the values of several tasks, which RUN will ask for later. They
-    are simulated side by side, as far as that is possible, and kept.
-    Answer: DONE with how many, as JSON."""
 
 
 class Reply(enum.IntEnum):

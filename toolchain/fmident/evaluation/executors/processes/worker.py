@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import struct
@@ -59,9 +60,9 @@ class Sent:
     slot
         Where the task's numbers are.
     count
-        Number of values of the task, or of tasks that it simulates side by side.
+        Number of values of the task.
     setup
-        Number of the setup that it teaches, or of what it simulates side by side.
+        Number of the setup that it teaches.
     run
         Which run of the worker it is, counted from 1.
     begun
@@ -95,9 +96,6 @@ class Worker:
         What it has not answered yet, oldest first.
     known
         Numbers of the setups that it has.
-    reserved
-        Indices of the tasks that it has simulated side by side, or is to, and has not been asked
-        for.
     runs
         Simulations sent to it.
     retiring
@@ -117,7 +115,6 @@ class Worker:
         self.ready = self.retiring = self.tried = False
         self.outstanding: deque[Sent] = deque()
         self.known: set[int] = set()
-        self.reserved: deque[int] = deque()
         self.runs = self.resident = self.grown = 0
         self._before = 0
         self._warm = False
@@ -203,29 +200,16 @@ class Worker:
     ) -> None:
         """Send a task."""
         assert self.slots is not None
-        number = self._number_of(names)
+        number = self._names.get(names)
+        if number is None:
+            number = self._names[names] = len(self._names)
+            self.tell(Command.NAMES, 0, number, json.dumps(names).encode())
         used = {sent.slot for sent in self.outstanding if sent.command is Command.RUN}
         slot = next(s for s in range(SLOTS) if s not in used)
         self.slots.values(slot, len(values))[:] = values
         self.runs += 1
         sent = Sent(Command.RUN, index, slot, len(values), run=self.runs)
         self.send(sent, setup << 32 | number, more)
-
-    def run_together(self, setup: int, names: tuple[str, ...], values: list[list[float]]) -> None:
-        """Have tasks simulated side by side that it is going to be asked for."""
-        body = struct.pack(f"={len(values) * len(names)}d", *(v for row in values for v in row))
-        sent = Sent(Command.BATCH, count=len(values), setup=setup)
-        self.send(sent, setup << 32 | self._number_of(names), body)
-
-    def _number_of(self, names: tuple[str, ...]) -> int:
-        """Return under which number it knows the names of values."""
-        import json
-
-        number = self._names.get(names)
-        if number is None:
-            number = self._names[names] = len(self._names)
-            self.tell(Command.NAMES, 0, number, json.dumps(names).encode())
-        return number
 
     def outputs(self, sent: Sent, shape: tuple[int, int]) -> F64:
         """Return a copy of the outputs of a task that is done."""

@@ -43,17 +43,11 @@ MEMORY_BYTES = 4 * 10**9
 TIME_LIMIT_S = 1800.0
 
 _COMMON_FLAGS = ("-std=c11", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
-_EXTENSIONS = (
-    "fmidentSetSensitivityVariables",
-    "fmidentGetSensitivities",
-    "fmidentStartBatch",
-    "fmidentAdvanceBatch",
-    "fmidentEndBatch",
-)
+_EXTENSIONS = ("fmidentSetSensitivityVariables", "fmidentGetSensitivities")
 
 _QUIET_FLAGS = ("-w",)  # the runtime is tested with -Wall
 
-_LONG_FILES = ("batch.c", "lanes.c", FMI3_FILE)
+_LONG_FILES = ("lanes.c", FMI3_FILE)
 """Files of the runtime that the model's functions are in."""
 
 _OF_ONE_MODEL = {

@@ -1,4 +1,4 @@
-"""Which extensions of FMI an FMU is taken to have."""
+"""Which FMUs are taken to have the extension for sensitivities."""
 
 from __future__ import annotations
 
@@ -10,52 +10,48 @@ from pathlib import Path
 import pytest
 
 from fmident.fmu.archive import check_archive
-from fmident.fmu.model_description.extensions import BATCHES, SENSITIVITIES, Extension
 from fmident.fmu.sensitivities import differentiable, why_not
+from fmident.fmu.sensitivity_table import EXTENSION_FILE, EXTENSION_TEXT, GET, SET, offered_by
 
 from .conftest import Builder
 from .exchange import Exchange, Signal, build_exchange, build_twin
 
-TEXT = json.loads(SENSITIVITIES.text)
+CONTENT = json.loads(EXTENSION_TEXT)
 
 
-def with_file(fmu: Path, target: Path, extension: Extension, text: str) -> Path:
+def with_file(fmu: Path, target: Path, text: str) -> Path:
     path = target / "with.fmu"
     path.write_bytes(fmu.read_bytes())
     with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr(extension.member, text)
+        archive.writestr(EXTENSION_FILE, text)
     return path
 
 
-@pytest.mark.parametrize("extension", [SENSITIVITIES, BATCHES], ids=lambda e: e.member)
-def test_the_file_names_the_functions(
-    feedthrough: Builder, tmp_path: Path, extension: Extension
-) -> None:
+def test_the_file_names_the_functions(feedthrough: Builder, tmp_path: Path) -> None:
     fmu = feedthrough()
-    assert not extension.offered_by(check_archive(fmu))
-    found = with_file(fmu, tmp_path, extension, extension.text)
-    assert extension.offered_by(check_archive(found))
-    assert list(json.loads(extension.text)) == ["version", *extension.functions]
+    assert not offered_by(check_archive(fmu))
+    assert offered_by(check_archive(with_file(fmu, tmp_path, EXTENSION_TEXT)))
+    assert CONTENT == {"version": 1, "set": SET, "get": GET}
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        json.dumps({**TEXT, "version": 2}),
-        json.dumps({**TEXT, "get": "otherGet"}),
-        json.dumps({k: v for k, v in TEXT.items() if k != "set"}),
+        json.dumps({**CONTENT, "version": 2}),
+        json.dumps({**CONTENT, "get": "otherGet"}),
+        json.dumps({k: v for k, v in CONTENT.items() if k != "set"}),
         "[1, 2]",
         "{",
         "",
         "\xff",
         "[" * 60000,
-        json.dumps({**TEXT, "comment": "x" * 70000}),
+        json.dumps({**CONTENT, "comment": "x" * 70000}),
     ],
     ids=["version", "name", "missing", "list", "broken", "empty", "letters", "deep", "large"],
 )
 def test_another_version_counts_as_none(feedthrough: Builder, tmp_path: Path, text: str) -> None:
-    found = with_file(feedthrough(), tmp_path, SENSITIVITIES, text)
-    assert not SENSITIVITIES.offered_by(check_archive(found))
+    found = with_file(feedthrough(), tmp_path, text)
+    assert not offered_by(check_archive(found))
     assert differentiable(found) == frozenset()
     assert why_not(found) == "the FMU offers no sensitivities"
 
