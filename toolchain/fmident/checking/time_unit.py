@@ -65,8 +65,8 @@ _MOST = 3
 """Experiments that are simulated once more."""
 
 _BEGINNINGS = (1.0, 0.25, 0.1)
-"""Parts of a record that are looked at, from its beginning: an oscillation at a wrong start is out of
-phase after some periods."""
+"""Parts of a record that are looked at, from its beginning: an oscillation at a wrong start is out
+of phase after some periods."""
 
 _ENOUGH = 10
 
