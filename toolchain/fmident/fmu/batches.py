@@ -74,6 +74,7 @@ def fits(plan: Plan, library: Library) -> bool:
         and plan.update == "after_step"
         and plan.substeps == 1
         and not inputs.averaged
+        and not inputs.ramps  # they are set before each step
         and plan.times.size > 1
         and len(inputs.groups) <= 1
         and inputs.groups == inputs.continuous
