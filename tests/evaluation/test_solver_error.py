@@ -249,7 +249,9 @@ def test_half_the_communication_step_shows_what_depends_on_it(
         capsys.readouterr().out.split()
     )
     assert main(["check", f"{tmp_path}/problem.toml"]) == 0
-    assert "[communication-step]" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "half of it will move the estimate: k by" in said
+    assert "[communication-step]" in said
     helped = estimated(tmp_path, "--set", f"evaluation.substeps={check['substeps']}")
     assert helped["derivatives"]["step_shifts"] == {}
     found = helped["parameters"]["k"]

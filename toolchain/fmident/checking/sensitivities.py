@@ -265,7 +265,7 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
             subject.finding(
                 "warning",
                 "communication-step",
-                "the FMU's answer depends on the communication step: half of it {does(step)}",
+                f"the FMU's answer depends on the communication step: half of it {does(step)}",
                 step_advice(int(step.needed)),
                 "evaluation",
                 "substeps",
