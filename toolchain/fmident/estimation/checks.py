@@ -190,8 +190,8 @@ def _elsewhere(evaluator: Evaluator) -> F64:
     if not wide.any():
         return points
     spread = points.copy()
-    share = (points - lower)[:, wide] / (upper - lower)[wide]
-    spread[:, wide] = lower[wide] * (upper / lower)[wide] ** share
+    low, high = lower[wide], upper[wide]
+    spread[:, wide] = low * (high / low) ** ((points[:, wide] - low) / (high - low))
     return np.vstack([points, spread])
 
 
