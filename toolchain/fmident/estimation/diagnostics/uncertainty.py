@@ -68,6 +68,10 @@ with the tolerance that is named then."""
 _INEXACT = 1e-3
 """Of the size of the outputs, below which it may be all of the residuals."""
 
+_ROUNDING = 1e-9
+"""Of the size of the outputs, below which residuals are rounding: the same simulation, with the
+same error, has made the data."""
+
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -331,6 +335,8 @@ def _share_of(error: F64, residuals: F64, outputs: float) -> float:
     `outputs` is the root mean square of the outputs.
     """
     made, left = root_mean_square(error), root_mean_square(residuals)
+    if left <= _ROUNDING * outputs:
+        return 0.0
     return made / left if made > max(_VISIBLE * left, _INEXACT * outputs) else 0.0
 
 
