@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident.catalog import CatalogError, Signal, find_catalog, read_catalog
+from fmident.catalog import CatalogError, Interface, Signal, find_catalog, read_catalog
 from fmident.catalog.file import expand_name
 from fmident.errors import Code
 from fmident.validation import read_trajectory
@@ -77,6 +77,7 @@ def test_everything_is_read(folder: Path) -> None:
     assert robot.settings_of("embedded").tolerance is None
     assert robot.settings_of("openmodelica").tolerance == 1e-9
     assert robot.settings_of("openmodelica").options == {"fmi_flags": "s:cvode"}
+    assert robot.interface is not None
     assert robot.interface.inputs == {"q[1]": "rad", "q[2]": "rad"}
     assert robot.interface.identifiable == {"mass": "kg", "ratio": "1"}
     assert robot.step_tube == 1e-5
@@ -113,7 +114,9 @@ def test_everything_is_read(folder: Path) -> None:
         ('class = "Lib.Axis"', 'class = "Lib.Robot"', 31, ("already, in line 9",)),
         ('class = "Lib.Axis"', 'class = "Lob.Axis"', 31, ("Lob", "'Lib'")),
         ('class = "Lib.Axis"', 'class = "Lib Axis"', 31, ("not the full name",)),
-        ('class = "Lib.Axis"\n', "", 30, ("needs the key 'class'",)),
+        ('class = "Lib.Robot"\n', "", 9, ("needs the key 'class'",)),
+        ('class = "Lib.Axis"\n', "", 31, ("'compilers'", "has no class", "add the key 'class'")),
+        ('file = "axis.fmu"', 'file = "Lib.Robot.fmu"', 33, ("is the file of two entries",)),
         ('["embedded"]', '["embeded"]', 32, ("'embeded'", "'embedded'")),
         ('["Lib.mo"]', '["Lob.mo"]', 2, ("Lob.mo",)),
         ("compiler.openmodelica]", "compiler.omc]", 4, ("'omc'",)),
@@ -146,6 +149,20 @@ def test_files_that_are_no_catalogue(tmp_path: Path) -> None:
     (tmp_path / "empty.toml").write_text("[libraries]\n")
     with refused(Code.MISSING_KEY, CatalogError, match="fmus"):
         read_catalog(tmp_path / "empty.toml")
+
+
+def test_fmus_of_other_tools_have_no_class(tmp_path: Path) -> None:
+    (tmp_path / "catalog.toml").write_text(
+        '[[fmus]]\nfile = "there/pump.fmu"\nexchange_tube = 0.2\n'
+        '[[fmus]]\nfile = "fan.fmu"\noutputs = { n = "rad/s" }\n'
+    )
+    catalog = read_catalog(tmp_path / "catalog.toml")
+    pump, fan = catalog.entries
+    assert catalog.built == ()
+    assert (pump.exchange_tube, pump.interface, pump.foreign) == (0.2, None, True)
+    assert fan.interface == Interface({}, {"n": "rad/s"}, {})
+    assert catalog.entry_of_fmu("A pump, tried", tmp_path / "there" / "pump.fmu") is pump
+    assert catalog.entry_of_fmu("", tmp_path / "other" / "pump.fmu") is None
 
 
 def test_unknown_class_names_the_nearest(folder: Path) -> None:

@@ -47,6 +47,32 @@ def test_times_that_seconds_do_not_explain(factor: float, unit: str, check: Chec
     assert "no unit in its header" in text
 
 
+def swing(times: np.ndarray, inputs: Any, length: float, d: float) -> dict[str, np.ndarray]:
+    return {"phi": np.exp(-d * times) * np.cos(np.sqrt(9.81 / length) * times)}
+
+
+def swinging(length: float, factor: float) -> Problem:
+    """Return ten periods of a pendulum of 9 m, by times that are larger by a factor than in s."""
+    times = np.arange(0.0, 60.0, 0.5)
+    measured = swing(times, {}, 9.0, 0.01)["phi"]
+    free = [Parameter("length", length, 0.5, 200.0, variable="length"), *parameters(d=0.02)]
+    problem = python_problem({"phi": measured}, factor * times, free)
+    named = dataclasses.replace(problem.experiments[0], time_column="time")
+    return dataclasses.replace(problem, experiments=(named,))
+
+
+@pytest.mark.parametrize("length", [8.0, 9.0, 11.0])
+def test_milliseconds_of_an_oscillation_that_the_start_has_out_of_phase(
+    length: float, check: Check
+) -> None:
+    assert "seems to be in ms" in suspicion(check(swinging(length, 1e3), swing))
+
+
+@pytest.mark.parametrize("length", [1.0, 3.0, 8.0, 11.0, 30.0, 90.0])
+def test_an_oscillation_in_seconds_is_not_suspected(length: float, check: Check) -> None:
+    assert "time-unit-suspicious" not in rules(check(swinging(length, 1.0), swing))
+
+
 def test_a_header_that_says_seconds_is_believed(check: Check) -> None:
     assert "time-unit-suspicious" not in rules(check(recorded(1e3, unit="s")))
 

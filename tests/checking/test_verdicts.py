@@ -194,6 +194,23 @@ def test_a_parameter_that_acts_elsewhere_is_told_from_a_deaf_one(
     assert not report.can_be_estimated
 
 
+def test_parameters_that_act_only_decades_below_the_start_act_elsewhere(check: Check) -> None:
+    """Alone neither does: the other one has all over before the first sample."""
+
+    def over(times: Any, inputs: Any, a: float, b: float, c: float = 0.0) -> Any:
+        return {"y": np.exp(-(a + b) * times) + c}
+
+    times = np.linspace(0.0, 10.0, 51)
+    rates = [Parameter(n, 1e4, 1e-4, 1e5, variable=n) for n in ("a", "b")]
+    free = [*rates, Parameter("c", 0.0, 0.0, 1.0, variable="c")]
+    problem = python_problem({"y": over(times, {}, 0.3, 0.2)["y"]}, times, free)
+    with np.errstate(all="raise", under="ignore"):
+        report = check(problem, over)
+    assert [p.influence for p in report.parameters] == ["elsewhere", "elsewhere", "yes"]
+    (found,) = [d for d in report.findings if d.rule == "parameter-without-influence"]
+    assert "nothing that is measured" not in found.message
+
+
 def test_estimators_that_leave_inert_parameters_alone_get_a_note(
     check: Check, problem: Problem
 ) -> None:

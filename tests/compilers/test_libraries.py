@@ -121,11 +121,14 @@ def test_what_the_path_contains_is_said(tmp_path: Path) -> None:
     package(tmp_path / "good" / "Lib 1.0", "package Lib end Lib;")
     (tmp_path / "good" / "Complex 4.1.0.mo").write_text("record Complex end Complex;")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "Modelica.zip").write_bytes(b"PK")
     package(tmp_path / "above" / "release" / "Lib", "package Lib end Lib;")
     parts = {
         "nowhere": "which is not there",
         "good": "which holds Complex, Lib",
         "good/Lib 1.0": f"which is a library itself: name '{tmp_path / 'good'}'",
+        "good/Complex 4.1.0.mo": f"which is a library itself: name '{tmp_path / 'good'}'",
+        "Modelica.zip": "which is a file, not a folder",
         "empty": "which holds no library",
         "above": f"which holds no library: name '{tmp_path / 'above' / 'release'}' below it",
     }

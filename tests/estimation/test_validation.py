@@ -67,6 +67,43 @@ def test_a_model_that_fails_is_doubted(sigma: float | None) -> None:
     assert f"'later' are {expected:.3g} times the noise" in verdict(result).headline
 
 
+def twice_measured(seed: int, bend: float) -> EstimationResult:
+    """A line that a coarse and a fine instrument see, without sigma of either."""
+    random = np.random.default_rng(seed)
+
+    def both(
+        times: np.ndarray, inputs: Mapping[str, np.ndarray], a: float, b: float
+    ) -> dict[str, np.ndarray]:
+        y = a + b * times
+        return {"coarse": y, "fine": y}
+
+    def measured(times: np.ndarray, bend: float) -> dict[str, np.ndarray]:
+        clean = 1.0 + 2.0 * times + bend * np.maximum(times - 1.0, 0.0) ** 2
+        noise = {"coarse": 0.2, "fine": 0.02}
+        return {n: clean + s * random.standard_normal(times.size) for n, s in noise.items()}
+
+    parameters = [Parameter(n, 1.0, variable=n) for n in ("a", "b")]
+    times, later = np.linspace(0.0, 1.0, 100), np.linspace(1.0, 1.5, 60)
+    problem = python_problem(measured(times, 0.0), times, parameters)
+    (other,) = python_problem(measured(later, bend), later, parameters).experiments
+    problem = replace(problem, validation=(replace(other, name="later"),))
+    with Evaluator(problem, PythonExecutor(problem, both)) as evaluator:
+        found = run_estimation(problem, evaluator, LeastSquares(), {})
+    return validated(problem, found, lambda asked: PythonExecutor(asked, both))
+
+
+def test_each_output_is_judged_by_its_own_fitted_residuals() -> None:
+    """What the fine instrument sees is below the noise of the coarse one."""
+    assert all(twice_measured(seed, bend=0.0).validation.failed == {} for seed in range(6))  # type: ignore[union-attr]
+    result = twice_measured(0, bend=0.6)
+    assert result.validation is not None
+    sigma = {f.name: f.sigma[0] for f in result.validation.fits}
+    assert sigma == {"coarse": pytest.approx(0.2, rel=0.2), "fine": pytest.approx(0.02, rel=0.4)}
+    sizes = [f.rms / sigma[f.name] for f in result.validation.fits]
+    expected = float(np.sqrt(np.mean(np.square(sizes))))
+    assert result.validation.failed == {"later": pytest.approx(expected)}
+
+
 def test_what_cannot_be_simulated_is_doubted() -> None:
     result = judged(0)
     assert result.validation is not None

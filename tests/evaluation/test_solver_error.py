@@ -249,11 +249,36 @@ def test_half_the_communication_step_shows_what_depends_on_it(
         capsys.readouterr().out.split()
     )
     assert main(["check", f"{tmp_path}/problem.toml"]) == 0
-    assert "[communication-step]" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "half of it will move the estimate: k by" in said
+    assert "[communication-step]" in said
     helped = estimated(tmp_path, "--set", f"evaluation.substeps={check['substeps']}")
     assert helped["derivatives"]["step_shifts"] == {}
     found = helped["parameters"]["k"]
     assert abs(found["value"] - K) < 3.0 * found["standard_error"]
+
+
+def test_an_error_that_is_most_of_the_residuals_is_told(
+    study: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    """It has no effect on a parameter that lies on its bound."""
+    (tmp_path / "data.csv").write_bytes((study / "data.csv").read_bytes())
+    fmu = build_both(LAG, "twin_tolerant.c", tmp_path, experiment='tolerance="1e-5"')
+    text = PROBLEM.format(fmu=fmu.name).replace(", sigma = 1e-3", "")
+    (tmp_path / "problem.toml").write_text(text.replace("10.0]", "1.6]"))
+    check = estimated(tmp_path)["derivatives"]
+    said = " ".join(capsys.readouterr().out.split())
+    # Each step adds 500 tolerances, of which exp(-k*h) is left after the next one.
+    error = 500.0 * 1e-5 / -np.expm1(-K * STEP)
+    assert error > 0.1
+    assert 0.5 < check["share"] < 2.0
+    assert "converged, but the error of the integration changes outputs by" in said
+    assert "error of the integration at the tolerance 1e-05 changes outputs by" in said
+    assert f"set evaluation.tolerance to {check['needed']:g}" in said
+    assert main(["check", f"{tmp_path}/problem.toml"]) == 0
+    assert "[integration-error]" in capsys.readouterr().out
+    helped = estimated(tmp_path, "--set", f"evaluation.tolerance={check['needed']:g}")
+    assert helped["derivatives"]["share"] == 0.0
 
 
 @pytest.mark.parametrize("slave", ["twin_cs.c", "twin_exact.c"])

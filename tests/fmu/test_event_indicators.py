@@ -31,7 +31,7 @@ SIGNS = Exchange(
     ),
     indicators=2,
 )
-EXACT, HYSTERESIS, PAIR, FOLLOWS, BEHIND, FAR_BEHIND, ALTERNATES = range(7)
+EXACT, HYSTERESIS, PAIR, FOLLOWS, BEHIND, FAR_BEHIND, ALTERNATES, STEPS_BEHIND, SMOOTH = range(9)
 SLOPE = 50.0  # of the motor's voltage, V/s
 
 
@@ -107,6 +107,33 @@ def test_an_event_that_is_late_is_told(opened: Opened) -> None:
         assert 1.5 + 0.5e-3 < found[-1, 0] < 1.5 + 5e-3
         assert "contradict the FMU's mode: the event at t = 1 s" in simulator.doubt
         assert [r.message for r in simulator.log] == [simulator.doubt]
+
+
+@pytest.mark.parametrize(
+    ("samples", "found_at"), [(141, 5.0), (35, 1.7)], ids=["ten steps late", "at the end only"]
+)
+def test_an_event_that_is_many_steps_late_is_told(
+    opened: Opened, samples: int, found_at: float
+) -> None:
+    # Its effect needs 0.6 more than 1.0: 12 steps of 0.05.
+    times = 0.05 * np.arange(samples)
+    setup = SimulationSetup(times, output_names=("x",), tolerance=1e-6)
+    with opened(SIGNS).simulator() as simulator:
+        found = simulator.simulate(setup, {"kind": STEPS_BEHIND})[:, 0]
+        assert "the event at t = 1 s has its effect only" in simulator.doubt
+    wanted = np.where(times < 1.0 + found_at, times, 1.0 + 0.5 * (times + found_at - 1.0))
+    np.testing.assert_allclose(found, np.minimum(times, wanted), atol=1e-5)
+
+
+def test_an_event_that_is_behind_its_indicator_is_not_differentiated(opened: Opened) -> None:
+    setup = SimulationSetup(
+        np.linspace(0.0, 2.0, 41), output_names=("x",), sensitivities=("level",)
+    )
+    with opened(SIGNS).simulator() as simulator:
+        with pytest.raises(SimulationError, match="only when it is repeated") as caught:
+            simulator.simulate(setup, {"kind": SMOOTH})
+        assert caught.value.code == Code.NOT_DIFFERENTIABLE
+        assert caught.value.time == pytest.approx(1.0)
 
 
 def test_indicators_that_change_with_each_event_are_refused(opened: Opened) -> None:

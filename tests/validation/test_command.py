@@ -53,6 +53,23 @@ def test_catalogue_beside_the_fmu_counts(folder: Path, capsys: Capture) -> None:
     assert "output 'y' is missing" in capsys.readouterr().out
 
 
+def test_an_entry_without_a_class_is_an_fmu_of_another_tool(
+    folder: Path, capsys: Capture, embedded_compiler: object
+) -> None:
+    place = folder / "fmus" / "catalog.toml"
+    place.write_text('[[fmus]]\nfile = "Lib.Good.fmu"\nstep_tube = 0.2\n')
+    assert main(["validate", "--all", "--resets", "20"]) == 0
+    shown = capsys.readouterr().out
+    assert "allowed 2e-01" in shown
+    assert "interface" not in shown
+    place.write_text('[[fmus]]\nfile = "Lib.Good.fmu"\n[[fmus]]\nfile = "pump.fmu"\n')
+    capsys.readouterr()
+    assert main(["validate", "--all", "--resets", "20"]) == 1
+    assert "pump.fmu, which is not built here" in capsys.readouterr().err
+    assert main(["build", "--all"]) == 2
+    assert "has a class: there is nothing to build" in capsys.readouterr().err
+
+
 def test_all_names_what_is_missing(
     folder: Path, capsys: Capture, embedded_compiler: object
 ) -> None:

@@ -25,6 +25,12 @@ ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "ci" / "prove_openmodelica.py"
 SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
 DELTA = "Mechanisms.Robots.DeltaInverse"
+STEPS = (
+    "validate_class",
+    "compare_with_model_exchange",
+    "compare_with_twin",
+    "compare_estimates",
+)
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +245,6 @@ def test_the_whole_proof_with_a_compiler_behind_omc(
     comparison, too; so what deviates is what ramps make different from linear inputs.
     """
     monkeypatch.setenv("FAKE_OMC_EMBEDDED", "1")
-    monkeypatch.setattr(proof, "ESTIMATED", {})
     library = ROOT / "modelica" / "Mechanisms"
 
     monkeypatch.setattr("os.geteuid", lambda: 1000)
@@ -248,6 +253,8 @@ def test_the_whole_proof_with_a_compiler_behind_omc(
     assert row.problems == []
     assert 0.0 < row.reference < 1e-4
     assert 0.0 < row.twin < 1e-5
+    assert row.estimate is not None
+    assert 0.0 < row.estimate < 1e-3
     fmu = output / f"{SLIDE}.fmu"
     ramps = read_description(fmu).input_ramps
     assert ramps is not None
@@ -258,11 +265,11 @@ def test_the_whole_proof_with_a_compiler_behind_omc(
     monkeypatch.setattr("os.geteuid", lambda: 0)
     steps: list[str] = []
     with monkeypatch.context() as patch:
-        for step in ("validate_class", "compare_with_model_exchange", "compare_with_twin"):
+        for step in STEPS:
             patch.setattr(proof, step, lambda *_, step=step: steps.append(step))
         again = proof.prove_class(SLIDE, [library], tmp_path / "0", ROOT / "fmus" / "reference")
     assert again.problems == []
-    assert steps == ["validate_class", "compare_with_model_exchange", "compare_with_twin"]
+    assert steps == list(STEPS)
     assert members(tmp_path / "0" / f"{SLIDE}.fmu") == members(fmu)
 
 

@@ -199,3 +199,14 @@ def test_an_exact_optimum_is_one_though_events_hide_the_derivatives(
         found = run_estimation(problem, evaluator, LeastSquares())
     assert found.cost_final < 1e-28
     assert found.status == "converged"
+
+
+def test_a_limit_that_cuts_no_peak_at_the_start() -> None:
+    """Without it the gain fits less than 2, and most limits that cut raise the cost."""
+
+    def model(times, inputs, gain, limit):
+        return {"y": np.clip(gain * 4.0 * np.sin(2.0 * times), -limit, limit)}
+
+    found = estimated(model, {"gain": 2.0, "limit": 5.5}, {"gain": 2.0, "limit": 13.0})
+    assert found.status == "converged"
+    assert found.values == pytest.approx({"gain": 2.0, "limit": 5.5}, rel=1e-3)

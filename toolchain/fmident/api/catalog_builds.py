@@ -114,7 +114,7 @@ def build_catalog(
     """
     compilers = _Compilers(host, compiler)
     names = platform_names(platforms)
-    for entry in catalog.entries:
+    for entry in catalog.built:
         began(entry)
         target = (folder or catalog.path.parent) / entry.file
         chosen, why_not = compilers.choose(entry)

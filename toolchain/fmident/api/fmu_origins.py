@@ -57,7 +57,7 @@ class Origin:
         return Location(str(self.catalog.path), self.entry.line)
 
     def _class_location(self) -> Location | None:
-        if self.entry is not None:
+        if self.entry is not None and not self.entry.foreign:
             return class_location(self.entry.class_name, self.entry.sources)
         class_name = str((read_record(self.fmu) or {}).get("class", ""))
         try:

@@ -152,7 +152,7 @@ class Entry:
     Parameters
     ----------
     class_name
-        Full Modelica name.
+        Full Modelica name; ``""`` of an FMU of another tool, which is not built here.
     file
         Name of the FMU, such as ``Mechanisms.Robots.Tripod.fmu``.
     sources
@@ -162,7 +162,7 @@ class Entry:
     settings
         Compiler to its settings.
     interface
-        What the FMU must offer.
+        What the FMU must offer; ``None`` when nobody said.
     references
         Recorded trajectories that it must reproduce.
     smoke
@@ -185,7 +185,7 @@ class Entry:
     sources: tuple[Path, ...]
     compilers: tuple[str, ...]
     settings: Mapping[str, BuildSettings]
-    interface: Interface
+    interface: Interface | None
     references: tuple[ReferenceExperiment, ...]
     smoke: SmokeExperiment
     step_tube: float | None = None
@@ -196,6 +196,11 @@ class Entry:
     def settings_of(self, compiler: str) -> BuildSettings:
         """Return the settings of a compiler; defaults where the catalogue is silent."""
         return self.settings.get(compiler, BuildSettings())
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the FMU comes from elsewhere: the catalogue names no class of it."""
+        return not self.class_name
 
 
 @dataclass(frozen=True)
@@ -213,6 +218,11 @@ class Catalog:
     path: Path
     entries: tuple[Entry, ...]
 
+    @property
+    def built(self) -> tuple[Entry, ...]:
+        """The entries that are built from a class."""
+        return tuple(e for e in self.entries if not e.foreign)
+
     def entry(self, class_name: str) -> Entry:
         """Return the entry of a class.
 
@@ -226,13 +236,15 @@ class Catalog:
                 return entry
         raise CatalogError(
             f"'{self.path}' has no entry for the class '{class_name}'",
-            hint=did_you_mean(class_name, [e.class_name for e in self.entries], kind="class"),
+            hint=did_you_mean(class_name, [e.class_name for e in self.built], kind="class"),
             code=Code.UNKNOWN_NAME,
         )
 
     def entry_of_fmu(self, model_name: str, file: Path) -> Entry | None:
         """Return the entry that an FMU belongs to, by its model's name or its file's."""
         for entry in self.entries:
-            if model_name == entry.class_name or file.name == entry.file:
+            place = self.path.parent / entry.file
+            same = file.name == entry.file or file.resolve() == place.resolve()
+            if same or (model_name == entry.class_name and not entry.foreign):
                 return entry
         return None

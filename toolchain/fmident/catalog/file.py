@@ -85,10 +85,8 @@ def read_catalog(path: str | Path) -> Catalog:
         ) from error
     content = parse_toml(text, path, error=CatalogError, example='"q[1:3]" = "rad"')
     root = Section(Source(path, text, CatalogError, "the catalogue"), (), content)
-    libraries = {
-        name: _library(root.table("libraries").table(name))
-        for name, _ in root.table("libraries").items()
-    }
+    given = root.table("libraries", {})
+    libraries = {name: _library(given.table(name)) for name, _ in given.items()}
     tables = root.raw("fmus")
     if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
         raise root.error("the catalogue has no FMUs: write [[fmus]] with double brackets", "fmus")
@@ -97,13 +95,13 @@ def read_catalog(path: str | Path) -> Catalog:
         section = Section(root.source, ("fmus", number), table)
         entry = _entry(section, libraries)
         for other in entries:
-            if entry.class_name == other.class_name:
+            if entry.class_name == other.class_name and not entry.foreign:
                 raise section.error(
                     f"the class '{entry.class_name}' has an entry already, in line {other.line}",
                     "class",
                 )
             if entry.file == other.file:
-                raise section.error(f"'{entry.file}' is the file of two entries", "class")
+                raise section.error(f"'{entry.file}' is the file of two entries", "file")
         entries.append(entry)
     root.finish()
     return Catalog(path, tuple(entries))
@@ -184,6 +182,40 @@ def _settings(
 
 
 def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
+    if section.has("class") or not section.has("file"):
+        return _built(section, libraries)
+    offers = any(section.has(key) for key in ("inputs", "outputs", "identifiable"))
+    entry = Entry(
+        class_name="",
+        file=section.text("file"),
+        sources=(),
+        compilers=(),
+        settings={},
+        interface=_interface(section) if offers else None,
+        references=tuple(_reference(r) for r in _tables(section, "references")),
+        smoke=_smoke(section.table("smoke", {})),
+        step_tube=_positive(section, "step_tube", Entry.step_tube),
+        exchange_tube=_positive(section, "exchange_tube", Entry.exchange_tube),
+        line=section.source.where(section.keys).line,
+    )
+    for key in ("compilers", "compiler", "platforms"):
+        if section.has(key):
+            raise section.error(
+                f"'{key}' is of FMUs that are built, and this entry has no class",
+                key,
+                hint=f"add the key 'class', or leave out '{key}'",
+                code=Code.MISSING_KEY,
+            )
+    section.finish()
+    return entry
+
+
+def _interface(section: Section) -> Interface:
+    tables = (section.table(k, {}) for k in ("inputs", "outputs", "identifiable"))
+    return Interface(*map(_variables, tables))
+
+
+def _built(section: Section, libraries: Mapping[str, _Library]) -> Entry:
     class_name = section.text("class")
     if not _CLASS.fullmatch(class_name):
         raise section.error(f"'{class_name}' is not the full name of a Modelica class", "class")
@@ -213,9 +245,7 @@ def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
         sources=library.sources,
         compilers=compilers,
         settings=_settings(section, compilers, library.settings),
-        interface=Interface(
-            *(_variables(section.table(k, {})) for k in ("inputs", "outputs", "identifiable"))
-        ),
+        interface=_interface(section),
         references=references,
         smoke=smoke,
         step_tube=_positive(section, "step_tube", Entry.step_tube),

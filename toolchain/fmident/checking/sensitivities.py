@@ -246,12 +246,18 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
     findings = []
     names = [q.name for q in subject.problem.free]
 
-    def moved(effect: IntegrationEffect) -> str:
-        return ", ".join(
+    def does(effect: IntegrationEffect) -> str:
+        if not effect.matters.any():
+            return (
+                f"changes outputs by {effect.share:.2g} times the size of the residuals at the"
+                " initial values"
+            )
+        moved = ", ".join(
             f"{name} by {shift:.2g} standard errors"
             for name, shift, said in zip(names, effect.shifts, effect.matters, strict=True)
             if said
         )
+        return f"will move the estimate: {moved}"
 
     effect, step = statistics.integration, statistics.step
     if step is not None and step.needed is not None:
@@ -259,24 +265,23 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
             subject.finding(
                 "warning",
                 "communication-step",
-                "the FMU's answer depends on the communication step: half of it will move the"
-                f" estimate: {moved(step)}",
+                f"the FMU's answer depends on the communication step: half of it {does(step)}",
                 step_advice(int(step.needed)),
                 "evaluation",
                 "substeps",
             )
         )
-    if effect is not None and bool(effect.matters.any()):
+    if effect is not None and (bool(effect.matters.any()) or effect.share):
         findings.append(
             subject.finding(
                 "warning",
                 "integration-error",
                 (
-                    f"the error of the integration at the tolerance {effect.tolerance:g} will move"
-                    f" the estimate: {moved(effect)}"
+                    f"the error of the integration at the tolerance {effect.tolerance:g}"
+                    f" {does(effect)}"
                     if effect.needed is not None
                     else "the error of the FMU's own solver, which ignores"
-                    f" evaluation.tolerance, will move the estimate: {moved(effect)}"
+                    f" evaluation.tolerance, {does(effect)}"
                 ),
                 integration_advice(effect.needed, statistics.solver.interpolation),
                 "evaluation",

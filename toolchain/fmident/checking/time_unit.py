@@ -7,6 +7,7 @@ the parameters does so in seconds. A start that is merely wrong is explained by 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 
@@ -63,6 +64,10 @@ _ROUNDS = 3
 _MOST = 3
 """Experiments that are simulated once more."""
 
+_BEGINNINGS = (1.0, 0.25, 0.1)
+"""Parts of a record that are looked at, from its beginning: an oscillation at a wrong start is out
+of phase after some periods."""
+
 _ENOUGH = 10
 
 
@@ -103,7 +108,7 @@ def time_unit_findings(
 ) -> list[Diagnostic]:
     """Return the experiments that smaller units of time explain, and seconds do not.
 
-    Costs up to two short simulations for an experiment without a unit of time that seconds explain
+    Costs up to six short simulations for an experiment without a unit of time that seconds explain
     badly. Where one of them explains it, other speeds and other parameters are simulated.
 
     Parameters
@@ -124,23 +129,35 @@ def time_unit_findings(
         if tried == _MOST:
             break
         tried += 1
-        trial = _Trial(subject, evaluator, i)
-        for unit, factor in _SMALLER.items():
-            if not trial.least(factor) < _PROMISING:
+        for share in _BEGINNINGS:
+            if not _unexplained(e, predicted[i], share) >= _POOR:
                 continue
-            least = min(trial.least(factor * near) for near in _FINE)
-            if least < _GOOD:
-                explained, point = trial.in_seconds(least / _BETTER)
-                if not explained:
-                    findings.append(_finding(subject, i, unit, step))
-                elif point is not None:
-                    findings.append(_open_question(subject, i, unit, point))
+            found = _smaller_unit(_Trial(subject, evaluator, i, share))
+            if found is not None:
+                findings += found
                 break
     return findings
 
 
-def _finding(subject: Subject, i: int, unit: str, step: float) -> Diagnostic:
+def _smaller_unit(trial: _Trial) -> list[Diagnostic] | None:
+    """Return what is to be said of a smaller unit that explains the data; ``None`` if none does."""
+    for unit, factor in _SMALLER.items():
+        if not trial.least(factor) < _PROMISING:
+            continue
+        least = min(trial.least(factor * near) for near in _FINE)
+        if least < _GOOD:
+            explained, point = trial.in_seconds(least / _BETTER)
+            if not explained:
+                return [_finding(trial.subject, trial.number, unit)]
+            return (
+                [] if point is None else [_open_question(trial.subject, trial.number, unit, point)]
+            )
+    return None
+
+
+def _finding(subject: Subject, i: int, unit: str) -> Diagnostic:
     e = subject.problem.experiments[i]
+    step = float(np.median(np.diff(e.times)))
     return subject.finding(
         "warning",
         "time-unit-suspicious",
@@ -182,6 +199,7 @@ class _Trial:
     subject: Subject
     evaluator: Evaluator
     number: int
+    share: float
 
     def least(self, speed: float, points: F64 | None = None) -> float:
         """Return the least part that is not explained, with the times multiplied by `speed`."""
@@ -200,7 +218,7 @@ class _Trial:
         found = self.evaluator.simulate_outputs(other, e.output_variables, points)
         return np.array(
             [
-                _unexplained(e, predict(alone, [outputs], p)[0])
+                _unexplained(e, predict(alone, [outputs], p)[0], self.share)
                 if bool(np.isfinite(outputs).all())
                 else np.inf
                 for outputs, p in zip(found, points, strict=True)
@@ -222,13 +240,17 @@ class _Trial:
         return False, None
 
 
-def _unexplained(e: Experiment, predicted: tuple[F64, ...]) -> float:
-    """Return the part of the measured variance that remains; gain and offset may be wrong."""
+def _unexplained(e: Experiment, predicted: tuple[F64, ...], share: float = 1.0) -> float:
+    """Return the part of the measured variance that remains; gain and offset may be wrong.
+
+    Of a share of the samples, from the beginning.
+    """
     parts = []
     for m, output in zip(e.measurements, predicted, strict=True):
         measured = compared_values(m)
         both = np.isfinite(measured) & np.isfinite(output)
-        x, y = measured[both], output[both]
+        rows = np.flatnonzero(both)[: math.ceil(share * np.count_nonzero(both))]
+        x, y = measured[rows], output[rows]
         if x.size < _ENOUGH or not np.ptp(x) > 0.0:
             continue
         x, y = x - x.mean(), y - y.mean()

@@ -227,11 +227,13 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
     if arguments.option or arguments.fmi or arguments.tolerance is not None:
         raise UsageError("with --all, options and tolerances are in the catalogue")
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
+    if not catalog.built:
+        raise UsageError(f"no entry of '{catalog.path}' has a class: there is nothing to build")
     done: list[EntryBuild] = []
     with watching(notebook=False, only_blocks=True) as watch:
 
         def began(entry: Entry) -> None:
-            watch.work(f"building {entry.class_name}", len(done), len(catalog.entries))
+            watch.work(f"building {entry.class_name}", len(done), len(catalog.built))
 
         for build in build_catalog(
             host,

@@ -149,6 +149,10 @@ def _plans(
         origin = Origin(path, catalog, entry)
         if path.exists():
             plans.append((plan_fmu(path, entry, references, resets=arguments.resets), origin))
+        elif entry.foreign:
+            missing = True
+            tell(f"missing: {path}, which is not built here")
+            annotate([_absent(origin, f"missing: {path}", "it is not built here: copy it there")])
         elif (reason := _why_not_built(entry, host)) is not None:
             tell(f"left out: {entry.file}: {reason}")
             annotate([_absent(origin, f"left out: {entry.file}: {reason}")])

@@ -354,7 +354,9 @@ def _contents(part: str) -> str:
     folder = Path(part).expanduser()
     if not folder.exists():
         return "which is not there"
-    if not folder.is_dir() or (folder / "package.mo").is_file():
+    if folder.is_file() and folder.suffix != ".mo":
+        return "which is a file, not a folder"
+    if folder.is_file() or (folder / "package.mo").is_file():
         return f"which is a library itself: name '{folder.absolute().parent}'"
     if names := sorted(_names_in([folder])):
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""

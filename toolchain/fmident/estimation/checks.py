@@ -24,6 +24,9 @@ _SWEEP = (0.0, 0.02, 0.1, 0.5, 0.9, 1.0)
 _ELSEWHERE = 6
 """Points inside the bounds at which a parameter without influence is tried again."""
 
+_DECADES = 100.0
+"""Ratio of two bounds from which on such points lie evenly over the decades, too."""
+
 
 def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
     """Simulate the initial point.
@@ -163,17 +166,33 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
     for row in np.argsort(np.abs(swept[:, index] - problem.initial[index])):
         if change[row] > nothing and _is_more_than_error(evaluator, swept[row], change[row]):
             return np.asarray(swept[row])
-    points = points_inside(evaluator, _ELSEWHERE)
+    points = _elsewhere(evaluator)
     others = points.copy()
-    for row in range(_ELSEWHERE):
+    for row in range(len(points)):
         others[row, index] = _moved(evaluator, points[row], index, _SMALL)
     found = evaluator.probe(np.vstack([points, others]))
-    first, second = found[:_ELSEWHERE], found[_ELSEWHERE:]
+    first, second = found[: len(points)], found[len(points) :]
     change = _rms(first - second)
     for row in np.flatnonzero(change > nothing):
         if _is_more_than_error(evaluator, points[row], change[row]):
             return np.asarray(points[row])
     return None
+
+
+def _elsewhere(evaluator: Evaluator) -> F64:
+    """Return points inside the bounds; nearly all are large where bounds differ by decades.
+
+    So there are as many that lie evenly over the decades then.
+    """
+    points = points_inside(evaluator, _ELSEWHERE)
+    lower, upper = (evaluator.space.to_physical(z) for z in box(evaluator))
+    wide = (lower > 0.0) & (upper > _DECADES * lower) & ~evaluator.space.log
+    if not wide.any():
+        return points
+    spread = points.copy()
+    low, high = lower[wide], upper[wide]
+    spread[:, wide] = low * (high / low) ** ((points[:, wide] - low) / (high - low))
+    return np.vstack([points, spread])
 
 
 def _is_more_than_error(evaluator: Evaluator, point: F64, change: float) -> bool:

@@ -363,6 +363,9 @@ class DerivativeCheck:
         error, with that part.
     substeps
         With how many it would not move them; ``None`` where it does not.
+    share, step_share
+        How many times as large as the residuals, by root mean square, the error of the integration
+        is, and what half the communication step changes; 0 where it need not be said.
     """
 
     tolerance: float | None = None
@@ -374,6 +377,8 @@ class DerivativeCheck:
     unknown: str = ""
     step_shifts: Mapping[str, float] = field(default_factory=dict)
     substeps: int | None = None
+    share: float = 0.0
+    step_share: float = 0.0
 
     @property
     def advice(self) -> str:

@@ -512,6 +512,8 @@ def _derivative_check(
         statistics.solver.reason,
         shifts(step),
         None if step is None or step.needed is None else int(step.needed),
+        0.0 if effect is None else effect.share,
+        0.0 if step is None else step.share,
     )
 
 
@@ -526,24 +528,26 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
             f"{check.tightened:g}: with {check.tolerance:g}, {what} exact enough."
         )
 
-    def moved(shifts: Mapping[str, float]) -> str:
-        return ", ".join(f"'{name}' by {x:.2g} standard errors" for name, x in shifts.items())
+    def does(shifts: Mapping[str, float], share: float) -> str:
+        if not shifts:
+            return f"changes outputs by {share:.2g} times the size of the residuals"
+        moved = ", ".join(f"'{name}' by {x:.2g} standard errors" for name, x in shifts.items())
+        return f"moves the estimate ({moved}), which the intervals do not count"
 
-    if check.step_shifts:
+    if check.step_shifts or check.step_share:
         notes.append(
-            "The FMU's answer depends on the communication step: half of it moves the estimate"
-            f" ({moved(check.step_shifts)}), which the intervals do not count. "
+            "The FMU's answer depends on the communication step: half of it"
+            f" {does(check.step_shifts, check.step_share)}. "
             f"{check.step_advice[0].upper()}{check.step_advice[1:]}, and estimate again."
         )
-    if check.shifts:
+    if check.shifts or check.share:
         cause = (
             "the FMU's own solver, which ignores the tolerance,"
             if check.needed is None
             else f"the integration at the tolerance {check.tolerance:g}"
         )
         notes.append(
-            f"The error of {cause} moves the estimate ({moved(check.shifts)}), which the intervals"
-            " do not count. "
+            f"The error of {cause} {does(check.shifts, check.share)}. "
             f"{check.advice[0].upper()}{check.advice[1:]}, and estimate again."
         )
     if check.unknown:

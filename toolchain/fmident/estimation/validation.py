@@ -87,11 +87,11 @@ def validate(
     p
         Free parameters, shape (n,).
     result
-        Of the experiments that were fitted: the noise of outputs with the same name takes the
-        place of an unknown one.
+        Of the experiments that were fitted: the residuals of outputs with the same name take the
+        place of an unknown noise.
     """
     initial, final = evaluator.simulate(problem.initial), evaluator.simulate(p)
-    sigmas = {f.name: f.sigma[np.isfinite(f.sigma)] for f in result.fits}
+    sigmas = _fitted_noise(result)
     fits: dict[int, tuple[OutputFit, ...]] = {}
     failures: dict[str, str] = {}
     for i, (experiment, before, after) in enumerate(
@@ -227,10 +227,30 @@ def _or_nan(before: Simulated, after: F64) -> F64:
     return np.full_like(after, np.nan) if isinstance(before, SimulationFailure) else before
 
 
-def _with_sigma(fit: OutputFit, sigma: F64 | None) -> OutputFit:
-    if sigma is None or not sigma.size or np.isfinite(fit.sigma).any():
+def _fitted_noise(result: EstimationResult) -> dict[str, float]:
+    """Return the standard deviation of the fitted residuals of each output.
+
+    That of an output alone: without sigma, each counts relative to the spread of its measured
+    values in the fit, which says nothing of its noise.
+    """
+    left: dict[str, list[F64]] = {}
+    for f in result.fits:
+        residual = f.measured - f.fitted
+        left.setdefault(f.name, []).append(residual[np.isfinite(residual)])
+    together = {name: np.concatenate(parts) for name, parts in left.items()}
+    samples = sum(r.size for r in together.values())
+    freedom = 1.0 - sum(e.searched for e in result.estimates) / max(samples, 1)
+    return {
+        name: math.sqrt(float(r @ r) / (r.size * freedom))
+        for name, r in together.items()
+        if r.size and freedom > 0.0
+    }
+
+
+def _with_sigma(fit: OutputFit, sigma: float | None) -> OutputFit:
+    if sigma is None or np.isfinite(fit.sigma).any():
         return fit
-    return replace(fit, sigma=np.full(fit.times.shape, float(np.median(sigma))))
+    return replace(fit, sigma=np.full(fit.times.shape, sigma))
 
 
 def _notes(found: Validation) -> list[str]:

@@ -329,6 +329,10 @@ class Evaluator(Closes):
         """Relative tolerance of the simulations; ``None`` where it is not known."""
         return self._runs.tolerance
 
+    def output_magnitude(self, p: F64) -> float:
+        """Return the root mean square of the outputs at `p`, weighted as residuals are."""
+        return self._runs.output_magnitude(self.residuals(p))
+
     def integration_error(self, p: F64) -> F64 | None:
         """Return the residuals at `p` minus those at a hundredth of the tolerance, shape (m,).
 

@@ -16,6 +16,7 @@ from fmident.statistics.identifiability import listed
 if TYPE_CHECKING:
     from fmident.estimation.result import (
         ConstraintCheck,
+        DerivativeCheck,
         EstimationResult,
         OutputFit,
         ParameterEstimate,
@@ -86,8 +87,9 @@ def verdict(result: EstimationResult) -> Verdict:
         default=None,
     )
     misfit = _misfit(result, worst)
-    # A wrong prior makes large residuals, and is worse than noise whose colour is counted.
-    gravest = (_wrong_prior(result), misfit, _validation(result))
+    # A wrong prior or an inexact simulation makes large residuals, and is worse than noise whose
+    # colour is counted.
+    gravest = (_wrong_prior(result), _inexact(result), misfit, _validation(result))
     doubts = [doubt for doubt in (*gravest, *_doubts(result)) if doubt]
     headline = _ENDINGS.get(result.ended_by or "", _HEADLINES[result.status])
     broken = [f"'{c.name}' ({c.text})" for c in result.constraints if c.violated]
@@ -108,8 +110,7 @@ def verdict(result: EstimationResult) -> Verdict:
         )
     elif result.status != "converged":
         grade = "doubtful"
-        if misfit:
-            reasons.append(_sentence(misfit))
+        reasons += [_sentence(doubt) for doubt in (_inexact(result), misfit) if doubt]
     elif doubts:
         grade = "doubtful"
         headline += f", but {doubts[0]}"
@@ -207,20 +208,8 @@ def _doubts(result: EstimationResult) -> list[str]:
         doubts += _without_errors(result, inside)
     earlier = [e for e in searched if e.stage != last]
     doubts += [*_without_errors(result, earlier), *_members(result, earlier)]
-    if result.derivatives is not None and result.derivatives.shifts:
-        shifts = result.derivatives.shifts
-        worst = max(shifts, key=shifts.__getitem__)
-        doubts.append(
-            f"the error of the integration moves {worst} by {shifts[worst]:.2g} standard errors: "
-            + result.derivatives.advice
-        )
-    if result.derivatives is not None and result.derivatives.step_shifts:
-        shifts = result.derivatives.step_shifts
-        worst = max(shifts, key=shifts.__getitem__)
-        doubts.append(
-            f"half the communication step moves {worst} by {shifts[worst]:.2g} standard errors: "
-            + result.derivatives.step_advice
-        )
+    if result.derivatives is not None:
+        doubts += _moved(result.derivatives)
     given = [n for c in _bounding(result) for n in c.parameters]
     bound = [e.name for e in result.estimates if e.searched and e.at_bound and e.name not in given]
     if bound:
@@ -239,6 +228,35 @@ def _doubts(result: EstimationResult) -> list[str]:
     if pairs:
         doubts.append(f"the data hardly tell {pairs[0][0]} and {pairs[0][1]} apart")
     return doubts
+
+
+def _moved(found: DerivativeCheck) -> list[str]:
+    """Return what moves the estimate: the error of the integration, the communication step."""
+    doubts = []
+    for shifts, what, advice in (
+        (found.shifts, "the error of the integration", found.advice),
+        (found.step_shifts, "half the communication step", found.step_advice),
+    ):
+        if shifts:
+            worst = max(shifts, key=shifts.__getitem__)
+            doubts.append(f"{what} moves {worst} by {shifts[worst]:.2g} standard errors: {advice}")
+    return doubts
+
+
+def _inexact(result: EstimationResult) -> str:
+    """Return that residuals are errors of the simulation, or an empty text."""
+    found = result.derivatives
+    if found is None:
+        return ""
+    for shifts, share, what, advice in (
+        (found.shifts, found.share, "the error of the integration", found.advice),
+        (found.step_shifts, found.step_share, "half the communication step", found.step_advice),
+    ):
+        if share and not shifts:
+            return (
+                f"{what} changes outputs by {share:.2g} times the size of the residuals: {advice}"
+            )
+    return ""
 
 
 def _not_determined(result: EstimationResult, inside: Sequence[ParameterEstimate]) -> list[str]:

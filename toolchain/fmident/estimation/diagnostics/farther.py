@@ -28,6 +28,10 @@ _RANGE = np.linspace(0.02, 0.98, 13)
 _NEAR = 0.11
 """Distance that is near the estimate."""
 
+_BETWEEN = 8
+"""Values between one without influence and the next one that acts: a limit that only just cuts the
+peaks lowers the cost, one that cuts half the signal does not."""
+
 _DECADES = np.array([-5.0, -4.0, -3.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 3.0])
 """Powers of ten by which parameters that cannot be told apart are changed together."""
 
@@ -114,6 +118,18 @@ def look_farther(
     costs = _costs(there)
     changed = np.linalg.norm(there - residuals, axis=1)  # NaN where a simulation failed
     acts = ((changed > blur) & (np.abs(costs - least) > enough))[: len(tried)]
+    if compares_costs:
+        between, columns = _between(problem, p, tried, moved, acts)
+        if len(between):
+            seen = evaluator.probe(between)
+            changed = np.linalg.norm(seen - residuals, axis=1)
+            acts = np.append(acts, (changed > blur) & (np.abs(_costs(seen) - least) > enough))
+            there = np.vstack([there[: len(tried)], seen, there[len(tried) :]])
+            costs = _costs(there)
+            tried, moved = np.vstack([tried, between]), np.append(moved, columns)
+            nearest = np.argsort(np.abs(tried - p)[np.arange(moved.size), moved], kind="stable")
+            tried, moved, acts = tried[nearest], moved[nearest], acts[nearest]
+            there[: nearest.size], costs[: nearest.size] = there[nearest], costs[nearest]
     found: dict[str, F64] = {}
     for j, point in zip(moved[acts], tried[acts], strict=True):
         found.setdefault(problem.free[j].name, point)
@@ -176,6 +192,30 @@ def _placed(
             points.append(point)
             moved.append(j)
     return np.array(points).reshape(-1, p.size), np.array(moved, dtype=np.intp)
+
+
+def _between(
+    problem: Problem, p: F64, tried: F64, moved: npt.NDArray[np.intp], acts: npt.NDArray[np.bool_]
+) -> tuple[F64, npt.NDArray[np.intp]]:
+    """Return points between the last value without influence and the first that acts.
+
+    On each side of the estimate where that is not next to it; and the columns of what is moved.
+    """
+    points: list[F64] = []
+    columns: list[int] = []
+    for j in np.unique(moved):
+        for side in (-1.0, 1.0):
+            rows = np.flatnonzero((moved == j) & (side * (tried[:, j] - p[j]) > 0.0))
+            first = int(np.argmax(acts[rows])) if acts[rows].any() else -1
+            if first < 0 or abs(tried[rows[first], j] - p[j]) <= _NEAR * _size(problem, p, int(j)):
+                continue
+            silent = tried[rows[first - 1], j] if first else p[j]
+            for value in np.linspace(silent, tried[rows[first], j], _BETWEEN + 2)[1:-1]:
+                point = p.copy()
+                point[j] = value
+                points.append(point)
+                columns.append(int(j))
+    return np.array(points).reshape(-1, p.size), np.array(columns, dtype=np.intp)
 
 
 def _size(problem: Problem, p: F64, column: int) -> float:

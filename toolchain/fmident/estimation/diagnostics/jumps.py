@@ -100,9 +100,9 @@ def look_around(
         variance *= float(np.mean(weights**2))
     variance = max(variance, float(np.finfo(np.float64).tiny))
     lines = [_Line.of(problem, p, int(j), statistics) for j in np.flatnonzero(~held)]
-    if not lines:
+    points = np.vstack([line.points for line in lines]) if lines else np.empty((0, p.size))
+    if not points.size:  # every line leaves the bounds at once
         return Jumps(())
-    points = np.vstack([line.points for line in lines])
     least = float(_costs(evaluator, p[np.newaxis], weights)[0])
     costs = _costs(evaluator, points, weights)
     ends = np.cumsum([len(line.points) for line in lines])

@@ -27,6 +27,7 @@ from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.truncated import with_held
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
+from fmident.evaluation.memory import root_mean_square
 from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
 from fmident.statistics.identifiability import INVISIBLE
@@ -74,6 +75,17 @@ _MATTERS = 1e-4
 """Relative change of a value below which it does not matter: data without noise leave nearly no
 standard error."""
 
+_VISIBLE, _HIDDEN = 0.5, 0.1
+"""Part of the residuals that the error of the integration may make unsaid, and that is left of it
+with the tolerance that is named then."""
+
+_INEXACT = 1e-3
+"""Of the size of the outputs, below which it may be all of the residuals."""
+
+_ROUNDING = 1e-9
+"""Of the size of the outputs, below which residuals are rounding: the same simulation, with the
+same error, has made the data."""
+
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -85,7 +97,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class IntegrationEffect:
-    """What the error of the integration does to the estimate.
+    """What the error of the integration does to the estimate, and to the residuals.
 
     Parameters
     ----------
@@ -100,6 +112,9 @@ class IntegrationEffect:
         and where the FMU ignores the tolerance.
     enough
         Part of the error that does not matter; ``None`` where all of it does not.
+    share
+        How many times as large as the residuals it is, by root mean square; 0 where that need not
+        be said.
     """
 
     tolerance: float | None
@@ -107,6 +122,7 @@ class IntegrationEffect:
     matters: npt.NDArray[np.bool_]
     needed: float | None
     enough: float | None = None
+    share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -257,13 +273,16 @@ def uncertainty(
         return _verified(found, **more, active=active, region=region)
 
     kept = np.flatnonzero(~held)
-    if not verify or errors is None or not kept.size or evaluator.jacobian_is_given(p):
+    if not verify or errors is None or evaluator.jacobian_is_given(p):
         return completed(judge(jacobian, None), exact=evaluator.jacobian_is_exact(p))
     integration = evaluator.integration_error(p)
     if evaluator.jacobian_is_exact(p):  # the errors of sensitivities are measured by now
         errors = weighted_errors()
-    verification = _Verification(evaluator, p, kept, basis, jacobian, judge, weighted, integration)
-    found, tightened = verification.run()
+    found, tightened = judge(jacobian, None), None
+    if kept.size:
+        found, tightened = _Verification(
+            evaluator, p, kept, basis, jacobian, judge, weighted, integration
+        ).run()
     done = completed(found, tightened=tightened)
     ignores_tolerance = integration is not None and not integration.any()
     compared = SolverError()
@@ -274,7 +293,8 @@ def uncertainty(
     def effect_of(error: F64, **more: bool) -> IntegrationEffect:
         # Priors are not integrated.
         rows = np.append(weighted(error), np.zeros(0 if prior is None else len(prior.names)))
-        return _effect(problem, evaluator, p, done, rows, **more)
+        share = _share_of(weighted(error), weighted(residuals), evaluator.output_magnitude(p))
+        return _effect(problem, evaluator, p, done, rows, share, **more)
 
     effect = None if left is None else effect_of(left, ignores_tolerance=ignores_tolerance)
     step = _step_effect(problem, evaluator, p, effect_of) if compare_interfaces else None
@@ -304,10 +324,14 @@ def _effect(
     p: F64,
     found: ParameterStatistics,
     error: F64,
+    share: float,
     *,
     ignores_tolerance: bool,
 ) -> IntegrationEffect:
-    """Return what the error of the integration, weighted as residuals are, does to the estimate."""
+    """Return what the error of the integration, weighted as residuals are, does to the estimate.
+
+    `share` is how many times as large as the residuals it is, where that is to be said.
+    """
     tolerance = evaluator.tolerance
     moved = np.abs(found.linearisation.answer(error))
     size = np.maximum(np.abs(p), np.abs(problem.initial))
@@ -316,13 +340,24 @@ def _effect(
     shifts = moved / np.maximum(found.standard_errors, least)
     matters = (np.nan_to_num(shifts) > _SHIFTED) & (moved > _MATTERS * size)
     needed = enough = None
-    if bool(matters.any()):
-        share = np.maximum(_SHIFTED / shifts[matters], _MATTERS * size[matters] / moved[matters])
-        enough = float(share.min())
+    if bool(matters.any()) or share:
+        parts = np.maximum(_SHIFTED / shifts[matters], _MATTERS * size[matters] / moved[matters])
+        enough = float(min([*parts, _HIDDEN / share if share else np.inf]))
         if not ignores_tolerance and tolerance is not None:
             order = evaluator.integration_order(p)
             needed = _decade(max(tolerance * (0.5 * enough) ** (1.0 / order), _TIGHTEST))
-    return IntegrationEffect(tolerance, shifts, matters, needed, enough)
+    return IntegrationEffect(tolerance, shifts, matters, needed, enough, share)
+
+
+def _share_of(error: F64, residuals: F64, outputs: float) -> float:
+    """Return how many times as large as the residuals an error is, 0 where it need not be said.
+
+    `outputs` is the root mean square of the outputs.
+    """
+    made, left = root_mean_square(error), root_mean_square(residuals)
+    if left <= _ROUNDING * outputs:
+        return 0.0
+    return made / left if made > max(_VISIBLE * left, _INEXACT * outputs) else 0.0
 
 
 def _step_effect(

@@ -217,8 +217,29 @@ class ExchangePlan(EventPlan):
     ) -> None:
         """Bring a fresh instance to where steps begin, and those for derivatives; see the base."""
         super().initialise(instance, assignment, values)
+        if self._plain is not None:
+            self._plain.refuse_repeated()
         if self._variations is not None:
             self._variations.begin(instance, values)
+
+    def refuse_repeated(self) -> None:
+        """Refuse derivatives where an event had its effect only when it was repeated.
+
+        Raises
+        ------
+        RunFailed
+            When it was.
+        """
+        if self._table[loop.REPEATED] == 0:
+            return
+        from fmident.fmu.model_exchange.sensitivity.columns import not_differentiable
+
+        time = float(self._reals[loop.REPEATED_EVENT])
+        raise not_differentiable(
+            f"the event at t = {time!r} s has its effect only when it is repeated: by how much"
+            " parameters move it cannot be seen from the event indicators",
+            time,
+        )
 
     def read(self, instance: BaseInstance, row: int) -> None:
         """Read what is recorded; see the base class."""

@@ -58,16 +58,17 @@ from fmident.fmu.native_code.stepping import move, note, set_line, update
     CVODE, REINIT, STOP_TIME, TOLERANCES, ARRAY_OF, COLUMN_OF, DENSE, ROOT,
     VARIATIONS, VARY_STEP, VARY_EVENT, VARY_ROW,
     FLAG, STEPS, INTERVAL_STEPS, CLOSE, SHRINKING, SINCE_EVENT, INSIDE, RESTARTS, BUDGET,
-    EFFECT, LATE, SIZE,
-) = range(SHARED, SHARED + 45)  # fmt: skip
+    EFFECT, LATE, REPEATED, SIZE,
+) = range(SHARED, SHARED + 46)  # fmt: skip
 
 # The table of reals: also last event, gap before it, tolerance; the event that is in doubt, how
 # far behind it it is repeated, and when; by how many tolerances the last event moves a state in a
-# communication step; the first event that was late, how late, and what that is worth in tolerances.
+# communication step; the first event that was late, how late, and what that is worth in tolerances;
+# the first event that had its effect only when it was repeated.
 (
     LAST_EVENT, LAST_GAP, RELATIVE, DOUBTED, DISTANCE, REPEAT, WORTH, LATE_EVENT, LATENESS, ERROR,
-    REALS,
-) = range(2, 13)  # fmt: skip
+    REPEATED_EVENT, REALS,
+) = range(2, 14)  # fmt: skip
 
 # Why the loop stopped, after what all loops have.
 SOLVER, TOO_MANY, PAUSED, VARIATION, CONTRADICTION = range(OWN, OWN + 5)
@@ -295,6 +296,14 @@ def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
     return -1 if call_fmu(table[VARY_EVENT], (np.int32(1), inputs)) == 0 else VARIATION
 
 
+@compiled
+def _note_repeated(table: Any, reals: Any, time: float) -> None:
+    """Note that the event at a time had its effect only when it was repeated."""
+    if table[REPEATED] == 0:
+        reals[REPEATED_EVENT] = time
+    table[REPEATED] += 1
+
+
 @compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
 def handle(table: Any, reals: Any, program: Any, i: int) -> Any:
     """Handle an event, with the inputs of `program` set in it; return why to stop, or -1.
@@ -309,6 +318,8 @@ def handle(table: Any, reals: Any, program: Any, i: int) -> Any:
             return CONTRADICTION
         turns += 1
         outcome = _event(table, reals, program[:0], 0)
+        if table[EFFECT] & _LARGE != 0:
+            _note_repeated(table, reals, reals[TIME])
         effect |= table[EFFECT]
         worth = max(worth, reals[WORTH])
     table[EFFECT], reals[WORTH] = effect, worth
@@ -316,13 +327,14 @@ def handle(table: Any, reals: Any, program: Any, i: int) -> Any:
 
 
 @compiled
-def _repeat(table: Any, reals: Any, root: bool, step: float) -> None:
+def _repeat(table: Any, reals: Any, root: bool, step: float, final: float) -> None:
     """Decide when the event that was handled is to be repeated, if ever.
 
     At a root, where nothing is left of the distance to the event, an FMU whose equations are
     solved by iteration may find that its relation does not hold yet, and the indicator may be on
     the other side when integration starts again: it would never be asked again. An event with no
-    large effect is therefore repeated at growing distances, which does nothing if it has happened.
+    large effect is therefore repeated at growing distances, which does nothing if it has happened,
+    and a last time where the run ends, `final`: until then an event may be late.
     """
     if root:
         reals[DOUBTED], reals[DISTANCE] = reals[TIME], _NEAREST * step
@@ -333,9 +345,11 @@ def _repeat(table: Any, reals: Any, root: bool, step: float) -> None:
             if table[LATE] == 0:
                 reals[LATE_EVENT], reals[LATENESS], reals[ERROR] = reals[DOUBTED], lateness, error
             table[LATE] += 1
+        if table[EFFECT] & _LARGE != 0:
+            _note_repeated(table, reals, reals[DOUBTED])
         reals[DISTANCE] *= _FARTHER
-    over = table[EFFECT] & _LARGE != 0 or reals[DISTANCE] > 2.0 * step or table[VARIATIONS] != 0
-    reals[REPEAT] = np.inf if over else reals[DOUBTED] + reals[DISTANCE]
+    over = table[EFFECT] & _LARGE != 0 or reals[TIME] >= final or table[VARIATIONS] != 0
+    reals[REPEAT] = np.inf if over else min(reals[DOUBTED] + reals[DISTANCE], final)
 
 
 @compiled_as(START)
@@ -364,10 +378,10 @@ def _accumulates(table: Any, reals: Any, step: float) -> bool:
 
 
 @compiled
-def _follow_up(table: Any, reals: Any, root: bool, timed: bool, step: float) -> bool:
+def _follow_up(table: Any, reals: Any, root: bool, timed: bool, step: float, final: float) -> bool:
     """Decide what follows from an event; return whether events follow one another without end."""
     if root or not timed:
-        _repeat(table, reals, root, step)
+        _repeat(table, reals, root, step, final)
     return bool((root or timed) and _accumulates(table, reals, step))
 
 
@@ -431,7 +445,7 @@ def _record(table: Any, record: Any, t: float, i: int) -> Any:
 
 
 @compiled
-def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> Any:
+def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float, final: float) -> Any:
     """Integrate from the present time to `end` with all events; return why to stop, or -1."""
     near = _ROUNDING * (end - begin)
     while reals[TIME] < end:
@@ -470,7 +484,7 @@ def _advance(table: Any, reals: Any, nothing: Any, begin: float, end: float) -> 
             outcome = handle(table, reals, nothing, 0)
             if outcome >= 0:
                 return outcome
-            if _follow_up(table, reals, root, timed, end - begin):
+            if _follow_up(table, reals, root, timed, end - begin, final):
                 return ZENO
     return -1
 
@@ -523,7 +537,8 @@ def run_steps(
                 outcome = handle(table, reals, between, i)
             table[INSIDE] = 1
         if outcome < 0:
-            outcome = _advance(table, reals, nothing, times[i], times[i + 1])
+            final = times[times.size - 1]
+            outcome = _advance(table, reals, nothing, times[i], times[i + 1], final)
         if outcome < 0 and jumps[i + 1]:
             outcome = handle(table, reals, jump, i)
         if outcome == TERMINATED and reals[TIME] >= times[times.size - 1]:

@@ -402,6 +402,8 @@ def _derivatives(stored: JsonTable) -> DerivativeCheck:
         stored.text("unknown", ""),
         stored.named_numbers("step_shifts") if stored.raw("step_shifts", None) else {},
         None if stored.raw("substeps", None) is None else int(stored.number("substeps")),
+        tolerance("share") or 0.0,
+        tolerance("step_share") or 0.0,
     )
 
 
