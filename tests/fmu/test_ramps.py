@@ -97,19 +97,6 @@ def test_an_input_beside_a_ramp_is_held(ramped: Path) -> None:
     np.testing.assert_allclose(np.column_stack([y, w]), np.column_stack([2.0 * u, u]), atol=1e-14)
 
 
-def test_simulations_with_ramps_do_not_run_side_by_side(ramped: Path) -> None:
-    """Ramps are set before each step; an FMU that runs its own batch sets inputs after it."""
-    times, u = np.array([0.0, 0.5, 1.0]), np.array([[0.0], [1.0], [0.0]])
-    line = SimulationSetup(times, ("u",), u, ("x",))
-    held = SimulationSetup(times, ("u",), u, ("x",), interpolation="hold")
-    done: list[int] = []
-    with open_fmu(ramped) as fmu, fmu.simulator() as simulator:
-        assert not simulator.simulate_batch(line, [{}, {}], lambda k, _: done.append(k))
-        assert done == []
-        assert simulator.simulate_batch(held, [{}, {}], lambda k, _: done.append(k))
-        assert sorted(done) == [0, 1]
-
-
 def test_slopes_and_instants_of_a_setup() -> None:
     setup = SimulationSetup(np.array([0.0, 0.5, 2.0]), ("u",), np.array([[1.0], [2.0], [-1.0]]))
     found = with_ramps(setup, InputRamps("t0", {"u": "du", "w": "dw"}))

@@ -17,9 +17,10 @@ from fmident.estimation.validation import held_out_problem
 from fmident.evaluation import Evaluator
 from fmident.units import compatible, parse_unit
 
-_EXPLAINED, _AGAINST = 0.1, 20.0
+_EXPLAINED, _LOWER = 0.1, 0.99
 """Residuals in parts of the spread of what was measured, from which on an input without jumps is
-judged: far from the truth it may stand for anything. Evidence that one that jumps is not held."""
+judged: far from the truth it may stand for anything. Part of the cost below which it falls where
+one that jumps is held."""
 
 _ALIKE = 0.999999
 _DERIVATIVE = 0.98
@@ -62,7 +63,7 @@ def course_findings(
     for one in found:
         likely = one.jumps > 0 and one.interpolation == "hold"
         proven = one.proven and (likely or one.left < _EXPLAINED)
-        if proven or (likely and not one.evidence < -_AGAINST):
+        if proven or (likely and not one.cost_ratio > _LOWER):
             number = [e.name for e in everything].index(one.experiments[0])
             findings.append(
                 Diagnostic(
