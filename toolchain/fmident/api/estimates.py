@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from fmident.api.journalled import JournalledRun, RunKind
 from fmident.api.wiring import Report, ask_plugins, keeping_constraints, loaded, warn
 from fmident.errors import Diagnostic
+from fmident.estimation.compared import InputSignal
 from fmident.problem.settings_keys import as_written
 
 if TYPE_CHECKING:
@@ -25,19 +26,6 @@ if TYPE_CHECKING:
     from fmident.plugins.registry import Registration
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
-
-from typing import TYPE_CHECKING
-
-from fmident.estimation.compared import InputSignal
-
-if TYPE_CHECKING:
-    from fmident.fmu.model_description.description import ModelDescription
-    from fmident.problem.model import Problem
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, did_you_mean
 from fmident.estimation.compared import (
@@ -38,15 +40,8 @@ from fmident.statistics.truncated import Truncation
 
 if TYPE_CHECKING:
     import pandas as pd
-
-from typing import TYPE_CHECKING, TypeAlias
-
-import numpy.typing as npt
-
-from fmident._lazy import above
-
-if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 __all__ = [
     "ConstraintCheck",

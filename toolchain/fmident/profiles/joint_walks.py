@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
@@ -21,42 +22,26 @@ from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.steps import parameter_size
 from fmident.problem.priors.rows import Priors
+from fmident.problem.search_space import SearchSpace
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
 from fmident.profiles.regions import check_pairs, pair_of, region_of
-from fmident.profiles.result import ParameterProfile, ProfileResult
+from fmident.profiles.result import ParameterProfile, ProfileEnd, ProfilePoint, ProfileResult
 from fmident.profiles.thresholds import (
     Counted,
     about_thresholds,
+    counted_from_noise,
     interval_factor,
     joint_threshold,
 )
 from fmident.profiles.verdict import judge
-from fmident.profiles.walk import Plan, Walk, walk_along
+from fmident.profiles.walk import Place, Plan, Walk, walk_along
 from fmident.statistics import ParameterStatistics
 from fmident.statistics.likelihood import critical_tau, rise_of
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
-from dataclasses import field
-from typing import TYPE_CHECKING
-
-import numpy.typing as npt
-
-from fmident.profiles.thresholds import counted_from_noise
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
-
-from typing import TYPE_CHECKING
-
-from fmident.problem.search_space import SearchSpace
-from fmident.profiles.result import ProfileEnd, ProfilePoint
-from fmident.profiles.walk import Place
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
 
 _TOLERANCE = 1e-14
 """Rise of the cost that the estimate may leave, in relation to that at the ends."""

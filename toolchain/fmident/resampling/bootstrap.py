@@ -23,7 +23,7 @@ from fmident.errors import EstimationError, Location, ProblemError
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.uncertainty import uncertainty
-from fmident.estimation.noise.alternate import check_noise, with_noise_at
+from fmident.estimation.noise.alternate import NoiseAsked, check_noise, with_noise_at
 from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.prediction.noise import noise_sizes
@@ -45,15 +45,7 @@ from fmident.resampling.schemes import (
 )
 from fmident.resampling.summary import Fitted, parameters_of
 from fmident.statistics import ParameterStatistics
-from fmident.statistics.noise import NoiseFinding, colour_level
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
-
-from typing import TYPE_CHECKING
-
-from fmident.estimation.noise.alternate import NoiseAsked
-from fmident.statistics.noise import fit_noise, spanned, with_amplitudes
+from fmident.statistics.noise import NoiseFinding, colour_level, fit_noise, spanned, with_amplitudes
 
 if TYPE_CHECKING:
     from fmident.evaluation import Evaluator
@@ -62,6 +54,7 @@ if TYPE_CHECKING:
     from fmident.problem.priors.rows import Priors
     from fmident.problem.search_space import SearchSpace
     from fmident.statistics.noise import NoiseModel
+
 
 FEWEST = 20
 """Replicates below which there is no interval to speak of."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from fmident.checking.global_sensitivity.result import (
     GlobalSensitivity,
     OutputIndices,
 )
-from fmident.errors import ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.estimation.checks import box
 from fmident.problem.residuals import compared_sigma, residual_layout
 
@@ -23,13 +24,6 @@ if TYPE_CHECKING:
     from fmident.evaluation import Evaluator
     from fmident.problem.model import Problem
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from fmident.errors import Code
-
-if TYPE_CHECKING:
-    from fmident.arrays import F64
 
 _BATCH = 256
 _INSTANTS = 60

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
 from fmident.evaluation.memory import root_mean_square
 from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
+from fmident.statistics.distributions import student_quantile
 from fmident.statistics.identifiability import INVISIBLE
 from fmident.statistics.prior import PriorRows
 from fmident.statistics.tangent import Region, along
@@ -37,14 +38,8 @@ from fmident.statistics.tangent import Region, along
 if TYPE_CHECKING:
     from fmident.estimation.contract import HeldDirections
     from fmident.problem.model import Problem
-
-from typing import TYPE_CHECKING, TypeVar
-
-from fmident.statistics.distributions import student_quantile
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
     from fmident.statistics import ParameterStatistics
+
 
 _ACCURATE = 0.01
 """Relative change of a standard error that the derivatives may leave open without more being

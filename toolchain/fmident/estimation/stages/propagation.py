@@ -7,7 +7,8 @@ a signal that was filtered differently has another noise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,9 @@ from fmident.estimation.result import (
 from fmident.estimation.run import Run
 from fmident.evaluation import Evaluator, Executor
 from fmident.evaluation.activity import Listener
+from fmident.evaluation.derivatives.steps import StepSizes
 from fmident.problem.priors.rows import Priors
+from fmident.problem.relations.dependent import Dependence
 from fmident.statistics import (
     HeldValues,
     Linearisation,
@@ -35,22 +38,7 @@ from fmident.statistics import (
 )
 
 if TYPE_CHECKING:
-    from fmident.problem.model import Problem, Stage
-
-from typing import TYPE_CHECKING
-
-from fmident.evaluation.derivatives.steps import StepSizes
-from fmident.problem.relations.dependent import Dependence
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Derivation, Parameter, Problem
-
-import os
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
+    from fmident.problem.model import Derivation, Parameter, Problem, Stage
 
 
 _BLURRED = 0.5

@@ -4,41 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fmident.errors import Code, FmidentError, ProblemError
+import numpy as np
+
+from fmident.errors import Code, EstimationError, FmidentError, ProblemError
 from fmident.estimation.choices import suited
 from fmident.estimation.contract import Estimator
+from fmident.estimation.fits import output_fits
 from fmident.estimation.monitor import Observer
 from fmident.estimation.noise.alternate import refuse_noise
 from fmident.estimation.options import build_options
-from fmident.estimation.result import EstimationResult
+from fmident.estimation.result import EstimationResult, OutputFit
 from fmident.estimation.run import FmuIdentity, run_with_statistics
 from fmident.estimation.stages.progress import Translator
 from fmident.estimation.stages.propagation import Propagation, with_effort
 from fmident.estimation.stages.results import combined
 from fmident.estimation.stages.stage_run import StageRun
-from fmident.evaluation import Evaluator, Executor, Simulated
+from fmident.evaluation import Evaluator, Executor, Simulated, SimulationTask
 from fmident.evaluation.executors import SubsetExecutor
+from fmident.problem.residuals import parameter_values_for
 from fmident.problem.stages import continued
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from fmident.errors import EstimationError
-from fmident.estimation.fits import output_fits
-from fmident.estimation.result import OutputFit
-from fmident.evaluation import SimulationTask
-from fmident.problem.residuals import parameter_values_for
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
 
 ExecutorOf = Callable[["Problem"], Executor]
 """Makes the executor of a problem; whoever made it closes it."""

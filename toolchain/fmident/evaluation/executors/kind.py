@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fmident.errors import Diagnostic, EstimationError, PluginError
-from fmident.evaluation.executors.base import Executor
-from fmident.plugin_code import code_of_plugin
-from fmident.problem.reading.evaluation_file import KEYS, NoOptions
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
-
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from fmident.evaluation.executors.base import Done, ExecutorReport, HandingOn, run_other
+from fmident.errors import Diagnostic, EstimationError, PluginError
+from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn, run_other
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
-from fmident.plugin_code import PLUGIN_BUG, defined_at
+from fmident.plugin_code import PLUGIN_BUG, code_of_plugin, defined_at
+from fmident.problem.reading.evaluation_file import KEYS, NoOptions
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
     from fmident.problem.model import Problem
+
 
 Warn: TypeAlias = Callable[[Diagnostic], None]
 """Takes a warning that comes up on the way, such as that a cluster has no workers just now."""
