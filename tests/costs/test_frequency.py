@@ -7,7 +7,7 @@ import pytest
 
 from fmident.problem import TimeDomain
 from fmident_costs import FrequencyDomain, SeparateSpectra, SmoothedSpectrum
-from fmident_costs.spectrum import complex_amplitudes, line_weights, smooth, tapered
+from fmident_costs.frequency import complex_amplitudes, line_weights, smooth, tapered
 
 MEAN_SQUARE = TimeDomain("mean-square")
 

@@ -17,7 +17,7 @@ from fmident.estimation.result import DrawnParameter, DrawnPosterior
 from fmident.problem import Problem
 from fmident.report.charts.uncertainty.draws import pairs_chart, trace_chart
 from fmident.report.result_json import as_json
-from fmident.report.sections.uncertainty.draws import draws_section
+from fmident.report.sections.uncertainty import draws_section
 from fmident.report.stored import read_result
 from fmident.report.stored.samples import with_signals
 from fmident.report.tables.reporter import CsvReporter

@@ -13,7 +13,7 @@ from fmident.report.charts.chart import Band, long_band
 from fmident.report.charts.envelopes import extremes
 from fmident.report.charts.signals.fits import fit_chart
 from fmident.report.page import render
-from fmident.report.sections.signals.room import Lines, most_samples
+from fmident.report.sections.signals import Lines, most_samples
 
 from .test_charts import column
 

@@ -18,8 +18,7 @@ from fmident.estimation.result import EstimationResult, ExcludedSamples, OutputF
 from fmident.report.charts.signals.fits import excluded_marks, fit_chart
 from fmident.report.plots.fits import fit_plot
 from fmident.report.result_json import JsonReporter
-from fmident.report.sections.signals.fits import fits_section
-from fmident.report.sections.signals.validation import validation_section
+from fmident.report.sections.signals import fits_section, validation_section
 from fmident.report.stored import read_result
 from fmident.report.stored.samples import with_signals
 from fmident.report.tables.reporter import CsvReporter

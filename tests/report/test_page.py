@@ -25,7 +25,7 @@ from fmident.report.page import HtmlReporter, render
 from fmident.report.plots.fits import cost_history, envelope, fit_plot, residual_histogram
 from fmident.report.sections import Section, Text
 from fmident.report.sections.html import fragment
-from fmident.report.sections.uncertainty.sensitivities import share_text
+from fmident.report.sections.uncertainty import share_text
 
 from .conftest import with_everything
 

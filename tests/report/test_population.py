@@ -23,8 +23,7 @@ from fmident.report.charts.search.population import (
 )
 from fmident.report.page import HtmlReporter, render
 from fmident.report.static.drawing import drawn
-from fmident.report.tables.population import population_table
-from fmident.report.tables.reporter import CsvReporter
+from fmident.report.tables.reporter import CsvReporter, population_table
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 

@@ -13,7 +13,7 @@ import pytest
 from fmident.estimation import EstimationResult
 from fmident.estimation.result import PriorCheck, PriorKnowledge, ResidualCheck
 from fmident.report.result_json import as_json
-from fmident.report.sections.uncertainty.priors import priors_section
+from fmident.report.sections.uncertainty import priors_section
 from fmident.report.stored import read_result
 from fmident.report.verdict import verdict
 

@@ -16,8 +16,10 @@ from fmident.problem import Parameter
 from fmident.report.comparison.samples import why_not
 from fmident.report.result_json import FILE_NAME, as_json
 from fmident.report.sections.parameters import parameters_section
-from fmident.report.sections.uncertainty.identifiability import identifiability_section
-from fmident.report.sections.uncertainty.truncation import truncation_section
+from fmident.report.sections.uncertainty import (
+    identifiability_section,
+    truncation_section,
+)
 from fmident.report.stored.estimation import read_result
 from fmident.report.terminal import summary
 from fmident.report.verdict import verdict

@@ -14,22 +14,29 @@ from fmident.report.sections.content import Section, Text
 from fmident.report.sections.html import document
 from fmident.report.sections.parameters import parameters_section
 from fmident.report.sections.run_facts import estimate_facts, run_section
-from fmident.report.sections.search.iterations import iterations_section, starts_section
-from fmident.report.sections.search.population import population_section
-from fmident.report.sections.search.stages import stages_section
-from fmident.report.sections.signals.diagnostics import diagnostics_section
-from fmident.report.sections.signals.fits import fits_section
-from fmident.report.sections.signals.inputs import inputs_section
-from fmident.report.sections.signals.residuals import residuals_section
-from fmident.report.sections.signals.room import samples_of_page
-from fmident.report.sections.signals.series import series_section
-from fmident.report.sections.signals.validation import validation_section
-from fmident.report.sections.uncertainty.correlation import correlation_section
-from fmident.report.sections.uncertainty.draws import draws_section
-from fmident.report.sections.uncertainty.identifiability import identifiability_section
-from fmident.report.sections.uncertainty.priors import priors_section
-from fmident.report.sections.uncertainty.sensitivities import sensitivities_section
-from fmident.report.sections.uncertainty.truncation import truncation_section
+from fmident.report.sections.search import (
+    iterations_section,
+    population_section,
+    stages_section,
+    starts_section,
+)
+from fmident.report.sections.signals import (
+    diagnostics_section,
+    fits_section,
+    inputs_section,
+    residuals_section,
+    samples_of_page,
+    series_section,
+    validation_section,
+)
+from fmident.report.sections.uncertainty import (
+    correlation_section,
+    draws_section,
+    identifiability_section,
+    priors_section,
+    sensitivities_section,
+    truncation_section,
+)
 from fmident.report.sections.verdict import verdict_section
 from fmident.report.verdict import verdict
 

@@ -17,7 +17,7 @@ from fmident.report.profile_text import (
     table_text,
 )
 from fmident.report.sections.run_facts import Entry
-from fmident.report.sections.uncertainty.profiles import (
+from fmident.report.sections.uncertainty import (
     intervals_section,
     profiles_section,
     regions_section,

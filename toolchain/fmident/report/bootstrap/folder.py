@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.prediction import band_table
-from fmident.report.bootstrap.text import effort, grade_of, headline, reasons, table_text
+from fmident.report.bootstrap.text import effort, grade_of, headline, reasons, table_text, texts_of
 from fmident.report.charts.ranges import with_unit
+from fmident.report.charts.uncertainty.bootstrap import pairs_chart, replicates_chart
 from fmident.report.contents import Contents, Said
 from fmident.report.profile_text import percent_text
+from fmident.report.sections.html import fragment
 from fmident.report.sections.run_facts import Entry
-from fmident.report.sections.signals.bands import bands_section
-from fmident.report.sections.uncertainty.bootstrap import bootstrap_section, replicates_section
+from fmident.report.sections.signals import bands_section
 from fmident.report.stored.bootstrap import BANDS, FILE_NAME, REPLICATES, read_bootstrap
 from fmident.report.terminal import unit_text
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fmident.resampling import BootstrapParameter, BootstrapResult
+
 
 CORNER, HISTOGRAMS = "corner.png", "replicates.svg"
 
@@ -160,3 +162,19 @@ def _parameter(parameter: BootstrapParameter) -> dict[str, Any]:
         "result_interval_95": list(parameter.result_interval),
         "result_interval_known": not math.isnan(parameter.result_interval[0]),
     }
+
+
+def bootstrap_section(result: BootstrapResult) -> str:
+    """Return the table of the intervals."""
+    rows = [texts_of(p) for p in result.parameters]
+    return fragment("bootstrap", level=percent_text(result.level), rows=rows)
+
+
+def replicates_section(result: BootstrapResult) -> str:
+    """Return the pictures of the replicates."""
+    pairs = pairs_chart(result)
+    return fragment(
+        "replicates",
+        histograms=replicates_chart(result).html(),
+        pairs="" if pairs is None else pairs.html(),
+    )

@@ -4,27 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, get_args
 
+import numpy as np
+
+from fmident._json import JsonTable
+from fmident.prediction import Prediction, Source
 from fmident.report.contents import Contents, Said
-from fmident.report.prediction.text import (
-    effort,
-    grade_of,
-    headline,
-    reasons,
-    rows_of,
-    table_text,
-)
+from fmident.report.numbers import duration, percent, plain
 from fmident.report.profile_text import percent_text
 from fmident.report.sections.html import fragment
 from fmident.report.sections.run_facts import Entry
-from fmident.report.sections.signals.bands import bands_section
-from fmident.report.stored.prediction import BANDS, FILE_NAME, read_prediction
+from fmident.report.sections.signals import bands_section
+from fmident.report.stored.bands import FILE_NAME as BANDS
+from fmident.report.stored.bands import NamedBand, read_bands
+from fmident.report.stored.json_file import read_json, word, written_by
+from fmident.report.terminal import narrow_table, unit_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fmident.prediction import OutputBand, Prediction
+
+
+FILE_NAME = "prediction.json"
+_COMMAND = "predict"
+
+
+_SOURCES = {
+    "linearised": "Uncertainty of the parameters: linearised, by the covariance of the result",
+    "bootstrap": "Uncertainty of the parameters: replicates of a bootstrap",
+    "posterior": "Uncertainty of the parameters: draws from the posterior distribution",
+}
+
+
+def read_prediction(folder: Path) -> Prediction:
+    """Read the folder of a prediction.
+
+    Parameters
+    ----------
+    folder
+        With its table.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        A file is missing, broken or was not written by fmident.
+    """
+
+    def convert(content: JsonTable) -> Prediction:
+        named = content.each("outputs", NamedBand.of)
+        bands = read_bands(folder, named, _COMMAND)
+        pairs = list(zip(named, bands, strict=True))
+        return Prediction(
+            source=cast(Source, word(content, "source", get_args(Source))),
+            level=content.number("level"),
+            new=tuple(band for known, band in pairs if not known.fitted),
+            fitted=tuple(band for known, band in pairs if known.fitted),
+            draws=content.count("draws"),
+            failures=content.count("failed_draws"),
+            simulations=content.count("simulations"),
+            seconds=content.number("wall_time_s"),
+            notes=content.texts("notes"),
+            settings=content.table("settings").values(),
+        )
+
+    return read_json(folder / FILE_NAME, convert, "a prediction of fmident", written_by(_COMMAND))
 
 
 class PredictionContents(Contents["Prediction"]):
@@ -110,3 +155,85 @@ def _output(band: OutputBand, *, fitted: bool) -> dict[str, Any]:
         "samples": band.samples,
         "inside": band.inside,
     }
+
+
+def table_text(result: Prediction, width: int) -> str:
+    """Return the table of the outputs, at most so many columns wide."""
+    header = ["experiment", "output", "mean +-", "new +-", "unit", "inside"]
+    rows = [_row(b, "") for b in result.new] + [_row(b, " (fitted)") for b in result.fitted]
+    return narrow_table(header, rows, ["<", "<", ">", ">", "<", ">"], width, ["unit"])
+
+
+def headline(result: Prediction) -> str:
+    """Return how many new samples lie inside of the band."""
+    level = percent_text(result.level)
+    if result.samples:
+        share = percent(result.inside / result.samples)
+        return f"{share} of {result.samples} new samples inside the {level} band."
+    if result.new:
+        return f"No sample of the new experiments was measured; {level} bands are predicted."
+    samples = sum(b.samples for b in result.fitted)
+    inside = sum(b.inside for b in result.fitted)
+    if not samples:
+        return f"{level} bands of the fitted outputs."
+    return f"{percent(inside / samples)} of {samples} fitted samples inside the {level} band."
+
+
+def grade_of(result: Prediction) -> str:
+    """Return what the bands are worth: ``"good"``, ``"doubtful"`` or ``"bad"``.
+
+    A share of new samples that is lower than the level by more than a third of what is outside of
+    the band is doubtful; half of the level is bad.
+    """
+    if result.samples:
+        share = result.inside / result.samples
+        if share < 0.5 * result.level:
+            return "bad"
+        if share < result.level - (1.0 - result.level):
+            return "doubtful"
+    return "doubtful" if result.notes else "good"
+
+
+def reasons(result: Prediction) -> list[str]:
+    """Return where the uncertainty comes from, a sentence each."""
+    drawn = f", {result.draws} of them simulated" if result.draws else ""
+    found = [f"{_SOURCES[result.source]}{drawn}."]
+    found.append("Noise of new samples: as in the residuals of the experiments that were fitted.")
+    if result.samples and result.inside / result.samples < result.level - (1.0 - result.level):
+        found.append(
+            "Fewer new samples than that lie inside: the model lacks something that the new"
+            " experiments show, or their noise is larger."
+        )
+    return found
+
+
+def effort(result: Prediction) -> str:
+    """Return what it took."""
+    return f"{result.simulations} simulations, {duration(result.seconds)}"
+
+
+def half_widths(band: OutputBand) -> tuple[str, str]:
+    """Return the median half widths of the bands of the mean and of new samples, as text."""
+    found = []
+    for low, high in ((band.mean_low, band.mean_high), (band.new_low, band.new_high)):
+        known = 0.5 * (high - low)
+        known = known[np.isfinite(known)]
+        found.append(plain(float(np.median(known)), 3) if known.size else "n/a")
+    return found[0], found[1]
+
+
+def share_text(band: OutputBand) -> str:
+    """Return the share of samples inside of the band of new ones; empty without samples."""
+    return percent(band.inside / band.samples) if band.samples else ""
+
+
+def _row(band: OutputBand, after: str) -> list[str]:
+    mean, new = half_widths(band)
+    unit = unit_text(band.unit)
+    return [f"{band.experiment}{after}", band.name, mean, new, unit, share_text(band)]
+
+
+def rows_of(bands: Sequence[OutputBand], after: str) -> list[dict[str, str]]:
+    """Return the rows of the table of the page."""
+    keys = ("experiment", "output", "mean", "new", "unit", "inside")
+    return [dict(zip(keys, _row(b, after), strict=True)) for b in bands]

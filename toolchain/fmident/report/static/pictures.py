@@ -18,8 +18,7 @@ from fmident.report.charts.uncertainty.forest import forest_chart
 from fmident.report.charts.uncertainty.identifiability import identifiability_chart
 from fmident.report.charts.uncertainty.sensitivities import sensitivity_chart
 from fmident.report.sections.content import Figure
-from fmident.report.sections.signals.diagnostics import MOST_INPUTS, inputs_at
-from fmident.report.sections.signals.inputs import inputs_of
+from fmident.report.sections.signals import MOST_INPUTS, inputs_at, inputs_of
 from fmident.report.static.files import write_files
 from fmident.report.stored.samples import with_signals
 

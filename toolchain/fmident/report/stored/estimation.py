@@ -44,9 +44,9 @@ from fmident.problem.derivative_origins import Origin, OriginKind
 from fmident.report.page import FILE_NAME as PAGE
 from fmident.report.result_json import FILE_NAME
 from fmident.report.stored.json_file import matrix, read_json, word, written_by
-from fmident.report.stored.truncation import read_truncation
 from fmident.statistics.fixing import FixingStep
 from fmident.statistics.identifiability import WeakDirection
+from fmident.statistics.truncated import TruncatedParameter, Truncation
 
 
 @dataclass(frozen=True)
@@ -544,4 +544,37 @@ def _fit(experiment: str, name: str, stored: JsonTable) -> OutputFit:
 def _excluded(stored: JsonTable) -> ExcludedSamples:
     return ExcludedSamples(
         stored.text("reason"), stored.count("samples"), stored.flag("replaced", False)
+    )
+
+
+def read_truncation(content: JsonTable) -> Truncation | None:
+    """Return what was held; ``None`` where nothing was."""
+    stored = content.maybe_table("truncation")
+    if stored is None:
+        return None
+    bias = stored.table("bias")
+    return Truncation(
+        stored.text("rule"),
+        stored.number("limit"),
+        stored.count("rank"),
+        tuple(stored.numbers("singular_values")),
+        tuple(stored.each("parameters", _parameter)),
+        {name: bias.named_numbers(name) for name in bias.keys()},  # noqa: SIM118
+        stored.count("compared"),
+        stored.number("p_value"),
+    )
+
+
+def _parameter(stored: JsonTable) -> TruncatedParameter:
+    return TruncatedParameter(
+        stored.text("name"),
+        stored.maybe_text("unit"),
+        stored.number("start"),
+        stored.number("value"),
+        stored.number("scale"),
+        stored.number("resolution"),
+        stored.number("start_error"),
+        stored.number("standard_error"),
+        stored.pair("interval_95", (-math.inf, math.inf)),
+        stored.flag("resolved"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,18 +11,21 @@ import numpy as np
 
 from fmident.estimation.result import parameter_columns
 from fmident.report.contract import Reporter
-from fmident.report.tables.csv_file import Columns, write_csv
-from fmident.report.tables.draws import draws_table
-from fmident.report.tables.inputs import inputs_table
-from fmident.report.tables.population import population_table
-from fmident.report.tables.sensitivities import sensitivities_table
+from fmident.report.tables.csv_file import Column, Columns, write_csv
 from fmident.report.tables.series import series_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fmident.estimation.contract import Iteration
-    from fmident.estimation.result import EstimationResult, OutputFit
+    from fmident.estimation.population import Generation
+    from fmident.estimation.result import (
+        DrawnPosterior,
+        EstimationResult,
+        InputSignal,
+        OutputFit,
+        OutputSensitivity,
+    )
     from fmident.problem.model import Problem
 
 
@@ -125,3 +129,91 @@ def history_columns(history: Iterable[Iteration], names: Sequence[str]) -> Colum
     if rows:
         columns = list(dict.fromkeys(name for row in rows for name in row))
     return {name: [row.get(name) for row in rows] for name in columns}
+
+
+def draws_table(found: DrawnPosterior | None, names: Sequence[str]) -> list[Columns]:
+    """Return the table in parts, one per chain: its number, the draw, density and parameters.
+
+    Parameters
+    ----------
+    found
+        With the draws, if there are any.
+    names
+        Of the searched parameters.
+    """
+    if found is None:
+        return []
+    parts: list[Columns] = []
+    for chain, (values, densities) in enumerate(zip(found.values, found.densities, strict=True), 1):
+        columns: dict[str, Sequence[object]] = {
+            "chain": [chain] * len(values),
+            "draw": list(range(1, len(values) + 1)),
+            "log_density": densities.tolist(),
+        }
+        columns |= {f"p:{name}": values[:, j].tolist() for j, name in enumerate(names)}
+        parts.append(columns)
+    return parts
+
+
+def inputs_table(inputs: Iterable[InputSignal]) -> list[Columns]:
+    """Return the table in parts, a row per sample: experiment, time, ``u:NAME`` for each input."""
+    parts: dict[str, dict[str, Column]] = {}
+    for signal in inputs:
+        columns = parts.setdefault(
+            signal.experiment,
+            {
+                "experiment": [signal.experiment] * signal.times.size,
+                "time": signal.times,
+            },
+        )
+        columns[f"u:{signal.name}"] = signal.values
+    return list(parts.values())
+
+
+def population_table(generations: Sequence[Generation], names: Sequence[str]) -> list[Columns]:
+    """Return the table in parts, one row per vector: generation, cost and parameters.
+
+    Generation 0 is the initial point; infinite cost means that the simulation failed. A run in
+    stages has a column with the stage's name, too, and counts the generations of each.
+
+    Parameters
+    ----------
+    generations
+        In order.
+    names
+        Of the free parameters.
+    """
+    parts: list[Columns] = []
+    count: Counter[str] = Counter()
+    staged = any(g.stage for g in generations)
+    for generation in generations:
+        columns: dict[str, Sequence[object]] = (
+            {"stage": [generation.stage] * generation.costs.size} if staged else {}
+        )
+        columns["generation"] = [count[generation.stage]] * generation.costs.size
+        columns["cost"] = generation.costs.tolist()
+        count[generation.stage] += 1
+        for j, name in enumerate(names):
+            columns[f"p:{name}"] = generation.points[:, j].tolist()
+        parts.append(columns)
+    return parts
+
+
+def sensitivities_table(sensitivities: Iterable[OutputSensitivity]) -> list[Columns]:
+    """Return the table in parts, a row per sample: experiment, output, time, ``p:NAME`` for each.
+
+    A run in stages has a column with the stage's name, too.
+    """
+    every = list(sensitivities)
+    staged = any(s.stage for s in every)
+    parts: list[Columns] = []
+    for s in every:
+        count = s.times.size
+        columns: dict[str, Column] = {"stage": [s.stage] * count} if staged else {}
+        columns["experiment"] = [s.experiment] * count
+        columns["output"] = [s.name] * count
+        columns["time"] = s.times
+        for j, name in enumerate(s.parameters):
+            columns[f"p:{name}"] = s.values[:, j]
+        parts.append(columns)
+    return parts

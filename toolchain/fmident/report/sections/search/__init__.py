@@ -1,1 +1,0 @@
-"""How the parameters were found: stages, iterations, starts, populations."""
