@@ -8,9 +8,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from fmident.cli.plugins import option_rows
 from fmident.errors import Code
 from fmident.plugins import load_plugins
+from fmident.toml_file.option_table import option_rows
 
 ALL = "<!-- options -->"
 CODES = "<!-- error codes -->"
