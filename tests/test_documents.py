@@ -141,7 +141,6 @@ def test_references_of_docstrings_resolve(name: str) -> None:
 # ------------------------------------------------------------ every command runs, made small
 
 SMALLER = (
-    (r"^\.venv/bin/fmident", "fmident"),
     (r"(?<= )results(?= |$)", "results/problem"),
     (r"(?<!/)problem.toml (?=--follow)", "follow.toml "),
     (r" --resume\b", ""),  # there is no unfinished run
