@@ -215,7 +215,7 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 2
         print("class".ljust(58), *(p.platform.name.rjust(14) for p in places[1:]))
-        for entry in read_catalog(arguments.catalog).entries:
+        for entry in read_catalog(arguments.catalog).built:
             if arguments.only not in entry.class_name:
                 continue
             try:

@@ -6,28 +6,26 @@ Hansen and Ostermeier, Evolutionary Computation 9, 2001; restarts with growing p
 
 from __future__ import annotations
 
+import importlib
 import math
+import sys
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Ending, Estimate, Estimator
+from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
+from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-import importlib
-import sys
-from dataclasses import dataclass
-from typing import Annotated
-
-from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
 
 _CONVERGED = ("tolx", "tolfun", "tolfunhist", "tolflatfitness", "relative")
 """The package's conditions, and our own, that mean that costs or steps no longer change."""

@@ -6,24 +6,22 @@ Storn and Price, J. Global Optimization 11, 1997. The implementation is that of 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Estimate, Estimator
+from fmident.options import FRACTION, NOT_NEGATIVE, Options, Range
+from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
-
-from fmident.options import FRACTION, NOT_NEGATIVE, Options, Range
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
 
 _PER_PARAMETER = 15
 

@@ -115,7 +115,12 @@ def test_everything_is_read(folder: Path) -> None:
         ('class = "Lib.Axis"', 'class = "Lob.Axis"', 31, ("Lob", "'Lib'")),
         ('class = "Lib.Axis"', 'class = "Lib Axis"', 31, ("not the full name",)),
         ('class = "Lib.Robot"\n', "", 9, ("needs the key 'class'",)),
-        ('class = "Lib.Axis"\n', "", 31, ("'compilers'", "has no class", "add the key 'class'")),
+        (
+            'class = "Lib.Axis"\n',
+            "",
+            31,
+            ("'compilers'", "this entry has none", "add the key 'class'"),
+        ),
         ('file = "axis.fmu"', 'file = "Lib.Robot.fmu"', 33, ("is the file of two entries",)),
         ('["embedded"]', '["embeded"]', 32, ("'embeded'", "'embedded'")),
         ('["Lib.mo"]', '["Lob.mo"]', 2, ("Lob.mo",)),

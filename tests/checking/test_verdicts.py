@@ -194,14 +194,17 @@ def test_a_parameter_that_acts_elsewhere_is_told_from_a_deaf_one(
     assert not report.can_be_estimated
 
 
-def test_parameters_that_act_only_decades_below_the_start_act_elsewhere(check: Check) -> None:
+@pytest.mark.parametrize("least", [1e-4, 0.0])
+def test_parameters_that_act_only_decades_below_the_start_act_elsewhere(
+    check: Check, least: float
+) -> None:
     """Alone neither does: the other one has all over before the first sample."""
 
     def over(times: Any, inputs: Any, a: float, b: float, c: float = 0.0) -> Any:
         return {"y": np.exp(-(a + b) * times) + c}
 
     times = np.linspace(0.0, 10.0, 51)
-    rates = [Parameter(n, 1e4, 1e-4, 1e5, variable=n) for n in ("a", "b")]
+    rates = [Parameter(n, 1e4, least, 1e5, variable=n) for n in ("a", "b")]
     free = [*rates, Parameter("c", 0.0, 0.0, 1.0, variable="c")]
     problem = python_problem({"y": over(times, {}, 0.3, 0.2)["y"]}, times, free)
     with np.errstate(all="raise", under="ignore"):

@@ -32,7 +32,8 @@ VOLATILE = {
 def figures(value: Any) -> Any:
     """Return numbers and codes of a JSON value, without its words.
 
-    A text with a space is words; a long array becomes its length, sum and norm.
+    A text with a space is words; a long array becomes its length, sum and norm,
+    and the sum weighted by position.
     """
     if isinstance(value, dict):
         kept = {k: figures(v) for k, v in value.items() if k not in VOLATILE}
@@ -40,10 +41,11 @@ def figures(value: Any) -> Any:
     if isinstance(value, list):
         if len(value) > LONGEST and all(isinstance(v, int | float) for v in value):
             squares = math.sqrt(math.fsum(v * v for v in value))
-            return {"length": len(value), "sum": math.fsum(value), "norm": squares}
+            order = math.fsum(k * v for k, v in enumerate(value))
+            return {"length": len(value), "sum": math.fsum(value), "norm": squares, "order": order}
         return [figures(v) for v in value]
     if isinstance(value, str):
-        return "" if " " in value or os.sep in value else value
+        return "" if " " in value or Path(value).is_absolute() else value
     return value
 
 

@@ -182,6 +182,13 @@ def test_analyses(name: str, study: Study, capsys: pytest.CaptureFixture[str]) -
     check(name, record_of(file.parent, file.name, code), TOLERANCE)
 
 
+def test_prior(study: Study) -> None:
+    prior = 'prior = { distribution = "normal", mean = 2.2, sd = 0.1 }'
+    study.change("bounds = [0.5, 10.0]", f"bounds = [0.5, 10.0]\n{prior}")
+    code = main(["estimate", "problem.toml", "-o", "result", "-q"])
+    check("prior", record_of(Path("result"), "result.json", code), TOLERANCE)
+
+
 def test_design(study: Study) -> None:
     text = (ROOT / "examples/msd-online/design.toml").read_text(encoding="utf-8")
     text = re.sub(r'class = "[^"]*"', 'fmu = "oscillator.fmu"', text)

@@ -18,7 +18,7 @@ from fmident.compilers.base import Compiler
 from fmident.estimation import EstimationResult
 from fmident.estimation.compared import OtherCourse
 from fmident.estimation.diagnostics.interpolation import gathered_residuals, jumps
-from fmident.problem.model import Problem
+from fmident.problem.model import EstimatorSettings, Problem
 from fmident.report.verdict import verdict
 
 from ...kept import library_fmu
@@ -200,6 +200,24 @@ def test_noise_does_not_gather(problem_of: Callable[..., Problem]) -> None:
     for seed in range(20):
         noise = np.random.default_rng(seed).standard_normal(COUNT)
         assert gathered_residuals(problem, noise) == ()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        EstimatorSettings("least-squares", {"max_iterations": 1}),
+        EstimatorSettings("special-genetic", {"generations": 2, "seed": 1}),
+        EstimatorSettings("particle-swarm", {"generations": 3, "seed": 1}),
+    ],
+    ids=lambda e: e.name,
+)
+def test_a_search_that_ended_early_is_no_evidence(
+    problem_of: Callable[..., Problem], estimator: EstimatorSettings
+) -> None:
+    problem = replace(problem_of("switched", "straight"), estimator=estimator)
+    result = estimated(problem)
+    assert result.residuals is not None
+    assert result.residuals.course is None
 
 
 @pytest.mark.parametrize(("course", "found"), [("held", ["warning"]), ("straight", [])])

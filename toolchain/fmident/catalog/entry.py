@@ -152,7 +152,7 @@ class Entry:
     Parameters
     ----------
     class_name
-        Full Modelica name; ``""`` of an FMU of another tool, which is not built here.
+        Full Modelica name; empty for an FMU from another tool, which is not built here.
     file
         Name of the FMU, such as ``Mechanisms.Robots.Tripod.fmu``.
     sources
@@ -162,7 +162,7 @@ class Entry:
     settings
         Compiler to its settings.
     interface
-        What the FMU must offer; ``None`` when nobody said.
+        What the FMU must offer; ``None`` if the catalogue does not specify it.
     references
         Recorded trajectories that it must reproduce.
     smoke
@@ -231,7 +231,7 @@ class Catalog:
         CatalogError
             There is none; the nearest classes are named.
         """
-        for entry in self.entries:
+        for entry in self.built:
             if entry.class_name == class_name:
                 return entry
         raise CatalogError(

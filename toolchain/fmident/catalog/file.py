@@ -201,7 +201,7 @@ def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
     for key in ("compilers", "compiler", "platforms"):
         if section.has(key):
             raise section.error(
-                f"'{key}' is of FMUs that are built, and this entry has no class",
+                f"'{key}' applies only to FMUs that are built from a class; this entry has none",
                 key,
                 hint=f"add the key 'class', or leave out '{key}'",
                 code=Code.MISSING_KEY,

@@ -17,10 +17,12 @@ from fmident.estimation.validation import held_out_problem
 from fmident.evaluation import Evaluator
 from fmident.units import compatible, parse_unit
 
-_EXPLAINED, _LOWER = 0.1, 0.99
-"""Residuals in parts of the spread of what was measured, from which on an input without jumps is
-judged: far from the truth it may stand for anything. Part of the cost below which it falls where
-one that jumps is held."""
+_EXPLAINED = 0.1
+"""Residuals in parts of the spread of what was measured, below which an input without jumps is
+judged: far from the truth it may stand for anything."""
+
+_LOWER = 0.99
+"""Cost with an input held over that without, below which holding it is advised."""
 
 _ALIKE = 0.999999
 _DERIVATIVE = 0.98
@@ -57,7 +59,9 @@ def course_findings(
     iterations = 0 if jacobian is None else iterations
     found = list(other_courses(problem, evaluator, p, jacobian, iterations=iterations))
     if problem.validation:
-        found += other_courses(held_out_problem(problem), evaluator, p, iterations=0)
+        known = {one.input for one in found}
+        others = other_courses(held_out_problem(problem), evaluator, p, iterations=0)
+        found += [one for one in others if one.input not in known]
     everything = (*problem.experiments, *problem.validation)
     findings = []
     for one in found:

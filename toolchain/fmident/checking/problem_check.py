@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,7 @@ from fmident.checking.simulations import (
     points_to_try,
     try_bounds,
 )
-from fmident.checking.subject import Subject
+from fmident.checking.subject import Subject, several
 from fmident.checking.time_unit import named_time_findings, time_unit_findings
 from fmident.errors import Diagnostic, ProblemError
 from fmident.estimation.checks import (
@@ -82,9 +82,6 @@ if TYPE_CHECKING:
     from fmident.fmu import ModelDescription
     from fmident.problem.model import Problem
 
-from dataclasses import dataclass
-
-from fmident.checking.subject import several
 
 _POINTS_INSIDE = 8
 
@@ -309,7 +306,8 @@ class _Check:
             self.findings += tolerance_findings(self.subject, known)
             self.findings += shift_findings(self.subject, self.evaluator, known)
         jacobian = None if known is None else known.statistics.linearisation.data_jacobian
-        iterations = self._affordable(_FIT, 2 * (1 + len(self.problem.free)))
+        fits = 2 + max(len(e.inputs) for e in self.problem.experiments)
+        iterations = self._affordable(_FIT, fits * (1 + len(self.problem.free)))
         self.findings += course_findings(self.subject, self.evaluator, jacobian, iterations)
         globally = self._globally()
         self.findings += noise_findings(self.subject, self._simulation_noise())

@@ -161,7 +161,8 @@ def _plans(
             tell(f"missing: {path}; 'fmident build --all' builds it")
             annotate([_absent(origin, f"missing: {path}", "'fmident build --all' builds it")])
     if not plans:
-        raise UsageError(f"'{folder}' holds no FMU of the catalogue", hint="fmident build --all")
+        hint = "fmident build --all" if catalog.built else "copy the FMUs there"
+        raise UsageError(f"'{folder}' holds no FMU of the catalogue", hint=hint)
     return plans, missing
 
 

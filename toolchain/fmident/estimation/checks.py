@@ -24,8 +24,9 @@ _SWEEP = (0.0, 0.02, 0.1, 0.5, 0.9, 1.0)
 _ELSEWHERE = 6
 """Points inside the bounds at which a parameter without influence is tried again."""
 
-_DECADES = 100.0
-"""Ratio of two bounds from which on such points lie evenly over the decades, too."""
+_DECADES, _LEAST = 100.0, 1e-9
+"""Ratio of two bounds from which on such points lie evenly over the decades, too; where they begin
+above a bound of zero, in parts of the upper bound."""
 
 
 def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
@@ -180,18 +181,21 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
 
 
 def _elsewhere(evaluator: Evaluator) -> F64:
-    """Return points inside the bounds; nearly all are large where bounds differ by decades.
+    """Return points inside the bounds.
 
-    So there are as many that lie evenly over the decades then.
+    Nearly all are large where bounds differ by decades: as many points are added that are spread
+    evenly over the decades.
     """
     points = points_inside(evaluator, _ELSEWHERE)
     lower, upper = (evaluator.space.to_physical(z) for z in box(evaluator))
-    wide = (lower > 0.0) & (upper > _DECADES * lower) & ~evaluator.space.log
+    least = np.where(lower > 0.0, lower, _LEAST * upper)
+    wide = (upper > 0.0) & (upper > _DECADES * least) & ~evaluator.space.log
     if not wide.any():
         return points
     spread = points.copy()
-    low, high = lower[wide], upper[wide]
-    spread[:, wide] = low * (high / low) ** ((points[:, wide] - low) / (high - low))
+    shares = (points - lower) / (upper - lower)
+    low, high = least[wide], upper[wide]
+    spread[:, wide] = low * (high / low) ** shares[:, wide]
     return np.vstack([points, spread])
 
 

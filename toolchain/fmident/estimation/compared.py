@@ -215,9 +215,12 @@ class GatheredResiduals:
 _NOTICED = 0.5
 """Standard errors by which a parameter moves from which on intervals cover visibly less."""
 
-_CHANCE, _ALIKE = 10.0, 1.1
-"""Evidence that chance may make, and part of the cost; where neighbouring residuals are correlated,
-evidence alone would let the cost rise by far more."""
+_CHANCE = 10.0
+"""Evidence that chance may make."""
+
+_ALIKE = 1.1
+"""Ratio of two costs that is no difference; where neighbouring residuals are correlated, evidence
+alone would let the cost rise by far more."""
 
 
 @dataclass(frozen=True)

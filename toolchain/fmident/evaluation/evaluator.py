@@ -331,7 +331,7 @@ class Evaluator(Closes):
 
     def output_magnitude(self, p: F64) -> float:
         """Return the root mean square of the outputs at `p`, weighted as residuals are."""
-        return self._runs.output_magnitude(self.residuals(p))
+        return self._runs.output_magnitude(self.data_residuals(p))
 
     def integration_error(self, p: F64) -> F64 | None:
         """Return the residuals at `p` minus those at a hundredth of the tolerance, shape (m,).

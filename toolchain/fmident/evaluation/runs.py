@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -39,9 +41,6 @@ from fmident.problem.residuals import (
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 
 _REMEMBERED = 4
 _REMEMBERED_BYTES = 32_000_000

@@ -48,10 +48,8 @@ from fmident.statistics import ParameterStatistics
 from fmident.statistics.noise import NoiseFinding, colour_level, fit_noise, spanned, with_amplitudes
 
 if TYPE_CHECKING:
-    from fmident.evaluation import Evaluator
     from fmident.evaluation.tasks import SimulationFailure
     from fmident.problem.model import Problem
-    from fmident.problem.priors.rows import Priors
     from fmident.problem.search_space import SearchSpace
     from fmident.statistics.noise import NoiseModel
 

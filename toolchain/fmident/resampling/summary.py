@@ -23,6 +23,7 @@ Jacobian.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -37,14 +38,12 @@ from fmident.problem.residuals import residual_layout
 from fmident.resampling.result import BootstrapParameter
 from fmident.resampling.schemes import Scheme
 from fmident.statistics import ParameterStatistics
+from fmident.statistics.distributions import normal_quantile
 from fmident.statistics.uncertainty import t_quantile
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
 
-import math
-
-from fmident.statistics.distributions import normal_quantile
 
 _FOLLOWS = 0.8
 """Squared correlation of replicates with their linearised estimates from which on these are control

@@ -60,8 +60,11 @@ _CORRECTIONS, _SETTLED = 6, 1e-3
 """Simulations that correct parameters which were fitted already, and relative change of the cost
 that ends a fit."""
 
+_GAIN = 0.05
+"""Part of the cost that a further step may promise at the end of a fit."""
+
 _CHANGE, _SMALLEST = 1e-3, 0.1
-"""Relative change of a parameter in a difference; its least size, in parts of the initial value."""
+"""Relative change of a parameter in a difference; its least size, in parts of its scale."""
 
 _MOST = 6
 """Inputs that are tried."""
@@ -105,8 +108,9 @@ def other_courses(
 ) -> tuple[OtherCourse, ...]:
     """Return what other courses of inputs between samples would do.
 
-    At an estimate this takes two to seven simulations of all experiments for each input that jumps,
-    and as many for all those together that do not; where these explain more, for each of them.
+    At an estimate a fit takes two to seven simulations of all experiments. There is one for the
+    present course, one for each input that jumps, and one for all those together that do not; where
+    these explain more, one for each of them.
 
     Parameters
     ----------
@@ -121,7 +125,8 @@ def other_courses(
         Standard errors of the parameters, shape (n,).
     iterations
         At most so many, of one simulation for each parameter and one more, fit the parameters with
-        either course; ``None`` where `p` has the least cost with the present one.
+        either course; ``None`` where `p` has about the least cost with the present one, so that
+        derivatives there suffice.
 
     Returns
     -------
@@ -254,6 +259,15 @@ class _Trial:
 
 
 @dataclass(frozen=True, eq=False)
+class _Fit:
+    """Parameters `p`, their whitened residuals, and the derivatives of these."""
+
+    residuals: F64
+    p: F64
+    jacobian: F64
+
+
+@dataclass(frozen=True, eq=False)
 class _Trials:
     """Simulations with other courses of the inputs.
 
@@ -262,7 +276,7 @@ class _Trials:
     problem, evaluator, p, jacobian, errors, iterations
         As for :func:`other_courses`.
     residuals
-        Whitened, with the inputs as they are, shape (m,).
+        Whitened, of the fit with the inputs as they are, shape (m,).
     """
 
     problem: Problem
@@ -284,13 +298,14 @@ class _Trials:
         iterations: int | None,
     ) -> _Trials | None:
         """Return what is compared with; ``None`` where it is not to be had."""
-        none = np.zeros(residual_layout(problem).size)
-        trials = cls(problem, evaluator, p, jacobian, errors, none, iterations)
-        if iterations is None:
-            now = trials._simulated(problem, p)
-            return replace(trials, residuals=now) if np.isfinite(now).all() else None
-        fit = trials._fitted(problem) if iterations > 0 else (none + np.nan, p)
-        return None if fit is None else replace(trials, residuals=fit[0])
+        unknown = np.full(residual_layout(problem).size, np.nan)
+        trials = cls(problem, evaluator, p, jacobian, errors, unknown, iterations)
+        if iterations == 0:
+            return trials
+        fit = trials._fitted(problem)
+        if fit is None:
+            return None
+        return replace(trials, residuals=fit.residuals, p=fit.p, jacobian=fit.jacobian)
 
     def proves(self, group: Sequence[_Candidate], trial: _Trial | None) -> bool:
         """Return whether neither chance nor delays of the outputs explain as much."""
@@ -329,7 +344,7 @@ class _Trials:
             return None
         if fit is None:
             return None
-        after, step = fit
+        after, step = fit.residuals, fit.p - self.p
         if not np.isfinite(after).all():
             return unknown
         before = float(self.residuals @ self.residuals)
@@ -350,10 +365,10 @@ class _Trials:
         left = float(np.sqrt(square / sum(spreads))) if sum(spreads) > 0.0 else np.nan
         return _Trial(self._evidence(after), square / before, left, moves)
 
-    def _fitted(self, problem: Problem) -> tuple[F64, F64] | None:
-        """Return the least residuals, shape (m,), and the step from `p` to them, shape (n,).
+    def _fitted(self, problem: Problem) -> _Fit | None:
+        """Return the fit from `p`.
 
-        ``None`` where `p` cannot be simulated, NaN where the iterations do not suffice.
+        ``None`` where `p` cannot be simulated; residuals are NaN where the minimum is not reached.
         """
         from scipy.optimize import least_squares  # here, since it is slow to import and seldom used
 
@@ -377,7 +392,7 @@ class _Trials:
         if not np.isfinite(latest[1]).all():
             return None
         if not moving.any():
-            return latest[1], np.zeros_like(self.p)
+            return _Fit(latest[1], self.p, self.jacobian)
 
         def jacobian(values: F64) -> F64:
             nonlocal latest, slopes
@@ -402,17 +417,23 @@ class _Trials:
             gtol=None,
             max_nfev=_CORRECTIONS if self.iterations is None else self.iterations,
         )
-        if self.iterations is not None and fit.status == 0:
-            return np.full_like(fit.fun, np.nan), np.full_like(self.p, np.nan)
-        return fit.fun, point(fit.x) - self.p
+        inside = fit.jac[:, fit.active_mask == 0]
+        further, *_ = np.linalg.lstsq(inside, fit.fun, rcond=1e-8)
+        gain = np.sum((inside @ further) ** 2) / np.sum(fit.fun**2) if fit.fun.any() else 0.0
+        if gain > _GAIN:
+            return _Fit(np.full_like(fit.fun, np.nan), self.p, self.jacobian)
+        slopes = np.zeros_like(self.jacobian)
+        slopes[:, moving] = fit.jac
+        return _Fit(fit.fun, point(fit.x), slopes)
 
     def _differences(
         self, problem: Problem, p: F64, here: F64, moving: npt.NDArray[np.bool_]
     ) -> F64:
         """Return derivatives of the whitened residuals, one column for each that moves."""
-        sizes = np.maximum(np.abs(p), _SMALLEST * np.abs(problem.initial))
-        steps = _CHANGE * np.where(sizes > 0.0, sizes, 1.0)
-        steps = np.where(p + steps > problem.upper, -steps, steps)
+        sizes = np.maximum(np.abs(p), _SMALLEST * np.array([q.scale for q in problem.free]))
+        upwards = problem.upper - p > p - problem.lower
+        room = np.where(upwards, problem.upper - p, p - problem.lower)
+        steps = np.where(upwards, 1.0, -1.0) * np.minimum(_CHANGE * sizes, room)
         columns = np.zeros((here.size, p.size))
         for j in np.flatnonzero(moving):
             other = p.copy()

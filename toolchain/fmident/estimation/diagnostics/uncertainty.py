@@ -38,7 +38,6 @@ from fmident.statistics.tangent import Region, along
 if TYPE_CHECKING:
     from fmident.estimation.contract import HeldDirections
     from fmident.problem.model import Problem
-    from fmident.statistics import ParameterStatistics
 
 
 _ACCURATE = 0.01

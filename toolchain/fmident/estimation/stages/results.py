@@ -25,7 +25,6 @@ from fmident.estimation.stages.propagation import Propagation, correlation_of
 from fmident.estimation.stages.stage_run import StageRun
 
 if TYPE_CHECKING:
-    from fmident.estimation.stages.stage_run import StageRun
     from fmident.problem.model import Problem
 
 

@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,6 @@ from fmident.fmu.values import Assignment
 
 if TYPE_CHECKING:
     from fmident.fmu.model_exchange.sensitivity.variations import Variations
-from typing import Any
 
 DEFAULT_TOLERANCE = 1e-6
 """Relative tolerance where neither the setup nor the FMU has one."""
@@ -407,10 +406,10 @@ class ExchangePlan(EventPlan):
             float(self._reals[k]) for k in (loop.LATE_EVENT, loop.LATENESS, loop.ERROR)
         )
         more = f" (and {late - 1} more late events)" if late > 1 else ""
+        effect = f"is worth {error:.3g} times the tolerance in" if np.isfinite(error) else "resets"
         return (
             f"event indicators contradict the FMU's mode: the event at t = {at:.9g} s has its"
-            f" effect only {lateness:.2g} s later, which is worth {error:.3g} times the tolerance"
-            f" in a state{more}"
+            f" effect only {lateness:.2g} s later, which {effect} a state{more}"
         )
 
     def free(self) -> None:

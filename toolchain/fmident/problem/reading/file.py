@@ -13,6 +13,7 @@ from fmident.data.in_memory import InMemory
 from fmident.errors import (
     Code,
     CompilationError,
+    Diagnostic,
     FmuError,
     Location,
     PluginError,
@@ -26,10 +27,12 @@ from fmident.problem.model import (
 )
 from fmident.problem.reading.evaluation_file import Executors, read_evaluation
 from fmident.problem.reading.experiments import read_experiments
-from fmident.problem.reading.parameters import read_parameters
+from fmident.problem.reading.parameters import in_expression, read_parameters
 from fmident.problem.reading.quantities import with_own_units
 from fmident.problem.reading.stages_file import read_estimator, read_stages
 from fmident.problem.reading.start_values import start_values
+from fmident.problem.relations.constraint import Constraint, read_constraint
+from fmident.problem.relations.feasibility import check_constraints
 from fmident.problem.residuals import check_cost
 from fmident.problem.validate import input_notes, validate_problem
 from fmident.toml_file import Section, Source, build_dataclass, parse_toml
@@ -37,11 +40,6 @@ from fmident.toml_file import Section, Source, build_dataclass, parse_toml
 if TYPE_CHECKING:
     import pandas as pd
 
-
-from fmident.errors import Diagnostic
-from fmident.problem.reading.parameters import in_expression
-from fmident.problem.relations.constraint import Constraint, read_constraint
-from fmident.problem.relations.feasibility import check_constraints
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
 """``(class name, [model] table, folder of the problem file) -> FMU``; builds it if needed."""

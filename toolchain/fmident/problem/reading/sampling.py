@@ -1,4 +1,4 @@
-"""Tables of an experiment on a common grid of instants."""
+"""Tables of an experiment on a common grid of instants, and the preparation of its columns."""
 
 from __future__ import annotations
 

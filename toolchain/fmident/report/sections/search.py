@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, StageResult
 
 
-_MOST = 24
+_MOST_PARAMETERS = 24
 """So many parameters are drawn."""
 
 
@@ -53,18 +53,18 @@ def population_section(result: EstimationResult) -> str:
 
 def iterations_section(result: EstimationResult) -> str:
     """Return the path of each parameter; empty where there is one point only."""
-    path = path_chart(result, _MOST)
+    path = path_chart(result, _MOST_PARAMETERS)
     return "" if path is None else fragment("iterations", chart=path.html(), **_counts(result))
 
 
 def starts_section(result: EstimationResult) -> str:
     """Return costs and parameters at the end of each start; empty without several starts."""
-    starts = starts_chart(result, _MOST)
+    starts = starts_chart(result, _MOST_PARAMETERS)
     return "" if starts is None else fragment("starts", chart=starts.html(), **_counts(result))
 
 
 def _counts(result: EstimationResult) -> dict[str, int]:
-    return {"left_out": max(0, sum(e.searched for e in result.estimates) - _MOST)}
+    return {"left_out": max(0, sum(e.searched for e in result.estimates) - _MOST_PARAMETERS)}
 
 
 def stages_section(result: EstimationResult) -> str:

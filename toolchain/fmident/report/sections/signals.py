@@ -32,19 +32,14 @@ if TYPE_CHECKING:
     from fmident.prediction import OutputBand
 
 
-MOST_PLOTS = 60
-
+MOST_FITS, MOST_VALIDATION_FITS, MOST_SERIES = 60, 24, 60
+"""Plots of fitted outputs, of those of validation, and of estimates over time."""
 
 _MOST_OUTPUTS, MOST_INPUTS = 24, 6
-
-
-MOST_SERIES = 60
-
+"""Outputs whose residuals are diagnosed, and inputs that each is compared with."""
 
 MOST_EXPERIMENTS, MOST_INPUTS_DRAWN = 24, 16
-
-
-MOST_VALIDATION_PLOTS = 24
+"""Experiments whose inputs are drawn, and inputs of each."""
 
 
 _ROOM = 560_000
@@ -78,7 +73,7 @@ def fits_section(result: EstimationResult, most: int | None = None) -> str:
     most
         Samples of a line; by default all.
     """
-    drawn = result.fits[:MOST_PLOTS]
+    drawn = result.fits[:MOST_FITS]
     return fragment(
         "fits",
         plots=[_plot(fit, most) for fit in drawn],
@@ -221,7 +216,7 @@ def validation_section(result: EstimationResult, most: int | None = None) -> str
     """
     if result.validation is None:
         return ""
-    drawn = result.validation.fits[:MOST_VALIDATION_PLOTS]
+    drawn = result.validation.fits[:MOST_VALIDATION_FITS]
     return fragment(
         "validation",
         header=VALIDATION_HEADER,
@@ -305,8 +300,8 @@ def samples_of_page(result: EstimationResult) -> int:
 def _lines(result: EstimationResult) -> Iterable[Lines]:
     held_out = () if result.validation is None else result.validation.fits
     for fit in (
-        *result.fits[:MOST_PLOTS],
-        *held_out[:MOST_VALIDATION_PLOTS],
+        *result.fits[:MOST_FITS],
+        *held_out[:MOST_VALIDATION_FITS],
     ):
         yield lines_over(fit.times, _FIT)
         if np.ptp(fit.sigma) > 0.0:

@@ -46,7 +46,7 @@ _MOST_STARTS = 12
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _ShareCell:
     text: str
     color: str
 
@@ -69,7 +69,7 @@ def sensitivities_section(result: EstimationResult, most: int | None = None) -> 
     columns = [_title(s.name, s.experiment, s.stage) for s in every]
     names = list(dict.fromkeys(name for s in every for name in s.parameters))
     rows = [
-        (name, [_cell(_share(s.parameters, s.shares.tolist(), name)) for s in every])
+        (name, [_share_cell(_share(s.parameters, s.shares.tolist(), name)) for s in every])
         for name in names
     ]
     charts = [(s, sensitivity_chart(s)) for s in every[:MOST_OUTPUTS]]
@@ -108,10 +108,10 @@ def share_text(share: float) -> str:
     return f"{100.0 * share:.1f} %"
 
 
-def _cell(share: float | None) -> _Cell | None:
+def _share_cell(share: float | None) -> _ShareCell | None:
     if share is None:
         return None
-    return _Cell(share_text(share), f"rgba(11,92,173,{0.55 * min(share, 1.0):.2f})")
+    return _ShareCell(share_text(share), f"rgba(11,92,173,{0.55 * min(share, 1.0):.2f})")
 
 
 def draws_section(result: EstimationResult) -> str:

@@ -11,8 +11,9 @@ Levin, A practitioner's guide to robust covariance matrix estimation, Handbook o
 59, 1991; with prewhitening Andrews and Monahan, Econometrica 60, 1992) need no model, but do not
 know how much the fit has taken out of the residuals, nor how far to trust themselves: at a
 correlation of 0.98 over some hundred samples their intervals hold the truth in 70 to 90 % of the
-cases, in which these hold 93 to 97 % (docs/uncertainty.md). Unequal variances over time are counted
-with the estimator HC3 of MacKinnon and White (J. Econometrics 29, 1985), of the innovations.
+cases, in which these hold 93 to 97 % (docs/explanation/uncertainty.md). Unequal variances over
+time are counted with the estimator HC3 of MacKinnon and White (J. Econometrics 29, 1985), of the
+innovations.
 
 The long-run covariance needs no model of the noise. An estimate moves by the sum of its scores,
 ``a_t r_t`` with its answer a to the samples and their residuals r. Sums of the scores times K slow
@@ -80,7 +81,7 @@ _FEWEST = 20
 """Samples of an output from which on an autoregression is fitted."""
 
 
-_FEWEST_SAMPLES, _SHARE = 6, 4
+_FEWEST_COSINES, _SHARE = 6, 4
 """Least number of cosines; samples per cosine."""
 
 _BEFORE_BEST = 0.5
@@ -597,4 +598,4 @@ def _count(series: Series, residuals: F64, answers: F64) -> int:
     # Of an autoregression of first order: the bend of the spectrum at zero over its value.
     bend = np.pi**2 / 6.0 * 2.0 * correlation / (1.0 - correlation) ** 2 / size**2
     best = (2.0 * bend**2) ** -0.2 if bend > 0.0 else np.inf
-    return max(1, int(min(max(_BEFORE_BEST * best, _FEWEST_SAMPLES), size / _SHARE)))
+    return max(1, int(min(max(_BEFORE_BEST * best, _FEWEST_COSINES), size / _SHARE)))

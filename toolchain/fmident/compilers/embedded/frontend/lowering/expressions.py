@@ -6,7 +6,8 @@ Outside ``noEvent``, when-equations and functions, the jumps of ``floor``, ``cei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, assert_never
 
@@ -29,8 +30,6 @@ from fmident.compilers.embedded.frontend.refusal import Refusal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-import math
-from collections.abc import Mapping
 
 FunctionCaller = Callable[[sx.Call, "list[Value]", "Lowering"], "list[Value]"]
 
