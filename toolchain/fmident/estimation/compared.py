@@ -219,8 +219,8 @@ _CHANCE = 10.0
 """Evidence that chance may make."""
 
 _ALIKE = 1.1
-"""Ratio of two costs that is no difference; where neighbouring residuals are correlated, evidence
-alone would let the cost rise by far more."""
+"""Ratio of two costs below which they count as equal; where neighbouring residuals are correlated,
+evidence alone would let the cost rise by far more."""
 
 
 @dataclass(frozen=True)
