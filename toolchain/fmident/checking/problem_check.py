@@ -68,6 +68,7 @@ from fmident.estimation.checks import (
     initial_finding,
     points_inside,
 )
+from fmident.estimation.diagnostics.interpolation import jumps
 from fmident.evaluation import Evaluator, Executor, JacobianError, SimulationFailure
 from fmident.evaluation.solver_error import interfaces_disagree
 from fmident.problem.cost import TimeDomain
@@ -306,9 +307,11 @@ class _Check:
             self.findings += tolerance_findings(self.subject, known)
             self.findings += shift_findings(self.subject, self.evaluator, known)
         jacobian = None if known is None else known.statistics.linearisation.data_jacobian
-        fits = 2 + max(len(e.inputs) for e in self.problem.experiments)
-        iterations = self._affordable(_FIT, fits * (1 + len(self.problem.free)))
-        self.findings += course_findings(self.subject, self.evaluator, jacobian, iterations)
+        moving = [values for e in self.problem.experiments for values in e.inputs.values()]
+        if not self.quick or any(jumps(values).any() for values in moving):
+            fits = 2 + max(len(e.inputs) for e in self.problem.experiments)
+            iterations = self._affordable(_FIT, fits * (1 + len(self.problem.free)))
+            self.findings += course_findings(self.subject, self.evaluator, jacobian, iterations)
         globally = self._globally()
         self.findings += noise_findings(self.subject, self._simulation_noise())
         self.findings += engine_findings(self.executor.report())
