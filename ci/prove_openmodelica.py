@@ -32,10 +32,8 @@ from fmident import Problem, estimate
 from fmident.catalog import BuildSettings, Entry, read_catalog
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded import EmbeddedCompiler
-from fmident.compilers.openmodelica import (
-    OpenModelicaCompiler,
-    check_interface,
-)
+from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
+from fmident.compilers.openmodelica.result import check_interface
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu, read_description
 from fmident.validation import plan_fmu, validate

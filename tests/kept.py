@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fmident.compilers.base import BuildRequest, Compiler
-from fmident.compilers.staleness import make_record
+from fmident.compilers.platforms import make_record
 
 VARIABLE = "FMIDENT_TEST_FMUS"
 """Names the folder to worker processes of a run."""

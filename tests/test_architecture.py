@@ -355,7 +355,7 @@ def test_what_is_dear_to_import_waits_until_it_is_needed() -> None:
     """Every worker, check and command starts a Python: one second more each is felt."""
     dear = ["scipy", "pandas", "matplotlib", "numba", "jinja2"]
     code = (
-        "import sys, fmident.evaluation.executors.factory, fmident.estimation.run, "
+        "import sys, fmident.evaluation.executors.kind, fmident.estimation.run, "
         "fmident.plugins\nfmident.plugins.load_plugins()\n"
         f"print([name for name in {dear} if name in sys.modules])"
     )

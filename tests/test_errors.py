@@ -32,9 +32,9 @@ from fmident.errors import (
     SimulationError,
     UnitError,
 )
-from fmident.evaluation.journal.records import Kind, outcome_of, outcome_record
+from fmident.evaluation.journal.file import Kind, outcome_of, outcome_record
 from fmident.evaluation.tasks import SimulationFailure
-from fmident.fmu.processes.exchange import ErrorFacts
+from fmident.fmu.processes.child import ErrorFacts
 from fmident.options import OptionError
 from fmident.toml_file.section import Section, Source
 from fmident.units import parse_unit

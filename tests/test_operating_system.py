@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from fmident import operating_system
-from fmident.operating_system import TakenError, kept, kernel32, windows, windows_files
-from fmident.operating_system.kept import kept_folder
+from fmident.operating_system import TakenError, contract, windows
+from fmident.operating_system.cache import cache_folder
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "toolchain" / "fmident" / "operating_system"
@@ -136,7 +136,7 @@ def test_only_one_package_uses_what_only_some_systems_have() -> None:
 
 
 def windows_name(name: str) -> Any:
-    return getattr(windows if hasattr(windows, name) else windows_files, name)
+    return getattr(windows, name)
 
 
 def test_text_files_have_the_same_encoding_everywhere() -> None:
@@ -281,7 +281,7 @@ class FakeKernel32:
         assert len(name) < 260
         assert name.startswith("Local\\")
         assert "\\" not in name[6:]
-        self.error = kernel32.ALREADY_EXISTS if name in self.named else 0
+        self.error = windows.ALREADY_EXISTS if name in self.named else 0
         self.named[name] = self.named.get(name, 0) + 1
         self.last += 4
         handle = self.last
@@ -301,7 +301,7 @@ class FakeKernel32:
     def PeekNamedPipe(self, handle: int, *arguments: Any) -> int:
         held = self.pipes[handle]
         if held is None:
-            self.error = kernel32.BROKEN_PIPE
+            self.error = windows.BROKEN_PIPE
             return 0
         arguments[3]._obj.value = held
         return 1
@@ -331,37 +331,37 @@ class FakeKernel32:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeKernel32:
     found = FakeKernel32()
-    for module in (kernel32, windows, windows_files):
+    for module in (windows, windows, windows):
         monkeypatch.setattr(module, "kernel32", lambda: found)
-    monkeypatch.setattr(windows_files, "last_error", lambda: found.error)
-    monkeypatch.setattr(windows_files, "handle_of", lambda descriptor: descriptor + 100)
+    monkeypatch.setattr(windows, "last_error", lambda: found.error)
+    monkeypatch.setattr(windows, "handle_of", lambda descriptor: descriptor + 100)
     return found
 
 
 def test_a_lock_is_held_until_it_is_given_back(fake: FakeKernel32, tmp_path: Path) -> None:
-    lock = windows_files.lock_path(tmp_path)
+    lock = windows.lock_path(tmp_path)
     with pytest.raises(TakenError):
-        windows_files.lock_path(tmp_path / ".")
-    other = windows_files.lock_path(tmp_path / "other")
-    windows_files.unlock(lock)
-    again = windows_files.lock_path(tmp_path)
-    windows_files.unlock(again)
-    windows_files.unlock(other)
-    windows_files.unlock(-1)
+        windows.lock_path(tmp_path / ".")
+    other = windows.lock_path(tmp_path / "other")
+    windows.unlock(lock)
+    again = windows.lock_path(tmp_path)
+    windows.unlock(again)
+    windows.unlock(other)
+    windows.unlock(-1)
     assert fake.named == {}
 
 
 def test_positions_in_files_are_independent_of_each_other(tmp_path: Path) -> None:
-    descriptor = windows_files.open_record_file(tmp_path / "records")
+    descriptor = windows.open_record_file(tmp_path / "records")
     try:
-        assert windows_files.write_at(descriptor, (b"one", memoryview(b"two")), 5) == 6
+        assert windows.write_at(descriptor, (b"one", memoryview(b"two")), 5) == 6
         os.lseek(descriptor, 2, os.SEEK_SET)
-        assert windows_files.read_at(descriptor, 4, 7) == b"etwo"[:4]
+        assert windows.read_at(descriptor, 4, 7) == b"etwo"[:4]
         assert os.lseek(descriptor, 0, os.SEEK_CUR) == 2
         content = bytearray(8)
-        assert windows_files.read_into(descriptor, memoryview(content), 8) == 3
+        assert windows.read_into(descriptor, memoryview(content), 8) == 3
         assert bytes(content) == b"two\0\0\0\0\0"
-        assert windows_files.read_at(descriptor, 3, 100) == b""
+        assert windows.read_at(descriptor, 3, 100) == b""
     finally:
         os.close(descriptor)
 
@@ -372,14 +372,14 @@ def test_pipes_tell_filled_from_empty_and_closed(fake: FakeKernel32) -> None:
         os.write(write, b"word")
         empty, closed = 10_050, 10_051  # no descriptors of this process
         fake.pipes = {read + 100: 4, empty + 100: 0, closed + 100: None}
-        assert windows_files.read_available(read, 3) == b"wor"
-        assert windows_files.read_available(empty, 3) is None
-        assert windows_files.read_available(closed, 3) == b""
-        assert windows_files.readable([empty, closed, read], 9.0) == [
+        assert windows.read_available(read, 3) == b"wor"
+        assert windows.read_available(empty, 3) is None
+        assert windows.read_available(closed, 3) == b""
+        assert windows.readable([empty, closed, read], 9.0) == [
             (closed, False),
             (read, True),
         ]
-        assert windows_files.readable([empty], 0.0) == []
+        assert windows.readable([empty], 0.0) == []
     finally:
         os.close(read)
         os.close(write)
@@ -387,12 +387,12 @@ def test_pipes_tell_filled_from_empty_and_closed(fake: FakeKernel32) -> None:
 
 def test_limits_are_where_windows_looks_for_them() -> None:
     """The offsets of a 64-bit system, from ``winnt.h``."""
-    limits = bytes(kernel32.limits_of(1 << 30, 1.5, ends_with_owner=True))
+    limits = bytes(windows.limits_of(1 << 30, 1.5, ends_with_owner=True))
     assert len(limits) == 144
     assert int.from_bytes(limits[0:8], "little") == 15_000_000  # PerProcessUserTimeLimit
     assert int.from_bytes(limits[16:20], "little") == 0x2 | 0x100 | 0x400 | 0x2000  # LimitFlags
     assert int.from_bytes(limits[112:120], "little") == 1 << 30  # ProcessMemoryLimit
-    plain = bytes(kernel32.limits_of(None, None, ends_with_owner=False))
+    plain = bytes(windows.limits_of(None, None, ends_with_owner=False))
     assert int.from_bytes(plain[16:20], "little") == 0x400
 
 
@@ -412,7 +412,7 @@ def test_a_child_is_ended_with_all_of_its_job(
     fake: FakeKernel32, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process: Any = FakeProcess(12345)
-    job = kernel32.Job()
+    job = windows.Job()
     assert job.take(process._handle)
     monkeypatch.setitem(windows._jobs, process.pid, job)
     windows.end_child(process)
@@ -456,10 +456,10 @@ def test_code_is_kept_in_folders_of_this_user_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FMIDENT_CACHE", str(tmp_path))
-    folder = kept_folder("templates")
+    folder = cache_folder("templates")
     assert folder == tmp_path / "templates"
     folder.chmod(0o777)
-    assert kept_folder("templates") is None
+    assert cache_folder("templates") is None
     folder.chmod(0o755)
-    monkeypatch.setattr(kept, "belongs_to_user", lambda _: False)
-    assert kept_folder("templates") is None
+    monkeypatch.setattr(contract, "belongs_to_user", lambda _: False)
+    assert cache_folder("templates") is None

@@ -18,7 +18,7 @@ from drawing.shapes import (
     Shape,
     Stroke,
 )
-from fmident.compilers.embedded.backend.description.xml_text import content
+from fmident.compilers.embedded.backend.description import content
 
 HATCHES = {
     "Horizontal": ((0, 4, 8, 4),),

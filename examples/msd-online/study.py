@@ -22,7 +22,7 @@ import numpy as np
 from generate import Oscillator, noise_level
 
 from fmident_estimators.algebraic import AlgebraicWindow, WindowDesign, kernels
-from fmident_estimators.algebraic.weights import Quadrature
+from fmident_estimators.algebraic.kernels import Quadrature
 from fmident_estimators.kalman_bucy import (
     KalmanBucy,
     best_ratio,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from fmident.errors import Code, EstimationError
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident_dask.local import ChunkSizes
 from fmident_dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
-from fmident_dask.sizing import ChunkSizes
 
 if TYPE_CHECKING:
     from distributed import Client, Future

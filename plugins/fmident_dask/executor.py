@@ -34,6 +34,7 @@ from fmident_dask.connection import (
     greet_workers,
     import_distributed,
 )
+from fmident_dask.local import ChunkSizes
 from fmident_dask.options import DaskOptions
 from fmident_dask.shipments import (
     Chunk,
@@ -42,7 +43,6 @@ from fmident_dask.shipments import (
     pack_other,
     pack_problem,
 )
-from fmident_dask.sizing import ChunkSizes
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -1,4 +1,10 @@
-"""What runs in the workers of a cluster. Imported there, and by this side to name it."""
+"""What runs in the workers of a cluster. Imported there, and by this side to name it.
+
+Who runs the simulations inside a worker of the cluster.
+
+A process of its own with one instance of the FMU, so that neither a crash nor a leak of native
+code touches the worker, and so that a simulation can be stopped.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +15,17 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
 from fmident import __version__
 from fmident.errors import FmidentError
-from fmident.evaluation.executors.base import Executor
+from fmident.evaluation import Executor, ProcessExecutor
 from fmident.evaluation.tasks import Simulated
-from fmident_dask.isolation import interrupt, open_executor
+from fmident.operating_system import end_process
 from fmident_dask.shipments import (
     Answer,
     Chunk,
@@ -31,6 +37,9 @@ from fmident_dask.shipments import (
     WorkerCounts,
     unpack,
 )
+
+if TYPE_CHECKING:
+    from fmident.problem.model import Problem
 
 PLUGIN = "fmident"
 
@@ -305,3 +314,29 @@ async def _store(worker: Any) -> WorkerStore:
         await worker.plugin_add(WorkerStore(), name=PLUGIN, catch_errors=False)
     store: WorkerStore = worker.plugins[PLUGIN]
     return store
+
+
+def open_executor(problem: Problem, fmu: Path) -> Executor:
+    """Return an executor for one simulation at once.
+
+    Parameters
+    ----------
+    problem
+        Its experiments and evaluation settings.
+    fmu
+        The FMU on this machine.
+
+    Raises
+    ------
+    fmident.errors.FmuError
+        The FMU cannot be used here.
+    """
+    problem = replace(problem, fmu=fmu)
+    return ProcessExecutor(problem)
+
+
+def interrupt(executor: Executor) -> None:
+    """Stop the simulation that another thread is running, where it can be stopped."""
+    if isinstance(executor, ProcessExecutor):
+        for pid in executor.pids:
+            end_process(pid)

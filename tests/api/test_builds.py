@@ -13,7 +13,7 @@ import pytest
 
 from fmident.api import builds
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.staleness import RECORD_PATH, encode_record, make_record
+from fmident.compilers.platforms import RECORD_PATH, encode_record, make_record
 from fmident.errors import Code, CompilationError, Diagnostic, Location
 from fmident.plugins import Host
 

@@ -11,7 +11,7 @@ import pytest
 
 import fmident
 from fmident.cli import main
-from fmident.evaluation.journal.identity import differences, identity_of
+from fmident.evaluation.journal.keys import differences, identity_of
 
 from ..study import TRUE, Study
 

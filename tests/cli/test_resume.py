@@ -27,8 +27,8 @@ import fmident
 from fmident.cli import main
 from fmident.errors import Code, EstimationError
 from fmident.estimation import Estimate
+from fmident.evaluation.journal.file import is_sound, scan
 from fmident.evaluation.journal.journal import SIMULATIONS
-from fmident.evaluation.journal.records import is_sound, scan
 from fmident_estimators.least_squares import LeastSquares
 
 from ..study import Study
@@ -41,7 +41,7 @@ SLOWED = """\
 import os, sys, time
 from fmident.evaluation.executors import inline
 from fmident.evaluation.executors.processes import executor as processes
-from fmident.evaluation.journal.writer import Writer
+from fmident.evaluation.journal.file import Writer
 from fmident.fmu.processes import guard
 
 # The test's own process has tried the FMU.
@@ -478,7 +478,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_run(
     def denied(*_: object, **__: object) -> int:
         raise PermissionError(13, os.strerror(13))
 
-    monkeypatch.setattr("fmident.evaluation.journal.lock.os.open", denied)
+    monkeypatch.setattr("fmident.evaluation.journal.workspace.os.open", denied)
     with contextlib.suppress(AttributeError):
         assert main(["estimate", "problem.toml", "-o", "out"]) == 2
     shown = capsys.readouterr().err

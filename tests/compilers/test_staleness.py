@@ -9,14 +9,14 @@ import pytest
 
 from fmident.compilers import platforms as known
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.platforms import this_platform
-from fmident.compilers.staleness import (
+from fmident.compilers.platforms import (
     RECORD_PATH,
     encode_record,
     is_stale,
     make_record,
     read_record,
     source_files,
+    this_platform,
 )
 
 

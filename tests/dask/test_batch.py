@@ -12,8 +12,8 @@ import pytest
 from fmident.errors import Code, EstimationError, FmuError
 from fmident.evaluation import SimulationFailure, SimulationTask
 from fmident_dask.batch import Batch
+from fmident_dask.local import ChunkSizes
 from fmident_dask.shipments import Chunk, Missing, Ran, Refused, WorkerCounts
-from fmident_dask.sizing import ChunkSizes
 
 from ..refused import refused
 

@@ -20,8 +20,8 @@ from fmident.errors import Code, EstimationError, FmidentError
 from fmident.evaluation import SimulationTask
 from fmident_dask import DaskExecutor
 from fmident_dask.connection import check_versions
+from fmident_dask.local import SECONDS, ChunkSizes
 from fmident_dask.shipments import Shipment
-from fmident_dask.sizing import SECONDS, ChunkSizes
 
 from ..evaluation.executors.faults import lives
 from ..refused import refused

@@ -24,7 +24,7 @@ import fmident
 from fmident.arrays import F64
 from fmident.errors import FmidentError, SimulationError
 from fmident.fmu import Fmu, ModelDescription, SimulationSetup, open_fmu, resized
-from fmident.fmu.model_description.interfaces import InterfaceKind
+from fmident.fmu.model_description.description import InterfaceKind
 
 G, E = 9.81, 0.7  # of the ball
 

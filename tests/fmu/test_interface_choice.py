@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu, read_description
+from fmident.fmu.model_description.description import InterfaceChoice
 from fmident.fmu.model_description.description_xml import parse_description
-from fmident.fmu.model_description.interfaces import InterfaceChoice
-from fmident.fmu.model_description.names import array_name, element_name, structured_name
+from fmident.fmu.model_description.variables import array_name, element_name, structured_name
 from fmident.validation import plan_fmu
 from fmident.validation.bench import Bench
 from fmident.validation.checks.model_exchange import check_model_exchange

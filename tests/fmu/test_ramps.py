@@ -11,7 +11,7 @@ import pytest
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.errors import FmuError
 from fmident.fmu import SimulationSetup, open_fmu, read_description, with_ramps
-from fmident.fmu.ramps import InputRamps
+from fmident.fmu.setup import InputRamps
 
 SOURCE = """
 model Ramped "Integrator whose input follows a line"

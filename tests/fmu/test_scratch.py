@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from fmident.fmu.processes import scratch
-from fmident.fmu.processes.scratch import PREFIX, ScratchFolder
+from fmident.fmu.processes import child
+from fmident.fmu.processes.child import PREFIX, ScratchFolder
 
 MAKE = """\
 import time
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import ScratchFolder
 folder = ScratchFolder()
 (folder.path / "content").write_text("x")
 print(folder.path, flush=True)
@@ -26,7 +26,7 @@ time.sleep(60)
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(scratch, "_swept", set())
+    monkeypatch.setattr(child, "_swept", set())
     return tmp_path
 
 
@@ -50,7 +50,7 @@ def test_what_nobody_holds_goes_unless_it_is_kept(
     if not kept:
         (folder.path / ".kept").unlink()
     os.utime(folder.path, (0.0, 0.0))
-    monkeypatch.setattr(scratch, "_swept", set())
+    monkeypatch.setattr(child, "_swept", set())
     with ScratchFolder():
         assert folder.path.exists() is kept
     folder.close()  # does nothing any more
@@ -100,8 +100,8 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_but_no_others(
     try:
         with ScratchFolder():
             assert left.exists()  # it is young: perhaps somebody is about to lock it
-        monkeypatch.setattr(scratch, "_YOUNG", -10.0)
-        monkeypatch.setattr(scratch, "_swept", set())
+        monkeypatch.setattr(child, "_YOUNG", -10.0)
+        monkeypatch.setattr(child, "_swept", set())
         with ScratchFolder() as folder:
             assert folder.path.exists()
             assert not left.exists()

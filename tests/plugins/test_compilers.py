@@ -11,7 +11,7 @@ import pytest
 
 from fmident.api import builds
 from fmident.cli import main
-from fmident.compilers.staleness import read_record
+from fmident.compilers.platforms import read_record
 from fmident.errors import PluginError
 from fmident.plugins import Host, load_plugins
 

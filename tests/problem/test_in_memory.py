@@ -13,7 +13,7 @@ import pytest
 
 from fmident import Problem
 from fmident.errors import Code, FmidentError
-from fmident.evaluation.journal.identity import identity_of
+from fmident.evaluation.journal.keys import identity_of
 from fmident.report.folder import place_folder
 from fmident.toml_file import document, loads
 

@@ -13,7 +13,7 @@ from scipy import stats
 from fmident import Problem
 from fmident.errors import FmidentError, ProblemError
 from fmident.evaluation import python_problem
-from fmident.evaluation.journal.identity import identity_of
+from fmident.evaluation.journal.keys import identity_of
 from fmident.fmu import ModelDescription
 from fmident.problem import Expression, Parameter, Prior, Priors, validate_problem
 from fmident.problem.reading.priors import read_prior

@@ -14,7 +14,7 @@ import pytest
 
 from fmident.errors import ProblemError
 from fmident.evaluation import python_problem
-from fmident.evaluation.journal.identity import identity_of
+from fmident.evaluation.journal.keys import identity_of
 from fmident.options import Options, Range
 from fmident.plugins import load_plugins
 from fmident.problem.model import EvaluationSettings, Problem

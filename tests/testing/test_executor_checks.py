@@ -27,7 +27,7 @@ from fmident.plugins import Registry, load_plugins
 from fmident.plugins.registry import Origin
 from fmident.problem.model import Parameter, Problem
 from fmident.testing import ConformanceError, check_executor
-from fmident.testing.checks.repeatability import ShuffledExecutor
+from fmident.testing.checks.answers import ShuffledExecutor
 
 from ..evaluation.executors import faults
 from ..evaluation.executors.conftest import faulty, fmu

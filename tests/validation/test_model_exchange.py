@@ -13,7 +13,7 @@ from fmpy.validation import validate_fmu
 
 from fmident.arrays import F64
 from fmident.catalog import read_catalog
-from fmident.catalog.entry import Entry
+from fmident.catalog.file import Entry
 from fmident.fmu import SimulationSetup
 from fmident.validation import plan_fmu
 from fmident.validation.bench import Bench

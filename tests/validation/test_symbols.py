@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from fmident.validation.symbols import Library, UnreadableError, read_library
+from fmident.validation.checks.libraries import Library, UnreadableError, read_library
 
 from .libraries import dll, dylib, elf, universal
 

@@ -2,7 +2,7 @@
 
 The coefficients of ``sum a_i y^(i) = sum b_j u^(j)`` are solutions of a small linear system whose
 entries are iterated integrals of the signals; initial conditions do not appear in it. See
-:mod:`fmident_estimators.algebraic.weights` for the formulas.
+:mod:`fmident_estimators.algebraic.kernels` for the formulas.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ from fmident.plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
-    from fmident_estimators.algebraic.estimator import Algebraic
-    from fmident_estimators.algebraic.options import AlgebraicOptions
-    from fmident_estimators.algebraic.window import AlgebraicStream, AlgebraicWindow, WindowDesign
+    from fmident_estimators.algebraic.estimator import (
+        Algebraic,
+        AlgebraicOptions,
+        AlgebraicStream,
+        AlgebraicWindow,
+        WindowDesign,
+    )
 
 __all__ = [
     "Algebraic",
@@ -32,10 +36,10 @@ __getattr__, _ = lazy_face(  # nothing is imported before it is used
     __name__,
     {
         "Algebraic": "estimator",
-        "AlgebraicOptions": "options",
-        "AlgebraicStream": "window",
-        "AlgebraicWindow": "window",
-        "WindowDesign": "window",
+        "AlgebraicOptions": "estimator",
+        "AlgebraicStream": "estimator",
+        "AlgebraicWindow": "estimator",
+        "WindowDesign": "estimator",
     },
 )
 

@@ -15,14 +15,19 @@ from fmident.plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
-    from fmident_estimators.kalman_bucy.differentiation import (
+    from fmident_estimators.kalman_bucy.estimator import (
+        KalmanBucyEstimator,
+        KalmanBucyOptions,
+        best_ratio,
+        unit_response,
+        variance_factor,
+    )
+    from fmident_estimators.kalman_bucy.recursion import (
         Differentiator,
+        KalmanBucy,
         differentiator,
         finite_differences,
     )
-    from fmident_estimators.kalman_bucy.estimator import KalmanBucyEstimator, KalmanBucyOptions
-    from fmident_estimators.kalman_bucy.excitation import best_ratio, unit_response, variance_factor
-    from fmident_estimators.kalman_bucy.recursion import KalmanBucy
 
 __all__ = [
     "Differentiator",
@@ -40,15 +45,15 @@ __all__ = [
 __getattr__, _ = lazy_face(  # nothing is imported before it is used
     __name__,
     {
-        "Differentiator": "differentiation",
+        "Differentiator": "recursion",
         "KalmanBucy": "recursion",
         "KalmanBucyEstimator": "estimator",
         "KalmanBucyOptions": "estimator",
-        "best_ratio": "excitation",
-        "differentiator": "differentiation",
-        "finite_differences": "differentiation",
-        "unit_response": "excitation",
-        "variance_factor": "excitation",
+        "best_ratio": "estimator",
+        "differentiator": "recursion",
+        "finite_differences": "recursion",
+        "unit_response": "estimator",
+        "variance_factor": "estimator",
     },
 )
 

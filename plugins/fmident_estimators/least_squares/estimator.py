@@ -1,8 +1,18 @@
-"""The estimator ``least-squares``: local searches from one or several starts."""
+"""The estimator ``least-squares``: local searches from one or several starts.
+
+Further searches, from points that promise something, where the first does not explain the data.
+
+A search that crawls along, or ends in a local minimum, mostly does so since it started in the wrong
+place, and then another start costs less than going on. The costs of points all over the bounds
+show which: a simulation each, without derivatives. From the best of them searches start one after
+the other, none of which may take long, until one explains the data.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,13 +21,12 @@ from fmident.arrays import F64
 from fmident.errors import Code, ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.estimation.searches import agreeing
-from fmident.evaluation import JacobianError
+from fmident.evaluation import EventMatching, JacobianError
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
 from fmident.problem.priors.rows import Priors
 from fmident.statistics import ResidualScores
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
-from fmident_estimators.least_squares.candidates import MOST_SEARCHES, search_with_candidates
 from fmident_estimators.least_squares.events import breaks_at_start, past_events
 from fmident_estimators.least_squares.losses import robust_cost, scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
@@ -32,6 +41,16 @@ _MANY_ITERATIONS = 20
 _REFINED = 40
 """Simulations per parameter of the derivatives near the end of a search that has to go far."""
 """Of a search that converges from a reasonable start; for the expected effort only."""
+
+
+_LONG = 100
+"""Iterations of the search from the initial point before others are tried."""
+
+_SHORT = 15
+"""Iterations of each of these, which have better starts."""
+
+MOST_SEARCHES = 6
+"""From so many candidates at most."""
 
 
 class LeastSquares(Estimator[LeastSquaresOptions]):
@@ -251,3 +270,72 @@ def _latin_hypercube(count: int, dimension: int, seed: int) -> F64:
     slices = np.column_stack([generator.permutation(count) for _ in range(dimension)])
     points: F64 = (slices + generator.random((count, dimension))) / count
     return points
+
+
+@dataclass(frozen=True)
+class _End:
+    """Of one search: what it found, if anything, and whether that explains the data."""
+
+    found: LocalResult | None = None
+    explained: bool = False
+    unfinished: bool = False
+
+    @property
+    def cost(self) -> float:
+        return np.inf if self.found is None else self.found.cost
+
+
+Solve = Callable[[LocalSearch], LocalResult]
+Costs = Callable[[F64], F64]
+
+
+def search_with_candidates(
+    problem: Problem,
+    evaluator: Evaluator,
+    options: LeastSquaresOptions,
+    progress: Progress,
+    solve: Solve,
+    costs: Costs,
+    points: F64,
+) -> list[LocalResult]:
+    """Return the end of the best search; none if no search could go on.
+
+    Parameters
+    ----------
+    problem, evaluator, options, progress
+        Of the run.
+    solve
+        Runs a search.
+    costs
+        Of points, (k, n) -> (k,); infinite where the simulation fails.
+    points
+        The first, where the simulation works, and the candidates, physical, shape (1 + k, n).
+    """
+    matching = EventMatching(problem)
+
+    def search_from(start: F64, iterations: int, number: int) -> _End:
+        most = min(iterations, options.max_iterations)
+        limits = dataclasses.replace(options, max_iterations=most)
+        try:
+            found = LocalSearch(problem, evaluator, limits, progress, start, number).run(solve)
+        except JacobianError:
+            return _End()
+        explained = matching.usable and matching.explained(evaluator.residuals(found.parameters))
+        return _End(found, explained, found.iterations >= most)
+
+    best = search_from(points[0], _LONG, 1)
+    if not best.explained:
+        candidates = costs(points[1:])
+        order = [int(k) for k in np.argsort(candidates)[:MOST_SEARCHES]]
+        for number, k in enumerate(order, 2):
+            if best.explained or not np.isfinite(candidates[k]):
+                break
+            end = search_from(points[1 + k], _SHORT, number)
+            best = min(best, end, key=lambda one: one.cost)
+    if best.found is not None and best.unfinished:
+        best = min(
+            best,
+            search_from(best.found.parameters, options.max_iterations, 1),
+            key=lambda one: one.cost,
+        )
+    return [] if best.found is None else [best.found]

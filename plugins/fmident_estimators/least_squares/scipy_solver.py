@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident_estimators.least_squares.ends import IterationLimit, Stalled
-from fmident_estimators.least_squares.progress import LocalResult
+from fmident_estimators.least_squares.progress import IterationLimit, LocalResult, Stalled
 from fmident_estimators.least_squares.search import LocalSearch
 
 if TYPE_CHECKING:

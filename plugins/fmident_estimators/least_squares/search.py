@@ -16,10 +16,15 @@ from fmident.problem.model import Problem
 from fmident.statistics import DirectionErrors, analyse_rank
 from fmident_estimators.held_noise import SearchedRows
 from fmident_estimators.least_squares.arrival import NOISE, Errors, Rest, if_too_coarse, rest
-from fmident_estimators.least_squares.ends import Arrived, NoDescent, Stalled
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
-from fmident_estimators.least_squares.progress import LocalResult, Progress
+from fmident_estimators.least_squares.progress import (
+    Arrived,
+    LocalResult,
+    NoDescent,
+    Progress,
+    Stalled,
+)
 
 _LATELY = 2
 """Iterations within which a failed simulation casts doubt on convergence."""

@@ -4,10 +4,14 @@ The equation is ``sum a_i y^(i) = sum b_j u^(j)`` with ``a_n = 1``. Options name
 and the known coefficients and say how the problem's parameters follow from them.
 """
 
-from fmident_estimators.linear_equation.formula import Formula
-from fmident_estimators.linear_equation.options import EquationOptions, Setup, read_setup
-from fmident_estimators.linear_equation.parameter_map import ParameterMap
-from fmident_estimators.linear_equation.structure import LinearEquation
+from fmident_estimators.linear_equation.options import (
+    EquationOptions,
+    Formula,
+    LinearEquation,
+    ParameterMap,
+    Setup,
+    read_setup,
+)
 
 __all__ = [
     "EquationOptions",

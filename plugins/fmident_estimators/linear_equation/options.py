@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import CodeType
 from typing import Annotated, Any
 
+import numpy as np
+
+from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
-from fmident.errors import Location, ProblemError
+from fmident.errors import DataError, Location, ProblemError
 from fmident.options import Options, Range
 from fmident.problem.model import Problem
 from fmident.problem.relations.dependent import Dependence
-from fmident_estimators.linear_equation.formula import Formula
-from fmident_estimators.linear_equation.parameter_map import ParameterMap
-from fmident_estimators.linear_equation.structure import LinearEquation
 
 EXAMPLE = 'order = 2, known = { b0 = "1/m" }, map = { k = "m*a0", d = "m*a1" }'
+
+
+_FUNCTIONS = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "abs": abs}
+_ALLOWED = (
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow,
+    ast.USub, ast.UAdd, ast.Constant, ast.Name, ast.Load, ast.Call,
+)  # fmt: skip
+
+
+_NAME = re.compile(r"([ab])(\d+)")
+
+
+_JITTER = 0.02
+"""Largest deviation from the sampling interval, relative to it."""
+
+
+_STEP = 1e-6
+_PROBES = (0.37, 1.9, -2.3)
+_AFFINE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -237,3 +260,286 @@ def _place(names: tuple[str, ...], name: str, what: str, experiment: str) -> int
             hint=f"it has {known}",
         )
     return names.index(name)
+
+
+class Formula:
+    """A formula of numbers, names, ``+ - * / **``, ``sqrt``, ``exp``, ``log`` and ``abs``.
+
+    Parameters
+    ----------
+    source
+        Text, or a number.
+
+    Raises
+    ------
+    ValueError
+        Anything else is in the text.
+    """
+
+    def __init__(self, source: str | float) -> None:
+        self.text = str(source)
+        try:
+            tree = ast.parse(self.text, mode="eval")
+        except SyntaxError as error:
+            raise ValueError(f"'{self.text}' is not a formula ({error.msg})") from error
+        for node in ast.walk(tree):
+            if not isinstance(node, _ALLOWED) or not _is_plain(node):
+                raise ValueError(
+                    f"'{self.text}' holds more than numbers, names, + - * / ** and "
+                    + ", ".join(_FUNCTIONS)
+                )
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        self.names = frozenset(names - set(_FUNCTIONS))
+        self._code: CodeType = compile(tree, self.text, "eval")
+
+    def __call__(self, values: Mapping[str, float]) -> float:
+        """Return the value; NaN where it is not defined, as in a division by zero.
+
+        Parameters
+        ----------
+        values
+            At least the formula's names.
+        """
+        try:
+            # The tree holds arithmetic only: it was checked node by node.
+            found = eval(self._code, {"__builtins__": {}, **_FUNCTIONS}, dict(values))
+        except (ZeroDivisionError, ValueError, OverflowError):
+            return math.nan
+        return float(found) if isinstance(found, (int, float)) else math.nan
+
+    def __repr__(self) -> str:
+        return f"Formula('{self.text}')"
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Return whether a node of an allowed kind holds nothing but arithmetic."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+    if isinstance(node, ast.Call):
+        known = isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
+        return known and len(node.args) == 1 and not node.keywords
+    return True
+
+
+@dataclass(frozen=True, eq=False)
+class LinearEquation:
+    """``sum a_i y^(i) = sum b_j u^(j)``, i and j from 0 to `order`, with ``a_order = 1``.
+
+    Parameters
+    ----------
+    order
+        n, at least 1.
+    unknown
+        Coefficients to estimate, such as ``("a0", "a1")``.
+    known
+        Values of others; what is neither known nor unknown is 0.
+
+    Raises
+    ------
+    ValueError
+        A name that is not a coefficient of this equation, or is given twice; nothing unknown.
+    """
+
+    order: int
+    unknown: tuple[str, ...]
+    known: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.order < 1:
+            raise ValueError(f"the order is {self.order}, but at least 1 is needed")
+        if not self.unknown:
+            raise ValueError("no coefficient is unknown")
+        seen: set[str] = set()
+        for name in (*self.unknown, *self.known):
+            side, index = parse_coefficient(name, self.order)
+            if (side, index) == ("a", self.order):
+                raise ValueError(f"{name} is 1: the equation is divided by it")
+            if name in seen:
+                raise ValueError(f"{name} is given twice")
+            seen.add(name)
+
+    @cached_property
+    def unknown_a(self) -> tuple[int, ...]:
+        """Orders of the derivatives of y with unknown coefficient, in the order of `unknown`."""
+        return self._orders("a")
+
+    @cached_property
+    def unknown_b(self) -> tuple[int, ...]:
+        """Orders of the derivatives of u with unknown coefficient, in the order of `unknown`."""
+        return self._orders("b")
+
+    @cached_property
+    def places_a(self) -> tuple[int, ...]:
+        """Places of the unknown a among `unknown`."""
+        return tuple(i for i, name in enumerate(self.unknown) if name.startswith("a"))
+
+    @cached_property
+    def places_b(self) -> tuple[int, ...]:
+        """Places of the unknown b among `unknown`."""
+        return tuple(i for i, name in enumerate(self.unknown) if name.startswith("b"))
+
+    @cached_property
+    def known_a(self) -> F64:
+        """Known coefficients of y, shape (order + 1,), the leading 1 included."""
+        values = self._values("a")
+        values[self.order] = 1.0
+        return values
+
+    @cached_property
+    def known_b(self) -> F64:
+        """Known coefficients of u, shape (order + 1,)."""
+        return self._values("b")
+
+    @property
+    def has_input(self) -> bool:
+        """Whether u takes part."""
+        return bool(self.unknown_b) or bool(np.any(self.known_b))
+
+    def _orders(self, side: str) -> tuple[int, ...]:
+        pairs = [parse_coefficient(name, self.order) for name in self.unknown]
+        return tuple(index for s, index in pairs if s == side)
+
+    def _values(self, side: str) -> F64:
+        values = np.zeros(self.order + 1)
+        for name, value in self.known.items():
+            s, index = parse_coefficient(name, self.order)
+            if s == side:
+                values[index] = value
+        return values
+
+
+def parse_coefficient(name: str, order: int) -> tuple[str, int]:
+    """Return side and index of a coefficient, ``"a0"`` -> ``("a", 0)``.
+
+    Raises
+    ------
+    ValueError
+        It is none of an equation of that order.
+    """
+    found = _NAME.fullmatch(name)
+    if found is None or int(found[2]) > order:
+        raise ValueError(
+            f"'{name}' is not a coefficient of an equation of order {order}: "
+            f"those are a0 to a{order - 1} of the output and b0 to b{order} of the input"
+        )
+    return found[1], int(found[2])
+
+
+def sampling_interval(experiment: Experiment) -> float:
+    """Return the interval of an equidistant experiment, s.
+
+    Raises
+    ------
+    fmident.errors.DataError
+        Its samples are not equidistant.
+    """
+    steps = np.diff(experiment.times)
+    if steps.size == 0:
+        raise DataError(f"experiment '{experiment.name}' has one sample only")
+    step = float(np.median(steps))
+    if float(np.max(np.abs(steps - step))) > _JITTER * step:
+        k = int(np.argmax(np.abs(steps - step)))
+        raise DataError(
+            f"the samples of '{experiment.name}' are not equidistant: {steps[k]:.6g} s after "
+            f"t = {experiment.times[k]:.6g} s, but {step:.6g} s elsewhere",
+            hint="resample the data, or use an estimator that simulates, such as least-squares",
+        )
+    return float((experiment.times[-1] - experiment.times[0]) / steps.size)
+
+
+def is_gap(before: float, now: float, step: float) -> bool:
+    """Return whether a sample does not follow the one before at the sampling interval."""
+    return abs(now - before - step) > _JITTER * step
+
+
+def noise_of(measurement: Measurement) -> float | None:
+    """Return the standard deviation of the noise as one number (root mean square)."""
+    if measurement.sigma is None:
+        return None
+    return float(np.sqrt(np.mean(np.square(measurement.sigma))))
+
+
+class ParameterMap:
+    """How the free parameters follow from the unknown coefficients.
+
+    Parameters
+    ----------
+    unknown
+        Names of the coefficients, r of them.
+    formulas
+        One per free parameter, n of them.
+    constants
+        Values of all other names in the formulas.
+    """
+
+    def __init__(
+        self,
+        unknown: Sequence[str],
+        formulas: Sequence[Formula],
+        constants: Mapping[str, float],
+    ) -> None:
+        self._unknown = tuple(unknown)
+        self._formulas = tuple(formulas)
+        self._constants = dict(constants)
+        self._affine = self._find_affine()
+
+    def __call__(self, coefficients: F64) -> F64:
+        """Return the parameters, (r,) -> (n,) or (k, r) -> (k, n)."""
+        if self._affine is not None:
+            matrix, offset = self._affine
+            values: F64 = coefficients @ matrix.T + offset
+            return values
+        if coefficients.ndim == 2:
+            return np.array([self._evaluate(row) for row in coefficients])
+        return self._evaluate(coefficients)
+
+    def standard_errors(self, coefficients: F64, covariance: F64) -> F64:
+        """Return those of the parameters to first order.
+
+        Parameters
+        ----------
+        coefficients, covariance
+            Shapes (r,) and (r, r), or (k, r) and (k, r, r).
+
+        Returns
+        -------
+        ndarray
+            Shape (n,) or (k, n).
+        """
+        if self._affine is None and coefficients.ndim == 2:
+            rows = [self.standard_errors(*p) for p in zip(coefficients, covariance, strict=True)]
+            return np.array(rows)
+        matrix = self._jacobian(coefficients) if self._affine is None else self._affine[0]
+        variance = ((matrix @ covariance) * matrix).sum(axis=-1)
+        errors: F64 = np.sqrt(np.maximum(variance, 0.0))
+        return errors
+
+    def _evaluate(self, coefficients: F64) -> F64:
+        values = dict(self._constants)
+        values.update(zip(self._unknown, coefficients.tolist(), strict=True))
+        return np.array([formula(values) for formula in self._formulas])
+
+    def _jacobian(self, coefficients: F64) -> F64:
+        """Return the derivative of the parameters by central differences, shape (n, r)."""
+        columns = []
+        for j, value in enumerate(coefficients):
+            step = _STEP * (abs(value) if value != 0.0 else 1.0)
+            up, down = coefficients.copy(), coefficients.copy()
+            up[j] += step
+            down[j] -= step
+            columns.append((self._evaluate(up) - self._evaluate(down)) / (up[j] - down[j]))
+        return np.column_stack(columns)
+
+    def _find_affine(self) -> tuple[F64, F64] | None:
+        """Return matrix and offset if all formulas are affine: most are, and that is faster."""
+        r = len(self._unknown)
+        offset = self._evaluate(np.zeros(r))
+        matrix = np.column_stack([self._evaluate(unit) - offset for unit in np.eye(r)])
+        for factor in _PROBES:
+            point: F64 = factor * (1.0 + np.arange(r, dtype=np.float64))
+            expected = matrix @ point + offset
+            found = self._evaluate(point)
+            size = np.abs(matrix) @ np.abs(point) + np.abs(offset)
+            if not bool(np.all(np.abs(found - expected) <= _AFFINE * size)):
+                return None  # also where a formula has no value (NaN)
+        return matrix, offset

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
     from fmident_estimators.linear_regression.base_parameters import BaseParameters, find_base
-    from fmident_estimators.linear_regression.estimator import LinearRegression
-    from fmident_estimators.linear_regression.options import LinearRegressionOptions
+    from fmident_estimators.linear_regression.estimator import (
+        LinearRegression,
+        LinearRegressionOptions,
+    )
 
 __all__ = [
     "BaseParameters",
@@ -36,7 +38,7 @@ __getattr__, _ = lazy_face(  # nothing is imported before it is used
     {
         "BaseParameters": "base_parameters",
         "LinearRegression": "estimator",
-        "LinearRegressionOptions": "options",
+        "LinearRegressionOptions": "estimator",
         "find_base": "base_parameters",
     },
 )

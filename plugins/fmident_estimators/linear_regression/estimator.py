@@ -1,19 +1,29 @@
-"""The estimator ``linear-regression``."""
+"""The estimator ``linear-regression``.
+
+The gradient of the total energy at random states of the mechanism.
+
+The FMU of an inverse model takes positions and speeds as inputs and closes the kinematic
+loops itself, so that random inputs are random admissible states. Where it iterates from the state
+before and a random one is too far away, small steps lead there (eq. 5 of the paper).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.data.experiment import Experiment
 from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
 from fmident.estimation.contract import Estimate, Estimator, Monitor, Requirement
 from fmident.evaluation.contract import Evaluator
+from fmident.options import INSIDE_UNIT, NOT_NEGATIVE, Options, Range
 from fmident.problem.model import Problem
-from fmident.problem.residuals import ResidualLayout, residual_layout
+from fmident.problem.residuals import ResidualLayout, compared_values, residual_layout
 from fmident.statistics.identifiability import listed
 from fmident.units import compatible, parse_unit
 from fmident_estimators.linear_regression.affine import (
@@ -30,15 +40,6 @@ from fmident_estimators.linear_regression.base_parameters import (
     find_base,
     negligible,
 )
-from fmident_estimators.linear_regression.energy import energy_gradient
-from fmident_estimators.linear_regression.options import LinearRegressionOptions
-from fmident_estimators.linear_regression.quality import output_groups, relative_errors
-from fmident_estimators.linear_regression.solve import (
-    Regression,
-    least_squares,
-    reweighted,
-    within_bounds,
-)
 
 _RANDOM_POINTS = 3
 _ILL_CONDITIONED = 1e3
@@ -49,6 +50,80 @@ _MOVED = 1e-8
 
 _TESTS = 3
 """Points at which linearity is tested; for the expected effort only."""
+
+
+Dependent = Literal["initial", "zero", "minimum-norm"]
+
+
+_ITERATIONS = 50
+_SETTLED = 1e-8
+
+_PULL = 1e-6
+"""Weight of the wish to stay at the chosen dependent parameters, relative to the data."""
+
+
+_STEPS = 100
+"""From one random state to the next, where it cannot be reached at once."""
+
+_CONSTANT = 1e-10
+"""A column that varies by less than this part of its length is a constant: energies are known
+up to a constant, and forces do not depend on it."""
+
+
+@dataclass(frozen=True)
+class LinearRegressionOptions(Options):
+    """Keys of the ``[estimator]`` table.
+
+    Parameters
+    ----------
+    energies
+        Variables of the FMU whose sum is the total energy, such as ``["kineticEnergy",
+        "potentialEnergy"]``. The base parameters then follow from the mechanism, whatever
+        the data; without, from the regressor of the data.
+    prefer
+        Parameters that shall be independent, the most preferred first. The others follow in
+        the order of the problem file: of parameters that act alike, the first stays.
+    dependent
+        What the dependent parameters are set to; the base parameters do not change with it.
+        ``"initial"``: their initial values; ``"zero"``; ``"minimum-norm"``: so that the sum
+        of squares of all parameters is least, those without influence at zero or at the
+        bound next to it. Where a bound holds parameters that have influence, the others stay
+        close to that choice.
+    weighting
+        ``"problem"``: residuals count as the problem file says (sigma, weight).
+        ``"residual"``: each output counts, in addition, by the inverse of the standard
+        deviation of its own residuals, iterated.
+    validation
+        Names of experiments that are held out of the regression and only predicted.
+    physical
+        Masses and moments of inertia (by their units kg and kg.m2) are not negative. The
+        bounds of the problem hold in any case.
+    random_states
+        Number of random states at which the energies are evaluated.
+    seed
+        Of the random states and of the test of linearity.
+    linearity_tolerance
+        By how much superposition may miss, relative to the change of the outputs.
+    rank_tolerance
+        A column counts as dependent when what the preferred ones leave of it is smaller than
+        this part of its length.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range.
+    """
+
+    energies: tuple[str, ...] = ()
+    prefer: tuple[str, ...] = ()
+    dependent: Dependent = "initial"
+    weighting: Literal["problem", "residual"] = "problem"
+    validation: tuple[str, ...] = ()
+    physical: bool = False
+    random_states: Annotated[int, Range(least=2)] = 200
+    seed: Annotated[int, NOT_NEGATIVE] = 0
+    linearity_tolerance: Annotated[float, INSIDE_UNIT] = 1e-6
+    rank_tolerance: Annotated[float, INSIDE_UNIT] = 1e-7
 
 
 class LinearRegression(Estimator[LinearRegressionOptions]):
@@ -386,3 +461,301 @@ def _must_be_positive(problem: Problem) -> npt.NDArray[np.bool_]:
     kinds = [parse_unit(text) for text in _MASS_AND_INERTIA]
     units = [None if q.unit is None else parse_unit(q.unit) for q in problem.free]
     return np.array([u is not None and any(compatible(u, k) for k in kinds) for u in units])
+
+
+def relative_errors(
+    problem: Problem, layout: ResidualLayout, residuals: F64
+) -> dict[str, dict[str, float]]:
+    """Return ``norm(measured - predicted) / norm(measured)`` by experiment and output.
+
+    Parameters
+    ----------
+    problem
+        Its experiments.
+    layout
+        Of the residuals.
+    residuals
+        Whitened, shape (m,).
+    """
+    found: dict[str, dict[str, float]] = {}
+    for i, experiment in enumerate(problem.experiments):
+        outputs = found.setdefault(experiment.name, {})
+        for j, measurement in enumerate(experiment.measurements):
+            measured = compared_values(measurement)
+            measured = measured[np.isfinite(measured)]
+            missed = residuals[layout.rows_of(i, j)] / measurement.whitening
+            size = float(np.linalg.norm(measured))
+            outputs[measurement.name] = (
+                float(np.linalg.norm(missed)) / size if size > 0.0 else float("nan")
+            )
+    return found
+
+
+def output_groups(problem: Problem, layout: ResidualLayout) -> list[npt.NDArray[np.intp]]:
+    """Return the rows of each output, over all experiments: noise belongs to the sensor."""
+    rows: dict[str, list[npt.NDArray[np.intp]]] = {}
+    for i, experiment in enumerate(problem.experiments):
+        for j, measurement in enumerate(experiment.measurements):
+            rows.setdefault(measurement.name, []).append(layout.rows_of(i, j))
+    return [np.concatenate(parts) for parts in rows.values()]
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Weighted least squares ``min ||w (y - columns b)||``.
+
+    Parameters
+    ----------
+    values
+        Shape (b,).
+    triangle, right
+        ``||w (y - columns b)||^2 = ||right - triangle b||^2`` + constant; shapes (b, b), (b,).
+    condition
+        Condition number of the weighted columns scaled to unit length: 1 is best.
+    residuals
+        Weighted, shape (m,).
+    freedom
+        Number of residuals of non-zero weight minus parameters.
+    """
+
+    values: F64
+    triangle: F64
+    right: F64
+    condition: float
+    residuals: F64
+    freedom: int
+
+    def covariance(self, *, sigma_known: bool) -> F64:
+        """Return the covariance of the values, shape (b, b)."""
+        inverse = np.linalg.inv(self.triangle)
+        variance = 1.0
+        if not sigma_known:
+            squares = float(self.residuals @ self.residuals)
+            variance = squares / self.freedom if self.freedom > 0 else float("nan")
+        found: F64 = variance * inverse @ inverse.T
+        return found
+
+
+def least_squares(columns: F64, y: F64, weights: F64) -> Regression:
+    """Solve the weighted problem by QR of the columns scaled to unit length.
+
+    Parameters
+    ----------
+    columns
+        Shape (m, b), of full rank.
+    y
+        Shape (m,).
+    weights
+        Shape (m,).
+    """
+    weighted = columns * weights[:, np.newaxis]
+    lengths = np.linalg.norm(weighted, axis=0)
+    q, r = np.linalg.qr(weighted / lengths)
+    right = q.T @ (weights * y)
+    scaled = np.linalg.solve(r, right)
+    triangle = r * lengths
+    values = scaled / lengths
+    residuals = weights * (y - columns @ values)
+    freedom = int(np.count_nonzero(weights)) - values.size
+    return Regression(values, triangle, right, float(np.linalg.cond(r)), residuals, freedom)
+
+
+def reweighted(
+    columns: F64, y: F64, used: npt.NDArray[np.bool_], groups: Sequence[npt.NDArray[np.intp]]
+) -> tuple[Regression, F64, int]:
+    """Weight each output by the inverse of the standard deviation of its residuals.
+
+    The deviations follow from the residuals of the solution before, until they settle
+    (feasible generalised least squares).
+
+    Parameters
+    ----------
+    columns, y
+        As in :func:`least_squares`.
+    used
+        Which rows count, shape (m,).
+    groups
+        Rows of each output.
+
+    Returns
+    -------
+    regression, weights, iterations
+    """
+    weights = used.astype(np.float64)
+    found = least_squares(columns, y, weights)
+    groups = [rows[used[rows]] for rows in groups]
+    groups = [rows for rows in groups if rows.size]
+    share = found.values.size / len(groups)  # of the parameters, as if spread evenly
+    rounding = float(np.finfo(np.float64).eps * np.abs(y[used]).max()) or 1.0
+    before = np.ones(len(groups))
+    iteration = 0
+    settled = False
+    while not settled and iteration < _ITERATIONS:
+        iteration += 1
+        plain = y - columns @ found.values
+        deviations = np.array(
+            [np.linalg.norm(plain[rows]) / np.sqrt(max(rows.size - share, 1.0)) for rows in groups]
+        )
+        # An output that is met exactly would get all the weight; where all are, rounding counts.
+        deviations = np.maximum(deviations, max(1e-9 * float(deviations.max()), rounding))
+        for rows, deviation in zip(groups, deviations, strict=True):
+            weights[rows] = 1.0 / deviation
+        found = least_squares(columns, y, weights)
+        settled = bool(np.all(np.abs(deviations - before) <= _SETTLED * deviations))
+        before = deviations
+    return found, weights, iteration
+
+
+def within_bounds(
+    regression: Regression, base: BaseParameters, chosen: F64, lower: F64, upper: F64
+) -> F64:
+    """Return the parameters of least squares inside the bounds, shape (n,).
+
+    All parameters move, dependent ones too, so that a bound costs as little as possible;
+    where the data do not mind they stay at `chosen`.
+
+    Parameters
+    ----------
+    regression
+        Without bounds.
+    base
+        Mapping to all parameters.
+    chosen
+        Solution without bounds, shape (n,).
+    lower, upper
+        Shape (n,).
+    """
+    from scipy import optimize  # here, since it is slow to import and seldom needed
+
+    active = [*base.independent, *base.dependent]
+    fixed = lower == upper
+    active = [j for j in active if not fixed[j]]
+    start = np.clip(chosen, lower, upper)
+    matrix = regression.triangle @ base.mapping[:, active]
+    lengths = np.linalg.norm(matrix, axis=0)
+    rest = [j for j in range(chosen.size) if j not in active]
+    target = regression.right - regression.triangle @ (base.mapping[:, rest] @ start[rest])
+    pull = _PULL * np.eye(len(active))
+    solution = optimize.lsq_linear(
+        np.vstack([matrix / lengths, pull]),
+        np.concatenate([target, pull @ (start[active] * lengths)]),
+        bounds=(lower[active] * lengths, upper[active] * lengths),
+        method="bvls",
+    )
+    found = start.copy()
+    found[active] = np.clip(solution.x / lengths, lower[active], upper[active])
+    return found
+
+
+def random_experiment(
+    experiments: Sequence[Experiment], count: int, generator: np.random.Generator, steps: int = 1
+) -> Experiment:
+    """Return an experiment whose inputs are random, each within its measured range.
+
+    Parameters
+    ----------
+    experiments
+        Where the ranges are taken from; start values from the first one.
+    count
+        Number of instants.
+    generator
+        Of the random numbers.
+    steps
+        From one random instant to the next, along a straight line.
+    """
+    inputs = {}
+    instants = np.arange((count - 1) * steps + 1) / steps
+    for name in experiments[0].inputs:
+        values = np.concatenate([e.inputs[name] for e in experiments if name in e.inputs])
+        low, high = float(values.min()), float(values.max())
+        if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
+            # An input that never moved would hide everything that depends on it.
+            reach = max(abs(low), 1.0)
+            low, high = low - reach, high + reach
+        inputs[name] = np.interp(instants, np.arange(count), generator.uniform(low, high, count))
+    step = float(np.median(np.diff(experiments[0].times)))
+    times = experiments[0].times[0] + step * np.arange(instants.size)
+    return Experiment(
+        "random states", times, inputs, (), experiments[0].start_values, "random inputs"
+    )
+
+
+def energy_gradient(
+    evaluator: Evaluator,
+    box: Box,
+    energies: Sequence[str],
+    states: int,
+    seed: int,
+    tolerance: float,
+) -> F64:
+    """Return the gradient of the total energy with respect to the parameters, centred.
+
+    Parameters
+    ----------
+    evaluator
+        Of the problem.
+    box
+        Of the parameters.
+    energies
+        Variables of the FMU whose sum is the total energy.
+    states
+        Number of random states.
+    seed
+        Of the random numbers.
+    tolerance
+        Of the test of linearity.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (states, n); zero columns for parameters on which the energy does not depend, or
+        only by a constant.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The energy is not linear in the parameters, or there is no input that moves it.
+    fmident.errors.EstimationError
+        Simulations fail at random states.
+    fmident.errors.FmuError
+        There is no variable of that name.
+    """
+    problem = evaluator.problem
+    if not problem.experiments[0].inputs:
+        raise ProblemError(
+            "'energies' needs an inverse model, whose inputs are the motion; this problem has no"
+            " inputs",
+            hint="leave 'energies' out: the base parameters then follow from the data",
+        )
+    names = [q.name for q in problem.free]
+    for steps in (1, _STEPS):
+        generator = np.random.default_rng(seed)
+        experiment = random_experiment(problem.experiments, states, generator, steps)
+
+        def total(points: F64, experiment: Experiment = experiment, steps: int = steps) -> F64:
+            found = evaluator.simulate_outputs(experiment, energies, points)
+            return np.asarray(found[:, ::steps].sum(axis=2), dtype=np.float64)
+
+        try:
+            model = affine_model(total, box)
+            break
+        except FailedEvaluationError as failed:
+            if steps > 1:
+                raise EstimationError(
+                    f"the energies cannot be evaluated at random states: {evaluator.last_failure}",
+                    hint="the inputs are drawn from their measured ranges, each on its own; leave"
+                    " 'energies' out if the mechanism cannot reach all of these states",
+                ) from failed
+    worst, _ = superposition_error(total, model, box.random(generator, 3))
+    if not worst <= tolerance:
+        guilty = nonlinear_parameters(total, model, box, tolerance, names)
+        raise ProblemError(
+            f"the total energy {' + '.join(energies)} is not linear in {guilty}: superposition"
+            f" misses by {worst:.2g}",
+            hint="'energies' takes the energies of an inverse model whose parameters are the"
+            " standard inertial parameters (moments about the joints, not centres of mass)",
+        )
+    lengths = np.linalg.norm(model.matrix, axis=0)
+    gradient: F64 = model.matrix - model.matrix.mean(axis=0)
+    gradient[:, np.linalg.norm(gradient, axis=0) <= _CONSTANT * lengths] = 0.0
+    return gradient

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
     from fmident.plugins.registry import Registry
     from fmident_estimators.posterior.estimator import Posterior
-    from fmident_estimators.posterior.options import PosteriorOptions
+    from fmident_estimators.posterior.target import PosteriorOptions
 
 __all__ = ["Posterior", "PosteriorOptions", "fmident_register_estimators"]
 
@@ -25,7 +25,7 @@ __getattr__, _ = lazy_face(  # nothing is imported before it is used
     __name__,
     {
         "Posterior": "estimator",
-        "PosteriorOptions": "options",
+        "PosteriorOptions": "target",
     },
 )
 

@@ -12,8 +12,7 @@ from fmident.arrays import F64
 from fmident.evaluation import JacobianError
 from fmident.evaluation.contract import Evaluator
 from fmident_estimators.packages import imported
-from fmident_estimators.posterior.options import PosteriorOptions
-from fmident_estimators.posterior.target import Target
+from fmident_estimators.posterior.target import PosteriorOptions, Target
 from fmident_estimators.posterior.valley import Valley
 
 _FREEDOM = 5.0

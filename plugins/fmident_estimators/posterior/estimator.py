@@ -17,8 +17,7 @@ from fmident_estimators.least_squares.estimator import LeastSquares
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.packages import imported
 from fmident_estimators.posterior.ensembles import Ensembles
-from fmident_estimators.posterior.options import PosteriorOptions
-from fmident_estimators.posterior.target import Target
+from fmident_estimators.posterior.target import PosteriorOptions, Target
 from fmident_estimators.posterior.valley import Valley
 
 _ROUND = 50

@@ -9,7 +9,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.fmu import SimulationSetup, open_fmu
-from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.description import InterfaceChoice
 
 
 def table_of(

@@ -14,7 +14,7 @@ from fmpy.validation import validate_fmu
 from fmident import __version__
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded import EmbeddedCompiler
-from fmident.compilers.staleness import is_stale
+from fmident.compilers.platforms import is_stale
 from fmident.errors import CompilationError
 
 pytestmark = pytest.mark.slow  # many builds or whole runs

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fmident.compilers.base import BuildRequest, BuildResult
-from fmident.compilers.openmodelica import OpenModelicaCompiler
+from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))

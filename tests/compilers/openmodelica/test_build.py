@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fmident.compilers.base import BuildRequest, BuildResult
-from fmident.compilers.openmodelica import OpenModelicaCompiler
+from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
 from fmident.errors import Code, CompilationError
 from fmident.fmu import read_description
 
@@ -295,7 +295,7 @@ def test_interpolation_is_not_claimed(build: Build, session: str, recorded) -> N
 def test_the_fmu_knows_what_it_was_made_from(
     build: Build, session: str, tmp_path: Path, recorded
 ) -> None:
-    from fmident.compilers.staleness import is_stale
+    from fmident.compilers.platforms import is_stale
 
     result = build("Good", session=session)
     request = BuildRequest(

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fmident.compilers.openmodelica.interface import (
+from fmident.compilers.openmodelica.result import (
     calculated_from,
     check_interface,
     frozen_note,
@@ -14,8 +14,8 @@ from fmident.compilers.openmodelica.interface import (
     integration_notes,
 )
 from fmident.fmu import ModelDescription
+from fmident.fmu.model_description.description import Capabilities
 from fmident.fmu.model_description.description_xml import parse_description
-from fmident.fmu.model_description.interfaces import Capabilities
 
 
 @pytest.fixture(params=["Good", "Wrapper"])

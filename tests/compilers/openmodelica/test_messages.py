@@ -19,8 +19,9 @@ from fmident.compilers.openmodelica.sessions.messages import (
     parse_printed,
     parse_raised,
     parse_records,
+    quoted,
+    scan_value,
 )
-from fmident.compilers.openmodelica.sessions.values import quoted, scan_value
 from fmident.errors import Location
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.openmodelica import OpenModelicaCompiler
+from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
 from fmident.compilers.openmodelica.options import OpenModelicaOptions, parse_options
 from fmident.compilers.openmodelica.sources import (
     entry_file,

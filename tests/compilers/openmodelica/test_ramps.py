@@ -16,11 +16,6 @@ import numpy as np
 import pytest
 
 from fmident.compilers.base import BuildRequest
-from fmident.compilers.openmodelica.ramps import (
-    hide_wrapper,
-    lost_interface,
-    without_false_claims,
-)
 from fmident.compilers.openmodelica.result import check_fmu, deliver, read_tree
 from fmident.compilers.openmodelica.wrapper import (
     EXPORT,
@@ -31,8 +26,11 @@ from fmident.compilers.openmodelica.wrapper import (
     default_experiment,
     export_text,
     fixed_names,
+    hide_wrapper,
+    lost_interface,
     plan_ramps,
     ramp_text,
+    without_false_claims,
 )
 from fmident.errors import CompilationError
 from fmident.fmu import SimulationSetup, open_fmu, read_description

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fmident.compilers.base import BuildRequest
-from fmident.compilers.openmodelica import OpenModelicaCompiler, check_interface
+from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
+from fmident.compilers.openmodelica.result import check_interface
 from fmident.errors import CompilationError
 from fmident.fmu import SimulationSetup, open_fmu, read_description
 

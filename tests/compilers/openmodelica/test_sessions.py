@@ -13,9 +13,10 @@ import psutil
 import pytest
 
 from fmident.compilers.base import BuildResult
-from fmident.compilers.openmodelica import OpenModelicaCompiler, availability
+from fmident.compilers.openmodelica import availability
 from fmident.compilers.openmodelica.advice import to_diagnostics
 from fmident.compilers.openmodelica.availability import choose_way, docker_arguments, find_omc
+from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
 from fmident.compilers.openmodelica.sessions.messages import Message, parse_raised
 from fmident.compilers.openmodelica.sessions.ompython import (
     Listener,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy
 
-from fmident_estimators.algebraic.weights import degree_of, kernel, row_weights
+from fmident_estimators.algebraic.kernels import degree_of, kernel, row_weights
 
 RULES = ("simpson", "product-2", "product-4", "product-5", "product-6")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmident_estimators.algebraic import AlgebraicStream, AlgebraicWindow, WindowDesign, kernels
-from fmident_estimators.algebraic.weights import Quadrature
+from fmident_estimators.algebraic.kernels import Quadrature
 from fmident_estimators.linear_equation import LinearEquation
 
 from .responses import response

@@ -9,7 +9,7 @@ import pytest
 
 from fmident.estimation import run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
-from fmident.evaluation.derivatives.outliers import standing_out
+from fmident.evaluation.derivatives.noise import standing_out
 from fmident.problem.model import EvaluationSettings, Parameter, Problem
 from fmident_estimators.least_squares import LeastSquares
 

@@ -13,7 +13,7 @@ from fmident import api
 from fmident.cli import main
 from fmident.errors import FmidentError
 from fmident.evaluation import AutoExecutor, InProcessExecutor, ProcessExecutor, make_executor
-from fmident.evaluation.executors.factory import runs_in_this_process
+from fmident.evaluation.executors.kind import runs_in_this_process
 
 from . import faults
 from .faults import BuildFaults, make_problem, write_study

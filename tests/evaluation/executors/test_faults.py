@@ -13,7 +13,7 @@ import pytest
 
 from fmident.errors import Code, EstimationError, FmuError
 from fmident.evaluation import InProcessExecutor, ProcessExecutor, Simulated
-from fmident.evaluation.executors import resident
+from fmident.evaluation.executors import base
 from fmident.evaluation.executors.processes import executor as processes
 from fmident.operating_system import PrivateMemory
 
@@ -177,7 +177,7 @@ def test_a_leak_renews_the_worker(
         # an eighth may have been sent before that was seen. Both are three workers in 27 runs.
         assert report.renewals == 3
         assert same(executor.run(GOOD), reference)
-    assert resident.GROWTH_LIMIT == 256 * 1024 * 1024
+    assert base.GROWTH_LIMIT == 256 * 1024 * 1024
 
 
 def test_a_leak_that_frequent_new_experiments_hide_is_found(

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from fmident.evaluation import Evaluator, SimulationFailure
-from fmident.evaluation.journal.file import RecordFile
-from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS
-from fmident.evaluation.journal.records import (
+from fmident.evaluation.journal.file import (
     HEADER_BYTES,
     MAGIC,
     Kind,
     Population,
     Record,
+    RecordFile,
     outcome_record,
 )
+from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS
 from fmident.operating_system import write_at
 from fmident.problem.model import Problem
 

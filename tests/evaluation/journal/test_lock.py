@@ -17,7 +17,7 @@ from ...refused import refused
 HOLD = """\
 import sys, time
 from pathlib import Path
-from fmident.evaluation.journal.lock import RunLock
+from fmident.evaluation.journal.workspace import RunLock
 lock = RunLock(Path(sys.argv[1]), Path("out"))
 print("held", flush=True)
 time.sleep(60)

@@ -11,7 +11,7 @@ from scipy import signal, stats
 from fmident.statistics import parameter_statistics
 from fmident.statistics.noise import noise_found, outputs_of, whitened_finding
 from fmident.statistics.noise.covariance import score_sums
-from fmident.statistics.noise.shared import Shared
+from fmident.statistics.noise.series import Shared
 
 SIZE = 200
 TIMES = np.arange(SIZE) * 0.01

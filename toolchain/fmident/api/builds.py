@@ -15,8 +15,7 @@ from fmident._known_fmus import CATALOG, FOLDER
 from fmident.api.model_sources import Library, expand, find_library, with_libraries
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.checked import is_about_output
-from fmident.compilers.platforms import platform_names
-from fmident.compilers.staleness import is_stale
+from fmident.compilers.platforms import is_stale, platform_names
 from fmident.errors import Code, CompilationError, Diagnostic, PluginError
 
 if TYPE_CHECKING:

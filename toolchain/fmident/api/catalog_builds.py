@@ -12,8 +12,7 @@ from fmident.api.builds import compiled
 from fmident.api.model_sources import expand, with_libraries
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, Compiler
-from fmident.compilers.platforms import platform_names
-from fmident.compilers.staleness import is_stale
+from fmident.compilers.platforms import is_stale, platform_names
 from fmident.errors import Code, CompilationError, Diagnostic, PluginError, did_you_mean
 from fmident.validation import plan_fmu, validate
 

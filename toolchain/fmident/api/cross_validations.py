@@ -77,7 +77,7 @@ class CrossValidationRun(WatchedKind["CrossValidation"]):
 
     def beside(self, problem: Problem) -> Mapping[str, Any]:
         """Return the other models, and how samples are left out."""
-        from fmident.evaluation.journal.identity import identity_of
+        from fmident.evaluation.journal.keys import identity_of
 
         way, made = make_folds(problem.experiments, self.by, self.folds)
         return {

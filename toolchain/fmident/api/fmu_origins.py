@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fmident.api.model_sources import find_library
 from fmident.catalog import Catalog, Entry
-from fmident.compilers.openmodelica.installed import name_of
-from fmident.compilers.staleness import read_record
+from fmident.compilers.openmodelica.availability import name_of
+from fmident.compilers.platforms import read_record
 from fmident.errors import CompilationError, Location
 from fmident.validation import Check
 

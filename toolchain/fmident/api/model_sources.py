@@ -14,8 +14,8 @@ from fmident.compilers.libraries import (
     installed_names,
     own_source,
 )
-from fmident.compilers.openmodelica.installed import name_of
-from fmident.compilers.staleness import source_files
+from fmident.compilers.openmodelica.availability import name_of
+from fmident.compilers.platforms import source_files
 from fmident.errors import Code, CompilationError, did_you_mean
 
 

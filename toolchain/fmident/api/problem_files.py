@@ -96,7 +96,7 @@ def _refuse_other(problem: Problem, read: Problem, what: str) -> None:
     ProblemError
         Naming what differs.
     """
-    from fmident.evaluation.journal.identity import differences, identity_of
+    from fmident.evaluation.journal.keys import differences, identity_of
 
     before, now = ({**identity_of(p), "limits": _limits(p)} for p in (read, problem))
     found = differences(before, now)

@@ -3,7 +3,7 @@
 ``file`` reads ``fmus/catalog.toml``, ``entry`` is what comes out.
 """
 
-from fmident.catalog.entry import (
+from fmident.catalog.file import (
     BuildSettings,
     Catalog,
     CatalogError,
@@ -12,8 +12,9 @@ from fmident.catalog.entry import (
     ReferenceExperiment,
     Signal,
     SmokeExperiment,
+    find_catalog,
+    read_catalog,
 )
-from fmident.catalog.file import find_catalog, read_catalog
 
 __all__ = [
     "BuildSettings",

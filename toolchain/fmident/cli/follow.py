@@ -15,7 +15,7 @@ import numpy as np
 
 from fmident.cli.console import out, out_now, tell, tell_all
 from fmident.errors import Code, DataError, EstimationError, Location, ProblemError
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import ScratchFolder
 from fmident.toml_file import loads, parse_toml
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fmident.compilers.openmodelica.installed import (
+from fmident.compilers.openmodelica.availability import (
     HOME_LIBRARIES,
     name_of,
     omc_folders,
@@ -31,7 +31,7 @@ from fmident.compilers.openmodelica.sources import (
     used_libraries,
     without_comments,
 )
-from fmident.compilers.staleness import source_files
+from fmident.compilers.platforms import source_files
 from fmident.errors import Code, CompilationError, Diagnostic
 
 VARIABLES = ("MODELICAPATH", "OPENMODELICALIBRARY")

@@ -15,7 +15,7 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import ProblemError
 from fmident.evaluation import Evaluator
-from fmident.evaluation.other_derivatives import differentiated_outputs
+from fmident.evaluation.derivatives.exact import differentiated_outputs
 from fmident.statistics.identifiability import analyse_rank, describe, determined_combinations
 
 Criterion = Literal["determinant", "condition"]

@@ -9,10 +9,11 @@ from fmident._lazy import lazy_face
 if TYPE_CHECKING:
     from fmident.evaluation.derivatives.differences import (
         Columns,
+        DirectionalDerivatives,
         JacobianError,
         difference_columns,
     )
-    from fmident.evaluation.derivatives.directions import DirectionalDerivatives
+    from fmident.evaluation.derivatives.exact import differentiated_outputs
     from fmident.evaluation.derivatives.noise import NoiseEstimate, noise_level
     from fmident.evaluation.derivatives.steps import StepSizes, choose_steps, fixed_steps
     from fmident.evaluation.evaluator import Evaluator
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         runs_in_this_process,
     )
     from fmident.evaluation.matching import EventMatching
-    from fmident.evaluation.other_derivatives import differentiated_outputs
     from fmident.evaluation.python_model import PythonExecutor, python_problem
     from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
     from fmident.evaluation.side_by_side import in_callers_thread
@@ -80,7 +80,7 @@ __getattr__, __dir__ = lazy_face(
     {
         "AutoExecutor": "executors",
         "Columns": "derivatives.differences",
-        "DirectionalDerivatives": "derivatives.directions",
+        "DirectionalDerivatives": "derivatives.differences",
         "Done": "executors",
         "Evaluator": "evaluator",
         "EventMatching": "matching",
@@ -99,7 +99,7 @@ __getattr__, __dir__ = lazy_face(
         "Warn": "executors",
         "choose_steps": "derivatives.steps",
         "difference_columns": "derivatives.differences",
-        "differentiated_outputs": "other_derivatives",
+        "differentiated_outputs": "derivatives.exact",
         "fixed_steps": "derivatives.steps",
         "in_callers_thread": "side_by_side",
         "make_executor": "executors",

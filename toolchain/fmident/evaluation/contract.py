@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from fmident.arrays import F64
     from fmident.data.experiment import Experiment
-    from fmident.evaluation.derivatives.differences import JacobianError
-    from fmident.evaluation.derivatives.directions import DirectionalDerivatives
+    from fmident.evaluation.derivatives.differences import DirectionalDerivatives, JacobianError
     from fmident.evaluation.derivatives.steps import StepSizes
     from fmident.evaluation.tasks import SimulationFailure
     from fmident.problem.model import Problem

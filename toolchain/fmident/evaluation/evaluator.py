@@ -12,11 +12,10 @@ import numpy.typing as npt
 from fmident._closing import Closes
 from fmident.arrays import F64
 from fmident.evaluation.activity import Activities
-from fmident.evaluation.derivatives.climb import Climb
-from fmident.evaluation.derivatives.differences import JacobianError
-from fmident.evaluation.derivatives.directions import DirectionalDerivatives
+from fmident.evaluation.derivatives.differences import DirectionalDerivatives, JacobianError
 from fmident.evaluation.derivatives.exact import Exact
 from fmident.evaluation.derivatives.jacobians import Derivatives
+from fmident.evaluation.derivatives.ladder import Climb
 from fmident.evaluation.derivatives.steps import StepSizes
 from fmident.evaluation.executors.base import Done, Executor
 from fmident.evaluation.journal.executor import Served

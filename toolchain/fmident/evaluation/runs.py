@@ -14,11 +14,10 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code
 from fmident.evaluation.activity import Activities
-from fmident.evaluation.executors.base import Executor, run_other
-from fmident.evaluation.executors.subset import SubsetExecutor
+from fmident.evaluation.executors.base import Executor, SubsetExecutor, run_other
 from fmident.evaluation.journal.executor import RecordedExecutor
-from fmident.evaluation.journal.identity import identity_digest
-from fmident.evaluation.journal.records import Population
+from fmident.evaluation.journal.file import Population
+from fmident.evaluation.journal.keys import identity_digest
 from fmident.evaluation.memory import (
     Batch,
     Best,

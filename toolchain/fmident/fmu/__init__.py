@@ -17,17 +17,16 @@ from fmident._lazy import lazy_face
 
 if TYPE_CHECKING:
     from fmident.fmu.archive import ArchiveLimits
-    from fmident.fmu.fmi3.declarations import resized
+    from fmident.fmu.fmi3.instance import resized
     from fmident.fmu.fmu import Fmu, open_fmu, read_description
     from fmident.fmu.life_cycle.probe import Influence, influence, interpolates_inputs
     from fmident.fmu.model_description.description import ModelDescription
     from fmident.fmu.model_description.variables import Value, Variable
     from fmident.fmu.native_code.log import LogRecord
     from fmident.fmu.processes.guard import Survival, check_survives
-    from fmident.fmu.ramps import InputRamps, with_ramps
-    from fmident.fmu.setup import SimulationSetup
+    from fmident.fmu.setup import InputRamps, SimulationSetup, with_ramps
     from fmident.fmu.simulator import Simulator
-    from fmident.fmu.statistics import Statistics
+    from fmident.fmu.tables import Statistics
 
 __all__ = [
     "ArchiveLimits",
@@ -57,12 +56,12 @@ __getattr__, __dir__ = lazy_face(
         "ArchiveLimits": "archive",
         "Fmu": "fmu",
         "Influence": "life_cycle.probe",
-        "InputRamps": "ramps",
+        "InputRamps": "setup",
         "LogRecord": "native_code.log",
         "ModelDescription": "model_description.description",
         "SimulationSetup": "setup",
         "Simulator": "simulator",
-        "Statistics": "statistics",
+        "Statistics": "tables",
         "Survival": "processes.guard",
         "Value": "model_description.variables",
         "Variable": "model_description.variables",
@@ -71,7 +70,7 @@ __getattr__, __dir__ = lazy_face(
         "interpolates_inputs": "life_cycle.probe",
         "open_fmu": "fmu",
         "read_description": "fmu",
-        "resized": "fmi3.declarations",
-        "with_ramps": "ramps",
+        "resized": "fmi3.instance",
+        "with_ramps": "setup",
     },
 )

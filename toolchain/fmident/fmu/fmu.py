@@ -19,10 +19,13 @@ from fmident.fmu.archive import (
     library_suffix,
     platform_folder,
 )
-from fmident.fmu.model_description.description import ModelDescription
+from fmident.fmu.model_description.description import (
+    InterfaceChoice,
+    InterfaceKind,
+    ModelDescription,
+)
 from fmident.fmu.model_description.description_xml import parse_description
-from fmident.fmu.model_description.interfaces import InterfaceChoice, InterfaceKind
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import ScratchFolder
 
 if TYPE_CHECKING:
     from fmident.fmu.driver import UpdateChoice
@@ -121,8 +124,7 @@ class Fmu(Closes):
         description = self.description.with_interface(interface)
         kind = description.capabilities.kind
         if kind not in self._libraries:
-            from fmident.fmu.native_code.functions import functions_of
-            from fmident.fmu.native_code.library import Library
+            from fmident.fmu.native_code.library import Library, functions_of
 
             self._libraries[kind] = Library(
                 self._library_path(description),

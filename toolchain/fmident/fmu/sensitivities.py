@@ -11,8 +11,7 @@ from pathlib import Path
 
 from fmident.fmu.archive import check_archive
 from fmident.fmu.fmu import read_description
-from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.description import InterfaceChoice, ModelDescription
 from fmident.fmu.sensitivity_table import known_of, offered_by
 
 

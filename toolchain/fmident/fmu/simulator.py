@@ -27,21 +27,18 @@ from fmident.fmu.failure import (
 from fmident.fmu.life_cycle.holder import InstanceHolder
 from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, status_word
 from fmident.fmu.life_cycle.reuse import Reuse, ReuseCheck
-from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.description import InterfaceChoice, ModelDescription
 from fmident.fmu.model_description.variables import Value
-from fmident.fmu.native_code.capture import Capture
 from fmident.fmu.native_code.floating import protected
 from fmident.fmu.native_code.library import DISCARD, Library
-from fmident.fmu.native_code.log import LogBuffer, LogRecord, borrow_buffer, return_buffer
+from fmident.fmu.native_code.log import Capture, LogBuffer, LogRecord, borrow_buffer, return_buffer
 from fmident.fmu.native_code.program import FAILED_STEP, STATE_SIZE, WARNINGS
 from fmident.fmu.plan import InputUpdate, Plan
 from fmident.fmu.plans import Plans, Prepared
 from fmident.fmu.processes.trial import decide_in_child
 from fmident.fmu.sensitivity_table import GET
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.statistics import Statistics
-from fmident.fmu.tables import I64
+from fmident.fmu.tables import I64, Statistics
 from fmident.fmu.values import Assignment
 
 CHUNK_SECONDS = 0.05
@@ -88,7 +85,7 @@ class Simulator(Closes):
         whether the FMU computes its outputs anew when its inputs change. Most do.
     capture_output
         Keep what the FMU's code prints off the terminal and put it into the log. This
-        concerns the whole process, see :mod:`fmident.fmu.native_code.capture`.
+        concerns the whole process, see :mod:`fmident.fmu.native_code.log`.
     debug_logging
         Let the FMU log everything that it can; slow.
     progress

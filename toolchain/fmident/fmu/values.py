@@ -12,8 +12,7 @@ import numpy as np
 from fmident.errors import Code, FmuError, shown
 from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.names import array_name
-from fmident.fmu.model_description.variables import Value, Variable, native_type
+from fmident.fmu.model_description.variables import Value, Variable, array_name, native_type
 from fmident.fmu.native_code.library import Library
 from fmident.fmu.tables import Group, Mover, make_groups, prefix_of
 

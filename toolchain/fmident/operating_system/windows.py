@@ -7,25 +7,36 @@ reach a child as inherited handles. There is no copy of a process, and no file w
 The module can be imported on every system, for its tests; what it calls of Windows is looked up
 when it is called. Sources: the documentation of Python's modules ``msvcrt``, ``subprocess`` and
 ``os``, and that of Windows, see ``kernel32``.
+
+What the Windows branch calls of Windows itself, with the types of Microsoft's documentation.
+
+https://learn.microsoft.com/windows/win32/api/: ``synchapi.h``, ``jobapi2.h``, ``winnt.h``,
+``namedpipeapi.h``, ``libloaderapi.h``, ``winbase.h``, ``handleapi.h``, ``processthreadsapi.h``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
+import functools
+import hashlib
+import importlib
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from ctypes import c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p, c_wchar_p
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from fmident.operating_system.contract import ChildProcess
-from fmident.operating_system.kernel32 import NO_ERROR_BOXES, Job, kernel32
-from fmident.operating_system.windows_files import handle_of, msvcrt
+from fmident.operating_system.contract import ChildProcess, TakenError
 
 if TYPE_CHECKING:
     import subprocess
+
 
 COPIES_PROCESSES = False
 """Whether :func:`in_a_copy` works."""
@@ -64,6 +75,28 @@ _jobs: dict[int, Job] = {}
 
 
 # --------------------------------------------------------------------------------------- processes
+
+
+ALREADY_EXISTS = 183
+BROKEN_PIPE = 109
+
+JOB_TIME = 0x2
+JOB_MEMORY = 0x100
+DIE_ON_UNHANDLED = 0x400
+KILL_ON_CLOSE = 0x2000
+_EXTENDED_LIMITS = 9
+
+NO_ERROR_BOXES = 0x1 | 0x2 | 0x8000
+"""SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SEM_NOOPENFILEERRORBOX: nobody would answer."""
+
+
+_LOCK_AT = 1 << 20
+"""Where a byte is locked: beyond all content, since Windows does not let others read it."""
+
+_POLL = 0.0005
+"""Seconds between looks at pipes: Windows cannot wait for anonymous ones."""
+
+_placing = threading.Lock()
 
 
 def start_child(
@@ -356,3 +389,337 @@ def library_hint(message: str) -> str | None:
     if "WinError 127" in message:
         return "the FMU was linked against something that is not here; export it as static"
     return None
+
+
+class _BasicLimits(ctypes.Structure):
+    """``JOBOBJECT_BASIC_LIMIT_INFORMATION``."""
+
+    _fields_ = (
+        ("per_process_user_time", c_int64),  # units of 100 ns
+        ("per_job_user_time", c_int64),
+        ("flags", c_uint32),
+        ("minimum_working_set", c_size_t),
+        ("maximum_working_set", c_size_t),
+        ("active_processes", c_uint32),
+        ("affinity", c_size_t),
+        ("priority_class", c_uint32),
+        ("scheduling_class", c_uint32),
+    )
+
+
+class _Limits(ctypes.Structure):
+    """``JOBOBJECT_EXTENDED_LIMIT_INFORMATION``."""
+
+    _fields_ = (
+        ("basic", _BasicLimits),
+        ("io_counters", c_uint64 * 6),
+        ("process_memory", c_size_t),
+        ("job_memory", c_size_t),
+        ("peak_process_memory", c_size_t),
+        ("peak_job_memory", c_size_t),
+    )
+
+
+_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "CreateMutexW": (c_void_p, (c_void_p, c_int, c_wchar_p)),
+    "CloseHandle": (c_int, (c_void_p,)),
+    "CreateJobObjectW": (c_void_p, (c_void_p, c_wchar_p)),
+    "SetInformationJobObject": (c_int, (c_void_p, c_int, c_void_p, c_uint32)),
+    "AssignProcessToJobObject": (c_int, (c_void_p, c_void_p)),
+    "TerminateJobObject": (c_int, (c_void_p, c_uint32)),
+    "GetCurrentProcess": (c_void_p, ()),
+    "PeekNamedPipe": (c_int, (c_void_p, c_void_p, c_uint32, c_void_p, c_void_p, c_void_p)),
+    "FreeLibrary": (c_int, (c_void_p,)),
+    "SetErrorMode": (c_uint32, (c_uint32,)),
+}
+
+
+@functools.cache
+def kernel32() -> Any:
+    """Return the library with the signatures of what is used of it."""
+    library = getattr(ctypes, "WinDLL")("kernel32", use_last_error=True)  # noqa: B009 - see mypy
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def last_error() -> int:
+    """Return the error of the last call in this thread."""
+    number: int = getattr(ctypes, "get_last_error")()  # noqa: B009 - see mypy
+    return number
+
+
+class Job:
+    """A job object: processes that are limited and ended together, with all that they start.
+
+    They are ended when the last handle is closed, that is, when this process is gone, too.
+
+    Parameters
+    ----------
+    memory
+        Greatest committed memory of each of its processes, bytes; ``None``: no limit.
+    seconds
+        Greatest processor time of each of its processes in user mode; ``None``: no limit.
+    ends_with_owner
+        Whether closing the handle ends them.
+    """
+
+    def __init__(
+        self,
+        *,
+        memory: int | None = None,
+        seconds: float | None = None,
+        ends_with_owner: bool = True,
+    ) -> None:
+        self._handle = kernel32().CreateJobObjectW(None, None)
+        limits = limits_of(memory, seconds, ends_with_owner=ends_with_owner)
+        if self._handle:
+            kernel32().SetInformationJobObject(
+                self._handle, _EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits)
+            )
+
+    def take(self, process: int) -> bool:
+        """Add a process by its handle; return whether that was possible."""
+        return bool(self._handle and kernel32().AssignProcessToJobObject(self._handle, process))
+
+    def end(self, code: int) -> None:
+        """End all of its processes, with an exit code."""
+        if self._handle:
+            kernel32().TerminateJobObject(self._handle, code)
+
+    def close(self) -> None:
+        """Give the handle back."""
+        handle, self._handle = self._handle, None
+        if handle:
+            kernel32().CloseHandle(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
+
+def limits_of(
+    memory: int | None, seconds: float | None, *, ends_with_owner: bool
+) -> ctypes.Structure:
+    """Return the limits of a job as Windows takes them."""
+    limits = _Limits()
+    limits.basic.flags = DIE_ON_UNHANDLED | (KILL_ON_CLOSE if ends_with_owner else 0)
+    if memory is not None:
+        limits.basic.flags |= JOB_MEMORY
+        limits.process_memory = memory
+    if seconds is not None:
+        limits.basic.flags |= JOB_TIME
+        limits.basic.per_process_user_time = round(1e7 * seconds)
+    return limits
+
+
+def held_in_pipe(handle: int) -> int | None:
+    """Return how many bytes wait in a pipe; ``None`` when its other end is closed."""
+    available = c_uint32()
+    if kernel32().PeekNamedPipe(handle, None, 0, None, ctypes.byref(available), None):
+        return available.value
+    return None
+
+
+def msvcrt() -> Any:
+    """Return Python's module of that name."""
+    return importlib.import_module("msvcrt")
+
+
+def handle_of(descriptor: int) -> int:
+    """Return the handle of a descriptor."""
+    handle: int = msvcrt().get_osfhandle(descriptor)
+    return handle
+
+
+# ------------------------------------------------------------------------------------------- locks
+
+
+def lock_path(path: Path) -> int:
+    """Lock a folder or a file until :func:`unlock`, or until this process ends, however it does.
+
+    Windows: holds for processes of one session on one machine.
+
+    Returns
+    -------
+    int
+        What holds the lock; -1 where there is no such object.
+
+    Raises
+    ------
+    TakenError
+        It is held already.
+    """
+    name = os.path.normcase(os.path.realpath(path))
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    handle = kernel32().CreateMutexW(None, 0, f"Local\\fmident-{digest[:40]}")
+    if not handle:
+        return -1
+    if last_error() == ALREADY_EXISTS:
+        kernel32().CloseHandle(handle)
+        raise TakenError(str(path))
+    return int(handle)
+
+
+def unlock(lock: int) -> None:
+    """Give back what :func:`lock_path` returned; nothing happens for -1."""
+    if lock >= 0:
+        kernel32().CloseHandle(lock)
+
+
+def lock_record_file(descriptor: int) -> None:
+    """Lock an open file for this process, but not for its children.
+
+    Raises
+    ------
+    OSError
+        Another process holds it (EACCES, EDEADLK), or there are no locks.
+    """
+    os.lseek(descriptor, _LOCK_AT, os.SEEK_SET)
+    try:
+        msvcrt().locking(descriptor, msvcrt().LK_NBLCK, 1)
+    except OSError as error:
+        if error.errno in (errno.EBADF, errno.EINVAL):
+            raise
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from error
+
+
+def remove_locked_file(path: Path, descriptor: int) -> None:
+    """Remove a file that is locked by an open descriptor, and close that.
+
+    Windows: the other way round, since nobody may remove an open file. If another process opens
+    it in between, it stays.
+    """
+    os.close(descriptor)
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+# ------------------------------------------------------------------------------------------- files
+
+
+def open_record_file(path: Path) -> int:
+    """Open a file to read and write, made when missing; children do not get it."""
+    flags = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+    return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o644)
+
+
+def read_at(descriptor: int, count: int, offset: int) -> bytes:
+    """Read at a place, by any thread; fewer bytes at the end of the file."""
+    with _kept_place(descriptor, offset):
+        return os.read(descriptor, count)
+
+
+def read_into(descriptor: int, buffer: memoryview, offset: int) -> int:
+    """Read at a place into memory; return how many bytes were there."""
+    content = read_at(descriptor, len(buffer), offset)
+    buffer[: len(content)] = content
+    return len(content)
+
+
+def write_at(descriptor: int, pieces: Sequence[bytes | memoryview], offset: int) -> int:
+    """Write pieces one after the other at a place; return how many bytes were written."""
+    written = 0
+    with _kept_place(descriptor, offset):
+        for piece in pieces:
+            count = os.write(descriptor, piece)
+            written += count
+            if count < len(piece):
+                break
+    return written
+
+
+@contextmanager
+def _kept_place(descriptor: int, offset: int) -> Iterator[None]:
+    """Go to a place in a file and back: there is one for all threads."""
+    with _placing:
+        before = os.lseek(descriptor, 0, os.SEEK_CUR)
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        try:
+            yield
+        finally:
+            os.lseek(descriptor, before, os.SEEK_SET)
+
+
+def write_room(descriptor: int, offset: int, count: int) -> None:
+    """Have a file grow by room that is going to be written, where that can be."""
+
+
+def synchronise(descriptor: int) -> None:
+    """Wait until the content of a file is on the disk."""
+    os.fsync(descriptor)
+
+
+def memory_file(name: str, size: int = 0) -> int:
+    """Return the descriptor of a new file in memory, or on disk where there is no such thing.
+
+    Windows: a temporary file (``O_TEMPORARY``), which is removed when its last descriptor is
+    closed, and kept in memory as far as there is room (``O_SHORT_LIVED``).
+    """
+    import tempfile
+
+    place = Path(tempfile.gettempdir(), f"{name}-{os.getpid()}-{os.urandom(8).hex()}")
+    wanted = ("O_BINARY", "O_NOINHERIT", "O_TEMPORARY", "O_SHORT_LIVED")
+    flags = sum(getattr(os, flag, 0) for flag in wanted)
+    descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o600)
+    os.ftruncate(descriptor, size)
+    return descriptor
+
+
+@contextmanager
+def come_back() -> Iterator[None]:
+    """Come back to the working directory, whatever native code makes of it."""
+    before = os.getcwd()  # noqa: PTH109 - as it is
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.chdir(before)
+
+
+def belongs_to_user(found: os.stat_result) -> bool:
+    """Return whether what :func:`os.stat` has found belongs to the user of this process.
+
+    Windows does not say. The folder for temporary files is the user's own there.
+    """
+    return True
+
+
+def is_administrator() -> bool:
+    """Return whether this process may install programs for all; on Windows nothing asks for it."""
+    return False
+
+
+# ------------------------------------------------------------------------------------------- pipes
+
+
+def without_waiting(descriptor: int) -> None:
+    """Prepare the reading end of a pipe for :func:`read_available`."""
+
+
+def read_available(descriptor: int, count: int) -> bytes | None:
+    """Return what is in a pipe, ``b""`` when its other end is closed, ``None`` if nothing yet."""
+    held = held_in_pipe(handle_of(descriptor))
+    if held is None:
+        return b""
+    return os.read(descriptor, min(count, held)) if held else None
+
+
+def readable(descriptors: Sequence[int], seconds: float) -> list[tuple[int, bool]]:
+    """Wait until something is in one of some pipes, or one is closed.
+
+    Returns
+    -------
+    list
+        Descriptors, each with whether something is in there to be read; empty when the time
+        is over.
+    """
+    deadline = time.monotonic() + seconds
+    handles = [(descriptor, handle_of(descriptor)) for descriptor in descriptors]
+    while True:
+        held = [(descriptor, held_in_pipe(handle)) for descriptor, handle in handles]
+        found = [(descriptor, bool(count)) for descriptor, count in held if count != 0]
+        if found or time.monotonic() >= deadline:
+            return found
+        time.sleep(_POLL)

@@ -4,10 +4,9 @@ A plugin imports :data:`hookimpl` from here and implements hooks of
 :mod:`fmident.plugins.hookspecs`.
 """
 
-from fmident.plugins.hookspecs import hookimpl
+from fmident.plugins.hookspecs import Run, hookimpl
 from fmident.plugins.host import Host, LoadedPlugin, load_plugins
 from fmident.plugins.registry import Origin, Registration, Registry
-from fmident.plugins.run import Run
 
 __all__ = [
     "Host",

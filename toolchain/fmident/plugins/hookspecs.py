@@ -7,6 +7,7 @@ function may leave out arguments it does not need. No hook is called once per si
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
     from fmident.evaluation import ExecutorKind
     from fmident.plugins.registry import Registry
-    from fmident.plugins.run import Run
     from fmident.problem.cost import Cost
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
@@ -31,6 +31,18 @@ PROJECT = "fmident"
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of an estimator, as the hooks see it.
+
+    Plugins keep their own data between the hooks of this run in `memory`, under a key of their own.
+    """
+
+    problem: Problem
+    estimator: str
+    memory: dict[str, object] = field(default_factory=dict)
 
 
 @hookspec

@@ -13,9 +13,9 @@ from fmident.plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
     from fmident.estimation.result import EstimationResult
+    from fmident.plugins.hookspecs import Run
     from fmident.plugins.host import Host
     from fmident.plugins.registry import Origin
-    from fmident.plugins.run import Run
 
 
 class PluginObserver:

@@ -15,7 +15,7 @@ from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic, Location
-from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.description import InterfaceChoice
 from fmident.fmu.setup import Interpolation
 from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
 from fmident.problem.cost import Cost, TimeDomain

@@ -9,8 +9,7 @@ from fmident.statistics.identifiability import (
     scaled_jacobian_error,
 )
 from fmident.statistics.linearisation import Linearisation
-from fmident.statistics.residuals import ResidualStatistics, residual_statistics
-from fmident.statistics.robust import ResidualScores
+from fmident.statistics.residuals import ResidualScores, ResidualStatistics, residual_statistics
 from fmident.statistics.sequential import HeldValues, SequentialCovariance
 from fmident.statistics.uncertainty import ParameterStatistics, parameter_statistics
 

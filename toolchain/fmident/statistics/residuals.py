@@ -1,4 +1,18 @@
-"""What the residuals at the solution say about the model."""
+r"""What the residuals at the solution say about the model.
+
+Covariance of estimates that minimise a robust loss.
+
+An M-estimate solves :math:`\sum \psi(r_i) \, \partial r_i / \partial p = 0` with the score
+:math:`\psi`, the derivative of the loss. Its covariance is
+
+.. math:: K^2 \, \frac{\frac{1}{m - n} \sum \psi(r_i)^2}{\left(\frac{1}{m} \sum
+    \psi'(r_i)\right)^2} \, (J^T J)^{-1}, \qquad
+    K = 1 + \frac{n}{m} \, \frac{\operatorname{var} \psi'}{(\operatorname{mean} \psi')^2}
+
+(Huber and Ronchetti, Robust Statistics, 2nd edition, 2009, section 7.6; Huber, Annals of
+Statistics 1, 1973). Outliers count with their bounded score, so that they do not widen the
+intervals as they would widen those of least squares.
+"""
 
 from __future__ import annotations
 
@@ -72,3 +86,59 @@ def _lag_one(residuals: F64) -> float:
     if power == 0.0:
         return float("nan")
     return float(np.mean((first[both] - mean) * (second[both] - mean))) / power
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualScores:
+    """Scores of the residuals at a robust estimate.
+
+    Parameters
+    ----------
+    values
+        The score of each whitened residual, the derivative of its loss, shape (m,).
+    slopes
+        The derivative of the score with respect to the residual, shape (m,); 1 where the loss
+        is the square.
+    """
+
+    values: F64
+    slopes: F64
+
+    @property
+    def as_residuals(self) -> F64:
+        """Residuals of a least-squares problem with the same next step, shape (m,)."""
+        residuals: F64 = self.values / self._mean_slope
+        return residuals
+
+    def weights(self, residuals: F64) -> F64:
+        """Return the factors on residuals whose sum of squares has the slope of the loss, (m,).
+
+        Held while the parameters move, they make a parabola that lies above the loss and touches
+        it here (Huber and Ronchetti, section 7.8).
+
+        Parameters
+        ----------
+        residuals
+            Those of the scores, shape (m,).
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squared = np.where(residuals != 0.0, self.values / residuals, self.slopes)
+        found: F64 = np.sqrt(np.maximum(squared, 0.0))
+        return found
+
+    def variance(self, parameters: int) -> float:
+        """Return the factor on ``(J^T J)^-1`` for a number of determined parameters.
+
+        NaN without degrees of freedom, or where the loss is not convex in the mean.
+        """
+        count = self.values.size
+        freedom = count - parameters
+        mean = self._mean_slope
+        if freedom <= 0 or not mean > 0.0:
+            return float("nan")
+        correction = 1.0 + parameters / count * float(np.var(self.slopes)) / mean**2
+        return correction**2 * float(self.values @ self.values) / freedom / mean**2
+
+    @property
+    def _mean_slope(self) -> float:
+        return float(np.mean(self.slopes))

@@ -30,7 +30,7 @@ from fmident.statistics.prior import (
     with_prior_rows,
     without_invisible,
 )
-from fmident.statistics.robust import ResidualScores
+from fmident.statistics.residuals import ResidualScores
 from fmident.statistics.truncated import TruncatedStatistics
 
 _FINEST = 1e-6

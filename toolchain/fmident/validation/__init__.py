@@ -5,10 +5,9 @@ its own checks only. Reading order: ``fmu_plan`` (what is to be checked), ``chil
 ``worker`` (the child), ``checks`` (the checks by name), then one module per check.
 """
 
-from fmident.validation.check import Check, FmuReport, Outcome
+from fmident.validation.check import Check, FmuReport, Outcome, write_junit
 from fmident.validation.children import validate, validate_fmu
 from fmident.validation.fmu_plan import FmuPlan, Trajectory, plan_fmu, read_trajectory
-from fmident.validation.junit import write_junit
 
 __all__ = [
     "Check",

@@ -10,11 +10,11 @@ import numpy as np
 
 from fmident._closing import Closes
 from fmident.arrays import F64
-from fmident.catalog.entry import Signal, SmokeExperiment
+from fmident.catalog.file import Signal, SmokeExperiment
 from fmident.errors import FmuError, UnitError
 from fmident.fmu import Fmu, SimulationSetup, Simulator, Value, interpolates_inputs, open_fmu
 from fmident.fmu.life_cycle.reuse import Reuse
-from fmident.fmu.model_description.interfaces import InterfaceKind
+from fmident.fmu.model_description.description import InterfaceKind
 from fmident.fmu.setup import Interpolation
 from fmident.units import convert, parse_unit
 from fmident.validation.check import Outcome

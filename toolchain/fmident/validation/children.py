@@ -18,12 +18,11 @@ from typing import IO, Any
 from fmident._child import command
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import read_description
-from fmident.fmu.processes.child import LOOK, OUTPUT, keep_short
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import LOOK, OUTPUT, ScratchFolder, keep_short
 from fmident.operating_system import end_family, kind_of_crash, start_child
 from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks.by_name import SIMULATION, checks_of
-from fmident.validation.checks.description import check_description
+from fmident.validation.checks.contents import check_description
 from fmident.validation.checks.rules import check_rules
 from fmident.validation.fmu_plan import FmuPlan
 

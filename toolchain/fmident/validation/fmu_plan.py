@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import cast
 
 from fmident.arrays import F64
-from fmident.catalog.entry import Entry, Interface, ReferenceExperiment, SmokeExperiment
-from fmident.compilers.staleness import read_record
+from fmident.catalog.file import Entry, Interface, ReferenceExperiment, SmokeExperiment
+from fmident.compilers.platforms import read_record
 from fmident.errors import DataError, Location
 from fmident.fmu.setup import INTERPOLATIONS, Interpolation
 

@@ -18,7 +18,7 @@ from fmident.compilers.embedded.backend.fmu import (
     generation_date,
 )
 from fmident.compilers.embedded.compiler import EmbeddedCompiler
-from fmident.compilers.staleness import is_stale
+from fmident.compilers.platforms import is_stale
 from fmident.errors import CompilationError
 
 from .conftest import oscillator

@@ -19,7 +19,7 @@ from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded.frontend import load_model
 from fmident.errors import CompilationError, SimulationError
 from fmident.fmu import SimulationSetup, open_fmu
-from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.description import InterfaceChoice
 
 from ..simulation import table_of
 from .conftest import SOURCE, Compiled

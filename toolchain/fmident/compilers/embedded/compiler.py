@@ -14,8 +14,7 @@ from pathlib import Path
 from fmident._version import __version__
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.embedded.model import INTEGRATORS, VERSIONS, OdeModel, Version
-from fmident.compilers.platforms import read_platforms
-from fmident.compilers.staleness import RECORD_NAME, encode_record, make_record
+from fmident.compilers.platforms import RECORD_NAME, encode_record, make_record, read_platforms
 from fmident.errors import Code, CompilationError, Diagnostic, did_you_mean
 
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"

@@ -1,35 +1,17 @@
-"""The ``openmodelica`` compiler: the reference, through OMPython or through scripts.
-
-Reading order: ``compiler`` (the steps of a build), ``session`` (how omc is asked;
-``ompython_session`` and ``script_session`` do it), ``messages`` and ``advice`` (what omc
-says, as diagnostics), ``wrapper`` and ``ramps`` (inputs as ramps, tolerance), ``result``
-(the FMU that came out), ``interface`` (which parameters stayed settable).
-"""
+"""The ``openmodelica`` compiler: the reference, through OMPython or through scripts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from fmident._lazy import lazy_face
+import pluggy
 
-if TYPE_CHECKING:
-    from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
-    from fmident.compilers.openmodelica.interface import check_interface, frozen_parameters
-    from fmident.compilers.openmodelica.options import OpenModelicaOptions
+hookimpl = pluggy.HookimplMarker("fmident")
 
-__all__ = [
-    "OpenModelicaCompiler",
-    "OpenModelicaOptions",
-    "check_interface",
-    "frozen_parameters",
-]
 
-__getattr__, __dir__ = lazy_face(
-    __name__,
-    {
-        "OpenModelicaCompiler": "compiler",
-        "OpenModelicaOptions": "options",
-        "check_interface": "interface",
-        "frozen_parameters": "interface",
-    },
-)
+@hookimpl
+def fmident_register_compilers(registry: Any) -> None:
+    """Register the ``openmodelica`` compiler."""
+    registry.add_when_used(
+        "openmodelica", "fmident.compilers.openmodelica.compiler:OpenModelicaCompiler"
+    )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fmident.compilers.openmodelica.installed import plain_version
+from fmident.compilers.openmodelica.availability import plain_version
 from fmident.compilers.openmodelica.sessions.messages import Message
 from fmident.errors import Diagnostic, Severity, nearest
 

@@ -31,14 +31,11 @@ from fmident.compilers.openmodelica.advice import (
 )
 from fmident.compilers.openmodelica.availability import (
     HOW_TO_GET,
+    find_omc,
+    name_of,
     open_session,
+    version_of,
     why_unavailable,
-)
-from fmident.compilers.openmodelica.installed import find_omc, name_of, version_of
-from fmident.compilers.openmodelica.interface import (
-    calculated_from,
-    frozen_note,
-    integration_notes,
 )
 from fmident.compilers.openmodelica.options import (
     DEFAULT_IMAGE,
@@ -46,16 +43,22 @@ from fmident.compilers.openmodelica.options import (
     default_session,
     parse_options,
 )
-from fmident.compilers.openmodelica.ramps import hide_wrapper, without_false_claims
-from fmident.compilers.openmodelica.result import check_fmu, deliver, read_model, read_tree
-from fmident.compilers.openmodelica.sessions.messages import Message
+from fmident.compilers.openmodelica.result import (
+    calculated_from,
+    check_fmu,
+    deliver,
+    frozen_note,
+    integration_notes,
+    read_model,
+    read_tree,
+)
+from fmident.compilers.openmodelica.sessions.messages import Message, quoted
 from fmident.compilers.openmodelica.sessions.session import (
     Deadline,
     OmcStoppedError,
     Reply,
     Session,
 )
-from fmident.compilers.openmodelica.sessions.values import quoted
 from fmident.compilers.openmodelica.sources import LoadPlan, missing_source, plan_loading
 from fmident.compilers.openmodelica.wrapper import (
     COMPONENT,
@@ -66,13 +69,21 @@ from fmident.compilers.openmodelica.wrapper import (
     default_experiment,
     export_text,
     has_states,
+    hide_wrapper,
     plan_ramps,
     ramp_text,
+    without_false_claims,
 )
-from fmident.compilers.platforms import PLATFORMS, Platform, read_platforms, this_platform
-from fmident.compilers.staleness import encode_record, make_record
+from fmident.compilers.platforms import (
+    PLATFORMS,
+    Platform,
+    encode_record,
+    make_record,
+    read_platforms,
+    this_platform,
+)
 from fmident.errors import Code, CompilationError, Diagnostic
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import ScratchFolder
 from fmident.operating_system import processors
 
 _UNBALANCED = ("too-few-equations", "too-many-equations")

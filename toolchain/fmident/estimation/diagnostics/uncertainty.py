@@ -26,9 +26,8 @@ from fmident.estimation.diagnostics.constraints import (
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.truncated import with_held
 from fmident.evaluation import Evaluator
-from fmident.evaluation.derivatives.integration import TIGHTER, TIGHTEST
 from fmident.evaluation.memory import root_mean_square
-from fmident.evaluation.solver_error import SolverError, solver_error
+from fmident.evaluation.solver_error import TIGHTER, TIGHTEST, SolverError, solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
 from fmident.statistics.distributions import student_quantile
 from fmident.statistics.identifiability import INVISIBLE

@@ -9,7 +9,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.evaluation.derivatives.neighbourhood import Neighbourhood
-from fmident.evaluation.derivatives.outliers import Flags, standing_out_of_active
+from fmident.evaluation.derivatives.noise import Flags, standing_out_of_active
 
 LARGEST = 2e-2
 """Largest step, relative to the size of the parameter."""

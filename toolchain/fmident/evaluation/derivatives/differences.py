@@ -1,4 +1,11 @@
-"""Finite-difference Jacobian inside bounds, columns as one batch."""
+"""Finite-difference Jacobian inside bounds, columns as one batch.
+
+Derivatives along chosen directions, each with a measured error.
+
+A direction in which several parameters move so that their effects nearly cancel can be followed
+much farther than any of them alone, so that its small derivative stands out of the simulation's
+noise.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +19,7 @@ from fmident.errors import Code, EstimationError
 from fmident.evaluation.derivatives.curvature import LARGEST
 from fmident.evaluation.derivatives.events import Crossing, disagreeing, exceeding, jumping, resolve
 from fmident.evaluation.derivatives.neighbourhood import Neighbourhood, Sample
-from fmident.evaluation.derivatives.outliers import Flags
+from fmident.evaluation.derivatives.noise import Flags
 from fmident.evaluation.derivatives.steps import Difference, Scheme, StepSizes
 
 _RETRIES = ((-1.0, 1.0), (1.0, 0.1), (-1.0, 0.1), (1.0, 0.01), (-1.0, 0.01))
@@ -30,6 +37,13 @@ length 1: far from the minimum a step may be off a little, near it that moves th
 
 _STILL_FAR = 0.01
 """Fraction of the cost that a Gauss-Newton step promises from where on the minimum is far."""
+
+
+_FARTHEST = 0.2
+"""Largest relative change of a parameter."""
+
+_LARGEST_CHANGE = 0.1
+"""Largest expected change of the outputs, in relation to their size."""
 
 
 class JacobianError(EstimationError):
@@ -285,3 +299,37 @@ def _separate_events(
         if bool(rows.any()):
             doubtful.append((j, column.values, samples, rows))
     return resolve(around, doubtful, noise)
+
+
+@dataclass(frozen=True)
+class DirectionalDerivatives:
+    """Derivatives of the residuals along directions.
+
+    Parameters
+    ----------
+    values
+        Shape (m, k); NaN where every simulation failed.
+    errors
+        Measured length of the error of each, shape (k,); infinite where it is NaN.
+    """
+
+    values: F64
+    errors: F64
+
+
+def longest_steps(directions: F64, size: F64, visible: F64) -> F64:
+    """Return the longest step along each direction that may still be near enough, shape (k,).
+
+    Parameters
+    ----------
+    directions
+        Shape (n, k).
+    size
+        Of the parameters, shape (n,).
+    visible
+        Step that is expected to change the outputs by their own size, shape (k,).
+    """
+    with np.errstate(divide="ignore"):
+        far = _FARTHEST * size[:, np.newaxis] / np.abs(directions)
+    steps: F64 = np.minimum(far.min(axis=0), _LARGEST_CHANGE * visible)
+    return steps

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.evaluation.derivatives.neighbourhood import Neighbourhood, Sample
-from fmident.evaluation.derivatives.outliers import Flags, standing_out
+from fmident.evaluation.derivatives.noise import Flags, standing_out
 
 _SCREEN = 10.0
 """Factor for changes on one side, which only decides whether the other side is looked at."""

@@ -11,17 +11,19 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.evaluation.activity import DERIVATIVES
-from fmident.evaluation.derivatives.climb import Climb
 from fmident.evaluation.derivatives.curvature import NOTHING, longest_step
-from fmident.evaluation.derivatives.differences import Columns, JacobianError, difference_columns
-from fmident.evaluation.derivatives.directions import DirectionalDerivatives, longest_steps
+from fmident.evaluation.derivatives.differences import (
+    Columns,
+    DirectionalDerivatives,
+    JacobianError,
+    difference_columns,
+    longest_steps,
+)
 from fmident.evaluation.derivatives.events import Crossing
 from fmident.evaluation.derivatives.exact import Exact, Linearised
-from fmident.evaluation.derivatives.integration import Integration
-from fmident.evaluation.derivatives.ladder import Ladder
+from fmident.evaluation.derivatives.ladder import Climb, Ladder
 from fmident.evaluation.derivatives.neighbourhood import Neighbourhood
-from fmident.evaluation.derivatives.noise import POINTS
-from fmident.evaluation.derivatives.outliers import Flags
+from fmident.evaluation.derivatives.noise import POINTS, Flags
 from fmident.evaluation.derivatives.steps import (
     Scheme,
     StepSizes,
@@ -31,6 +33,7 @@ from fmident.evaluation.derivatives.steps import (
 )
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.runs import Runs
+from fmident.evaluation.solver_error import Integration
 from fmident.problem.derivative_origins import Origin
 from fmident.problem.model import Problem
 from fmident.problem.residuals import ResidualLayout, residual_layout

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from fmident.arrays import F64
 from fmident.evaluation.derivatives.curvature import longest_step, measure_curvature
 from fmident.evaluation.derivatives.neighbourhood import Neighbourhood
-from fmident.evaluation.derivatives.noise import measure_noise
-from fmident.evaluation.derivatives.outliers import Flags
+from fmident.evaluation.derivatives.noise import Flags, measure_noise
 from fmident.problem.search_space import SearchSpace
 
 Difference = Literal["forward", "central", "auto"]

@@ -13,12 +13,15 @@ from fmident._lazy import lazy_face
 
 if TYPE_CHECKING:
     from fmident.evaluation.executors.auto import AutoExecutor
-    from fmident.evaluation.executors.base import Done, Executor, ExecutorReport
-    from fmident.evaluation.executors.factory import make_executor, runs_in_this_process
+    from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, SubsetExecutor
     from fmident.evaluation.executors.inline import InProcessExecutor
-    from fmident.evaluation.executors.kind import ExecutorKind, Warn
+    from fmident.evaluation.executors.kind import (
+        ExecutorKind,
+        Warn,
+        make_executor,
+        runs_in_this_process,
+    )
     from fmident.evaluation.executors.processes.executor import ProcessExecutor
-    from fmident.evaluation.executors.subset import SubsetExecutor
 
 __all__ = [
     "AutoExecutor",
@@ -44,9 +47,9 @@ __getattr__, __dir__ = lazy_face(
         "ExecutorReport": "base",
         "InProcessExecutor": "inline",
         "ProcessExecutor": "processes.executor",
-        "SubsetExecutor": "subset",
+        "SubsetExecutor": "base",
         "Warn": "kind",
-        "make_executor": "factory",
-        "runs_in_this_process": "factory",
+        "make_executor": "kind",
+        "runs_in_this_process": "kind",
     },
 )

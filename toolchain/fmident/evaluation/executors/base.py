@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,16 @@ from fmident.evaluation.tasks import Simulated, SimulationTask
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
 
+    pass
+
+
 Done: TypeAlias = Callable[[int, Simulated], None]
 """Called with the index of a task in its batch, and its outcome, as soon as that is known."""
+
+
+GROWTH_LIMIT = 256 * 1024 * 1024
+"""Bytes by which the memory of a worker may grow over that after its first runs before it is
+replaced. A leak of 1 kB per run is then renewed every 250 000 runs, one of 10 MB every 25."""
 
 
 @dataclass(frozen=True)
@@ -211,3 +220,27 @@ def run_other(
     if not sensitivities:
         return executor.run_other(experiment, variables, values)
     return executor.run_other(experiment, variables, values, sensitivities)
+
+
+class SubsetExecutor(HandingOn):
+    """Hands the simulations of some experiments on, so that stages share one executor.
+
+    Parameters
+    ----------
+    whole
+        Knows all experiments. It stays open when this is closed.
+    experiments
+        Index of each experiment in the problem of `whole`.
+    """
+
+    def __init__(self, whole: Executor, experiments: Sequence[int]) -> None:
+        super().__init__(whole)
+        self._experiments = tuple(experiments)
+
+    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+        """Run all tasks as tasks of the whole problem."""
+        renumbered = [
+            dataclasses.replace(task, experiment=self._experiments[task.experiment])
+            for task in tasks
+        ]
+        return self.whole.run(renumbered, done)

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fmident.errors import SimulationError
-from fmident.evaluation.executors.base import Done, ExecutorReport
+from fmident.evaluation.executors.base import GROWTH_LIMIT, Done, ExecutorReport
 from fmident.evaluation.executors.prepared import PreparedExecutor, Work
-from fmident.evaluation.executors.resident import GROWTH_LIMIT
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
     Simulated,

@@ -10,7 +10,6 @@ the hidden folder of a run that has not ended, ``lock`` keeps a second run out o
 
 from fmident.evaluation.journal.executor import RecordedExecutor, Served, recording
 from fmident.evaluation.journal.journal import Journal
-from fmident.evaluation.journal.lock import RunLock
-from fmident.evaluation.journal.workspace import Workspace
+from fmident.evaluation.journal.workspace import RunLock, Workspace
 
 __all__ = ["Journal", "RecordedExecutor", "RunLock", "Served", "Workspace", "recording"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from fmident.arrays import F64
 from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn, run_other
-from fmident.evaluation.executors.factory import make_executor
+from fmident.evaluation.executors.kind import make_executor
+from fmident.evaluation.journal.file import Population
 from fmident.evaluation.journal.keys import SimulationKeys, file_digest, population_key
-from fmident.evaluation.journal.records import Population
 from fmident.evaluation.memory import Batch, Recent
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 

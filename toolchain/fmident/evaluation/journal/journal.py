@@ -9,17 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from fmident.evaluation.journal.file import RecordFile
-from fmident.evaluation.journal.records import (
+from fmident.evaluation.journal.file import (
     Kind,
     Population,
     Record,
+    RecordFile,
+    Writer,
     outcome_of,
     outcome_record,
     population_of,
     population_record,
+    reason,
 )
-from fmident.evaluation.journal.writer import Writer, reason
 from fmident.evaluation.tasks import Simulated, SimulationFailure
 
 _Held = TypeVar("_Held")

@@ -25,9 +25,8 @@ from fmident.fmu.native_code.program import (
     STEP,
 )
 from fmident.fmu.plan import InputUpdate, Plan, Runner, Stop
-from fmident.fmu.ramps import with_ramps
 from fmident.fmu.sensitivity_table import Sensitivities
-from fmident.fmu.setup import SimulationSetup
+from fmident.fmu.setup import SimulationSetup, with_ramps
 from fmident.fmu.tables import I64, Course, Group, failed_call
 
 

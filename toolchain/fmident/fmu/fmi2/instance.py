@@ -9,8 +9,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.fmu.life_cycle.instance import U32, BaseInstance, CallFailed
-from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.interfaces import InterfaceKind
+from fmident.fmu.model_description.description import InterfaceKind, ModelDescription
 from fmident.fmu.native_code.library import FATAL, CallbackFunctions, Library
 from fmident.fmu.native_code.log import LogBuffer
 from fmident.operating_system import allocator

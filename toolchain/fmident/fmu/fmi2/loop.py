@@ -15,7 +15,6 @@ from llvmlite import ir
 
 from fmident.arrays import F64
 from fmident.fmu.native_code.floating import emit_standard
-from fmident.fmu.native_code.machine_code import compile_module
 from fmident.fmu.native_code.program import (
     ADDRESS,
     COLUMNS,
@@ -31,6 +30,7 @@ from fmident.fmu.native_code.program import (
     STRIDE,
     VALUES,
     WARNINGS,
+    compile_module,
 )
 from fmident.fmu.tables import I64
 

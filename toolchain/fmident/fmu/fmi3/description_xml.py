@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from fmident.fmu.fmi3.declarations import take_apart
-from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.interfaces import (
+from fmident.fmu.fmi3.instance import take_apart
+from fmident.fmu.model_description.description import (
     Capabilities,
     InterfaceKind,
+    ModelDescription,
     choose_interface,
     sees_events_late,
 )

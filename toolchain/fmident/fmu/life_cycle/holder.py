@@ -8,9 +8,8 @@ from fmident.errors import FmuError
 from fmident.fmu.failure import note, output_records, own_words
 from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, status_word
 from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.native_code.capture import Capture
 from fmident.fmu.native_code.library import FATAL
-from fmident.fmu.native_code.log import LogRecord
+from fmident.fmu.native_code.log import Capture, LogRecord
 
 
 class InstanceHolder:

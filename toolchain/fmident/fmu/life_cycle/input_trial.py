@@ -14,8 +14,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.fmu.failure import RunFailed
-from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
-from fmident.fmu.life_cycle.instances import TrialInstances, directly
+from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, TrialInstances, directly
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.variables import Value
 from fmident.fmu.plan import InputUpdate, Plan
@@ -147,7 +146,7 @@ class Trial:
         ----------
         apart
             Runs a part of the trial that needs an instance, as :func:`directly` or
-            :func:`fmident.fmu.life_cycle.instances.forked` does.
+            :func:`fmident.fmu.life_cycle.instance.forked` does.
 
         Returns
         -------

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import pickle
 from collections.abc import Callable
 from ctypes import c_char_p
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.native_code.library import ERROR, WARNING, Library
+from fmident.fmu.native_code.library import ERROR, FATAL, WARNING, Library
+from fmident.operating_system import in_a_copy
 
 _STATUS_WORDS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
 _STATUS_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
 
 U32 = npt.NDArray[np.uint32]
+
+
+Result = TypeVar("Result")
 
 
 def status_word(status: int) -> str:
@@ -144,3 +150,76 @@ class BaseInstance:
     def abandon(self) -> None:
         """Forget the instance without a call: after Fatal, FMI allows none."""
         self.component = None
+
+
+class TrialInstances:
+    """One fresh instance after the other.
+
+    Parameters
+    ----------
+    make
+        Instantiates the FMU.
+    """
+
+    def __init__(self, make: Callable[[], BaseInstance]) -> None:
+        self._make = make
+        self._instance: BaseInstance | None = None
+
+    @property
+    def instance(self) -> BaseInstance:
+        """The present one."""
+        assert self._instance is not None, "a trial begins with a new instance"
+        return self._instance
+
+    def renew(self) -> BaseInstance:
+        """Free the present instance and return a new one."""
+        self.free()
+        self._instance = self._make()
+        return self._instance
+
+    def free(self, status: int = 0) -> None:
+        """Free the present instance, if there is one; after Fatal, FMI forbids even that."""
+        instance, self._instance = self._instance, None
+        if instance is None:
+            return
+        if status == FATAL:
+            instance.abandon()
+            return
+        if status == 0:
+            with contextlib.suppress(CallFailed):
+                instance.terminate()
+        instance.free()
+
+
+def directly(work: Callable[[], Result]) -> Result:
+    """Call `work` in this process."""
+    return work()
+
+
+def forked(work: Callable[[], Result]) -> Result:
+    """Call `work` in a copy of this process, and return its result.
+
+    The FMU must not be instantiated here: then it is so for the first time in the copy, however
+    often this is called. Only for processes that have one thread.
+
+    Raises
+    ------
+    CallFailed
+        `work` has raised it, or the copy has died.
+    """
+    content = in_a_copy(lambda: _answer(work))
+    if not content:
+        raise CallFailed("a trial step", ERROR, "it ended the process")
+    good, found = pickle.loads(content)
+    if not good:
+        raise CallFailed(*found)
+    result: Result = found
+    return result
+
+
+def _answer(work: Callable[[], Any]) -> bytes:
+    """Return what `work` finds, to be read by :func:`forked`."""
+    try:
+        return pickle.dumps((True, work()))
+    except CallFailed as failed:
+        return pickle.dumps((False, (failed.function, failed.status, failed.detail)))

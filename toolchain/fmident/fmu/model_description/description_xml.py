@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from fmident.errors import FmuError, Location
-from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.interfaces import (
+from fmident.fmu.model_description.description import (
     Capabilities,
     InterfaceKind,
+    ModelDescription,
     choose_interface,
     sees_events_late,
 )
@@ -27,7 +27,7 @@ from fmident.fmu.model_description.xml_reader import (
     identifier,
     only_once,
 )
-from fmident.fmu.ramps import InputRamps
+from fmident.fmu.setup import InputRamps
 
 TYPES: tuple[VariableType, ...] = ("Real", "Integer", "Boolean", "String", "Enumeration")
 

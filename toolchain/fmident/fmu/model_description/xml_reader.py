@@ -8,8 +8,7 @@ from typing import Any, NoReturn
 from xml.etree import ElementTree
 
 from fmident.errors import FmuError, Location
-from fmident.fmu.model_description.description import FrozenParameter
-from fmident.fmu.model_description.interfaces import InterfaceKind
+from fmident.fmu.model_description.description import FrozenParameter, InterfaceKind
 from fmident.fmu.model_description.variables import Value, Variable, VariableType
 
 SUPPORTED = "fmident runs FMUs of FMI 2.0 and 3.0 for Co-Simulation or Model Exchange"

@@ -20,7 +20,7 @@ from typing import TypeVar
 from llvmlite import binding, ir
 
 from fmident._recoverable_lock import RecoverableLock
-from fmident.fmu.native_code.machine_code import compile_module
+from fmident.fmu.native_code.program import compile_module
 
 Result = TypeVar("Result")
 

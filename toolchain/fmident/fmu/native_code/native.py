@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from fmident._compiling import watch_numba
 from fmident.fmu.native_code.floating import emit_read, emit_standard, emit_write
-from fmident.fmu.native_code.machine_code import allow_assembly
+from fmident.fmu.native_code.program import allow_assembly
 
 allow_assembly()
 watch_numba()

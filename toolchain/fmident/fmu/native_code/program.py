@@ -6,9 +6,15 @@ A program is an int64 array with one row per call of an FMI function::
 
 `function` is an address, `references` and `orders` are addresses of C arrays with `count`
 elements, and the values of step i lie at the address ``values + stride*i``.
+
+Machine code from LLVM's intermediate representation, for this process.
+
+Numba makes better code of more, but takes a second to load. What is small is emitted by hand.
 """
 
 from __future__ import annotations
+
+from llvmlite import binding, ir
 
 VALUES, DERIVATIVES, STEP = range(3)
 """Kinds of call: set or get values; set input derivatives; do the step."""
@@ -51,3 +57,20 @@ CALL, TERMINATED, UNSETTLED, ZENO, OWN = range(5)
 
 MOST_ITERATIONS = 1_000
 """Updates of the discrete states in one event."""
+
+
+def allow_assembly() -> None:
+    """Let LLVM take assembly in this process, such as that of the module ``floating``."""
+    binding.initialize_native_asmparser()
+
+
+def compile_module(module: ir.Module) -> binding.ExecutionEngine:
+    """Compile a module; return what keeps its code and finds the addresses of its functions."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    allow_assembly()
+    module.triple = binding.get_default_triple()
+    machine = binding.Target.from_default_triple().create_target_machine(opt=1, jit=True)
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
+    engine.finalize_object()
+    return engine

@@ -18,8 +18,14 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.fmu.failure import output_records
-from fmident.fmu.processes.child import OUTPUT, START_LIMIT, Child
-from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
+from fmident.fmu.processes.child import (
+    OUTPUT,
+    START_LIMIT,
+    Child,
+    EngineSettings,
+    ErrorFacts,
+    ScratchFolder,
+)
 from fmident.fmu.processes.guard import (
     TRACE,
     Trace,
@@ -27,12 +33,11 @@ from fmident.fmu.processes.guard import (
     lost,
     make_trace,
 )
-from fmident.fmu.processes.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fmident.fmu.model_description.interfaces import InterfaceChoice
+    from fmident.fmu.model_description.description import InterfaceChoice
     from fmident.fmu.model_description.variables import Value
     from fmident.fmu.setup import SimulationSetup
 

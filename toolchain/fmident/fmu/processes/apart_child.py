@@ -15,7 +15,7 @@ def main(folder: str, life: str) -> None:
 
     prepare(life)
     from fmident.errors import FmidentError
-    from fmident.fmu.processes.exchange import ErrorFacts
+    from fmident.fmu.processes.child import ErrorFacts
     from fmident.fmu.processes.guard import TRACE, Trace
 
     place = Path(folder)

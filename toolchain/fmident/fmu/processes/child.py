@@ -1,22 +1,40 @@
-"""Run a module of this package in a child process, in which an FMU may do what it likes."""
+"""Run a module of this package in a child process, in which an FMU may do what it likes.
+
+What a process and the child in which an FMU runs send each other, as objects.
+
+Both sides read the same fields: what one adds, the other has, or neither does.
+
+Temporary folders that do not pile up when processes are killed.
+
+Each folder is locked by the process that made it; the next process removes what nobody holds.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import json
 import os
 import pickle
+import stat
 import subprocess
+import tempfile
 import time
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fmident._child import command
 from fmident._closing import Closes
+from fmident._locked_folder import make_locked, remove_if_left, remove_locked
+from fmident.errors import FmidentError, FmuError, SimulationError
 from fmident.operating_system import (
     ChildProcess,
     adopt_orphans,
+    belongs_to_user,
     end_child,
     end_family,
     hide_core_files,
@@ -24,7 +42,12 @@ from fmident.operating_system import (
     start_child,
     start_copy,
     tie_to_parent,
+    unlock,
 )
+
+if TYPE_CHECKING:
+    from fmident.fmu.model_description.description import InterfaceChoice
+
 
 OUTPUT = "output.txt"
 """What the child, and the FMU in it, print."""
@@ -41,6 +64,17 @@ LOOK = 0.1
 
 START_LIMIT = 60.0
 """Wall-clock seconds that the child may take at least to load Python and the FMU."""
+
+
+PREFIX = "fmident-scratch-"
+
+_YOUNG = 60.0
+"""Seconds for which an unlocked folder is left alone: it may be about to be locked."""
+
+_KEPT = ".kept"
+"""A file in a folder that is never swept."""
+
+_swept: set[str] = set()
 
 
 class Child(Closes):
@@ -163,3 +197,160 @@ def prepare(life: str) -> None:
     tie_to_parent(passed_on(life))
     adopt_orphans()
     hide_core_files()
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How an FMU is opened and simulated in a child process; travels pickled.
+
+    Parameters
+    ----------
+    fmu
+        Path of the ``.fmu`` file.
+    interface
+        As for :class:`fmident.fmu.Simulator`.
+    folder
+        Working directory of the child; ``None`` leaves it.
+    time_limit
+        Wall-clock seconds of one simulation; ``None``: none.
+    memory_limit
+        Greatest address space in bytes; ``None``: none.
+    """
+
+    fmu: str
+    interface: InterfaceChoice = "auto"
+    folder: str | None = None
+    time_limit: float | None = None
+    memory_limit: int | None = None
+
+
+@dataclass(frozen=True)
+class ErrorFacts:
+    """An error of the engine in a child process; travels as JSON.
+
+    Parameters
+    ----------
+    kind
+        Name of the error's class.
+    message
+        With its place in a file, if it has one.
+    hint, code, time, ended, timed_out, says_time, log
+        As in :class:`fmident.errors.SimulationError`.
+    """
+
+    kind: str
+    message: str
+    hint: str | None = None
+    code: str | None = None
+    time: float | None = None
+    ended: float | None = None
+    timed_out: bool = False
+    says_time: bool = False
+    log: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, error: FmidentError) -> ErrorFacts:
+        """Return the facts of an error."""
+        place = "" if error.location is None else f"{error.location}: "
+        facts = cls(type(error).__name__, place + error.message, error.hint, error.code)
+        if not isinstance(error, SimulationError):
+            return facts
+        return dataclasses.replace(
+            facts,
+            time=error.time,
+            ended=error.ended,
+            timed_out=error.timed_out,
+            says_time=error.says_time,
+            log=error.log,
+        )
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> ErrorFacts:
+        """Return the facts from JSON."""
+        return cls(**{**content, "log": tuple(content["log"])})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the facts for JSON."""
+        return dataclasses.asdict(self)
+
+    def encoded(self) -> bytes:
+        """Return the facts as JSON, with the last messages of the log only."""
+        return json.dumps({**self.as_json(), "log": self.log[-100:]}).encode()
+
+    def error(self) -> FmuError | SimulationError:
+        """Return the error again."""
+        if self.kind == FmuError.__name__:
+            return FmuError(self.message, hint=self.hint, code=self.code)
+        return SimulationError(
+            self.message,
+            time=self.time,
+            log=self.log,
+            hint=self.hint,
+            ended=self.ended,
+            timed_out=self.timed_out,
+            says_time=self.says_time,
+            code=self.code,
+        )
+
+
+class ScratchFolder(Closes):
+    """A folder of this process, removed with it; a context manager.
+
+    Parameters
+    ----------
+    purpose
+        A word for its name, for people who find it.
+
+    Attributes
+    ----------
+    path
+        The folder, which is private.
+
+    Raises
+    ------
+    OSError
+        It cannot be made.
+    """
+
+    def __init__(self, purpose: str = "") -> None:
+        _sweep(tempfile.gettempdir())
+        self.path, lock = make_locked(f"{PREFIX}{purpose}-" if purpose else PREFIX)
+        self._lock = lock
+        try:
+            self._finalizer = weakref.finalize(self, remove_locked, self.path, lock)
+        except BaseException:  # Ctrl-C
+            remove_locked(self.path, lock)
+            raise
+
+    def close(self) -> None:
+        """Remove the folder and what is in it."""
+        self._finalizer()
+
+    def keep(self) -> None:
+        """Leave the folder where it is for good, for somebody to look at."""
+        if self._finalizer.detach() is not None:
+            with contextlib.suppress(OSError):
+                (self.path / _KEPT).touch()
+            unlock(self._lock)
+
+
+def _sweep(parent: str) -> None:
+    """Remove what killed processes have left, once in a process."""
+    if parent in _swept:
+        return
+    _swept.add(parent)
+    late = time.time() - _YOUNG
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX) and _is_ours(entry, late):
+                remove_if_left(Path(entry.path))
+
+
+def _is_ours(entry: os.DirEntry[str], late: float) -> bool:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    if not (belongs_to_user(found) and stat.S_ISDIR(found.st_mode) and found.st_mtime < late):
+        return False
+    return not Path(entry.path, _KEPT).exists()

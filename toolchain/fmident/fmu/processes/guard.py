@@ -23,13 +23,18 @@ import numpy as np
 from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu.drivers import load_driver
 from fmident.fmu.fmu import read_description
-from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.description import InterfaceChoice
 from fmident.fmu.model_description.variables import Value
 from fmident.fmu.native_code.log import BUFFER_BYTES, LogRecord, decode
 from fmident.fmu.native_code.program import FAILED_STEP, STATE_SIZE
-from fmident.fmu.processes.child import OUTPUT, START_LIMIT, Child
-from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import (
+    OUTPUT,
+    START_LIMIT,
+    Child,
+    EngineSettings,
+    ErrorFacts,
+    ScratchFolder,
+)
 from fmident.fmu.setup import SimulationSetup
 from fmident.operating_system import CRASHES, kind_of_crash
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fmident.fmu.processes.exchange import EngineSettings
+    from fmident.fmu.processes.child import EngineSettings
 
 
 def main(folder: str, life: str) -> None:
@@ -19,7 +19,7 @@ def main(folder: str, life: str) -> None:
 
     prepare(life)
     from fmident.errors import FmidentError
-    from fmident.fmu.processes.exchange import ErrorFacts
+    from fmident.fmu.processes.child import ErrorFacts
     from fmident.fmu.processes.guard import TRACE, Trace
     from fmident.operating_system import limit_memory
 

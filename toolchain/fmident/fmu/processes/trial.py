@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fmident.fmu.life_cycle.input_trial import UNKNOWN
-from fmident.fmu.processes.child import START_LIMIT, Child
-from fmident.fmu.processes.exchange import EngineSettings
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import START_LIMIT, Child, EngineSettings, ScratchFolder
 from fmident.operating_system import COPIES_PROCESSES
 
 if TYPE_CHECKING:
-    from fmident.fmu.model_description.interfaces import InterfaceChoice
+    from fmident.fmu.model_description.description import InterfaceChoice
     from fmident.fmu.model_description.variables import Value
     from fmident.fmu.plan import InputUpdate
     from fmident.fmu.setup import SimulationSetup

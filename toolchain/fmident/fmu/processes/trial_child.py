@@ -15,7 +15,7 @@ def main(folder: str, life: str) -> None:
     prepare(life)
     from fmident.fmu.drivers import make_driver
     from fmident.fmu.fmu import open_fmu
-    from fmident.fmu.life_cycle.instances import forked
+    from fmident.fmu.life_cycle.instance import forked
     from fmident.fmu.native_code.log import borrow_buffer
 
     place = Path(folder)

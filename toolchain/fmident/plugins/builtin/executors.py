@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @hookimpl
 def fmident_register_executors(registry: Registry[ExecutorKind]) -> None:
     """Register ``auto``, ``inline`` and ``processes``."""
-    from fmident.evaluation.executors.factory import BUILT_IN
+    from fmident.evaluation.executors.kind import BUILT_IN
 
     for name, kind in BUILT_IN.items():
         registry.add(name, kind)

@@ -16,7 +16,7 @@ from importlib import resources
 from pathlib import Path
 
 from fmident.errors import Code, FmidentError
-from fmident.operating_system.kept import kept_folder
+from fmident.operating_system.cache import cache_folder
 from fmident.report.kept import keep_bytes, kept_bytes
 
 _FILES = ("bokeh.min.js", "bokeh-api.min.js")
@@ -70,7 +70,7 @@ def scripts() -> Scripts:
 
 def _packed(library: bytes, name: str) -> str:
     """Return Base64 of the compressed library; it is kept, since packing it takes its time."""
-    folder = kept_folder("scripts")
+    folder = cache_folder("scripts")
     place = None if folder is None else folder / f"{name}-{_LEVEL}"
     kept = None if place is None else kept_bytes(place)
     if kept is not None:

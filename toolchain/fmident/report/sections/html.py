@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fmident._version import __version__
-from fmident.operating_system.kept import kept_folder
+from fmident.operating_system.cache import cache_folder
 from fmident.report.charts.chart import CHART
 from fmident.report.charts.library import scripts
 
@@ -110,7 +110,7 @@ def _environment() -> jinja2.Environment:
 
     # What Jinja makes of a template depends on its own version and on these options, and it looks
     # at the template's text only.
-    folder = kept_folder(f"templates-{__version__}-jinja-{importlib.metadata.version('jinja2')}")
+    folder = cache_folder(f"templates-{__version__}-jinja-{importlib.metadata.version('jinja2')}")
     return jinja2.Environment(
         bytecode_cache=None if folder is None else CompiledTemplates(folder),
         loader=jinja2.PackageLoader("fmident.report", "templates"),

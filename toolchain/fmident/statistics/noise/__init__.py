@@ -5,6 +5,7 @@ from fmident.statistics.noise.covariance import (
     OutputFinding,
     noise_found,
     output_findings,
+    repetitions,
     waves_found,
     whitened_finding,
 )
@@ -16,7 +17,6 @@ from fmident.statistics.noise.processes import (
     outputs_of,
     spanned,
 )
-from fmident.statistics.noise.repeated import repetitions
 from fmident.statistics.noise.series import Series, sampling_interval, series_of
 from fmident.statistics.noise.waves import Steps, Wave, factor_of, with_amplitudes
 from fmident.statistics.noise.whiteness import colour_level

@@ -34,11 +34,11 @@ from fmident.statistics.noise.restricted import (
 from fmident.statistics.noise.series import (
     Indices,
     Series,
+    Shared,
     Whitening,
     sampling_interval,
     series_of,
 )
-from fmident.statistics.noise.shared import Shared
 from fmident.statistics.noise.waves import Wave, factor_of, in_common
 
 Order = int | Literal["auto"]

@@ -10,10 +10,9 @@ from fmident.validation.bench import Bench
 from fmident.validation.check import Check
 from fmident.validation.checks.contents import check_contents, check_identity
 from fmident.validation.checks.interface import check_interface, check_parameters
-from fmident.validation.checks.memory import check_memory
 from fmident.validation.checks.model_exchange import check_model_exchange, supports_model_exchange
 from fmident.validation.checks.reference import check_reference
-from fmident.validation.checks.repeatability import check_repeatability
+from fmident.validation.checks.repeatability import check_memory, check_repeatability
 from fmident.validation.checks.step_sizes import check_step_sizes
 from fmident.validation.fmu_plan import FmuPlan
 

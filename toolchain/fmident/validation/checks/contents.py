@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import time
+from pathlib import Path
+
+from fmident.fmu.model_description.variables import structured_name
 from fmident.validation.bench import Bench
 from fmident.validation.check import Check
 
@@ -33,3 +38,53 @@ def check_contents(bench: Bench) -> Check:
 def count(number: int, noun: str) -> str:
     """Return number and noun, in the plural where it is due."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def check_description(path: Path) -> Check:
+    """Return what FMPy's validation says of an FMU."""
+    from fmpy.validation import validate_fmu as problems_of
+
+    began = time.perf_counter()
+    problems: list[str] = problems_of(str(path))
+    seconds = time.perf_counter() - began
+    name = "model description"
+    if not problems:
+        return Check(name, "ok", "no problem found by FMPy", seconds=seconds)
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    first, *others = (" ".join(_in_words(p, path).split()) for p in problems)
+    return Check(name, "finding", first + more, seconds=seconds, further=tuple(others))
+
+
+def _illegal_name(name: str, line: str) -> str:
+    """Say what is wrong with a name; FMPy prints what its parser expected in its place."""
+    legal = structured_name(name)
+    instead = f"; it would be '{legal}'" if legal != name else ""
+    return (
+        f"'{name}' (line {line}) is not a legal name in the naming convention \"structured\" of"
+        f" FMI{instead}"
+    )
+
+
+def _in_words(problem: str, path: Path) -> str:
+    """Explain where FMPy gives no more than a unit's name, which it did not find."""
+    illegal = re.match(r'"(.*)" \(line (\d+)\) is not a legal variable name', problem)
+    if illegal is not None:
+        return _illegal_name(illegal[1], illegal[2])
+    missing = re.fullmatch(r"'(.*)'|None", problem)
+    if missing is None:
+        return problem
+    import fmpy
+
+    unit = missing[1]
+    for variable in fmpy.read_model_description(str(path), validate=False).modelVariables:
+        declared = variable.declaredType
+        own = variable.unit or (None if declared is None else declared.unit)
+        if own == unit and variable.displayUnit is not None:
+            at = f"variable '{variable.name}' (line {variable.sourceline})"
+            if unit is None:
+                return f"{at} has the display unit '{variable.displayUnit}', but no unit"
+            return (
+                f"the unit '{unit}' of {at} is not among the <UnitDefinitions>, though it has"
+                f" the display unit '{variable.displayUnit}'"
+            )
+    return f"FMPy's validation stops and gives no other reason than {problem}"

@@ -13,8 +13,7 @@ import pytest
 from fmpy.validation import validate_fmu
 
 from fmident.compilers.embedded.backend import build_fmu
-from fmident.compilers.embedded.backend.description import fmi3
-from fmident.compilers.embedded.backend.description.arrays import declarations
+from fmident.compilers.embedded.backend.description import declarations, fmi3
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.model import OdeModel, ScalarVariable
 from fmident.errors import CompilationError

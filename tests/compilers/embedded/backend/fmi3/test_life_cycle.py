@@ -16,7 +16,7 @@ from fmident.compilers.embedded.backend.compiling.toolchain import (
     compile_binary,
     find_fmi_headers,
 )
-from fmident.compilers.embedded.backend.fmi3 import fmi3_code
+from fmident.compilers.embedded.backend.description.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.frontend import load_model
 from fmident.compilers.platforms import this_platform

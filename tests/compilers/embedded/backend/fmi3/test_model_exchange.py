@@ -16,7 +16,7 @@ from fmpy.validation import validate_fmu
 
 from fmident.compilers.base import Compiler
 from fmident.fmu import SimulationSetup, open_fmu, read_description
-from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.description import InterfaceChoice
 
 from .....kept import library_fmu
 from .conftest import EVENTS, Builder3

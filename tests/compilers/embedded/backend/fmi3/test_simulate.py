@@ -14,8 +14,7 @@ from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded.compiler import EmbeddedCompiler
 from fmident.errors import CompilationError
 from fmident.fmu import SimulationSetup, open_fmu
-from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.interfaces import InterfaceChoice
+from fmident.fmu.model_description.description import InterfaceChoice, ModelDescription
 from fmident.fmu.sensitivities import differentiable
 from fmident.validation import validate_fmu as validate_own
 

@@ -10,7 +10,7 @@ import pytest
 from fmident.compilers.embedded.frontend import load_model
 from fmident.compilers.embedded.frontend.reading.source.standard_library import stand_in
 from fmident.compilers.libraries import search_folders
-from fmident.operating_system.kept import kept_folder
+from fmident.operating_system.cache import cache_folder
 from fmident.units import parse_unit
 
 from ..conftest import Compile
@@ -125,4 +125,4 @@ def test_parsed_files_are_kept_where_the_user_says(
     model, _ = load_model("M", [file, library])
     assert float(model.output_values(1, [], [], [], model.calculated_parameters([]))) == 3.0
     monkeypatch.setenv("FMIDENT_CACHE", "")
-    assert kept_folder("anything") is None
+    assert cache_folder("anything") is None

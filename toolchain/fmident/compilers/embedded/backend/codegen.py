@@ -7,6 +7,13 @@ from typing import Any
 
 import casadi as ca
 
+from fmident.compilers.embedded.backend.compiling.formats import (
+    DATA_FILE,
+    FUNCTIONS_FILE,
+    KIND_FILE,
+    LANES_FILE,
+    SIZES_FILE,
+)
 from fmident.compilers.embedded.backend.derivatives import (
     Matrix,
     ModelDerivatives,
@@ -15,22 +22,14 @@ from fmident.compilers.embedded.backend.derivatives import (
     symbols,
     total_along,
 )
-from fmident.compilers.embedded.backend.files import (
-    DATA_FILE,
-    FUNCTIONS_FILE,
-    KIND_FILE,
-    LANES_FILE,
-    SIZES_FILE,
-)
 from fmident.compilers.embedded.backend.lanes import linear_code
-from fmident.compilers.embedded.backend.layout import Layout
+from fmident.compilers.embedded.backend.layout import Layout, scalar_code
 from fmident.compilers.embedded.backend.loops import (
     loop_functions,
     loop_sizes,
     loop_table,
     total_jacobian,
 )
-from fmident.compilers.embedded.backend.scalars import scalar_code
 from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel, Version
 
 _TYPES = ("Real", "Integer", "Boolean")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fmident.compilers.embedded.backend.description.xml_text import content, tag
+from fmident.compilers.embedded.backend.description import content, tag
 from fmident.compilers.embedded.model import OdeModel, ScalarVariable
 
 MOST_ROWS = 1000

@@ -25,17 +25,16 @@ from fmident.compilers.embedded.backend.compiling.c_compilers import (
 )
 from fmident.compilers.embedded.backend.compiling.formats import universal_binary
 from fmident.compilers.embedded.backend.compiling.toolchain import all_sources, compile_binary
-from fmident.compilers.embedded.backend.description import GUID_PLACEHOLDER, model_identifier
+from fmident.compilers.embedded.backend.description import GUID_PLACEHOLDER, model_identifier, tag
 from fmident.compilers.embedded.backend.description.fmi2 import write_description as fmi2
+from fmident.compilers.embedded.backend.description.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.description.fmi3 import write_description as fmi3
-from fmident.compilers.embedded.backend.description.xml_text import tag
 from fmident.compilers.embedded.backend.documentation import licence_members, page
-from fmident.compilers.embedded.backend.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.model import OdeModel, Version
 from fmident.compilers.platforms import PLATFORMS, Platform, this_platform
 from fmident.errors import CompilationError
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import ScratchFolder
 from fmident.fmu.sensitivity_table import EXTENSION_FILE, EXTENSION_TEXT
 
 DEFAULT_TOLERANCE = 1e-6

@@ -51,7 +51,7 @@ from fmident.compilers.embedded.frontend.reading.source.standard_library import 
     stand_in,
 )
 from fmident.compilers.embedded.frontend.refusal import OPENMODELICA, Refusal, Refusals
-from fmident.compilers.embedded.frontend.units.declared import DeclaredUnits
+from fmident.compilers.embedded.frontend.units.unit_check import DeclaredUnits
 from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
 from fmident.errors import CompilationError, Diagnostic, Location
 

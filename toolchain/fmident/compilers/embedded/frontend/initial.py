@@ -11,12 +11,12 @@ import numpy as np
 from fmident.compilers.embedded.frontend.equations.blocks import (
     Iterations,
     Substitution,
+    TornLoop,
     solve_blocks,
 )
 from fmident.compilers.embedded.frontend.equations.causalize import Solution, has_start
 from fmident.compilers.embedded.frontend.equations.constraints import determined_by
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
-from fmident.compilers.embedded.frontend.equations.tearing import TornLoop
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.values import Scalar

@@ -21,6 +21,7 @@ from fmident.compilers.openmodelica.sessions.messages import (
     parse_logged,
     parse_raised,
     parse_records,
+    quoted,
 )
 from fmident.compilers.openmodelica.sessions.session import (
     Deadline,
@@ -29,7 +30,6 @@ from fmident.compilers.openmodelica.sessions.session import (
     Session,
     end_process,
 )
-from fmident.compilers.openmodelica.sessions.values import quoted
 from fmident.errors import CompilationError
 
 START_SECONDS = 60.0

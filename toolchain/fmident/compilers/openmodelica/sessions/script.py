@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from fmident.compilers.openmodelica.sessions.messages import parse_printed
+from fmident.compilers.openmodelica.sessions.messages import OmcValue, parse_printed, scan_value
 from fmident.compilers.openmodelica.sessions.session import (
     Deadline,
     OmcStoppedError,
@@ -19,7 +19,6 @@ from fmident.compilers.openmodelica.sessions.session import (
     Session,
     end_process,
 )
-from fmident.compilers.openmodelica.sessions.values import OmcValue, scan_value
 from fmident.errors import CompilationError
 
 _LASTING = re.compile(r"^(?:load(?:File|Files|Model|String)|setModelicaPath)\(")

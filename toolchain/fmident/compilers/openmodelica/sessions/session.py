@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import psutil  # type: ignore[import-untyped]  # has no types of its own
 
 from fmident._closing import Closes
-from fmident.compilers.openmodelica.sessions.messages import Message
-from fmident.compilers.openmodelica.sessions.values import OmcValue
+from fmident.compilers.openmodelica.sessions.messages import Message, OmcValue
 from fmident.errors import CompilationError
 
 

@@ -25,7 +25,7 @@ from fmident.operating_system import (
 if TYPE_CHECKING:
     from fmident.evaluation.executors.processes.protocol import Slots
     from fmident.fmu import Fmu, Simulator
-    from fmident.fmu.processes.exchange import EngineSettings
+    from fmident.fmu.processes.child import EngineSettings
 
 
 def main(*descriptors: str) -> None:
@@ -62,7 +62,7 @@ class _Server:
         """Take one command after the other."""
         from fmident.errors import FmuError
         from fmident.evaluation.executors.processes.protocol import HEADER, Command, Reply
-        from fmident.fmu.processes.exchange import ErrorFacts
+        from fmident.fmu.processes.child import ErrorFacts
 
         act = {
             Command.OPEN: self.open,
@@ -149,7 +149,7 @@ class _Server:
         from fmident.errors import SimulationError
         from fmident.evaluation.executors.processes.protocol import Reply
         from fmident.fmu.native_code.log import BUFFER_BYTES
-        from fmident.fmu.processes.exchange import ErrorFacts
+        from fmident.fmu.processes.child import ErrorFacts
 
         assert self.simulator is not None
         assert self.slots is not None

@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.errors import Code, EstimationError, FmuError, Location
-from fmident.evaluation.executors.base import Done, ExecutorReport
+from fmident.evaluation.executors.base import GROWTH_LIMIT, Done, ExecutorReport
 from fmident.evaluation.executors.prepared import PreparedExecutor, Work
-from fmident.evaluation.executors.processes.failures import End, crash, failure_of
 from fmident.evaluation.executors.processes.protocol import Command, Reply
-from fmident.evaluation.executors.processes.worker import Sent, Worker, split_values
-from fmident.evaluation.executors.resident import GROWTH_LIMIT
+from fmident.evaluation.executors.processes.worker import (
+    End,
+    Sent,
+    Worker,
+    crash,
+    failure_of,
+    split_values,
+)
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
     Simulated,
@@ -25,8 +30,7 @@ from fmident.evaluation.tasks import (
 )
 from fmident.fmu.fmu import read_description
 from fmident.fmu.life_cycle.reset_test import ResetVerdict
-from fmident.fmu.processes.exchange import EngineSettings, ErrorFacts
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import EngineSettings, ErrorFacts, ScratchFolder
 from fmident.operating_system import processors, readable
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ class Command(enum.IntEnum):
     """From the executor to the worker."""
 
     OPEN = 1
-    """Payload: pickled :class:`~fmident.fmu.processes.exchange.EngineSettings`.
+    """Payload: pickled :class:`~fmident.fmu.processes.child.EngineSettings`.
 
     Answer: READY, or REFUSED.
     """

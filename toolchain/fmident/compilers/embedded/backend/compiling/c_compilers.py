@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fmident.compilers.platforms import Platform, this_platform
 from fmident.errors import Code, CompilationError
-from fmident.operating_system.kept import kept_folder
+from fmident.operating_system.cache import cache_folder
 
 GLIBC = "2.17"
 """Version of glibc from which on Linux can load what is built."""
@@ -165,7 +165,7 @@ def has_compiled(platform: Platform) -> None:
 
 
 def _mark(platform: Platform) -> Path | None:
-    folder = kept_folder("zig")
+    folder = cache_folder("zig")
     return None if folder is None else folder / f"fmident-{platform.name}"
 
 
@@ -228,7 +228,7 @@ def compiler_for(platform: Platform, scratch: Path) -> CCompiler:
             hint=CROSS_HINT,
             code=Code.NOT_INSTALLED,
         )
-    cache = str(kept_folder("zig") or scratch / "zig")
+    cache = str(cache_folder("zig") or scratch / "zig")
     return CCompiler(
         (str(zig), "cc", "-target", _ZIG_TARGETS[platform.tuple]),
         platform,

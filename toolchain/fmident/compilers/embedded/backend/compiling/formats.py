@@ -19,6 +19,15 @@ _ALIGNMENT = 14
 """Of each file, as a power of two: pages of 16 KiB."""
 
 
+SIZES_FILE = "model_sizes.h"
+KIND_FILE = "model_kind.h"
+DATA_FILE = "model_data.c"
+FUNCTIONS_FILE = "model_functions.c"
+LANES_FILE = "model_lanes.h"
+FMI3_FILE = "model_fmi3.c"
+"""A model with this file becomes an FMU of FMI 3.0."""
+
+
 def universal_binary(libraries: Sequence[bytes]) -> bytes:
     """Return one library that holds several, each for another processor.
 

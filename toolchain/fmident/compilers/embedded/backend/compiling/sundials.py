@@ -25,7 +25,7 @@ from pathlib import Path, PurePosixPath
 
 from fmident._whole_file import whole_file
 from fmident.errors import Code, CompilationError
-from fmident.operating_system.kept import kept_folder
+from fmident.operating_system.cache import cache_folder
 
 VERSION = "6.4.1"
 VARIABLE = "FMIDENT_SUNDIALS"
@@ -160,7 +160,7 @@ def whereabouts() -> str:
     named = os.environ.get(VARIABLE, "")
     if named:
         return named
-    folder = kept_folder("sundials")
+    folder = cache_folder("sundials")
     for path in (PACKED, *([folder / PACKED.name] if folder else [])):
         if path.is_file():
             return str(path)
@@ -174,7 +174,7 @@ def _files() -> dict[str, str]:
         return _checked(Path(named), f"{VARIABLE}={named}")
     if PACKED.is_file():
         return _checked(PACKED, f"'{PACKED}'")
-    folder = kept_folder("sundials")
+    folder = cache_folder("sundials")
     kept = folder / PACKED.name if folder else None
     if kept is not None and kept.is_file():
         try:

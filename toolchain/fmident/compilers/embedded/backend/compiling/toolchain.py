@@ -21,17 +21,18 @@ from functools import cache, partial
 from pathlib import Path
 
 from fmident.compilers.embedded.backend.compiling.c_compilers import CCompiler, missing_compiler
-from fmident.compilers.embedded.backend.compiling.formats import platform_of, without_link_time
-from fmident.compilers.embedded.backend.files import (
+from fmident.compilers.embedded.backend.compiling.formats import (
     DATA_FILE,
     FMI3_FILE,
     FUNCTIONS_FILE,
     SIZES_FILE,
+    platform_of,
+    without_link_time,
 )
 from fmident.compilers.embedded.model import Version
 from fmident.errors import CompilationError, advice_on
 from fmident.operating_system import processors
-from fmident.operating_system.kept import kept_folder
+from fmident.operating_system.cache import cache_folder
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 
@@ -316,7 +317,7 @@ def make_objects(
     make_object
         Compiles a unit in `folder`; raises if there is no object then.
     """
-    cache = kept_folder("objects")
+    cache = cache_folder("objects")
     keys = {unit: _key(unit, folder, identity) for unit in units if unit.kept}
     missing = [
         u for u in units if not (cache and u in keys and _fetch(cache, keys[u], folder / u.object))

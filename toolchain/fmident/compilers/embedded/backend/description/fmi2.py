@@ -10,18 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from fmident.compilers.embedded.backend.description import (
     default_experiment,
     frozen_parameters,
+    indicator_count,
     log_categories,
     model_identifier,
+    needs_completed_steps,
+    number,
+    offers_model_exchange,
+    shows,
+    states_moved_at_events,
+    tag,
+    unit_definitions,
     whole,
 )
-from fmident.compilers.embedded.backend.description.exchange import (
-    indicator_count,
-    needs_completed_steps,
-    offers_model_exchange,
-    states_moved_at_events,
-)
-from fmident.compilers.embedded.backend.description.unit_definitions import shows, unit_definitions
-from fmident.compilers.embedded.backend.description.xml_text import number, tag
 from fmident.compilers.embedded.backend.layout import FmuVariable, Layout
 from fmident.compilers.embedded.model import OdeModel
 from fmident.fmu.model_description.description import FrozenParameter

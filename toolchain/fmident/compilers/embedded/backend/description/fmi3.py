@@ -5,29 +5,38 @@ Source: FMI specification 3.0.2, sections 2.4, 3.3 and 4.3 (schema and meaning o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
-from fmident.compilers.embedded.backend.description import (
-    default_experiment,
-    frozen_parameters,
-    log_categories,
-    model_identifier,
-    whole,
+import casadi as ca
+
+from fmident.compilers.embedded.backend.codegen import (
+    ELEMENTARY,
+    directional,
+    directional_initial,
+    integers,
 )
-from fmident.compilers.embedded.backend.description.arrays import (
+from fmident.compilers.embedded.backend.compiling.formats import FMI3_FILE
+from fmident.compilers.embedded.backend.derivatives import symbols, total_along
+from fmident.compilers.embedded.backend.description import (
     Declaration,
     declarations,
-    references,
-)
-from fmident.compilers.embedded.backend.description.exchange import (
+    default_experiment,
+    frozen_parameters,
     indicator_count,
+    log_categories,
+    model_identifier,
     needs_completed_steps,
+    number,
     offers_model_exchange,
+    references,
+    shows,
     states_moved_at_events,
+    tag,
+    unit_definitions,
+    whole,
 )
-from fmident.compilers.embedded.backend.description.unit_definitions import shows, unit_definitions
-from fmident.compilers.embedded.backend.description.xml_text import number, tag
-from fmident.compilers.embedded.backend.layout import Layout, dependency_rows
+from fmident.compilers.embedded.backend.layout import Layout, dependency_rows, scalar_code
 from fmident.compilers.embedded.model import Function, OdeModel
 from fmident.errors import CompilationError
 from fmident.fmu.model_description.description import FrozenParameter
@@ -310,3 +319,72 @@ def _unknowns(
         known = " ".join(str(k) for k in sorted(found[unknown_reference]))
         given = {"valueReference": str(unknown_reference), "dependencies": known}
         yield "    " + tag(name, given)
+
+
+def fmi3_code(model: OdeModel, layout: Layout) -> dict[str, str]:
+    """Return C files, name to text.
+
+    Parameters
+    ----------
+    model
+        The causalised model.
+    layout
+        Its variables as the FMU shows them.
+    """
+    sizes = [0] * len(layout.names)
+    for one in declarations(layout.variables):
+        sizes[one.value_reference] = len(one.elements)
+    functions = [
+        _adjoint("fmident_adjoint", directional(model), 5),
+        _adjoint("fmident_adjoint_initial", directional_initial(model), 4),
+        _along_time("fmident_along_time", model, None),
+        _along_time("fmident_along_time_initial", model, layout),
+    ]
+    table = integers("fmident_element_counts", sizes)
+    return {
+        FMI3_FILE: "\n".join(['#include "fmi3_layer.h"', ELEMENTARY, table, scalar_code(functions)])
+    }
+
+
+def _along_time(name: str, model: OdeModel, layout: Layout | None) -> Function:
+    """Differentiate states, outputs and state derivatives in time, all knowns held.
+
+    States move in initialization mode only, for which `layout` says which are calculated.
+    """
+    t, x, u, p, c = arguments = symbols(model.rhs)
+    still = [ca.SX(v.numel(), 1) for v in (x, u, p, c)]
+    sx = still[0]
+    if layout is not None and x.numel():
+        value = ca.vec(model.initial_states(t, u, p, c))
+        moved = total_along(model, value, arguments, [ca.SX(1.0), *still])
+        sx = ca.densify(moved * ca.DM([not settable for settable in layout.settable_states]))
+    seeds = [ca.SX(1.0), sx, *still[1:]]
+    values = [ca.vec(f(*arguments)) for f in (model.output_values, model.rhs)]
+    results = [ca.densify(sx), *(total_along(model, v, arguments, seeds) for v in values)]
+    return ca.Function(name, arguments, ca.cse(results))
+
+
+def _adjoint(name: str, function: Function, point: int) -> Function:
+    """Return the transpose of a directional derivative, by reverse differentiation.
+
+    Parameters
+    ----------
+    name
+        Of the function in C.
+    function
+        Of where it is evaluated, and of the direction, in which it is linear.
+    point
+        Number of the former arguments.
+    """
+    arguments = symbols(function)
+    results = function.call(arguments)
+    weights = [ca.SX.sym(f"l{k}", result.numel()) for k, result in enumerate(results)]
+    direction = ca.vertcat(*arguments[point:])
+    value = ca.vertcat(*(ca.vec(result) for result in results))
+    if value.numel() == 0 or direction.numel() == 0:
+        gradient = ca.SX.zeros(direction.numel(), 1)
+    else:
+        gradient = ca.densify(ca.jtimes(value, direction, ca.vertcat(*weights), True))
+    ends = [0, *itertools.accumulate(argument.numel() for argument in arguments[point:])]
+    parts = [gradient[begin:end] for begin, end in itertools.pairwise(ends)]
+    return ca.Function(name, [*arguments[:point], *weights], ca.cse(parts))

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from fmident.compilers.embedded.frontend.equations.aliases import Alias, eliminate_aliases
 from fmident.compilers.embedded.frontend.equations.blocks import (
     Iterations,
     SolvedBlock,
     Substitution,
+    TornLoop,
     incidence_of,
     solve_blocks,
 )
@@ -27,8 +27,12 @@ from fmident.compilers.embedded.frontend.equations.structure import (
     maximum_matching,
     reachable_equations,
 )
-from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
-from fmident.compilers.embedded.frontend.equations.tearing import TornLoop
+from fmident.compilers.embedded.frontend.equations.system import (
+    Alias,
+    ScalarEquation,
+    Unknowns,
+    eliminate_aliases,
+)
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
 from fmident.compilers.embedded.frontend.reading import syntax as sx

@@ -9,6 +9,7 @@ and 8.5 (events and synchronization).
 
 from __future__ import annotations
 
+import operator as operators
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -31,6 +32,16 @@ EVENT_OPERATORS: Mapping[str, int] = {
 """Name to the number of arguments."""
 
 Invariant = Callable[[Scalar], bool]
+
+
+_RELATIONS: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+    "==": operators.eq,
+    "<>": operators.ne,
+}
 
 
 @dataclass(frozen=True)
@@ -220,3 +231,17 @@ def _before(value: Scalar, node: sx.Call, events: Events, is_time_invariant: Inv
         node.span,
         "give the argument a discrete variable of its own",
     )
+
+
+def symbolic_relation(operator: str, left: Scalar, right: Scalar) -> Scalar:
+    """Return a relation of which at least one side may be an expression."""
+    if operator not in _RELATIONS:
+        raise Refusal("unsupported-operator", f"the operator '{operator}'")
+    return _RELATIONS[operator](left, right)
+
+
+def compare(operator: str, left: Scalar, right: Scalar) -> bool:
+    """Return a relation between known values."""
+    if isinstance(left, bool | str) != isinstance(right, bool | str):
+        raise Refusal("type-error", f"'{operator}' of values of different types", hint="")
+    return bool(symbolic_relation(operator, left, right))

@@ -10,9 +10,8 @@ import numpy as np
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.known_functions import KNOWN
-from fmident.compilers.embedded.frontend.lowering.subscripts import region, replaced
-from fmident.compilers.embedded.frontend.lowering.tables.external import EXTERNAL
-from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
+from fmident.compilers.embedded.frontend.lowering.tables import EXTERNAL
+from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value, region, replaced
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
 from fmident.errors import did_you_mean

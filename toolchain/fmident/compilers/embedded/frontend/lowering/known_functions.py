@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 
 from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.events import compare, symbolic_relation
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
-from fmident.compilers.embedded.frontend.lowering.relations import compare, symbolic_relation
 from fmident.compilers.embedded.frontend.lowering.scope import AssertValue
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx

@@ -8,7 +8,7 @@ themselves and sizes and subscripts stay plain integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeGuard
 
@@ -16,14 +16,45 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from fmident.compilers.embedded.frontend.limits import check_size
-from fmident.compilers.embedded.frontend.refusal import Refusal
+from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.reading import syntax as sx
+from fmident.compilers.embedded.frontend.refusal import Refusal, check_size
 
 SX: TypeAlias = Any
 """A 1x1 ``casadi.SX`` (CasADi ships no types)."""
 Scalar: TypeAlias = Any
 """``bool | int | float | str | SX``; CasADi's own types do not check."""
 ArrayValue: TypeAlias = npt.NDArray[np.object_]
+
+
+UNSUPPORTED_FUNCTIONS: Mapping[str, str] = {
+    "reinit": "an event",
+    "delay": "a delayed signal",
+    "spatialDistribution": "a transport delay",
+    "cardinality": "the number of connections",
+    "inStream": "a stream connector",
+    "actualStream": "a stream connector",
+    "clock": "clocked equations",
+    "previous": "clocked equations",
+    "hold": "clocked equations",
+    "subSample": "clocked equations",
+    "superSample": "clocked equations",
+    "shiftSample": "clocked equations",
+    "backSample": "clocked equations",
+    "noClock": "clocked equations",
+    "interval": "clocked equations",
+    "firstTick": "clocked equations",
+    "transition": "a state machine",
+    "initialState": "a state machine",
+    "activeState": "a state machine",
+    "ticksInState": "a state machine",
+    "timeInState": "a state machine",
+}
+"""Built-in operators that the subset does not contain, and what they stand for."""
+
+
+Key: TypeAlias = tuple[int | list[int], ...]
+"""Zero-based positions per dimension: a number, or a list for a slice."""
 
 
 class Enumerator(int):
@@ -324,3 +355,63 @@ def _truth(a: Scalar) -> Scalar:
     if isinstance(a, bool) or is_symbolic(a):
         return a
     raise Refusal("type-error", "a number is used where a Boolean is needed", hint="compare it")
+
+
+def positions(value: Value, size: int, what: str, span: sx.Span) -> int | list[int]:
+    """Return the zero-based positions that a subscript selects.
+
+    Raises
+    ------
+    Refusal
+        When it is not constant, no integer, or outside ``1`` to `size`.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return [_position(item, size, what, span) for item in value]
+    return _position(value, size, what, span)
+
+
+def _position(value: Value, size: int, what: str, span: sx.Span) -> int:
+    if v.is_symbolic(value):
+        raise Refusal("unsupported-subscript", f"a subscript of '{what}' is not constant", span)
+    if not v.is_number(value) or value != int(value):
+        raise Refusal("type-error", f"a subscript of '{what}' is not an integer", span, "")
+    if not 1 <= value <= size:
+        raise Refusal(
+            "subscript-range", f"subscript {value} of '{what}' is outside 1 to {size}", span, ""
+        )
+    return int(value) - 1
+
+
+def region(key: Key) -> tuple[tuple[int, ...], tuple[npt.NDArray[np.intp], ...]]:
+    """Return the sizes of the selection, and NumPy's index arrays for it."""
+    sizes = tuple(len(k) for k in key if isinstance(k, list))
+    return sizes, np.ix_(*[k if isinstance(k, list) else [k] for k in key])
+
+
+def select(value: ArrayValue, key: Key) -> Value:
+    """Return the selected part of an array; a scalar when nothing is a slice."""
+    sizes, selector = region(key)
+    block = value[selector]
+    return block.reshape(sizes) if sizes else block.ravel()[0]
+
+
+def replaced(value: ArrayValue, key: Key, part: Value) -> ArrayValue:
+    """Return a copy of `value` with the selected part replaced; sizes must fit."""
+    _, selector = region(key)
+    block = np.empty(tuple(len(k) if isinstance(k, list) else 1 for k in key), dtype=object)
+    for index, scalar in zip(np.ndindex(*block.shape), v.flat(part), strict=True):
+        block[index] = scalar
+    result = value.copy()
+    result[selector] = block
+    return result
+
+
+def element_at(value: ArrayValue, place: Scalar) -> tuple[Value, Scalar]:
+    """Return the element of a vector at a place that is not known, and whether there is one."""
+    element: Value = value[0]
+    inside: Scalar = place == 1
+    for i in range(1, len(value)):
+        here = place == i + 1
+        element = v.choose_value(here, value[i], element)
+        inside = v.logical_or(inside, here)
+    return element, inside

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fmident.compilers.embedded.frontend.limits import MEMORY_BYTES
 from fmident.compilers.embedded.frontend.reading.complaints import diagnose
-from fmident.compilers.embedded.frontend.reading.source.edits import Edit, edited
 from fmident.compilers.embedded.frontend.reading.source.known_functions import (
     without_known_bodies,
 )
@@ -29,11 +27,13 @@ from fmident.compilers.embedded.frontend.reading.source.rewrites import (
     without_unused_imports,
 )
 from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
+from fmident.compilers.embedded.frontend.reading.source.scanner import Edit, edited
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceMap, SourceTree
+from fmident.compilers.embedded.frontend.refusal import MEMORY_BYTES
 from fmident.errors import CompilationError
-from fmident.fmu.processes.scratch import ScratchFolder
+from fmident.fmu.processes.child import ScratchFolder
 from fmident.operating_system import ENDED_FOR_PROCESSOR_TIME, ENDED_FOR_WANT_OF_MEMORY
-from fmident.operating_system.kept import kept_folder
+from fmident.operating_system.cache import cache_folder
 
 SUPPORTED_VERSION = "0.10."
 TIME_LIMIT_S = 1800.0
@@ -293,7 +293,7 @@ def _environment(scratch: Path) -> dict[str, str]:
     before, and hashed.
     """
     others = {k: v for k, v in os.environ.items() if k != "MODELICAPATH"}
-    kept = kept_folder("rumoca-" + importlib.metadata.version("rumoca"))
+    kept = cache_folder("rumoca-" + importlib.metadata.version("rumoca"))
     return {**others, "XDG_CACHE_HOME": str(kept or scratch / "cache")}
 
 

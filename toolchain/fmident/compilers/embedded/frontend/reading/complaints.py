@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fmident.compilers.embedded.frontend.lowering.unsupported import UNSUPPORTED_FUNCTIONS
+from fmident.compilers.embedded.frontend.lowering.values import UNSUPPORTED_FUNCTIONS
 from fmident.compilers.embedded.frontend.reading.source.names import Names
 from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
 from fmident.compilers.embedded.frontend.reading.source.scanner import (

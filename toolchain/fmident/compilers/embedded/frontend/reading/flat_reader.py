@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fmident.compilers.embedded.frontend.limits import check_size
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.reading.flat_expressions import (
     Node,
@@ -31,6 +30,7 @@ from fmident.compilers.embedded.frontend.reading.flat_expressions import (
     subscripts,
 )
 from fmident.compilers.embedded.frontend.reading.syntax import Span
+from fmident.compilers.embedded.frontend.refusal import check_size
 
 
 def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fmident.compilers.embedded.frontend.reading.source.edits import Edit
-from fmident.compilers.embedded.frontend.reading.source.found import Found
 from fmident.compilers.embedded.frontend.reading.source.names import Names, bases
-from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Edit, Token
+from fmident.compilers.embedded.frontend.reading.source.sources import Found
 
 _RULE = "unsupported-redeclaration"
 _MODELS = frozenset({"model", "block", "record", "class"})

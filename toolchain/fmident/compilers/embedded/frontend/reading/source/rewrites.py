@@ -16,10 +16,9 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fmident.compilers.embedded.frontend.reading.source.edits import Edit
 from fmident.compilers.embedded.frontend.reading.source.names import Import, Names, bases, imports
 from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
-from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Edit, Token
 from fmident.compilers.embedded.frontend.reading.source.sources import SourceTree
 
 _BEFORE = frozenset({"=", "then", "else"})

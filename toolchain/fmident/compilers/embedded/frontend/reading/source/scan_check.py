@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from fmident.compilers.embedded.frontend.reading.source.found import Found
 from fmident.compilers.embedded.frontend.reading.source.names import Names
 from fmident.compilers.embedded.frontend.reading.source.redeclarations import dropped_modifiers
 from fmident.compilers.embedded.frontend.reading.source.scanner import ClassText, Token
+from fmident.compilers.embedded.frontend.reading.source.sources import Found
 
 FORBIDDEN_WORDS: Mapping[str, tuple[str, str]] = {
     "stream": ("unsupported-stream", "a stream variable"),

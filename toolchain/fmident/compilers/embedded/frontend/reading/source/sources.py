@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fmident.compilers.embedded.frontend.reading.source.scanner import (
     ClassText,
+    Token,
     annotation_arguments,
     classes,
 )
@@ -281,3 +282,13 @@ class ClassIndex(Mapping[str, ClassText]):
     def _scan_all(self) -> None:
         for file in list(self._waiting):
             self._scan(file)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A construct outside the subset: its rule, its name, and where it is."""
+
+    rule: str
+    what: str
+    item: ClassText
+    token: Token

@@ -9,8 +9,14 @@ import pytest
 from scipy import stats
 
 from fmident.arrays import F64
-from fmident.statistics.choice import Fit, akaike_weights, criteria, inflation_of, likelihood_ratio
-from fmident.statistics.choice.effective import correlation_time
+from fmident.statistics.choice import (
+    Fit,
+    akaike_weights,
+    correlation_time,
+    criteria,
+    inflation_of,
+    likelihood_ratio,
+)
 
 SIGMA = 0.3
 

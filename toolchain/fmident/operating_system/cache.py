@@ -1,4 +1,4 @@
-"""The folder for what is kept from one build, or one report, to the next."""
+"""The folder of the cache: what builds and reports keep for the next ones."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from fmident.operating_system import belongs_to_user
 
 VARIABLE = "FMIDENT_CACHE"
-"""Names another folder; empty for none, so that nothing is kept."""
+"""Names another folder; empty for no cache."""
 
 
-def kept_folder(name: str) -> Path | None:
+def cache_folder(name: str) -> Path | None:
     """Return a folder in the user's cache, made when it is not there; ``None`` without one.
 
     What is in it may be removed at any time. Some of it is run as code: a folder of another user,

@@ -1,14 +1,23 @@
-"""Evaluation of one generation after the other, and what is reported of it."""
+"""What the population methods share: the unit cube they search in, and book-keeping."""
 
 from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Ending, Estimate, Monitor, Status
+from fmident.errors import Code, ProblemError
+from fmident.estimation.contract import Ending, Estimate, Estimator, Monitor, Status
 from fmident.evaluation.contract import Evaluator
+from fmident.problem import SearchSpace
 from fmident.problem.model import Problem
-from fmident_estimators.population.box import Box
+
+__all__ = ["Box", "PopulationEstimator", "PopulationSearch", "without_bounds"]
+
+Options = TypeVar("Options")
 
 
 class PopulationSearch:
@@ -115,3 +124,98 @@ class PopulationSearch:
     ) -> Estimate:
         """Return the best vector as the estimate."""
         return Estimate(self.best, status, message, details, ended_by=ended_by)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Map between the unit cube and the physical parameters inside their bounds.
+
+    A parameter with log scaling is uniform over its decades.
+
+    Parameters
+    ----------
+    space
+        Search space of the problem.
+    lower, upper
+        Physical bounds, shape (n,), finite.
+    """
+
+    space: SearchSpace
+    lower: F64
+    upper: F64
+
+    @classmethod
+    def of(cls, problem: Problem, method: str) -> Box:
+        """Return the box of the problem's free parameters.
+
+        Parameters
+        ----------
+        problem
+            Whose bounds.
+        method
+            Name of the estimator, for the message.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            Parameters have no finite bounds; all of them are named.
+        """
+        space = SearchSpace.of(problem)
+        if open_ones := without_bounds(problem):
+            raise ProblemError(
+                f"'{method}' searches inside finite bounds, but these have none: "
+                + ", ".join(open_ones),
+                hint="give each of them bounds = [low, high]; with log scaling, low is above 0",
+                code=Code.MISSING_BOUNDS,
+            )
+        return cls(space, problem.lower, problem.upper)
+
+    def physical(self, unit: F64) -> F64:
+        """Return the physical parameters of points of the unit cube, shape (..., n)."""
+        low, high = self.space.lower, self.space.upper
+        points: F64 = np.clip(
+            self.space.to_physical(low + unit * (high - low)), self.lower, self.upper
+        )
+        return points
+
+    def unit(self, points: F64) -> F64:
+        """Return the points of the unit cube of physical parameters, shape (..., n)."""
+        low, high = self.space.lower, self.space.upper
+        width = np.where(high > low, high - low, 1.0)
+        inside: F64 = np.clip((self.space.from_physical(points) - low) / width, 0.0, 1.0)
+        return inside
+
+
+def without_bounds(problem: Problem) -> list[str]:
+    """Return the free parameters whose bounds are not finite in the search space, in words."""
+    space = SearchSpace.of(problem)
+    return [
+        f"'{parameter.name}' [{parameter.lower}, {parameter.upper}]"
+        + (" with log scaling" if parameter.scaling == "log" else "")
+        for parameter, low, high in zip(problem.free, space.lower, space.upper, strict=True)
+        if not np.isfinite(low) or not np.isfinite(high)
+    ]
+
+
+class PopulationEstimator(Estimator[Options], Generic[Options]):
+    """Searches the unit cube between the bounds, one generation after the other."""
+
+    def check_problem(self, problem: Problem, options: Options) -> None:
+        """Refuse parameters without finite bounds."""
+        Box.of(problem, self.name)
+
+    def estimate(
+        self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor
+    ) -> Estimate:
+        """Search and return the best vector of all.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            Parameters have no finite bounds.
+        """
+        return self.search(PopulationSearch(problem, evaluator, monitor, self.name), options)
+
+    @abstractmethod
+    def search(self, search: PopulationSearch, options: Options) -> Estimate:
+        """Evaluate generations, and return what :meth:`PopulationSearch.finish` makes of them."""

@@ -1,1 +1,0 @@
-"""Lookup tables of the Modelica Standard Library: the meaning of its external functions."""
