@@ -290,8 +290,19 @@ def clone(
     return root
 
 
+EACH_TIME = {"README.md", "docs/tutorials/first-identification.md"}
+"""Documents whose commands run with each change; those of all others run in ``ci/nightly``."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("document", [d for d in DOCUMENTS if small_commands(d)], ids=names)
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(d, marks=() if names(d) in EACH_TIME else pytest.mark.nightly, id=names(d))
+        for d in DOCUMENTS
+        if small_commands(d)
+    ],
+)
 def test_every_command_runs(
     document: Path,
     clone: Path,

@@ -173,7 +173,7 @@ def interrupted(study: Study, count: int = 12, *more: str) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_killed_at_random_moments(study: Study, kind: str, seed: int) -> None:

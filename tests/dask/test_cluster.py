@@ -144,6 +144,7 @@ def test_the_fmu_is_sent_once_per_worker_and_stays_there(problem: Problem, clien
         assert files[0][1] == 0o700
 
 
+@pytest.mark.nightly
 def test_workers_keep_no_process_when_the_executor_is_closed(problem: Problem, client: Any) -> None:
     def children() -> set[int]:
         return {c.pid for pid in pids(client).values() for c in psutil.Process(pid).children()}
@@ -175,6 +176,7 @@ def test_a_crash_costs_one_simulation(problem: Problem, client: Any, kind: int, 
     assert report.crashes == 1
 
 
+@pytest.mark.nightly
 def test_a_simulation_that_hangs_is_given_up(trouble: Path, cluster: Cluster) -> None:
     problem = make_problem(trouble, scheduler=cluster.address, timeout=2.0)
     tasks = [*some_tasks(3), SimulationTask(0, {"kind": HANG})]
@@ -219,6 +221,7 @@ def test_ctrl_c_stops_the_workers_as_well(trouble: Path, cluster: Cluster) -> No
         assert time.monotonic() - begin < 300.0
 
 
+@pytest.mark.nightly
 def test_a_scheduler_without_workers_is_waited_for_and_told_of(
     trouble: Path, lonely: Cluster
 ) -> None:
@@ -251,6 +254,7 @@ def test_warnings_go_to_whoever_asks_for_the_executor(
     assert not any("has no workers" in str(w.message) for w in recwarn)
 
 
+@pytest.mark.nightly
 def test_workers_that_come_late_and_all_leave(trouble: Path, lonely: Cluster) -> None:
     problem = make_problem(trouble, scheduler=lonely.address)
     told: list[str] = []
@@ -276,6 +280,7 @@ def test_workers_that_come_late_and_all_leave(trouble: Path, lonely: Cluster) ->
     assert all("has no workers; waiting" in words for words in told)
 
 
+@pytest.mark.nightly
 def test_a_worker_with_two_threads_runs_two_at_once(trouble: Path, lonely: Cluster) -> None:
     lonely.start_workers(1, "--no-nanny", "--nthreads", "2")
     problem = make_problem(trouble, scheduler=lonely.address)
@@ -305,6 +310,7 @@ def test_a_scheduler_that_is_lost(trouble: Path, lonely: Cluster) -> None:
         executor.run(slow_tasks(40, 0.2), kill)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_scheduler_that_is_lost_while_it_has_no_workers(
     trouble: Path, lonely: Cluster, how: int
@@ -347,6 +353,7 @@ def test_workers_with_another_fmident(
     assert "pip install" in str(caught.value)
 
 
+@pytest.mark.nightly
 def test_workers_that_come_later_are_asked_for_their_version(
     problem: Problem, monkeypatch: pytest.MonkeyPatch, client: Any
 ) -> None:
@@ -359,6 +366,7 @@ def test_workers_that_come_later_are_asked_for_their_version(
             executor.run(some_tasks(3))
 
 
+@pytest.mark.nightly
 def test_a_worker_that_cannot_import_fmident_is_left_out(trouble: Path, lonely: Cluster) -> None:
     lonely.start_workers(1, "--no-nanny")
     problem = make_problem(trouble, scheduler=lonely.address)
@@ -372,6 +380,7 @@ def test_a_worker_that_cannot_import_fmident_is_left_out(trouble: Path, lonely: 
             assert all(isinstance(o, np.ndarray) for o in executor.run(slow_tasks(8, 0.1)))
 
 
+@pytest.mark.nightly
 def test_a_chunk_whose_simulations_turn_slow_brings_back_what_it_has(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:

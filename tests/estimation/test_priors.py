@@ -124,6 +124,7 @@ def test_the_balance_does_not_depend_on_the_weight_of_an_output() -> None:
     np.testing.assert_allclose(one.covariance, two.covariance, rtol=1e-5)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("sigma", [SIGMA, None])
 def test_intervals_cover_the_truth_that_the_prior_draws(sigma: float | None) -> None:
     rng, inside, draws = np.random.default_rng(7), np.zeros(2), 200
@@ -209,6 +210,7 @@ def test_conflict_is_the_distance_of_prior_and_data(sigma: float | None) -> None
     assert "the data contradict the prior of b" in " ".join(verdict(result).headline.split())
 
 
+@pytest.mark.nightly
 def test_p_values_are_uniform_where_the_prior_holds() -> None:
     rng, found = np.random.default_rng(11), []
     for k in range(150):
@@ -219,7 +221,7 @@ def test_p_values_are_uniform_where_the_prior_holds() -> None:
     assert stats.kstest(found, "uniform").pvalue > 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("sigma", [0.3, None])
 def test_coloured_noise_is_no_conflict(sigma: float | None) -> None:
     """AR(1) noise of 0.8: intervals cover, and what the prior drew is seldom called a conflict."""

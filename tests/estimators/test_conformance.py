@@ -44,7 +44,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 """Options under which an estimator is to be checked; else those of its class."""
 
 QUICK = {"least-squares": 2}
-"""How many of the tables are part of the quick tests; else the first one."""
+"""How many of the tables are checked with each change; else the first one, the others nightly."""
 
 ELSEWHERE = {"least-squares": ("lag", "load"), "extended-kalman": ("decay", "load")}
 """Further problems, for estimators that say that they can do with other models, too."""
@@ -78,7 +78,9 @@ def every_check() -> list[Any]:
         for check in [*estimator_checks(kind, trials=tables), *further]:
             reason = KNOWN.get((kind.name, check.subject.bench.name, check.name))
             marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
-            if check.subject.options not in quick or check in further:
+            if check.subject.options not in quick:
+                marks.append(pytest.mark.nightly)
+            elif check in further:
                 marks.append(pytest.mark.slow)
             found.append(pytest.param(check, id=str(check), marks=marks))
     return found

@@ -142,6 +142,7 @@ def test_draws_take_the_place_of_the_covariance(source: Any) -> None:
     assert (found.source, found.draws, found.failures) == (source, 500, 0)
 
 
+@pytest.mark.nightly
 def test_new_samples_are_inside_as_often_as_the_band_says() -> None:
     """Over 200 draws of data and new data: 95 % of 5000 samples, known to about 0.6 %."""
     generator, inside = np.random.default_rng(9), 0

@@ -30,7 +30,7 @@ def shares(known, draws):
     return hits / draws
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("known", [True, False])
 def test_coverage_of_a_nonlinear_model_with_few_samples(known):
     """With eight samples the rate is known to a quarter, and F is not chi-squared.

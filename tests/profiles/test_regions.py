@@ -96,6 +96,7 @@ def test_the_others_are_fitted_again():
     np.testing.assert_allclose(rises, 0.5 * stats.chi2.ppf(0.9, 2), rtol=3e-3)
 
 
+@pytest.mark.nightly
 def test_coverage_of_a_nonlinear_model():
     """The truth lies inside as often as promised: its likelihood ratio decides that."""
     inside = 0

@@ -41,7 +41,7 @@ def huber(eta: np.ndarray, c: float) -> np.ndarray:
     ).x
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("outliers", [0.0, 0.1])
 def test_robust_intervals_cover_95_percent_with_and_without_outliers(outliers: float) -> None:
     rng = np.random.default_rng(7)

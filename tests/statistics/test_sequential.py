@@ -126,7 +126,7 @@ def test_the_same_data_with_noise_of_unknown_size() -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_level_of_the_noise_is_right_whatever_was_held(shared: bool) -> None:
     """The held values err ten times as much as the noise of the second data would have them."""
@@ -162,7 +162,7 @@ def test_few_residuals_tell_the_level_as_they_are() -> None:
     assert chain.noise_level == pytest.approx(np.sqrt(R2 @ R2 / (M2 - 2)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_intervals_cover_where_errors_of_other_data_are_most_of_the_residuals() -> None:
     rng = np.random.default_rng(4)
     inside, draws = np.zeros(2), 3000

@@ -119,7 +119,7 @@ def with_common_data(draws: int) -> tuple[dict[str, float], ...]:
     return coverage(found, np.inf)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("study", [with_noise_of_unknown_size, with_common_data])
 def test_two_steps_cover_95_percent(study: Callable[[int], tuple[dict[str, float], ...]]) -> None:
     """250 draws know a share of 95 % to 1.4 %; three of these are allowed.

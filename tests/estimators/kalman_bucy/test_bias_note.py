@@ -63,6 +63,7 @@ def test_the_note_appears_where_the_bias_is_large(decibel, options, noted) -> No
     assert (MARK in _closing(stream.last, "good", tracker)) == noted
 
 
+@pytest.mark.nightly
 def test_the_standard_errors_cover_the_truth_in_spite_of_the_bias() -> None:
     estimator = KalmanBucyEstimator()
     options = build_options(estimator, OPTIONS)

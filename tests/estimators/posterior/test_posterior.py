@@ -87,7 +87,7 @@ def test_unknown_noise_makes_it_students_t() -> None:
         check_quantiles(flat(result)[:, j], stats.t(freedom, best[j], errors[j]).ppf, 0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("scaling", ["linear", "log"])
 @pytest.mark.parametrize("prior", [Prior("normal", 3.0, 0.6), Prior("lognormal", 3.0, 0.9)])
 @pytest.mark.parametrize("sigma", [SIGMA, None])
@@ -100,7 +100,7 @@ def test_a_prior_alone_is_what_is_drawn(scaling: Any, prior: Prior, sigma: float
     check_quantiles(flat(result)[:, 2], expected.ppf, 0.025)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("scaling", ["linear", "log"])
 def test_a_uniform_prior_is_flat_in_the_quantity_itself(scaling: Any) -> None:
     def weak(times: np.ndarray, inputs: Any, c: float) -> Any:
@@ -113,7 +113,7 @@ def test_a_uniform_prior_is_flat_in_the_quantity_itself(scaling: Any) -> None:
     check_quantiles(flat(result)[:, 0], stats.uniform(1.0, 8.0).ppf, 0.025)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_without_a_prior_it_is_flat_in_the_scale_of_the_search() -> None:
     def weak(times: np.ndarray, inputs: Any, c: float) -> Any:
         return {"y": 1e-9 * c * times}
@@ -144,7 +144,7 @@ def two(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("straighten", [True, False])
+@pytest.mark.parametrize("straighten", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_a_banana(straighten: bool) -> None:
     """a is standard normal, and b lies within 0.05 of the parabola 3 a^2."""
     found, model = two(lambda a, b: a, lambda a, b: (b - 3.0 * a * a) / 0.05)
@@ -160,7 +160,7 @@ def test_a_banana(straighten: bool) -> None:
         assert result.ended_by == "limit"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_funnel() -> None:
     """a is normal around -1, and b has the standard deviation exp(-a)."""
     found, model = two(lambda a, b: a, lambda a, b: b * np.exp(a))
@@ -173,7 +173,7 @@ def test_a_funnel() -> None:
     check_quantiles(flat(result)[:, 1], lambda q: float(np.quantile(b, q)), 0.06)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_simulation_based_calibration() -> None:
     """Ranks of the truth among the draws are uniform (Talts and others 2018, algorithm 1)."""
 

@@ -220,14 +220,14 @@ def covered(text: str, row: np.ndarray, right: float, draws: int) -> np.ndarray:
     return held / draws
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_coverage_under_an_equality() -> None:
     """95 % of the intervals hold the truth, within three deviations of the count."""
     found = covered("a + b = 3", np.array([1.0, 1.0, 0.0]), 3.0, 300)
     assert (np.abs(found - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / 300)).all(), found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_coverage_at_an_inequality_is_at_least_that_of_the_level() -> None:
     """The truth lies on c = 0.5: the worst case for the region (Self and Liang 1987)."""
     found = covered("c >= 0.5", np.array([0.0, 0.0, 1.0]), 0.5, 300)

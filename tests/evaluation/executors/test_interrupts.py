@@ -96,6 +96,7 @@ def test_ctrl_c_with_workers(fmu: Path, tmp_path: Path, phase: str) -> None:
         assert ended.result["status"] == "interrupted"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("phase", ["trial", "noise", "iterations", "intervals", "writing"])
 def test_ctrl_c_inline(fmu: Path, tmp_path: Path, phase: str) -> None:
     problem = write_study(tmp_path, fmu, pace=0.01, evaluation='executor = "inline"')
@@ -103,6 +104,7 @@ def test_ctrl_c_inline(fmu: Path, tmp_path: Path, phase: str) -> None:
     _check(finish(tmp_path, start(tmp_path, command)), tmp_path)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("executor", "solver"), [("inline", "scipy"), ("processes", "ceres")])
 def test_ctrl_c_in_several_searches(fmu: Path, tmp_path: Path, executor: str, solver: str) -> None:
     problem = write_study(tmp_path, fmu, pace=0.01, evaluation=f'executor = "{executor}"')
@@ -118,6 +120,7 @@ def test_ctrl_c_in_several_searches(fmu: Path, tmp_path: Path, executor: str, so
         assert {float(row["start"]) for row in csv.DictReader(stream)} == set(range(1, 9))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("moment", [0.05, 0.6, 1.2, 2.0, 3.0])
 def test_ctrl_c_at_any_moment(fmu: Path, tmp_path: Path, moment: float) -> None:
     problem = write_study(tmp_path, fmu, pace=0.01)

@@ -66,7 +66,7 @@ def test_degrees_of_freedom_of_equal_noise_are_those_of_one_output() -> None:
     assert freedom == pytest.approx(SIZE)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("whitened", [False, True])
 def test_intervals_hold_the_truth_as_often_as_they_say(whitened: bool) -> None:
     generator, draws = np.random.default_rng(7), 300

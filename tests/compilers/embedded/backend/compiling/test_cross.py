@@ -152,13 +152,13 @@ def binary(everywhere: Path, folder: str) -> Path:
 
 
 @needs_zig
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_same_bytes_each_time(everywhere: Path) -> None:
     assert (everywhere / "a.fmu").read_bytes() == (everywhere / "b.fmu").read_bytes()
 
 
 @needs_zig
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_each_platform_has_its_format(everywhere: Path) -> None:
     heads = {
         folder: binary(everywhere, folder).read_bytes()[:20]
@@ -172,7 +172,7 @@ def test_each_platform_has_its_format(everywhere: Path) -> None:
 
 
 @needs_zig
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("folder", ["linux64", "aarch64-linux"])
 def test_old_systems_can_load_it(everywhere: Path, folder: str) -> None:
     said = output("readelf", "--version-info", "--wide", binary(everywhere, folder))
@@ -182,7 +182,7 @@ def test_old_systems_can_load_it(everywhere: Path, folder: str) -> None:
 
 
 @needs_zig
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_windows_finds_all_it_needs(everywhere: Path) -> None:
     said = output("objdump", "-p", binary(everywhere, "win64"))
     needed = {name.lower() for name in re.findall(r"DLL Name: (\S+)", said)}
@@ -195,7 +195,7 @@ def test_windows_finds_all_it_needs(everywhere: Path) -> None:
 
 
 @needs_zig
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("processor", ["x86_64", "arm64"])
 def test_macos_finds_all_it_needs(everywhere: Path, processor: str) -> None:
     library = binary(everywhere, "darwin64")
@@ -209,7 +209,7 @@ def test_macos_finds_all_it_needs(everywhere: Path, processor: str) -> None:
 
 
 @needs_zig
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_licences_of_all_that_is_inside_are_there(everywhere: Path) -> None:
     texts = {p.name: p.read_text() for p in (everywhere / "fmu/documentation/licenses").iterdir()}
     expected = {"fmident-LICENSE.txt", "zig-LICENSE.txt", "mingw-w64-COPYING.txt"}
@@ -218,7 +218,7 @@ def test_licences_of_all_that_is_inside_are_there(everywhere: Path) -> None:
 
 
 @needs_zig
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_sources_inside_make_the_same_library(everywhere: Path, tmp_path: Path) -> None:
     """As anyone would: all files that the description lists, one include path."""
     text = (everywhere / "fmu" / "modelDescription.xml").read_text()
