@@ -1,4 +1,4 @@
-"""The costs that come with fmident, registered like a stranger's."""
+"""Cost functions that come with fmident, registered like those of any other plugin."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __getattr__, _ = lazy_face(  # nothing is imported before it is used
 
 @hookimpl
 def fmident_register_costs(registry: Registry[type[Cost]]) -> None:
-    """Make the costs known."""
+    """Register the cost functions."""
     registry.add_when_used("time-domain", "fmident.problem.cost:TimeDomain")
     registry.add_when_used("frequency-domain", "fmident_costs.frequency:FrequencyDomain")
     registry.add_when_used("smoothed-spectrum", "fmident_costs.frequency:SmoothedSpectrum")

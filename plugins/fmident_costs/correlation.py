@@ -1,4 +1,4 @@
-"""How alike two signals look, whatever their gain and offset."""
+"""Similarity of two signals, regardless of gain and offset."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _CONSTANT = 1e-13
 class Correlation(SignalCost):
     """``1 - correlation`` of measurement and simulation, summed over all signals.
 
-    With both signals reduced to mean 0 and length 1, a and b, this is ``1/2 |a - b|^2``: 0 for
-    signals of equal shape, 1 for unlike ones and for a simulation that is constant, 2 for opposite
-    ones. Gain and offset of an output cannot be identified with it. Samples count by their sigma;
-    weights of whole outputs do not.
+    With both signals reduced to mean 0 and length 1, a and b, this is ``1/2 |a - b|^2``: 0
+    for signals of equal shape, 1 for uncorrelated ones or a constant simulation, 2 for
+    opposite ones. Gain and offset of an output cannot be identified with it. Samples are
+    weighted by their sigma; weights of whole outputs have no effect.
     """
 
     name: ClassVar[str] = "correlation"
@@ -30,7 +30,7 @@ class Correlation(SignalCost):
     by_sample: ClassVar[bool] = True
 
     def check(self, signals: Sequence[MeasuredSignal]) -> None:
-        """Refuse measurements that are constant."""
+        """Reject constant measurements."""
         for s in signals:
             if s.rows.size < 2 or _normal(s, s.measured) is None:
                 raise ValueError(
@@ -46,7 +46,7 @@ class Correlation(SignalCost):
         return np.sqrt(2.0) * measured if simulated is None else measured - simulated
 
     def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
-        """Return the derivatives of the differences along directions, shape (m, k)."""
+        """Return the directional derivatives of the differences, shape (m, k)."""
         scaled, ones = signal.scaled(changes), signal.scaled(np.ones(predicted.size))
         normal = _normal(signal, predicted)
         if normal is None:

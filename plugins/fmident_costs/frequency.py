@@ -1,14 +1,16 @@
 """Costs in the frequency domain (Ludwig and Gerstmayr, eqs. 11-21).
 
-Each is a mean square per signal, summed over experiments and outputs, as their cost in the time
-domain is (eq. 9). Signals that are not equidistant, or lack samples, are interpolated first,
-measured and predicted ones at the same instants, so that a right model has no residuals.
+Each is a mean square per signal, summed over experiments and outputs, like their cost
+in the time domain (eq. 9). Signals that are not equidistant or lack samples are
+interpolated first, measured and predicted ones at the same instants, so that a correct
+model has zero residuals.
 
-A signal of N equidistant samples has the lines l = 0 ... floor(N/2) at ``l / (N * step)``. With X
-its discrete Fourier transform, a sine of amplitude a on a line has ``A_l = 2 |X_l| / N = a``; the
-mean value is ``A_0 = |X_0| / N``, and the last line of an even N, ``A_N/2 = |X_N/2| / N``, counts
-once. Then, by Parseval, ``mean square = A_0^2 + 1/2 sum A_l^2 + A_N/2^2``. (Ludwig and Gerstmayr
-halve A_0 as well in their eq. 14, which is a slip: the sum is then no mean square.)
+A signal of N equidistant samples has the lines l = 0 ... floor(N/2) at
+``l / (N * step)``. With X its discrete Fourier transform, a sine of amplitude a on a
+line has ``A_l = 2 |X_l| / N = a``; the mean value is ``A_0 = |X_0| / N``, and the last
+line of an even N, ``A_N/2 = |X_N/2| / N``, counts once. Then, by Parseval,
+``mean square = A_0^2 + 1/2 sum A_l^2 + A_N/2^2``. (Eq. 14 of the paper also halves A_0,
+by mistake: the sum is then not the mean square.)
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class _Spectral(SignalCost):
             )
 
     def check(self, signals: Sequence[MeasuredSignal]) -> None:
-        """Refuse signals that are too short, and a band that holds no line."""
+        """Reject signals that are too short, and a band without lines."""
         for s in signals:
             if s.rows.size < 2:
                 raise ValueError(
@@ -45,11 +47,11 @@ class _Spectral(SignalCost):
                 )
             lines = band_lines(s.grid, self.band)
             if lines.start == lines.stop and self.band is not None:
-                found = frequencies(s.grid)
+                freqs = frequencies(s.grid)
                 raise ValueError(
                     f"no line of the spectrum of '{s.output}' of '{s.experiment}' lies in the band "
-                    f"[{self.band[0]:g}, {self.band[1]:g}] Hz: its lines are {found[1]:g} Hz apart "
-                    f"and end at {found[-1]:g} Hz"
+                    f"[{self.band[0]:g}, {self.band[1]:g}] Hz: its lines are {freqs[1]:g} Hz apart "
+                    f"and end at {freqs[-1]:g} Hz"
                 )
 
 
@@ -57,9 +59,9 @@ class _Spectral(SignalCost):
 class FrequencyDomain(_Spectral):
     """Amplitude spectrum of the difference.
 
-    Without a band this is the mean square in the time domain (Parseval). The residuals are the
-    real and imaginary parts of the lines, which are smooth functions of the parameters where an
-    amplitude has a kink.
+    Without a band this is the mean square in the time domain (Parseval). The residuals are
+    the real and imaginary parts of the lines: unlike amplitudes, they are smooth functions
+    of the parameters.
 
     Parameters
     ----------
@@ -71,21 +73,21 @@ class FrequencyDomain(_Spectral):
     summary: ClassVar[str] = "amplitude spectrum of the difference, within a band"
 
     def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
-        """Return real and imaginary parts of the lines in the band."""
+        """Return the real and imaginary parts of the lines in the band."""
         return self._lines(signal, signal.differences(predicted))
 
     def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
-        """Return the derivatives along directions, shape (m, k); exact: this cost is linear."""
+        """Return the directional derivatives, shape (m, k); exact, since this cost is linear."""
         return _by_column(partial(self._lines, signal), -signal.scaled(changes))
 
     def _lines(self, signal: MeasuredSignal, differences: F64) -> F64:
-        """Return real and imaginary parts of the lines of one signal."""
+        """Return the real and imaginary parts of the lines of one signal."""
         values = signal.grid.values(differences)
-        kept = band_lines(signal.grid, self.band)
-        weighted = (line_weights(values.size) * complex_amplitudes(values))[kept]
+        inside = band_lines(signal.grid, self.band)
+        weighted = (line_weights(values.size) * complex_amplitudes(values))[inside]
         # Mean and Nyquist line are real.
         last = (values.size - 1) // 2
-        imaginary = weighted.imag[max(kept.start, 1) - kept.start : last + 1 - kept.start]
+        imaginary = weighted.imag[max(inside.start, 1) - inside.start : last + 1 - inside.start]
         return np.concatenate([weighted.real, imaginary])
 
 
@@ -102,31 +104,26 @@ class _Smoothed(_Spectral):
     def _complex_lines(
         self, signal: MeasuredSignal, values: F64
     ) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
-        """Return the lines in the band of values at the samples that are there."""
-        moved = tapered(signal.grid.values(values), self.window)
-        return complex_amplitudes(moved)[band_lines(signal.grid, self.band)]
+        """Return the lines in the band for values at the existing samples."""
+        windowed = tapered(signal.grid.values(values), self.window)
+        return complex_amplitudes(windowed)[band_lines(signal.grid, self.band)]
 
     def _amplitudes(self, signal: MeasuredSignal, values: F64) -> F64:
-        found: F64 = np.abs(self._complex_lines(signal, values))
-        return found
+        magnitudes: F64 = np.abs(self._complex_lines(signal, values))
+        return magnitudes
 
     def _smoothed(self, signal: MeasuredSignal, amplitudes: F64) -> F64:
-        """Return amplitudes in the band, averaged and weighted."""
+        """Return the amplitudes in the band, averaged and weighted."""
         weights = line_weights(signal.grid.times.size)[band_lines(signal.grid, self.band)]
-        found: F64 = weights * smooth(amplitudes, self.smoothing)
-        return found
+        weighted: F64 = weights * smooth(amplitudes, self.smoothing)
+        return weighted
 
     def _slopes(self, signal: MeasuredSignal, values: F64, changes: F64) -> F64:
         """Return the derivatives of the smoothed, weighted amplitudes of a signal, shape (m, k).
 
-        An amplitude of zero is a bend that rises alike to both sides: its derivative is 0.
-
-        Parameters
-        ----------
-        signal
-            Its grid and band count.
-        values, changes
-            At the samples that are there, and directions as columns.
+        `values` are at the existing samples, `changes` has the directions as columns. The
+        derivative of an amplitude of zero is taken as 0, since it rises equally in both
+        directions.
         """
         lines = self._complex_lines(signal, values)
         sizes = np.abs(lines)
@@ -142,8 +139,8 @@ class _Smoothed(_Spectral):
 class SmoothedSpectrum(_Smoothed):
     """Amplitude spectrum of the difference, smoothed by a moving average.
 
-    Smoothing fills the valleys between the minima of an oscillating signal's cost, so that a
-    search gets caught less often. Lines outside of the band take no part in the average.
+    Smoothing fills the valleys between the minima of an oscillating signal's cost, so that
+    a search is trapped less often. Lines outside the band do not contribute to the average.
 
     Parameters
     ----------
@@ -152,9 +149,9 @@ class SmoothedSpectrum(_Smoothed):
     smoothing
         n: each line becomes the mean of the lines l-n ... l+n (eq. 18); 0 does not smooth.
     window
-        ``"hann"`` fades the signals in and out before the transform, so that an oscillation
-        between two lines does not leak into all others, which otherwise gives a smoothed cost
-        one minimum per line. Not in the paper.
+        ``"hann"`` tapers the signals before the transform, so that an oscillation between
+        two lines does not leak into all others; otherwise a smoothed cost has one minimum
+        per line. Not in the paper.
     """
 
     name: ClassVar[str] = "smoothed-spectrum"
@@ -167,7 +164,7 @@ class SmoothedSpectrum(_Smoothed):
         return self._smoothed(signal, self._amplitudes(signal, signal.differences(predicted)))
 
     def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
-        """Return the derivatives of the smoothed amplitudes along directions, shape (m, k)."""
+        """Return the directional derivatives of the smoothed amplitudes, shape (m, k)."""
         return self._slopes(signal, signal.differences(predicted), -signal.scaled(changes))
 
 
@@ -175,8 +172,8 @@ class SmoothedSpectrum(_Smoothed):
 class SeparateSpectra(_Smoothed):
     """Difference of the smoothed amplitude spectra of measurement and simulation.
 
-    Phases do not count, and so neither does a constant delay, as far as the record is periodic or
-    begins and ends at rest. A delay cannot be identified with it.
+    Phases do not count. A constant delay has no effect either, provided that the record is
+    periodic or begins and ends at rest; a delay cannot be identified with this cost.
 
     Parameters
     ----------
@@ -185,9 +182,9 @@ class SeparateSpectra(_Smoothed):
     smoothing
         n: each line becomes the mean of the lines l-n ... l+n (eq. 18); 0 does not smooth.
     window
-        ``"hann"`` fades the signals in and out before the transform, so that an oscillation
-        between two lines does not leak into all others, which otherwise gives a smoothed cost
-        one minimum per line. Not in the paper.
+        ``"hann"`` tapers the signals before the transform, so that an oscillation between
+        two lines does not leak into all others; otherwise a smoothed cost has one minimum
+        per line. Not in the paper.
     """
 
     name: ClassVar[str] = "separate-spectra"
@@ -203,12 +200,12 @@ class SeparateSpectra(_Smoothed):
         return self._smoothed(signal, measured - simulated)
 
     def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
-        """Return the derivatives along directions, shape (m, k)."""
+        """Return the directional derivatives, shape (m, k)."""
         return -self._slopes(signal, signal.scaled(predicted), signal.scaled(changes))
 
 
 def _by_column(function: Callable[[F64], F64], columns: F64) -> F64:
-    """Return what a function of a signal makes of each column, as columns."""
+    """Apply a function of a signal to each column and return the results as columns."""
     if columns.shape[1] == 0:
         return np.empty((function(np.zeros(columns.shape[0])).size, 0))
     return np.column_stack([function(column) for column in columns.T])
@@ -216,37 +213,24 @@ def _by_column(function: Callable[[F64], F64], columns: F64) -> F64:
 
 def frequencies(grid: EquidistantGrid) -> F64:
     """Return the frequencies of the lines, shape (floor(N/2) + 1,), Hz."""
-    found: F64 = np.fft.rfftfreq(grid.times.size, grid.step).astype(np.float64)
-    return found
+    lines: F64 = np.fft.rfftfreq(grid.times.size, grid.step).astype(np.float64)
+    return lines
 
 
 def band_lines(grid: EquidistantGrid, band: tuple[float, float] | None) -> slice:
-    """Return which lines lie in a band, both ends included.
-
-    Parameters
-    ----------
-    grid
-        At least two instants.
-    band
-        Lowest and highest frequency, Hz; ``None`` for all lines.
-    """
+    """Return the slice of lines in a band, Hz, both ends included; ``None`` takes all lines."""
     if band is None:
         return slice(0, grid.times.size // 2 + 1)
-    found = frequencies(grid)
-    slack = 1e-9 * float(found[1])
-    inside = np.flatnonzero((found >= band[0] - slack) & (found <= band[1] + slack))
+    lines = frequencies(grid)
+    slack = 1e-9 * float(lines[1])
+    inside = np.flatnonzero((lines >= band[0] - slack) & (lines <= band[1] + slack))
     return slice(int(inside[0]), int(inside[-1]) + 1) if inside.size else slice(0, 0)
 
 
 def tapered(values: F64, window: Literal["none", "hann"]) -> F64:
-    """Return the signal times a window whose mean square is 1, as the transform will see it.
+    """Return equidistant samples times a window whose mean square is 1.
 
-    Parameters
-    ----------
-    values
-        Equidistant samples, shape (N,).
-    window
-        ``"none"`` changes nothing; ``"hann"`` is ``1 - cos(2 pi j / N)``, scaled.
+    ``"none"`` leaves them unchanged; ``"hann"`` is ``1 - cos(2 pi j / N)``, scaled.
     """
     if window == "none" or values.size < 3:
         return values
@@ -256,7 +240,7 @@ def tapered(values: F64, window: Literal["none", "hann"]) -> F64:
 
 
 def complex_amplitudes(values: F64) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
-    """Return the lines whose magnitudes are the amplitudes A_l, shape (floor(N/2) + 1,)."""
+    """Return the complex lines with magnitudes A_l, shape (floor(N/2) + 1,)."""
     count = values.size
     lines = np.fft.rfft(values) * (2.0 / count)
     lines[0] *= 0.5
@@ -266,7 +250,7 @@ def complex_amplitudes(values: F64) -> np.ndarray[tuple[int], np.dtype[np.comple
 
 
 def line_weights(count: int) -> F64:
-    """Return the factors w with ``mean square = 1/2 sum (w A)^2``, shape (floor(N/2) + 1,)."""
+    """Return the factors w of ``mean square = 1/2 sum (w A)^2``, shape (floor(N/2) + 1,)."""
     weights = np.ones(count // 2 + 1)
     weights[0] = np.sqrt(2.0)
     if count % 2 == 0:
@@ -275,15 +259,7 @@ def line_weights(count: int) -> F64:
 
 
 def smooth(amplitudes: F64, lines: int) -> F64:
-    """Return the mean over l-n ... l+n, cut off at the ends (Ludwig and Gerstmayr, eq. 18).
-
-    Parameters
-    ----------
-    amplitudes
-        Shape (L,).
-    lines
-        n; 0 changes nothing.
-    """
+    """Return the mean over l-n ... l+n with n `lines` (Ludwig and Gerstmayr, eq. 18)."""
     count = amplitudes.size
     reach = min(lines, count - 1)
     if reach <= 0:

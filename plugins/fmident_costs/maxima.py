@@ -18,17 +18,17 @@ from fmident.problem import MeasuredSignal, SignalCost
 class SquaresAndMaxima(SignalCost):
     """``sum over outputs of a * sum e^2 + b * max |e|``.
 
-    The LuGre paper's ``J = c1 sum e^2 + c2 max|e| + c3 sum Fe^2 + c4 max|Fe|`` for a displacement
-    `s` and a friction force `F` is ``squares = {s = c1, F = c3}``, ``maxima = {s = c2, F = c4}``.
-    The residual of a largest error is ``sqrt(2 b max|e|)``; the largest error is taken in each
-    experiment.
+    The LuGre paper's ``J = c1 sum e^2 + c2 max|e| + c3 sum Fe^2 + c4 max|Fe|`` for a
+    displacement `s` and a friction force `F` is ``squares = {s = c1, F = c3}``,
+    ``maxima = {s = c2, F = c4}``. The residual of a largest error is ``sqrt(2 b max|e|)``;
+    there is one per experiment.
 
     Parameters
     ----------
     squares
         a: one number for all outputs, or output = number; outputs left out do not count.
     maxima
-        b, likewise.
+        b, in the same form.
     errors
         ``"whitened"``: e is divided by sigma, or multiplied by the output's weight;
         ``"plain"``: it is in the output's unit, as in the paper.
@@ -49,7 +49,7 @@ class SquaresAndMaxima(SignalCost):
                     raise ValueError(f"'{key}': a weight must be 0 or more, not {value:g}")
 
     def check(self, signals: Sequence[MeasuredSignal]) -> None:
-        """Refuse weights of outputs that do not exist, and weights that are all zero."""
+        """Reject weights of unknown outputs, and weights that are all zero."""
         known = {s.output for s in signals}
         for key, weights in (("squares", self.squares), ("maxima", self.maxima)):
             for name in weights if isinstance(weights, Mapping) else ():
@@ -64,7 +64,7 @@ class SquaresAndMaxima(SignalCost):
             raise ValueError("all weights are zero")
 
     def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
-        """Return the weighted errors and, behind them, the largest."""
+        """Return the weighted errors, followed by the largest one."""
         e, parts = self._errors(signal, predicted), []
         squares, maxima = _of(self.squares, signal), _of(self.maxima, signal)
         if squares > 0.0:
@@ -74,7 +74,7 @@ class SquaresAndMaxima(SignalCost):
         return np.concatenate(parts) if parts else np.empty(0)
 
     def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
-        """Return the derivatives along directions, shape (m, k); at a tie those of one sample."""
+        """Return the directional derivatives, (m, k); of one sample if several are largest."""
         e, parts = self._errors(signal, predicted), []
         slope = -(signal.scaled(changes) if self.errors == "whitened" else changes[signal.rows])
         squares, maxima = _of(self.squares, signal), _of(self.maxima, signal)

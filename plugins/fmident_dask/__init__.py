@@ -1,9 +1,7 @@
 """Simulations on a Dask cluster, or on Dask workers of this machine.
 
-Nothing here imports ``distributed`` before a :class:`DaskExecutor` is made, or that class before it
-is used. Reading order:
-``shipments`` (what travels), ``executor`` (this side), ``batch`` (one batch on its way),
-``worker`` (the other side); ``connection`` and ``local`` find or start a cluster.
+``distributed`` is slow to import, so no module here imports it before a
+:class:`DaskExecutor` is needed, nor that class before it is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One batch on its way through the cluster."""
+"""Execution of one batch of simulations on the cluster."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ATTEMPTS = 20
 
 @dataclass
 class _Part:
-    """Tasks of the batch from `begin` to before `end`."""
+    """Tasks `begin` to `end` of the batch, `end` excluded."""
 
     begin: int
     end: int
@@ -46,41 +46,17 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Lost:
-    """A chunk that was cancelled, since a connection was lost."""
+    """A chunk that was cancelled because a connection was lost."""
 
 
 class Batch:
-    """Runs tasks on the cluster; made for one batch.
+    """Runs one batch of tasks on the cluster.
 
-    Parameters
-    ----------
-    client
-        Of the scheduler.
-    template
-        Chunk to which the tasks are given.
-    tasks
-        What to run.
-    sizes
-        Of the chunks.
-    slots
-        Tells how many simulations the cluster runs at once; may change meanwhile.
-    supply
-        Sends shipments to a worker: address, keys.
-    look
-        Looks whether the cluster is still there: raises or waits.
-    answered
-        Takes note that a worker has answered: it is looked only where none does for a while.
-    explain
-        Raises a better error for one that the cluster gives, if there is one.
-    done
-        Receives each outcome when its chunk has come back.
-    name_of
-        Names the experiment of a task.
-
-    Attributes
-    ----------
-    counts
-        What went on in the workers.
+    `template` is the chunk that is copied for each group of tasks, and `slots` returns how
+    many simulations run at once, which may change. `supply` sends shipments to a worker;
+    `look` checks that the cluster still exists, by raising or waiting, when no worker has
+    `answered` for a while; `explain` raises a more helpful error than that of the cluster,
+    if there is one.
     """
 
     def __init__(
@@ -117,7 +93,7 @@ class Batch:
         self._left = len(tasks)
 
     def run(self) -> list[Simulated]:
-        """Run all tasks; return the outcomes in their order."""
+        """Run all tasks and return the outcomes in their order."""
         from fmident_dask.worker import call_off
 
         try:
@@ -171,7 +147,7 @@ class Batch:
     # -------------------------------------------------------------------- in
 
     def _fetch(self, future: Future) -> None:
-        """Get the answer; called by Dask in a thread of its own, as it may take a while."""
+        """Fetch the answer; called by Dask in a separate thread, as it may take a while."""
         try:
             answer: object = future.result()
         except CancelledError:
@@ -181,7 +157,7 @@ class Batch:
         self._answers.put((future, answer))
 
     def _arrived(self) -> Iterator[tuple[Future, object]]:
-        """Wait for answers; look at the cluster while there are none."""
+        """Wait for answers; check the cluster while there are none."""
         while True:
             try:
                 yield self._answers.get(timeout=LOOK_SECONDS)
@@ -243,7 +219,7 @@ class Batch:
         self._again.append(part)
 
     def _failed(self, part: _Part, error: BaseException) -> None:
-        """Narrow down on what takes workers with it; raise any other error."""
+        """Isolate tasks that kill workers; raise any other error."""
         from distributed import KilledWorker
 
         if not isinstance(error, KilledWorker):
@@ -266,6 +242,6 @@ class Batch:
 
 
 def _writable(outcome: Any) -> Simulated:
-    """Return outputs that do not lie in the read-only memory of a network message."""
+    """Return outputs outside the read-only memory of a network message."""
     result: Simulated = outcome if isinstance(outcome, SimulationFailure) else outcome.copy()
     return result

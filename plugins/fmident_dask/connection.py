@@ -1,4 +1,4 @@
-"""Finding a scheduler, and whether its workers can do the work."""
+"""Connecting to a scheduler and checking whether its workers are usable."""
 
 from __future__ import annotations
 
@@ -26,15 +26,7 @@ _ADDRESS = re.compile(
 
 
 class TroubleTimeout:
-    """Bears with trouble that may pass, reports it once, and gives up after a while.
-
-    Parameters
-    ----------
-    limit
-        Seconds.
-    report
-        Takes the warning.
-    """
+    """Tolerates trouble that may pass, reports it once, and gives up after `limit` seconds."""
 
     QUIET = 2.0
     """Trouble shorter than this is not reported, s."""
@@ -46,13 +38,7 @@ class TroubleTimeout:
         self._told = False
 
     def trouble(self, message: str, hint: str) -> None:
-        """Take note of trouble.
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            It has lasted too long.
-        """
+        """Record trouble; raises `EstimationError` when it has lasted too long."""
         now = time.monotonic()
         self._since = now if self._since is None else self._since
         lasted = now - self._since
@@ -67,19 +53,13 @@ class TroubleTimeout:
             )
 
     def fine(self) -> None:
-        """Take note that there is no trouble any more."""
+        """Record that there is no trouble any longer."""
         self._since = None
         self._told = False
 
 
 def import_distributed(place: Location | None = None) -> Any:
-    """Return the package ``distributed``.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It is not installed.
-    """
+    """Return the package ``distributed``; raises `EstimationError` if it is not installed."""
     try:
         return importlib.import_module("distributed")
     except ImportError as error:
@@ -98,23 +78,11 @@ def connect(
     timeout: float | None = None,
     direct: bool = False,
 ) -> Client:
-    """Return a client of the scheduler.
+    """Return a client of the scheduler at an address such as ``"tcp://10.0.0.1:8786"``.
 
-    Parameters
-    ----------
-    address
-        Such as ``"tcp://10.0.0.1:8786"``.
-    place
-        Of the address in the problem file.
-    timeout
-        Seconds; :data:`CONNECT_SECONDS` by default.
-    direct
-        Fetch results from the workers, not through the scheduler.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        No scheduler answers there, or this is not an address.
+    `place` is where the problem file sets the address, `timeout` is in seconds
+    (:data:`CONNECT_SECONDS` by default). With `direct`, results come from the workers, not
+    through the scheduler. Raises `EstimationError` if no scheduler answers.
     """
     distributed = import_distributed(place)
     if not _ADDRESS.fullmatch(address):
@@ -132,8 +100,8 @@ def connect(
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         # An unknown protocol is a ValueError or a KeyError, according to its form.
-        said = str(error).strip().splitlines()
-        reason = f": {said[0]}" if said else ""
+        messages = str(error).strip().splitlines()
+        reason = f": {messages[0]}" if messages else ""
         raise EstimationError(
             f"no Dask scheduler answers at '{address}' within {timeout:g} s{reason}",
             location=place,
@@ -148,19 +116,8 @@ def greet_workers(
 ) -> dict[str, tuple[str, ...]]:
     """Compare versions with all workers; return which shipments each of them lacks.
 
-    Parameters
-    ----------
-    client
-        Of the scheduler.
-    keys
-        Of the shipments.
-    place
-        Of the scheduler's address in the problem file.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A worker has another Python or fmident, or cannot import it.
+    `place` is where the problem file sets the scheduler's address. Raises `EstimationError`
+    for a worker with another Python or fmident, or without fmident.
     """
     # This works for workers that have neither fmident nor a Python that could read its objects.
     versions: Any = client.get_versions(packages=[_PACKAGE])
@@ -174,7 +131,7 @@ def ask_workers(
     place: Location | None = None,
     workers: Sequence[str] | None = None,
 ) -> dict[str, tuple[str, ...]]:
-    """Return which shipments workers lack, all or certain ones; as :func:`greet_workers`."""
+    """Return which shipments all or certain workers lack; see :func:`greet_workers`."""
     from fmident_dask.worker import greet
 
     chosen = None if workers is None else list(workers)
@@ -195,17 +152,8 @@ def ask_workers(
 def check_versions(versions: Mapping[str, Any], place: Location | None = None) -> None:
     """Compare Python and fmident of the workers with those of this process.
 
-    Parameters
-    ----------
-    versions
-        What ``Client.get_versions`` returns.
-    place
-        Of the scheduler's address in the problem file.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A worker has other versions; the message names it and them.
+    `versions` is what ``Client.get_versions`` returns. Raises `EstimationError` with the
+    name and versions of a worker that differs.
     """
     here = versions["client"]
     wrong: list[str] = []
@@ -239,5 +187,5 @@ def _misfit(wrong: Sequence[str], place: Location | None) -> EstimationError:
 
 
 def _python(versions: Mapping[str, Any]) -> str:
-    """Return major and minor version: what pickled objects and compiled code depend on."""
+    """Return the major and minor version, on which pickled objects and machine code depend."""
     return ".".join(str(versions["packages"]["python"]).split(".")[:2])

@@ -1,4 +1,4 @@
-"""The executor that hands simulations to Dask."""
+"""The executor that runs simulations on Dask."""
 
 from __future__ import annotations
 
@@ -68,33 +68,15 @@ def _warn(diagnostic: Diagnostic) -> None:
 class DaskExecutor(Executor):
     """Runs simulations on the workers of a Dask cluster.
 
-    Every worker gets the FMU and the problem once, named by their SHA-256, and keeps the FMU
-    beyond this executor. What is sent for a simulation is the values of its parameters. A
-    worker that is lost costs time only: its simulations are run elsewhere.
+    Every worker receives the FMU and the problem once, identified by their SHA-256, and
+    keeps the FMU beyond this executor. For a simulation only its parameter values are sent.
+    Losing a worker only costs time: its simulations run on another one. Raises
+    `EstimationError` if the cluster cannot be used.
 
-    Parameters
-    ----------
-    problem
-        Its FMU, experiments and evaluation settings.
-    scheduler
-        Address of the scheduler; default: that of the problem's options. ``None`` there as well
-        starts workers on this machine.
-    workers
-        Simulations at once; default ``problem.evaluation.workers``. ``None`` there as well:
-        all threads of the cluster, or as many local workers as this process may use
-        processors.
-    patience
-        How long a cluster without workers or scheduler is waited for, s.
-    warn
-        Takes warnings, such as that there is no worker; Python warnings by default.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        Dask is not installed, the scheduler cannot be reached, the workers have another
-        version of Python or fmident, or there is no worker.
-    fmident.errors.FmuError
-        Times or inputs that cannot be simulated; no FMU.
+    Without a `scheduler`, here and in the problem's options, workers are started on this
+    machine. `workers`, the simulations at once, are those of the problem by default, or
+    else all threads of the cluster or one local worker per processor. `patience` is the
+    time to wait for a cluster without workers or scheduler, s.
     """
 
     def __init__(
@@ -143,23 +125,19 @@ class DaskExecutor(Executor):
 
     @property
     def simultaneous(self) -> int:  # type: ignore[override]
-        """Simulations that the cluster runs at once."""
+        """Number of simulations that the cluster runs at once."""
         return max(1, self._count_slots())
 
     @cached_property
     def differentiable(self) -> frozenset[str]:  # type: ignore[override]
-        """FMU variables that the sensitivities of a task may name."""
+        """FMU variables for which tasks may request sensitivities."""
         return differentiable(self._problem.fmu, self._problem.evaluation.interface)
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks; `done` is called after each chunk of them.
 
-        Raises
-        ------
-        fmident.errors.EstimationError
-            The cluster is gone.
-        fmident.errors.FmuError
-            A worker cannot use the FMU, such as when it has no binary for that machine.
+        Raises `EstimationError` if the cluster is lost, `FmuError` if a worker cannot use the
+        FMU, such as when it has no binary for that machine.
         """
 
         def name_of(task: SimulationTask) -> str:
@@ -174,7 +152,7 @@ class DaskExecutor(Executor):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Simulate an experiment that need not be one of the problem's."""
+        """Simulate an experiment that need not belong to the problem."""
         simulation_setup(self._problem, experiment, variables)  # refuses what cannot be
         shipment = pack_other(experiment, variables)
         sizes = self._others.pop(shipment.key, None)
@@ -189,7 +167,7 @@ class DaskExecutor(Executor):
         return self._run(tasks, shipment.key, sizes, name_of=lambda _: experiment.name)
 
     def report(self) -> ExecutorReport:
-        """Return what the executor has done so far."""
+        """Return a report of the executor's activity so far."""
         total = self._counts
         lost = f"simulations were run again since a Dask worker was lost, {total.again} times"
         notes = (*total.notes, *((lost,) if total.again else ()))
@@ -198,7 +176,7 @@ class DaskExecutor(Executor):
         )
 
     def close(self) -> None:
-        """Free the workers' executors and the connection; end local workers."""
+        """Release the workers' executors, close the connection and stop local workers."""
         if self._closed:
             return
         self._closed = True
@@ -250,7 +228,7 @@ class DaskExecutor(Executor):
             self._counts += batch.counts
 
     def _begin(self) -> None:
-        """Wait for a worker, compare versions, send what the workers lack."""
+        """Wait for a worker, compare versions and send the missing shipments."""
         assert self._client is not None
         while self._count_slots(fresh=True) == 0:
             self._look()
@@ -258,7 +236,7 @@ class DaskExecutor(Executor):
         self._send(greet_workers(self._client, tuple(self._shipments), self._place))
 
     def _supply(self, worker: str, keys: Sequence[str]) -> None:
-        """Send shipments to a worker that lacks them, after a look at its version."""
+        """Check a worker's version and send it the shipments that it lacks."""
         assert self._client is not None
         self._send(ask_workers(self._client, keys, self._place, (worker,)))
 
@@ -278,7 +256,7 @@ class DaskExecutor(Executor):
     # ---------------------------------------------------------------- the cluster
 
     def _count_slots(self, *, fresh: bool = False) -> int:
-        """Return how many simulations run at once; asks the scheduler once in a while."""
+        """Return how many simulations run at once; asks the scheduler only now and then."""
         now = time.monotonic()
         if fresh or now - self._asked > _REFRESH:
             threads = self._threads()
@@ -296,13 +274,7 @@ class DaskExecutor(Executor):
             return 0
 
     def _look(self) -> None:
-        """See whether the cluster is still there.
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            It has been gone for too long.
-        """
+        """Check that the cluster exists; raises `EstimationError` if it is lost for too long."""
         assert self._client is not None
         if self._local is not None:
             self._local.revive()
@@ -328,7 +300,7 @@ class DaskExecutor(Executor):
             self._trouble.fine()
 
     def _explain(self, error: BaseException) -> None:
-        """Raise a better error if a worker that came later has other versions."""
+        """Raise a more helpful error if a worker that joined later has other versions."""
         assert self._client is not None
         greet_workers(self._client, (), self._place)
 
@@ -338,7 +310,7 @@ class DaskExecutor(Executor):
 
 
 class _Quiet:
-    """Keeps Dask's client from logging, from now on: the executor reports trouble itself."""
+    """Silences the log of Dask's client, since the executor reports trouble itself."""
 
     _held = 0
     _before = logging.NOTSET
@@ -351,7 +323,7 @@ class _Quiet:
         _Quiet._held += 1
 
     def end(self) -> None:
-        """Let it log as before, when nobody else wants it quiet."""
+        """Restore the log when no other executor needs it silent."""
         _Quiet._held -= 1
         if not _Quiet._held:
             logging.getLogger("distributed.client").setLevel(_Quiet._before)

@@ -1,4 +1,4 @@
-"""What fmident knows of the executor before one is made."""
+"""Description of the executor, available without creating one."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class _Worker:
         return self.process.poll() is None
 
     def let_go(self) -> None:
-        """Close its standard input, which asks it to end."""
+        """Close the worker's standard input, which makes it end."""
         if self.process.stdin is not None:
             self.process.stdin.close()
 
@@ -80,18 +80,7 @@ class _Worker:
 
 
 class LocalCluster:
-    """A scheduler in this process and workers with one thread each.
-
-    Parameters
-    ----------
-    workers
-        How many.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The workers do not start.
-    """
+    """A scheduler in this process and workers with one thread each."""
 
     def __init__(self, workers: int) -> None:
         self._scratch = ScratchFolder("dask")
@@ -119,23 +108,17 @@ class LocalCluster:
 
     @property
     def address(self) -> str:
-        """Of the scheduler."""
+        """Address of the scheduler."""
         address: str = self._cluster.scheduler_address
         return address
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """Process ids of the workers that live."""
+        """Process ids of the running workers."""
         return tuple(w.process.pid for w in self._workers if w.lives)
 
     def revive(self) -> None:
-        """Replace workers that were lost.
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            Too many were, in a short time.
-        """
+        """Replace lost workers; raises `EstimationError` if too many are lost in a short time."""
         for lost in [w for w in self._workers if not w.lives]:
             now = time.monotonic()
             self._losses.append(now)
@@ -152,7 +135,7 @@ class LocalCluster:
             self._start_one()
 
     def close(self) -> None:
-        """End the workers and the scheduler. Closing twice does nothing."""
+        """Stop the workers and the scheduler; a second call has no effect."""
         for worker in self._workers:
             worker.let_go()
         deadline = time.monotonic() + _CLOSE_SECONDS
@@ -200,20 +183,14 @@ class LocalCluster:
 
 
 class ChunkSizes:
-    """Remembers how long simulations take and sizes chunks with that.
-
-    Parameters
-    ----------
-    output_bytes
-        Size of the outputs of each experiment.
-    """
+    """Sizes chunks by the measured duration of simulations and the size of their outputs."""
 
     def __init__(self, output_bytes: Sequence[int]) -> None:
         self._bytes = [max(1, size) for size in output_bytes]
         self._seconds: dict[int, float] = {}
 
     def observe(self, tasks: Sequence[SimulationTask], seconds: float) -> None:
-        """Take note of the time that tasks took, one after the other."""
+        """Record the time that tasks took, one after the other."""
         expected = [self._seconds.get(task.experiment, 0.0) for task in tasks]
         total = sum(expected)
         for task, share in zip(tasks, expected, strict=True):
@@ -224,21 +201,11 @@ class ChunkSizes:
 
     @staticmethod
     def longest(slots: int) -> float:
-        """Return how long a chunk should take at most, s."""
+        """Return the maximum duration of a chunk, s."""
         return max(SECONDS, _PER_SLOT * slots)
 
     def take(self, tasks: Sequence[SimulationTask], begin: int, slots: int) -> int:
-        """Return the end of the chunk that begins at `begin`.
-
-        Parameters
-        ----------
-        tasks
-            The batch.
-        begin
-            First task of the chunk.
-        slots
-            Simulations that run at once.
-        """
+        """Return the end of the chunk that starts at task `begin`, for `slots` parallel tasks."""
         longest = self.longest(slots)
         most = max(1, -(-(len(tasks) - begin) // (2 * slots)))
         time, size = 0.0, 0

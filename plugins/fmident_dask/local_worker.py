@@ -1,6 +1,6 @@
 """One Dask worker of this machine: ``python -m ...local_worker ADDRESS FOLDER``.
 
-Ends when its standard input does, which is when the process that started it has ended.
+It ends when its standard input is closed, that is, when its parent process has ended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LINGER = 3.0
 
 
 async def serve(address: str, folder: str) -> None:
-    """Run the worker until the scheduler or the standard input ends."""
+    """Run the worker until the scheduler ends or the standard input is closed."""
     from fmident_dask.connection import import_distributed
 
     loop, parent = asyncio.get_running_loop(), os.getppid()

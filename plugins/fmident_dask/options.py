@@ -1,4 +1,4 @@
-"""What only the Dask executor takes."""
+"""Options of the Dask executor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fmident.options import Options
 
 @dataclass(frozen=True)
 class DaskOptions(Options):
-    """Keys of ``[evaluation]`` that only this executor takes.
+    """Keys of ``[evaluation]`` that only this executor has.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""What travels between the estimation and the workers of a cluster.
+"""Data sent between the estimation and the workers of a cluster.
 
-Everything large is a shipment: bytes named by their SHA-256 that a worker gets once and keeps.
-Chunks, the tasks of the cluster, hold such names and the values of the parameters only.
+Everything large is a shipment: bytes identified by their SHA-256 that a worker receives
+once and keeps. Chunks, the tasks of the cluster, hold only such keys and parameter
+values.
 """
 
 from __future__ import annotations
@@ -24,17 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shipment:
-    """A file that workers keep.
-
-    Parameters
-    ----------
-    key
-        SHA-256 of `content`, as hexadecimal digits.
-    name
-        Of the file, as messages should show it.
-    content
-        The bytes.
-    """
+    """A file that workers keep; the key is its SHA-256, the name is for messages."""
 
     key: str
     name: str
@@ -47,13 +38,13 @@ class Shipment:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the content is what the key promises."""
+        """Whether the content has the SHA-256 of the key."""
         return hashlib.sha256(self.content).hexdigest() == self.key
 
 
 @dataclass(frozen=True)
 class OtherExperiment:
-    """An experiment that need not be one of the problem's, and the variables to record."""
+    """An experiment that need not belong to the problem, and the variables to record."""
 
     experiment: Experiment
     variables: tuple[str, ...]
@@ -63,19 +54,10 @@ class OtherExperiment:
 class Chunk:
     """Simulations that one worker runs one after the other.
 
-    Parameters
-    ----------
-    fmu, problem
-        Keys of the shipments with the FMU and the problem.
-    other
-        Key of the shipment with an :class:`OtherExperiment` that takes the place of the
-        problem's, or ``None``.
-    batch
-        Names the batch, so that the rest of it can be called off.
-    seconds
-        Tasks that were not begun after this time are left for later.
-    tasks
-        What to run.
+    `fmu` and `problem` are keys of shipments, and so is `other`, an
+    :class:`OtherExperiment` that replaces the problem's experiments. `batch` identifies the
+    batch, so that the rest of it can be cancelled; after `seconds` no further task is
+    started.
     """
 
     fmu: str
@@ -87,20 +69,16 @@ class Chunk:
 
     @property
     def shipments(self) -> tuple[str, ...]:
-        """Keys of all shipments it needs."""
+        """Keys of all shipments that it needs."""
         return tuple(key for key in (self.fmu, self.problem, self.other) if key is not None)
 
 
 @dataclass(frozen=True)
 class WorkerCounts:
-    """What went on in the workers.
+    """Events in the workers.
 
-    Parameters
-    ----------
-    renewals, crashes, timeouts, notes, doubts
-        As in :class:`~fmident.evaluation.executors.base.ExecutorReport`.
-    again
-        Chunks that were run again since a worker or a connection was lost.
+    `again` counts chunks that were run again because a worker or a connection was lost; the
+    other fields are those of :class:`~fmident.evaluation.executors.base.ExecutorReport`.
     """
 
     renewals: int = 0
@@ -112,7 +90,7 @@ class WorkerCounts:
 
     @classmethod
     def between(cls, before: ExecutorReport, after: ExecutorReport) -> WorkerCounts:
-        """Return what came between two reports of one executor."""
+        """Return the difference of two reports of one executor."""
         return cls(
             after.renewals - before.renewals,
             after.crashes - before.crashes,
@@ -134,17 +112,7 @@ class WorkerCounts:
 
 @dataclass(frozen=True)
 class Ran:
-    """A chunk that was run.
-
-    Parameters
-    ----------
-    outcomes
-        One per task, fewer when time was up.
-    seconds
-        Time taken by the simulations, s.
-    counts
-        What went on.
-    """
+    """A completed chunk: one outcome per task, fewer when the time was up."""
 
     outcomes: list[Simulated]
     seconds: float
@@ -153,7 +121,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Missing:
-    """A chunk that was not run, since the worker lacks shipments."""
+    """A chunk that was not run because the worker lacks shipments."""
 
     worker: str
     keys: tuple[str, ...]
@@ -161,7 +129,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Refused:
-    """A chunk that cannot be run there, such as when the FMU has no binary for the machine."""
+    """A chunk that the worker cannot run, for instance without a binary for the machine."""
 
     worker: str
     error: FmidentError
@@ -171,7 +139,7 @@ Answer: TypeAlias = Ran | Missing | Refused
 
 
 def pack_problem(problem: Problem) -> Shipment:
-    """Return the shipment of what a worker needs of a problem."""
+    """Return the shipment of the part of a problem that a worker needs."""
     # Nothing that simulations do not need, such as a cost, whose plugin a worker may lack.
     slim = Problem(
         Path(problem.fmu.name),
@@ -185,13 +153,13 @@ def pack_problem(problem: Problem) -> Shipment:
 
 
 def pack_other(experiment: Experiment, variables: Sequence[str]) -> Shipment:
-    """Return the shipment of an experiment that need not be one of the problem's."""
+    """Return the shipment of an experiment that need not belong to the problem."""
     slim = replace(experiment, measurements=(), notes=())
     return _pack("experiment", OtherExperiment(slim, tuple(variables)))
 
 
 def unpack(content: bytes) -> Any:
-    """Return the object of a shipment that is not an FMU."""
+    """Return the object in a shipment other than the FMU."""
     return pickle.loads(content)
 
 

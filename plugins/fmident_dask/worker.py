@@ -59,12 +59,12 @@ _CALLED_OFF = 64
 
 
 class _GoneError(Exception):
-    """A shipment that was dropped for others since it was looked for."""
+    """A shipment that was dropped for others after it had been checked."""
 
 
 @dataclass
 class _Study:
-    """Warm executors of one problem and FMU."""
+    """Ready executors of one problem and FMU."""
 
     idle: list[Executor] = field(default_factory=list)
     busy: int = 0
@@ -72,13 +72,7 @@ class _Study:
 
 
 class WorkerStore(WorkerPlugin):  # type: ignore[misc]
-    """Shipments and warm executors of one Dask worker.
-
-    Parameters
-    ----------
-    limit
-        Bytes of shipments to keep.
-    """
+    """Shipments, at most `limit` bytes of them, and ready executors of one Dask worker."""
 
     def __init__(self, limit: int = STORE_BYTES) -> None:
         self._limit = limit
@@ -92,7 +86,7 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
         self.folder = Path()
 
     def setup(self, worker: Worker) -> None:
-        """Make the private folder; called by Dask."""
+        """Create the private folder; called by Dask."""
         # Dask removes the worker's own folder even after the worker was killed.
         self.folder = Path(worker.local_directory) / PLUGIN
         self.folder.mkdir(mode=0o700)
@@ -113,7 +107,7 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
     # ------------------------------------------------------------------- shipments
 
     def missing(self, keys: Sequence[str]) -> tuple[str, ...]:
-        """Return those keys whose shipments are not here."""
+        """Return the keys whose shipments are not here."""
         with self._lock:
             for key in keys:
                 if key in self._sizes:
@@ -121,7 +115,7 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
             return tuple(key for key in keys if key not in self._sizes)
 
     def receive(self, shipment: Shipment) -> None:
-        """Keep a shipment, and drop old ones when there are too many bytes."""
+        """Keep a shipment, and drop old ones when the limit is exceeded."""
         if not shipment.is_sound:
             raise FmidentError(f"'{shipment.name}' was damaged on its way to the worker")
         with self._lock:
@@ -149,7 +143,7 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
     # --------------------------------------------------------------- simulations
 
     def run(self, chunk: Chunk) -> Ran:
-        """Run a chunk; what exceeds its time, or was called off meanwhile, is left out."""
+        """Run a chunk, without tasks that exceed its time or were cancelled meanwhile."""
         outcomes: list[Simulated] = []
         with self._borrowed(chunk) as executor:
             start = time.perf_counter()  # opening the FMU is not a simulation
@@ -190,7 +184,7 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
         return known
 
     def call_off(self, batch: str) -> None:
-        """Stop the simulations of a batch and leave out the rest."""
+        """Stop the simulations of a batch and skip the rest."""
         with self._lock:
             self._called_off[batch] = None
             for executor in [e for e, runs in self._running.items() if runs == batch]:
@@ -206,7 +200,7 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def _borrowed(self, chunk: Chunk) -> Iterator[Executor]:
-        """Lend a warm executor, one per thread of the worker."""
+        """Lend a ready executor, one per thread of the worker."""
         key = chunk.fmu, chunk.problem
         with self._lock:
             study = self._studies.setdefault(key, _Study())
@@ -229,13 +223,13 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
                 study.used = time.monotonic()
                 if executor is not None:
                     self._running.pop(executor, None)
-                    kept = sound and self._studies.get(key) is study
-                    (study.idle if kept else closing).append(executor)
+                    reusable = sound and self._studies.get(key) is study
+                    (study.idle if reusable else closing).append(executor)
                 closing += self._surplus()
             _close(closing)
 
     def _surplus(self) -> list[Executor]:
-        """Forget the studies that are too many; return what is to be closed."""
+        """Forget surplus studies; return the executors to close."""
         closing: list[Executor] = []
         for key in list(self._studies):
             if len(self._studies) <= STUDIES:
@@ -245,7 +239,7 @@ class WorkerStore(WorkerPlugin):  # type: ignore[misc]
         return closing
 
     def release(self, fmu: str, problem: str) -> None:
-        """Close the idle executors of a study; its FMU stays."""
+        """Close the idle executors of a study; keep its FMU."""
         with self._lock:
             study = self._studies.pop((fmu, problem), None)
             idle = [] if study is None else study.idle
@@ -271,7 +265,7 @@ def _close(executors: Sequence[Executor]) -> None:
 
 
 def run_chunk(chunk: Chunk) -> Answer:
-    """Run a chunk, or say why not. The task of the cluster."""
+    """Run a chunk, or return why it cannot be run; this is the task of the cluster."""
     worker = get_worker()
     store: WorkerStore | None = worker.plugins.get(PLUGIN)
     missing = chunk.shipments if store is None else store.missing(chunk.shipments)
@@ -286,7 +280,7 @@ def run_chunk(chunk: Chunk) -> Answer:
 
 
 async def greet(keys: Sequence[str], dask_worker: Any) -> tuple[str, tuple[str, ...]]:
-    """Return the version of fmident there and which shipments the worker lacks."""
+    """Return the version of fmident of the worker and the shipments that it lacks."""
     return __version__, (await _store(dask_worker)).missing(keys)
 
 
@@ -298,12 +292,12 @@ async def receive_shipments(shipments: Sequence[Shipment], dask_worker: Any) -> 
 
 
 async def call_off(batch: str, dask_worker: Any) -> None:
-    """Leave out what is left of a batch."""
+    """Cancel the rest of a batch."""
     (await _store(dask_worker)).call_off(batch)
 
 
 async def release_study(fmu: str, problem: str, dask_worker: Any) -> None:
-    """Free what a study holds."""
+    """Release the resources of a study."""
     store = await _store(dask_worker)
     # Ending processes takes a moment, in which the worker has to answer its scheduler.
     await asyncio.to_thread(store.release, fmu, problem)
@@ -317,26 +311,13 @@ async def _store(worker: Any) -> WorkerStore:
 
 
 def open_executor(problem: Problem, fmu: Path) -> Executor:
-    """Return an executor for one simulation at once.
-
-    Parameters
-    ----------
-    problem
-        Its experiments and evaluation settings.
-    fmu
-        The FMU on this machine.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        The FMU cannot be used here.
-    """
+    """Return an executor that runs one simulation at a time."""
     problem = replace(problem, fmu=fmu)
     return ProcessExecutor(problem)
 
 
 def interrupt(executor: Executor) -> None:
-    """Stop the simulation that another thread is running, where it can be stopped."""
+    """Stop the simulation that another thread is running, if possible."""
     if isinstance(executor, ProcessExecutor):
         for pid in executor.pids:
             end_process(pid)

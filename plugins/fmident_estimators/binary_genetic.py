@@ -1,8 +1,8 @@
 """The simple genetic algorithm on bit strings, as used for LuGre identification.
 
 Zeng, "Parameter Identification for Dynamic Damping System Based on Genetic Algorithm",
-Advances C 72, 2017: binary code, roulette on C_max - J (eq. 18), uniform crossover, mutation
-of bits. The paper leaves the length of the code and elitism open; both are options.
+Advances C 72, 2017: binary code, roulette on C_max - J (eq. 18), uniform crossover, bit
+mutation. The paper does not specify the code length and elitism; both are options.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ class BinaryGeneticOptions(Options):
     Parameters
     ----------
     population
-        Vectors of a generation.
+        Vectors per generation.
     bits
-        Length of the code of each parameter: the bounds are divided into ``2^bits - 1`` steps,
-        equal ones in the search space, so that log scaling means equal ratios.
+        Code length of each parameter: the bounds are divided into ``2^bits - 1`` equal
+        steps in the search space, so that log scaling means equal ratios.
     gray
         Gray code, in which neighbouring values differ in one bit.
     crossover
         Probability that a pair of parents exchanges bits, each with probability one half.
     mutation
-        Probability that a bit of a child turns over.
+        Probability that a bit of a child is flipped.
     elites
-        Best vectors that go on to the next generation unchanged; 0 as in the textbook.
+        Best vectors that enter the next generation unchanged; 0 as in the textbook.
     generations
-        At most.
+        Maximum number of generations.
     target_cost
         Converged when a cost is not above this.
     patience
         End after this many generations without a better vector; never if absent.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     """
 
     population: Annotated[int, Range(least=2)] = 50
@@ -74,10 +74,7 @@ class BinaryGeneticOptions(Options):
 
 
 class BinaryGenetic(PopulationEstimator[BinaryGeneticOptions]):
-    """Bit strings, roulette, uniform crossover, mutation of bits.
-
-    Bit strings that were evaluated before are not simulated again.
-    """
+    """Bit strings, roulette, uniform crossover, bit mutation; repeated strings cost nothing."""
 
     name: ClassVar[str] = "binary-genetic"
     summary: ClassVar[str] = (
@@ -87,7 +84,7 @@ class BinaryGenetic(PopulationEstimator[BinaryGeneticOptions]):
     options_type: ClassVar[type[BinaryGeneticOptions]] = BinaryGeneticOptions
 
     def expected_simulations(self, options: BinaryGeneticOptions, problem: Problem) -> int:
-        """Return the vectors of all generations; those that are known are not simulated."""
+        """Return the vectors of all generations, although repeated ones are not simulated."""
         return options.generations * options.population * len(problem.experiments)
 
     def search(self, search: PopulationSearch, options: BinaryGeneticOptions) -> Estimate:
@@ -113,20 +110,7 @@ class BinaryGenetic(PopulationEstimator[BinaryGeneticOptions]):
 
 
 class KnownCosts:
-    """Costs of bit strings, each simulated once.
-
-    Parameters
-    ----------
-    search
-        Who evaluates.
-    options
-        Of the code.
-
-    Attributes
-    ----------
-    count
-        Bit strings evaluated so far.
-    """
+    """Costs of bit strings, each simulated once."""
 
     def __init__(self, search: PopulationSearch, options: BinaryGeneticOptions) -> None:
         self._search = search
@@ -135,11 +119,11 @@ class KnownCosts:
 
     @property
     def count(self) -> int:
-        """Bit strings evaluated so far."""
+        """Number of bit strings evaluated so far."""
         return len(self._costs)
 
     def of(self, strings: Bits) -> F64:
-        """Return the costs, shape (k,); all that are new are one batch."""
+        """Return the costs, shape (k,); all new strings are simulated as one batch."""
         keys = [np.packbits(s).tobytes() for s in strings]
         new = {key: i for i, key in reversed(list(enumerate(keys))) if key not in self._costs}
         order = sorted(new.values())
@@ -152,7 +136,7 @@ class KnownCosts:
 def _next_generation(
     strings: Bits, costs: F64, options: BinaryGeneticOptions, generator: np.random.Generator
 ) -> Bits:
-    """Return elites first, then the children of parents drawn by roulette."""
+    """Return the elites, followed by the children of parents drawn by roulette."""
     elites = strings[np.argsort(costs, kind="stable")[: options.elites]]
     count = options.population - len(elites)
     parents = strings[roulette(costs, count + count % 2, generator)]
@@ -161,21 +145,10 @@ def _next_generation(
 
 
 def decode(strings: Bits, bits: int, *, gray: bool) -> F64:
-    """Return the points of the unit cube that bit strings stand for.
+    """Return the points of the unit cube that bit strings encode, (k, n * bits) -> (k, n).
 
-    Parameters
-    ----------
-    strings
-        Shape (k, n * bits), the most significant bit of each parameter first.
-    bits
-        Of each parameter.
-    gray
-        Whether neighbouring values differ in one bit.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (k, n), from 0 to 1 in steps of ``1 / (2^bits - 1)``.
+    The most significant bit of each parameter comes first; the points have steps of
+    ``1 / (2^bits - 1)``.
     """
     words = strings.reshape(len(strings), strings.shape[1] // bits, bits)
     if gray:
@@ -196,32 +169,18 @@ def encode(points: F64, bits: int, *, gray: bool) -> Bits:
 
 
 def fitness(costs: F64) -> F64:
-    """Return ``C_max - J`` (eq. 18), 0 for failed simulations, shape (k,)."""
+    """Return the fitness ``C_max - J`` (eq. 18), 0 for failed simulations, shape (k,)."""
     finite = np.isfinite(costs)
     if not bool(finite.any()):
         return np.zeros(costs.shape)
-    found: F64 = np.where(finite, np.max(costs[finite]) - np.where(finite, costs, 0.0), 0.0)
-    return found
+    margins: F64 = np.where(finite, np.max(costs[finite]) - np.where(finite, costs, 0.0), 0.0)
+    return margins
 
 
 def roulette(costs: F64, count: int, generator: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Draw parents with a probability in proportion to their fitness.
+    """Draw the indices of `count` parents with probability proportional to their fitness.
 
-    When all fitnesses are equal, all that did not fail have the same chance.
-
-    Parameters
-    ----------
-    costs
-        Shape (k,).
-    count
-        How many to draw.
-    generator
-        Of the random numbers.
-
-    Returns
-    -------
-    numpy.ndarray
-        Indices, shape (count,).
+    When all fitnesses are equal, all vectors that did not fail are equally likely.
     """
     weights = fitness(costs)
     total = float(weights.sum())
@@ -238,7 +197,7 @@ def roulette(costs: F64, count: int, generator: np.random.Generator) -> npt.NDAr
 
 
 def crossover(parents: Bits, probability: float, generator: np.random.Generator) -> Bits:
-    """Return children of parents 0 and 1, 2 and 3, ...: uniform crossover, shape as `parents`."""
+    """Return the uniform-crossover children of parents 0 and 1, 2 and 3, ..., same shape."""
     children = parents.copy()
     pairs = len(parents) // 2
     crosses = generator.random(pairs) < probability
@@ -250,7 +209,7 @@ def crossover(parents: Bits, probability: float, generator: np.random.Generator)
 
 
 def mutate(strings: Bits, probability: float, generator: np.random.Generator) -> Bits:
-    """Return the strings with each bit turned over with `probability`."""
+    """Return the strings with each bit flipped with `probability`."""
     mutants: Bits = strings ^ (generator.random(strings.shape) < probability)
     return mutants
 

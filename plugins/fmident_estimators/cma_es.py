@@ -1,7 +1,8 @@
 """CMA-ES: covariance matrix adaptation evolution strategy, with restarts.
 
-Hansen and Ostermeier, Evolutionary Computation 9, 2001; restarts with growing population
-(IPOP): Auger and Hansen, CEC 2005. The implementation is that of the package ``cma``.
+Hansen and Ostermeier, Evolutionary Computation 9, 2001; restarts with growing
+population (IPOP): Auger and Hansen, CEC 2005. The implementation is that of the package
+``cma``.
 """
 
 from __future__ import annotations
@@ -50,28 +51,28 @@ class CmaEsOptions(Options):
     Parameters
     ----------
     population
-        Vectors of a generation; ``4 + 3 ln n`` for n parameters if absent.
+        Vectors per generation; ``4 + 3 ln n`` for n parameters if absent.
     initial_step
-        Standard deviation of the first generation around the initial point, as fraction of
-        the bounds.
+        Standard deviation of the first generation around the initial point, as a fraction
+        of the bounds.
     generations
-        At most, over all restarts.
+        Maximum number of generations over all restarts.
     restarts
-        Searches that follow the first, each from a random point.
+        Searches after the first, each from a random point.
     population_growth
         Factor on the population from one search to the next (IPOP).
     cost_tolerance
         A search ends when the costs of its last generations differ by less.
     relative_tolerance
         A search ends when the best costs of its last generations differ by less than this
-        fraction. With noise in the data the cost does not go to zero, and the noise of the
-        simulation keeps its last digits, and with them the steps, from settling. 0: never.
+        fraction; 0: never. Needed with noisy data, where the cost does not approach zero
+        and simulation noise keeps its last digits, and hence the steps, from settling.
     parameter_tolerance
         A search ends when its steps are shorter than this fraction of the bounds.
     target_cost
         Converged when a cost is not above this.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     """
 
     population: Annotated[int | None, Range(least=4)] = None
@@ -87,14 +88,14 @@ class CmaEsOptions(Options):
 
 
 class CmaEs(PopulationEstimator[CmaEsOptions]):
-    """Covariance matrix adaptation in the search space, inside the bounds, with restarts."""
+    """Covariance matrix adaptation in the search space, within the bounds, with restarts."""
 
     name: ClassVar[str] = "cma-es"
     summary: ClassVar[str] = "covariance matrix adaptation evolution strategy (cma), restarts"
     options_type: ClassVar[type[CmaEsOptions]] = CmaEsOptions
 
     def expected_simulations(self, options: CmaEsOptions, problem: Problem) -> int:
-        """Return a rough figure: a search takes some hundred generations (Hansen 2001)."""
+        """Return a rough number: a search takes some hundred generations (Hansen 2001)."""
         size = options.population or default_population(len(problem.free))
         usual = _USUAL_GENERATIONS * (options.restarts + 1)
         grown = sum(size * options.population_growth**run for run in range(options.restarts + 1))
@@ -102,7 +103,7 @@ class CmaEs(PopulationEstimator[CmaEsOptions]):
         return min(usual, options.generations) * each * len(problem.experiments)
 
     def search(self, search: PopulationSearch, options: CmaEsOptions) -> Estimate:
-        """Search, restart if asked for, and return the best vector of all."""
+        """Search, with restarts if requested, and return the best vector of all."""
         generator = np.random.default_rng(options.seed)
         size = options.population or default_population(search.initial.size)
         start = search.initial
@@ -124,7 +125,7 @@ class CmaEs(PopulationEstimator[CmaEsOptions]):
 
 
 def default_population(parameters: int) -> int:
-    """Return the size of a generation that the package recommends."""
+    """Return the population size that the package recommends."""
     return 4 + int(3.0 * math.log(parameters))
 
 
@@ -136,7 +137,7 @@ def _one_search(
     generator: np.random.Generator,
     run: int,
 ) -> str:
-    """Run until the package stops; return the name of the condition."""
+    """Run until the package stops; return the name of the stopping condition."""
     strategy = _strategy(start, size, options, generator)
     # As many generations as the package looks at for an absolute tolerance.
     bests: deque[float] = deque(maxlen=10 + math.ceil(30.0 * start.size / size))
@@ -190,7 +191,7 @@ def _strategy(start: F64, size: int, options: CmaEsOptions, generator: np.random
 
 
 def _ranked(costs: F64) -> F64:
-    """Return finite costs of the same order: a failed simulation is worse than all others."""
+    """Return finite costs of the same order, failed simulations last."""
     finite = np.isfinite(costs)
     if bool(finite.all()):
         return costs
@@ -222,11 +223,11 @@ def _finish(
 
 
 def imported_whole(name: str) -> Any:
-    """Import a package, or leave no trace of it.
+    """Import a package completely or not at all.
 
-    ``cma`` imports matplotlib. After Ctrl-C in the middle of that, Python forgets the package but
-    keeps those of its modules that were complete, which refer to the package forgotten: the
-    report of the interrupted run could then not be drawn.
+    ``cma`` imports matplotlib. If Ctrl-C interrupts that, Python forgets the package but
+    keeps its completed submodules, which refer to the forgotten package: the report of the
+    interrupted run could then not be drawn.
     """
     before = {module.partition(".")[0] for module in sys.modules}
     try:

@@ -1,4 +1,4 @@
-"""Compile arithmetic with Numba, and keep the machine code where a folder for it can be had."""
+"""Compilation of arithmetic with Numba, with the machine code cached if possible."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def compiled(*, any_order: bool = False) -> Callable[[Function], Function]:
     """Return a decorator that compiles a function of numbers and arrays.
 
-    Parameters
-    ----------
-    any_order
-        Sums may be taken in any order, which lets them use the processor's vector units. NaN
-        stays NaN.
+    `any_order` allows reordered sums, which can use the processor's vector units; NaN stays
+    NaN.
     """
     fast = {"reassoc", "contract", "nsz"} if any_order else False
 
@@ -28,11 +25,11 @@ def compiled(*, any_order: bool = False) -> Callable[[Function], Function]:
 
         watch_numba()
         try:
-            made: Any = njit(nogil=True, cache=True, fastmath=fast)(function)
+            machine_code: Any = njit(nogil=True, cache=True, fastmath=fast)(function)
         except RuntimeError:
             # Neither the package's folder nor the user's cache can be written to.
-            made = njit(nogil=True, fastmath=fast)(function)
-        return cast(Function, made)
+            machine_code = njit(nogil=True, fastmath=fast)(function)
+        return cast(Function, machine_code)
 
     return decorate
 
@@ -45,8 +42,9 @@ class _WhenUsed(ModuleType):
 
 
 def when_used(module: str) -> Any:
-    """Return a stand-in for a module of compiled functions, imported when one is first used.
+    """Return a proxy that imports a module of compiled functions on first use.
 
-    Numba takes a second to load: whoever lists the estimators, or uses another, does not wait.
+    Numba takes a second to load, which listing the estimators or using another one should
+    not cost.
     """
     return _WhenUsed(module)

@@ -39,25 +39,25 @@ class DifferentialEvolutionOptions(Options):
     Parameters
     ----------
     population
-        Vectors of a generation, at least 5; 15 for each parameter if absent.
+        Vectors per generation, at least 5; 15 for each parameter if absent.
     strategy
-        Who is mutated with whom, and how they cross.
+        Scheme of mutation and crossover.
     mutation
         Smallest and largest factor on the difference of two vectors, drawn anew for each
         generation.
     recombination
         Probability that a component comes from the mutant.
     generations
-        At most, the first one not counted.
+        Maximum number of generations after the first.
     relative_tolerance, absolute_tolerance
-        Converged when the standard deviation of the costs is not above the absolute one plus
-        the relative one times their mean.
+        Converged when the standard deviation of the costs is not above the absolute one
+        plus the relative one times their mean.
     parameter_tolerance
         Converged when all vectors lie within this fraction of the bounds of each other.
     target_cost
         Converged when a cost is not above this.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     """
 
     population: Annotated[int | None, Range(least=5)] = None
@@ -79,14 +79,14 @@ class DifferentialEvolutionOptions(Options):
 
 
 class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
-    """SciPy's differential evolution in the search space; a generation is one batch."""
+    """SciPy's differential evolution in the search space, one batch per generation."""
 
     name: ClassVar[str] = "differential-evolution"
     summary: ClassVar[str] = "differential evolution (SciPy), a generation as one batch"
     options_type: ClassVar[type[DifferentialEvolutionOptions]] = DifferentialEvolutionOptions
 
     def expected_simulations(self, options: DifferentialEvolutionOptions, problem: Problem) -> int:
-        """Return the vectors of all generations; the tolerances mostly end the run earlier."""
+        """Return the vectors of all generations; the tolerances usually end the run earlier."""
         count = population_size(options, len(problem.free))
         return (options.generations + 1) * count * len(problem.experiments)
 
@@ -120,7 +120,7 @@ class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
             with warnings.catch_warnings():
                 # Failed simulations cost infinity, whose mean and spread are not numbers.
                 warnings.simplefilter("ignore", RuntimeWarning)
-                found = differential_evolution(
+                outcome = differential_evolution(
                     costs_of,
                     Bounds(np.zeros(first.shape[1]), np.ones(first.shape[1])),
                     strategy=options.strategy,
@@ -143,18 +143,18 @@ class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
             tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
             reason = f"all vectors came within {tolerance} in generation {search.generations}"
             return search.finish("converged", reason)
-        if found.success:
+        if outcome.success:
             reason = f"the costs of all vectors came together in generation {search.generations}"
             return search.finish("converged", reason)
         return search.finish("limit", f"all {options.generations} generations were evaluated")
 
 
 class _TargetReached(Exception):  # noqa: N818 - ends a solver that has no such limit
-    """A cost is not above the target."""
+    """Raised when a cost is not above the target."""
 
 
 def population_size(options: DifferentialEvolutionOptions, parameters: int) -> int:
-    """Return the number of vectors of a generation."""
+    """Return the number of vectors per generation."""
     return options.population or max(5, _PER_PARAMETER * parameters)
 
 

@@ -1,9 +1,9 @@
-"""Extended Kalman filter: states and parameters of any FMU, online.
+"""Extended Kalman filter: online estimation of the states and parameters of any FMU.
 
-Source: L. Ljung, Asymptotic behavior of the extended Kalman filter as a parameter estimator for
-linear systems, IEEE Trans. Automatic Control 24, 1979; A. Gelb (ed.), Applied Optimal
-Estimation, 1974, chapter 6. The derivatives are finite differences of simulations over one
-sampling interval.
+Source: L. Ljung, Asymptotic behavior of the extended Kalman filter as a parameter
+estimator for linear systems, IEEE Trans. Automatic Control 24, 1979; A. Gelb (ed.),
+Applied Optimal Estimation, 1974, chapter 6. The derivatives are finite differences of
+simulations over one sampling interval.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ range is at least, as a part of the largest value."""
 
 @dataclass(frozen=True)
 class ExtendedKalmanOptions(Options):
-    """States, initial uncertainty and what may change.
+    """States, initial uncertainty and drift.
 
     Parameters
     ----------
     states
-        Parameter of the FMU that sets a state at the start, to the variable that holds the
-        state: ``{ x_start = "x", v_start = "v" }``. None for a model without states.
+        FMU parameter that sets a state at the start, to the variable that holds the state:
+        ``{ x_start = "x", v_start = "v" }``. Empty for a model without states.
     initial_error
-        Standard deviation of a parameter or of a state's start value before the first sample,
-        by the name of the parameter or of the state's variable. Parameters have half of their
-        initial value (half a unit of the logarithm with log scaling) by default, states 0: the
-        start values are known.
+        Standard deviation of a parameter or of a state's start value before the first
+        sample, by name of the parameter or of the state's variable. Default: half the
+        initial value for parameters (half a unit of the logarithm with log scaling), 0 for
+        states, whose start values are then exact.
     drift
-        Standard deviation of the change in one second of a parameter or state, by the same
+        Standard deviation of the change of a parameter or state in one second, by the same
         names; 0 by default: parameters are constant, states follow the model exactly.
     every
-        Compare every n-th sample only; the inputs of all samples are applied.
+        Use only every n-th sample; the inputs of all samples are applied.
     """
 
     states: dict[str, str] = field(default_factory=dict)
@@ -72,33 +72,18 @@ class ExtendedKalmanOptions(Options):
 
 
 class ExtendedKalmanTracker(Tracker):
-    """One sample in, parameters out.
+    """Estimates parameters sample by sample.
 
-    The joint state holds the FMU's states and its free parameters in the search space. With F
-    and H the derivatives of the next states and outputs with respect to the present
-    joint state, the covariance P, the drift Q and the noise R, a sample y gives
+    The joint state holds the FMU's m states and n free parameters in the search space. With
+    F and H the derivatives of the next states and outputs with respect to the present joint
+    state, the covariance P, the drift Q and the noise R, a sample y gives
 
         S = H P H^T + R,  K = F P H^T S^-1,  z <- f(z) + K (y - h(z)),  P <- F P F^T - K S K^T,
 
-    the extended Kalman filter with prediction and correction in one (the drift is added to P
-    before).
-
-    Parameters
-    ----------
-    propagation
-        Simulates intervals.
-    evaluator
-        For the search space.
-    joint
-        States and search-space parameters at the start, shape (m + n,).
-    deviations
-        Their standard deviations at the start.
-    drift
-        Their changes in one second.
-    sigma
-        Standard deviations of the outputs, shape (o,).
-    every
-        Take every n-th sample.
+    the extended Kalman filter with prediction and correction combined (the drift is added
+    to P before). `joint`, `deviations` and `drift`, shape (m + n,), are the joint state at
+    the start, its standard deviations, and those of its changes in one second; `sigma` are
+    those of the outputs. Every `every`-th sample is used.
     """
 
     def __init__(
@@ -127,11 +112,11 @@ class ExtendedKalmanTracker(Tracker):
 
     @property
     def states(self) -> F64:
-        """Present states of the FMU, shape (m,)."""
+        """Current states of the FMU, shape (m,)."""
         return self._joint[: self._m].copy()
 
     def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
-        """Take one sample: simulate up to it, compare, correct."""
+        """Process one sample: simulate up to it, compare, correct."""
         self._count += 1
         skipped = (self._count - 1) % self._every != 0
         if not np.isfinite(inputs).all():
@@ -148,13 +133,15 @@ class ExtendedKalmanTracker(Tracker):
         prior = self._covariance + (time - times[0]) * self._drift
         spread = np.sqrt(np.diag(prior))
         m = self._m
-        found = self._propagation.predict(times, applied, self._joint[:m], self._joint[m:], spread)
-        if found is None:
+        prediction = self._propagation.predict(
+            times, applied, self._joint[:m], self._joint[m:], spread
+        )
+        if prediction is None:
             # The present state stays; the next sample tries again, over a longer interval.
             self.flag = Flag.SINGULAR
             return None
         self._covariance = prior
-        self._correct(found, outputs)
+        self._correct(prediction, outputs)
         self._times, self._inputs = self._times[-1:], self._inputs[-1:]
         self.flag = Flag.GOOD if np.isfinite(outputs).any() else Flag.MISSING
         p = self._space.to_physical(self._joint[m:])
@@ -207,12 +194,9 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
     ) -> ExtendedKalmanTracker:
         """Begin an estimation.
 
-        Raises
-        ------
-        fmident.errors.ProblemError
-            A name that is neither parameter nor state; states that a parameter of the problem
-            sets, or that do not say how the FMU goes on; an output without sigma, with a delay
-            or a decimation.
+        Raises `ProblemError` for unknown names; states that a parameter of the problem sets, or
+        that do not determine how the FMU continues; an output without sigma, or with a delay or
+        decimation.
         """
         location = Location(str(problem.source)) if problem.source is not None else None
         sigma = np.array([_noise(m, location) for m in experiment.measurements])
@@ -280,13 +264,7 @@ def _check_states(
     states: Mapping[str, str],
     location: Location | None,
 ) -> None:
-    """Refuse states that a parameter of the problem sets as well.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Naming the state.
-    """
+    """Reject states that a parameter of the problem sets as well."""
     for q in problem.parameters:
         if q.variable in states and q.acts_on(experiment.name):
             state = states[str(q.variable)]
@@ -300,13 +278,7 @@ def _check_states(
 
 
 def _noise(measurement: Measurement, location: Location | None) -> float:
-    """Return the standard deviation of an output's noise.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        It is unknown, or the output cannot be used sample by sample.
-    """
+    """Return the standard deviation of an output's noise, or reject the output."""
     lacking = None
     if measurement.delay != 0.0:
         lacking = "a delay"
@@ -342,8 +314,8 @@ def _start_value(
         (),
         experiment.start_values,
     )
-    found = evaluator.simulate_outputs(bare, (name,), problem.initial[np.newaxis])
-    value = float(found[0, 0, 0])
+    simulated = evaluator.simulate_outputs(bare, (name,), problem.initial[np.newaxis])
+    value = float(simulated[0, 0, 0])
     if not np.isfinite(value):
         raise ProblemError(
             f"[estimator]: the start value '{name}' cannot be read: {evaluator.last_failure}",
@@ -354,15 +326,11 @@ def _start_value(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Prediction:
-    """What the FMU says about the next instant.
+    """States and outputs at the next instant, and their derivatives.
 
-    Parameters
-    ----------
-    states, outputs
-        At the next instant, shapes (m,) and (o,); outputs with gain and offset.
-    states_jacobian, outputs_jacobian
-        With respect to present states and search-space parameters, shapes (m, m + n) and
-        (o, m + n).
+    States and outputs have the shapes (m,) and (o,); outputs include gain and offset. The
+    Jacobians, with respect to the present states and search-space parameters, have the
+    shapes (m, m + n) and (o, m + n).
     """
 
     states: F64
@@ -374,14 +342,9 @@ class Prediction:
 class Propagation:
     """Simulates intervals of an experiment from any state.
 
-    Parameters
-    ----------
-    problem, experiment, evaluator
-        What is estimated.
-    start_names, state_names
-        Parameters that set the states, and the states' variables; m of each.
-    floor
-        Smallest size of each state for finite differences, shape (m,).
+    `start_names` are the parameters that set the states, `state_names` the states'
+    variables, m of each; `floor` is the smallest size of each state for finite differences,
+    shape (m,).
     """
 
     def __init__(
@@ -413,26 +376,13 @@ class Propagation:
     def predict(
         self, times: F64, inputs: F64, states: F64, parameters: F64, spread: F64
     ) -> Prediction | None:
-        """Simulate from the first to the last of `times`.
+        """Simulate from the first to the last of `times`; ``None`` if the simulation fails.
 
-        Parameters
-        ----------
-        times
-            One instant, for the outputs at the start itself, or several: the inputs between the
-            first and the last count, outputs are those at the last.
-        inputs
-            At `times`, shape (len(times), inputs).
-        states
-            At the first instant, shape (m,).
-        parameters
-            In the search space, shape (n,).
-        spread
-            Their present standard deviations, shape (m + n,), for the steps.
-
-        Returns
-        -------
-        Prediction or None
-            ``None`` if the simulation fails.
+        For a single instant the outputs are those at the start itself; otherwise the inputs
+        between the first and the last are applied, and the outputs are those at the last.
+        `inputs` has the shape (len(times), inputs), `states` are those at the first instant,
+        and `parameters` are in the search space. `spread`, the standard deviations of both,
+        shape (m + n,), determines the difference steps.
         """
         exact = self._differentiated(times, inputs, states, parameters)
         if exact is not None:
@@ -446,40 +396,32 @@ class Propagation:
         down = parameters + steps[self._m :] > self._space.upper
         steps[self._m :][down] *= -1.0
         points = np.vstack([parameters, parameters + np.diag(steps[self._m :])])
-        found = self._simulate(times, inputs, states, points)
-        if not np.isfinite(found[0]).all():
+        simulated = self._simulate(times, inputs, states, points)
+        if not np.isfinite(simulated[0]).all():
             return None
         columns = []
         for i in range(self._m):
-            moved = states.copy()
-            moved[i] += steps[i]
-            columns.append(self._simulate(times, inputs, moved, parameters[np.newaxis])[0])
-        columns += [found[1 + j] for j in range(n)]
-        jacobian = np.empty((found.shape[1], self._m + n))
+            disturbed = states.copy()
+            disturbed[i] += steps[i]
+            columns.append(self._simulate(times, inputs, disturbed, parameters[np.newaxis])[0])
+        columns += [simulated[1 + j] for j in range(n)]
+        jacobian = np.empty((simulated.shape[1], self._m + n))
         for k, column in enumerate(columns):
             # Where only the changed simulation fails, nothing is learnt of this direction.
-            change = (column - found[0]) / steps[k]
+            change = (column - simulated[0]) / steps[k]
             jacobian[:, k] = change if np.isfinite(change).all() else 0.0
         return Prediction(
-            found[0, : self._m], found[0, self._m :], jacobian[: self._m], jacobian[self._m :]
+            simulated[0, : self._m],
+            simulated[0, self._m :],
+            jacobian[: self._m],
+            jacobian[self._m :],
         )
 
     def forgotten(self, states: F64, parameters: F64) -> str:
-        """Return what a simulation does not know that starts in the middle of the experiment.
+        """Return what a simulation started in the middle of the experiment loses.
 
-        It has to go on as one that has come there from the start; one that lacks a state does not.
-
-        Parameters
-        ----------
-        states
-            At the start of the experiment, shape (m,).
-        parameters
-            In the search space, shape (n,).
-
-        Returns
-        -------
-        str
-            The end of a sentence; empty where nothing is missing, or it cannot be simulated.
+        It must continue like one from the start, which it cannot if `states` are incomplete.
+        The result is the end of a sentence, empty if nothing is lost or the simulation fails.
         """
         times = self._experiment.times
         middle = times.size // 2
@@ -519,15 +461,15 @@ class Propagation:
         """Return the prediction from one simulation with sensitivities; ``None`` without them."""
         p = self._physical(parameters)
         interval = self._interval(times, inputs, states)
-        found = differentiated_outputs(
+        sensitivities = differentiated_outputs(
             self._evaluator, interval, self._variables, p, self._start_names
         )
-        if found is None:
+        if sensitivities is None:
             return None
         m, n = self._m, p.size
-        values = found[0][-1, self._places]
+        values = sensitivities[0][-1, self._places]
         # With respect to states, then parameters of the search space.
-        slopes = np.roll(found[1][-1, self._places], m, axis=1)
+        slopes = np.roll(sensitivities[1][-1, self._places], m, axis=1)
         numbers = measurement_values(self._problem, p)
         rows = measurement_derivatives(self._problem, p)
         for j, measurement in enumerate(self._experiment.measurements):
@@ -543,11 +485,11 @@ class Propagation:
         return Prediction(values[:m], values[m:], slopes[:m], slopes[m:])
 
     def _physical(self, points: F64) -> F64:
-        """Return physical parameters inside the bounds."""
+        """Return physical parameters within the bounds."""
         return np.clip(self._space.to_physical(points), self._problem.lower, self._problem.upper)
 
     def _interval(self, times: F64, inputs: F64, states: F64) -> Experiment:
-        """Return one interval as an experiment that starts from states."""
+        """Return one interval as an experiment that starts from given states."""
         starts = dict(zip(self._start_names, states.tolist(), strict=True))
         return dataclasses.replace(
             self._experiment,
@@ -560,8 +502,8 @@ class Propagation:
     def _simulate(self, times: F64, inputs: F64, states: F64, points: F64) -> F64:
         """Return states and measured outputs at the last instant, shape (k, m + o)."""
         interval, physical = self._interval(times, inputs, states), self._physical(points)
-        found = self._evaluator.simulate_outputs(interval, self._variables, physical)
-        outcome = found[:, -1, self._places]
+        simulated = self._evaluator.simulate_outputs(interval, self._variables, physical)
+        outcome = simulated[:, -1, self._places]
         for k, p in enumerate(physical):
             values = measurement_values(self._problem, p)
             for j, m in enumerate(self._experiment.measurements):

@@ -1,21 +1,23 @@
-r"""The size of the noise, held while a search goes on, where priors are weighed by it.
+r"""The noise level that weighs the priors, held constant during a search.
 
-With the variance of the noise concentrated out, the cost is :math:`S e^{Q/\nu}`, a product of what
-the data and what the priors say (:class:`~fmident.problem.Priors`). Its residuals are far from
-linear where the priors are far from satisfied: Gauss and Newton then underestimate by a factor of
-:math:`e^{Q/\nu}` how steep the walls of a valley are that the data leave open. With the variance
-:math:`s^2` held, the sum :math:`S + s^2 Q` has the residuals of known noise, and where
-:math:`s^2 = S / \nu`, its gradient is that of the concentrated cost but for a positive factor. So
-searches take turns with :math:`s^2 = S / \nu`. Both lower
-:math:`\nu \ln s^2 + S / s^2 + Q`, whose least value over :math:`s^2` is the logarithm of the
-concentrated cost up to constants: from turn to turn that cost falls, and what does not change any
-more is its minimum.
+With the variance of the noise concentrated out, the cost is :math:`S e^{Q/\nu}`, a
+product of what the data and what the priors contribute
+(:class:`~fmident.problem.Priors`). Its residuals are far from linear where the priors
+are far from satisfied: Gauss-Newton then underestimates by a factor of
+:math:`e^{Q/\nu}` how steep the walls of a valley are that the data leave open. With the
+variance :math:`s^2` held, the sum :math:`S + s^2 Q` has the residuals of known noise,
+and where :math:`s^2 = S / \nu`, its gradient is that of the concentrated cost up to a
+positive factor. Searches therefore alternate with :math:`s^2 = S / \nu`. Both steps
+lower :math:`\nu \ln s^2 + S / s^2 + Q`, whose minimum over :math:`s^2` is the logarithm
+of the concentrated cost up to constants: that cost falls in every round, and a fixed
+point is its minimum.
 
-Where the noise is known and small, the data leave a narrow valley, too, and far from the minimum
-searches fall into it at a place where the priors are not satisfied: along a bend, steps are as
-short as it is narrow. Such a search begins with noise of the size that the residuals have, and
-goes on with less, as these become smaller, down to what was given: a homotopy (Allgower and
-Georg, Numerical Continuation Methods, 1990, chapter 1).
+Where the noise is known and small, the data also leave a narrow valley. Far from the
+minimum, searches enter it at a place where the priors are not satisfied, and along a
+bend the steps are as short as the valley is narrow. Such a search begins with noise of
+the size of the residuals and continues with less as these become smaller, down to the
+given noise: a homotopy (Allgower and Georg, Numerical Continuation Methods, 1990,
+chapter 1).
 """
 
 from __future__ import annotations
@@ -42,22 +44,11 @@ _SMALLER = 0.5
 
 
 class SearchedRows:
-    """The residuals that a search makes small: those of the evaluator, or with the noise held.
+    """The residuals that a search minimises: those of the evaluator, or with the noise held.
 
-    Parameters
-    ----------
-    problem, evaluator
-        Of the search.
-
-    Attributes
-    ----------
-    weighed
-        Whether the noise by which priors are weighed may be held.
-    noise
-        Standard deviation of the noise by which the priors are weighed; ``None`` where the rows are
-        those of the evaluator.
-    adds
-        Whether rows are added that the cost does not have.
+    The `noise` weighs the priors; it is ``None`` for the residuals of the evaluator, and
+    may only be held if `weighed`. `adds` says whether there are rows that the cost does not
+    have.
     """
 
     def __init__(self, problem: Problem, evaluator: Evaluator) -> None:
@@ -68,15 +59,10 @@ class SearchedRows:
         self.adds = False
 
     def hold(self, p: F64) -> bool:
-        """Hold the noise that the residuals at a point show; return whether it has changed.
+        """Hold the noise estimated from the residuals at `p`; return whether it has changed.
 
-        It is at least what the simulation itself adds to the residuals: where the data are free
-        of noise, priors still decide what these leave open.
-
-        Parameters
-        ----------
-        p
-            Physical, shape (n,).
+        It is at least the noise of the simulation itself: with noise-free data, priors still
+        determine what these leave open.
         """
         noise, before = self._shown(p), self.noise
         if not np.isfinite(noise):
@@ -87,13 +73,13 @@ class SearchedRows:
         return before is None or abs(noise - before) > _SAME * before
 
     def _hold_more(self, shown: float) -> bool:
-        """Hold more noise than is known, as long as it becomes less from search to search."""
+        """Hold more noise than the known one, as long as it falls from search to search."""
         falls = self.noise is None or shown <= _SMALLER * self.noise
         self.noise = shown if falls and shown > _LARGE else None
         return self.noise is not None
 
     def outdated(self, p: F64) -> bool:
-        """Return whether the residuals at a point show another noise than the one held."""
+        """Return whether the residuals at a point imply a noise other than the one held."""
         if self.noise is None or self._priors.sigma_known:
             return False
         return abs(self._shown(p) - self.noise) > _CLOSE * self.noise
@@ -101,8 +87,8 @@ class SearchedRows:
     def _shown(self, p: F64) -> float:
         data = self._evaluator.residuals(p)[: -self._priors.count]
         freedom = self._priors.freedom(data.size, p.size)
-        shown = float(np.linalg.norm(data)) / np.sqrt(freedom)
-        return float(np.maximum(shown, self._evaluator.noise(p)))
+        deviation = float(np.linalg.norm(data)) / np.sqrt(freedom)
+        return float(np.maximum(deviation, self._evaluator.noise(p)))
 
     def residuals(self, p: F64) -> F64:
         """Return the residuals at a point, shape (m + q,); NaN where the simulation fails."""
@@ -121,39 +107,21 @@ class SearchedRows:
         return value if np.isfinite(value) else float("inf")
 
     def gradient(self, p: F64) -> F64:
-        """Return the gradient of :meth:`cost`, shape (n,).
-
-        Raises
-        ------
-        fmident.evaluation.JacobianError
-            The simulation fails.
-        """
+        """Return the gradient of :meth:`cost`, shape (n,)."""
         if self.noise is None:
             return self._evaluator.gradient(p)
-        found: F64 = self.jacobian(p).T @ self.residuals(p)
-        return found
+        slope: F64 = self.jacobian(p).T @ self.residuals(p)
+        return slope
 
     def jacobian(self, p: F64) -> F64:
-        """Return their derivatives with respect to the physical parameters, shape (m, n).
-
-        Raises
-        ------
-        fmident.evaluation.JacobianError
-            The simulation fails.
-        """
+        """Return the derivatives with respect to the physical parameters, shape (m, n)."""
         return self._with_slopes(p, self._evaluator.jacobian(p), np.eye(p.size))
 
     def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
-        """Return accurate derivatives along directions, (n, k) -> (m, k), and their errors.
-
-        Raises
-        ------
-        fmident.evaluation.JacobianError
-            The simulation fails.
-        """
-        found = self._evaluator.directional_derivatives(p, directions)
-        values = self._with_slopes(p, found.values, directions)
-        return DirectionalDerivatives(values, found.errors)
+        """Return accurate derivatives along directions, (n, k) -> (m, k), and their errors."""
+        derivatives = self._evaluator.directional_derivatives(p, directions)
+        values = self._with_slopes(p, derivatives.values, directions)
+        return DirectionalDerivatives(values, derivatives.errors)
 
     def _with_slopes(self, p: F64, changes: F64, directions: F64) -> F64:
         if self.noise is None:

@@ -1,4 +1,4 @@
-"""Packages that an extra of fmident installs."""
+"""Packages that are installed by an extra of fmident."""
 
 from __future__ import annotations
 
@@ -9,13 +9,7 @@ from fmident.errors import Code, EstimationError
 
 
 def imported(name: str, estimator: str, extra: str) -> Any:
-    """Return the module `name`, which `estimator` needs and `extra` installs.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It is not installed.
-    """
+    """Return the module `name`, which `estimator` needs and `extra` installs."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -1,7 +1,8 @@
 """Particle swarm.
 
-Kennedy and Eberhart, Proc. IEEE ICNN, 1995; factors that adapt: Zhan, Zhang, Li and Chung, IEEE
-Trans. Systems, Man, and Cybernetics B 39, 2009. The implementation is that of ``pymoo``.
+Kennedy and Eberhart, Proc. IEEE ICNN, 1995; adaptive factors: Zhan, Zhang, Li and
+Chung, IEEE Trans. Systems, Man, and Cybernetics B 39, 2009. The implementation is that
+of ``pymoo``.
 """
 
 from __future__ import annotations
@@ -27,31 +28,31 @@ class ParticleSwarmOptions(Options):
     Parameters
     ----------
     population
-        Particles.
+        Number of particles.
     adaptive
-        Whether inertia and both accelerations follow from how far the particles are from each
-        other; else they stay as they are given.
+        Whether inertia and both accelerations are adapted to the distances between the
+        particles; otherwise they are constant.
     inertia
-        Factor on the velocity of the step before.
+        Factor on the velocity of the previous step.
     cognitive, social
         Largest acceleration towards the best point of the particle and of the swarm.
     largest_velocity
-        A step at most, as fraction of the bounds.
+        Maximum step, as a fraction of the bounds.
     perturb_best
-        Whether the best particle moves by a random mutation in place of its velocity, so that a
-        swarm at rest goes on.
+        Whether the best particle moves by a random mutation instead of its velocity, so
+        that a swarm at rest continues.
     generations
-        At most.
+        Maximum number of generations.
     relative_tolerance, absolute_tolerance
-        Converged when the standard deviation of the particles' best costs is not above the absolute
-        one plus the relative one times their mean.
+        Converged when the standard deviation of the particles' best costs is not above the
+        absolute one plus the relative one times their mean.
     parameter_tolerance
-        Converged when the best points of all particles lie within this fraction of the bounds of
-        each other.
+        Converged when the best points of all particles lie within this fraction of the
+        bounds of each other.
     target_cost
         Converged when a cost is not above this.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     """
 
     population: Annotated[int, Range(least=2)] = 25
@@ -70,19 +71,19 @@ class ParticleSwarmOptions(Options):
 
 
 class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
-    """The swarm of ``pymoo``, asked for the points of a generation and told their costs."""
+    """The swarm of ``pymoo``, through its ask-and-tell interface."""
 
     name: ClassVar[str] = "particle-swarm"
     summary: ClassVar[str] = "particle swarm (pymoo), a generation as one batch"
     options_type: ClassVar[type[ParticleSwarmOptions]] = ParticleSwarmOptions
 
     def check_problem(self, problem: Problem, options: ParticleSwarmOptions) -> None:
-        """Refuse to run without the package, and parameters without finite bounds."""
+        """Reject parameters without finite bounds, and a missing package."""
         imported("pymoo", self.name, "swarm")
         super().check_problem(problem, options)
 
     def expected_simulations(self, options: ParticleSwarmOptions, problem: Problem) -> int:
-        """Return the points of all generations; the tolerances mostly end the run earlier."""
+        """Return the points of all generations; the tolerances usually end the run earlier."""
         return options.generations * options.population * len(problem.experiments)
 
     def search(self, search: PopulationSearch, options: ParticleSwarmOptions) -> Estimate:

@@ -1,4 +1,4 @@
-"""What the population methods share: the unit cube they search in, and book-keeping."""
+"""Common parts of the population methods: the unit cube of the search, and bookkeeping."""
 
 from __future__ import annotations
 
@@ -21,31 +21,10 @@ Options = TypeVar("Options")
 
 
 class PopulationSearch:
-    """Keeps the best vector and reports every generation.
+    """Keeps the best vector, initially the simulated initial point; reports every generation.
 
-    The initial point of the problem is known already and counts as the best vector until a
-    better one is found.
-
-    Parameters
-    ----------
-    problem, evaluator, monitor
-        As the estimator got them.
-    method
-        Name of the estimator.
-
-    Attributes
-    ----------
-    box
-        The unit cube.
-    best, cost
-        Best vector so far, physical, shape (n,), and its cost.
-    generations
-        Evaluated so far.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Parameters have no finite bounds.
+    `box` is the unit cube; `best` is physical, shape (n,). Raises `ProblemError` for
+    parameters without finite bounds.
     """
 
     def __init__(
@@ -77,10 +56,7 @@ class PopulationSearch:
         return points
 
     def evaluate(self, unit: F64) -> F64:
-        """Return the costs of points of the unit cube, (k, n) -> (k,), as one batch.
-
-        A failed simulation costs infinity.
-        """
+        """Return the costs of points of the unit cube as one batch; infinite for failures."""
         if len(unit) == 0:
             return np.empty(0)
         points = self.box.physical(unit)
@@ -95,15 +71,7 @@ class PopulationSearch:
         return costs
 
     def end_generation(self, costs: F64, **details: float) -> None:
-        """Report a generation.
-
-        Parameters
-        ----------
-        costs
-            Of its vectors, shape (k,).
-        details
-            Further columns of ``history.csv``.
-        """
+        """Report a generation; `details` are additional columns of ``history.csv``."""
         self.generations += 1
         finite = costs[np.isfinite(costs)]
         figures = {"failed": float(costs.size - finite.size)}
@@ -114,7 +82,7 @@ class PopulationSearch:
         self._monitor.iteration(self.best, self.cost, **figures, **details)
 
     def end_search(self) -> None:
-        """Report the best vector since the search before, as the end of one of several searches."""
+        """Report the best vector since the previous one of several searches."""
         if self._ends is not None:
             self._monitor.search_ended(*self._ends)
             self._ends = None
@@ -128,16 +96,9 @@ class PopulationSearch:
 
 @dataclass(frozen=True)
 class Box:
-    """Map between the unit cube and the physical parameters inside their bounds.
+    """Map between the unit cube and the physical parameters within their bounds.
 
     A parameter with log scaling is uniform over its decades.
-
-    Parameters
-    ----------
-    space
-        Search space of the problem.
-    lower, upper
-        Physical bounds, shape (n,), finite.
     """
 
     space: SearchSpace
@@ -146,20 +107,7 @@ class Box:
 
     @classmethod
     def of(cls, problem: Problem, method: str) -> Box:
-        """Return the box of the problem's free parameters.
-
-        Parameters
-        ----------
-        problem
-            Whose bounds.
-        method
-            Name of the estimator, for the message.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            Parameters have no finite bounds; all of them are named.
-        """
+        """Return the box of the free parameters; raises `ProblemError` without finite bounds."""
         space = SearchSpace.of(problem)
         if open_ones := without_bounds(problem):
             raise ProblemError(
@@ -171,7 +119,7 @@ class Box:
         return cls(space, problem.lower, problem.upper)
 
     def physical(self, unit: F64) -> F64:
-        """Return the physical parameters of points of the unit cube, shape (..., n)."""
+        """Return the physical parameters at points of the unit cube, shape (..., n)."""
         low, high = self.space.lower, self.space.upper
         points: F64 = np.clip(
             self.space.to_physical(low + unit * (high - low)), self.lower, self.upper
@@ -179,7 +127,7 @@ class Box:
         return points
 
     def unit(self, points: F64) -> F64:
-        """Return the points of the unit cube of physical parameters, shape (..., n)."""
+        """Return the points of the unit cube for physical parameters, shape (..., n)."""
         low, high = self.space.lower, self.space.upper
         width = np.where(high > low, high - low, 1.0)
         inside: F64 = np.clip((self.space.from_physical(points) - low) / width, 0.0, 1.0)
@@ -187,7 +135,7 @@ class Box:
 
 
 def without_bounds(problem: Problem) -> list[str]:
-    """Return the free parameters whose bounds are not finite in the search space, in words."""
+    """Return descriptions of the free parameters without finite bounds in the search space."""
     space = SearchSpace.of(problem)
     return [
         f"'{parameter.name}' [{parameter.lower}, {parameter.upper}]"
@@ -198,24 +146,18 @@ def without_bounds(problem: Problem) -> list[str]:
 
 
 class PopulationEstimator(Estimator[Options], Generic[Options]):
-    """Searches the unit cube between the bounds, one generation after the other."""
+    """Searches the unit cube between the bounds, generation by generation."""
 
     def check_problem(self, problem: Problem, options: Options) -> None:
-        """Refuse parameters without finite bounds."""
+        """Reject parameters without finite bounds."""
         Box.of(problem, self.name)
 
     def estimate(
         self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor
     ) -> Estimate:
-        """Search and return the best vector of all.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            Parameters have no finite bounds.
-        """
+        """Search and return the best vector of all."""
         return self.search(PopulationSearch(problem, evaluator, monitor, self.name), options)
 
     @abstractmethod
     def search(self, search: PopulationSearch, options: Options) -> Estimate:
-        """Evaluate generations, and return what :meth:`PopulationSearch.finish` makes of them."""
+        """Evaluate generations, and return the result of :meth:`PopulationSearch.finish`."""

@@ -1,15 +1,16 @@
 """Search with constraints between parameters.
 
-Conn, Gould and Toint, Trust-Region Methods, 2000 (``trust-constr``); Kraft, A Software Package for
-Sequential Quadratic Programming, DFVLR-FB 88-28, 1988 (``SLSQP``). The implementations are SciPy's.
+Conn, Gould and Toint, Trust-Region Methods, 2000 (``trust-constr``); Kraft, A Software
+Package for Sequential Quadratic Programming, DFVLR-FB 88-28, 1988 (``SLSQP``). The
+implementations are SciPy's.
 
-These methods do not know that the cost is a sum of squares: near its minimum they converge slowly,
-and end early. Constrained Gauss-Newton steps go on from there. Each minimises the linearised
-residuals subject to the linearised constraints (Schittkowski, Solving nonlinear least squares
-problems by a general purpose SQP method, 1988), and is shortened where it does not lower a merit
-function of cost and violation. Along a bent valley it is corrected before it is shortened, with the
-derivatives from where it began (the second-order correction of Fletcher, Practical Methods of
-Optimization, 2nd ed., 1987, section 14.4).
+These methods do not use that the cost is a sum of squares: near its minimum they
+converge slowly and end early. Constrained Gauss-Newton steps continue from there. Each
+minimises the linearised residuals subject to the linearised constraints (Schittkowski,
+Solving nonlinear least squares problems by a general purpose SQP method, 1988), and is
+shortened if it does not lower a merit function of cost and violation. Along a bent
+valley it is first corrected with the derivatives at its start (the second-order
+correction of Fletcher, Practical Methods of Optimization, 2nd ed., 1987, section 14.4).
 """
 
 from __future__ import annotations
@@ -57,14 +58,15 @@ class ScipyMinimizeOptions(Options):
     ----------
     method
         ``"SLSQP"``: sequential quadratic programming, which takes fewer simulations;
-        ``"trust-constr"``: a trust region with barriers for inequalities, which is more patient
-        with constraints that bend strongly.
+        ``"trust-constr"``: a trust region with barriers for inequalities, which is more
+        robust for strongly curved constraints.
     max_iterations
-        Of the method, and again of the steps that complete it.
+        Maximum number of iterations of the method, and of Gauss-Newton steps after it.
     cost_tolerance
-        The method ends when the cost changes by less than this fraction of that at the start.
+        The method ends when the cost changes by less than this fraction of that at the
+        start.
     step_tolerance
-        Converged when the constrained step of Gauss and Newton that is left is shorter than this
+        Converged when the remaining constrained Gauss-Newton step is shorter than this
         fraction of each parameter, or lowers the cost by less than can be computed.
     """
 
@@ -86,17 +88,17 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
     options_type: ClassVar[type[ScipyMinimizeOptions]] = ScipyMinimizeOptions
 
     def expected_simulations(self, options: ScipyMinimizeOptions, problem: Problem) -> int:
-        """Return some iterations with a gradient each."""
+        """Return some iterations with one gradient each."""
         return self._simulations(min(options.max_iterations, _USUAL_ITERATIONS), problem)
 
     def most_simulations(self, options: ScipyMinimizeOptions, problem: Problem) -> int:
-        """Return those of a long search."""
+        """Return the simulations of a long search."""
         return self._simulations(min(options.max_iterations, _MANY_ITERATIONS), problem)
 
     def _simulations(self, iterations: int, problem: Problem) -> int:
-        moved = sum(q.variable is not None for q in problem.free)
-        columns = moved * (2 if problem.evaluation.difference == "central" else 1)
-        return len(problem.experiments) * (7 + 2 * moved + iterations * (1 + columns))
+        variable_count = sum(q.variable is not None for q in problem.free)
+        columns = variable_count * (2 if problem.evaluation.difference == "central" else 1)
+        return len(problem.experiments) * (7 + 2 * variable_count + iterations * (1 + columns))
 
     def estimate(
         self,
@@ -105,45 +107,42 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
         options: ScipyMinimizeOptions,
         monitor: Monitor,
     ) -> Estimate:
-        """Search from the initial values, or the nearest ones that keep the constraints.
-
-        Raises
-        ------
-        fmident.evaluation.JacobianError
-            A gradient cannot be computed, since all simulations nearby fail.
-        """
+        """Search from the initial values, or from the nearest ones that satisfy the constraints."""
         functions = Functions(problem, evaluator, monitor, _start(problem, evaluator))
         functions.report(functions.z0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # SciPy's, of what the end of the search says
-            found = _minimised(functions, options)
-        z = np.clip(np.asarray(found.x, dtype=np.float64), functions.lower, functions.upper)
+            outcome = _minimised(functions, options)
+        z = np.clip(np.asarray(outcome.x, dtype=np.float64), functions.lower, functions.upper)
         if not (np.isfinite(z).all() and functions.cost(z) <= functions.cost(functions.z0)):
             z = evaluator.space.from_physical(functions.best)
         ended = complete_in_turn(functions, z, options.max_iterations, options.step_tolerance)
         p = functions.physical(ended.z)
         steps = f"{ended.steps} Gauss-Newton step{'s' * (ended.steps > 1)}"
-        said = f"{options.method} took {int(found.nit)} iterations" + (
+        text = f"{options.method} took {int(outcome.nit)} iterations" + (
             f", {steps} {'completed it' if ended.arrived else 'followed'}" if ended.steps else ""
         )
-        details = {"method_message": str(found.message).strip(), "method_status": int(found.status)}
+        details = {
+            "method_message": str(outcome.message).strip(),
+            "method_status": int(outcome.status),
+        }
         left = functions.violation(ended.z)
         if left > VIOLATED:
             return Estimate(
                 p,
                 "limit",
-                f"{said}; the constraints are not kept: a distance of {left:.2g} is left, in sizes"
+                f"{text}; the constraints are not kept: a distance of {left:.2g} is left, in sizes"
                 " of the parameters",
                 details,
                 ended_by="stuck",
             )
         if ended.arrived:
-            return Estimate(p, "converged", f"{said}; nothing is left to go", details)
+            return Estimate(p, "converged", f"{text}; nothing is left to go", details)
         limited = ended.steps >= options.max_iterations
         return Estimate(
             p,
             "limit",
-            f"{said}; "
+            f"{text}; "
             + ("the limit of iterations is reached" if limited else "no further step is lower"),
             details,
             ended_by="limit" if limited else "stuck",
@@ -151,7 +150,7 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
 
 
 def _start(problem: Problem, evaluator: Evaluator) -> F64:
-    """Return the initial point, or the nearest one that keeps all constraints if it works."""
+    """Return the initial point, or if possible the nearest one that satisfies all constraints."""
     near = nearest_feasible(problem, problem.initial)
     if near is None or not np.isfinite(evaluator.cost(near)):
         return problem.initial
@@ -194,7 +193,7 @@ def _minimised(functions: Functions, options: ScipyMinimizeOptions) -> Any:
 
 
 def _parts(functions: Functions) -> list[dict[str, Any]]:
-    """Return the constraints as SLSQP takes them."""
+    """Return the constraints in the form for SLSQP."""
     equal = functions.equalities
     return [
         {
@@ -208,7 +207,7 @@ def _parts(functions: Functions) -> list[dict[str, Any]]:
 
 
 def _nonlinear(functions: Functions) -> Any:
-    """Return the constraints as trust-constr takes them, with their exact Hessians."""
+    """Return the constraints in the form for trust-constr, with their exact Hessians."""
     from scipy import optimize
 
     if not len(functions.constraints):
@@ -226,17 +225,7 @@ def _nonlinear(functions: Functions) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Completed:
-    """Where the steps ended.
-
-    Parameters
-    ----------
-    z
-        Shape (n,).
-    arrived
-        Whether nothing is left to go.
-    steps
-        That were taken.
-    """
+    """Result of the steps: the point, whether no step remains, and the number of steps."""
 
     z: F64
     arrived: bool
@@ -244,14 +233,10 @@ class Completed:
 
 
 def complete_in_turn(functions: Functions, z: F64, most: int, tolerance: float) -> Completed:
-    """Take steps, and hold the noise that the residuals then show, until neither changes.
+    """Alternate steps and updates of the held noise until neither changes anything.
 
-    Without priors nothing depends on that noise.
-
-    Parameters
-    ----------
-    functions, z, most, tolerance
-        As of :func:`complete`.
+    Without priors nothing depends on that noise. The parameters are those of
+    :func:`complete`.
     """
     steps = 0
     for _ in range(_TURNS):
@@ -267,18 +252,9 @@ def complete_in_turn(functions: Functions, z: F64, most: int, tolerance: float) 
 
 
 def complete(functions: Functions, z: F64, most: int, tolerance: float) -> Completed:
-    """Take steps until nothing is left to go.
+    """Take at most `most` steps from `z` until the remaining one is negligible.
 
-    Parameters
-    ----------
-    functions
-        Cost and constraints.
-    z
-        Where the search has ended, shape (n,).
-    most
-        Steps at most.
-    tolerance
-        Length of a step in relation to the size of each parameter that need not be taken.
+    `tolerance` is the length of a negligible step relative to the size of each parameter.
     """
     for number in range(most):
         here = functions.linearised(z)
@@ -287,32 +263,17 @@ def complete(functions: Functions, z: F64, most: int, tolerance: float) -> Compl
         near = functions.violation(z) <= VIOLATED * 1e-3
         if near and bool((np.abs(step) <= tolerance * size).all()):
             return Completed(z, arrived=True, steps=number)
-        moved = _descended(functions, here, step, weight)
-        if moved is None:
+        lower = _descended(functions, here, step, weight)
+        if lower is None:
             promised = _promise(here, step)
             return Completed(z, arrived=near and promised <= _NOISE, steps=number)
-        z = moved
+        z = lower
         functions.report(z)
     return Completed(z, arrived=False, steps=most)
 
 
 def constrained_step(here: Linearised, functions: Functions) -> tuple[F64, float]:
-    """Return the step that minimises the linearised cost, and the largest multiplier.
-
-    Parameters
-    ----------
-    here
-        Residuals and constraints with their derivatives.
-    functions
-        With the bounds.
-
-    Returns
-    -------
-    step
-        In the search space, shape (n,).
-    multiplier
-        Greatest part that a constraint has in the gradient of the cost.
-    """
+    """Return the step that minimises the linearised cost, and the largest multiplier."""
     from scipy import optimize  # here, since it is slow to import and seldom needed
 
     minimize: Any = optimize.minimize
@@ -358,7 +319,7 @@ def constrained_step(here: Linearised, functions: Functions) -> tuple[F64, float
     if not parts:
         return back @ target, 0.0
     settings: Any = {"maxiter": 100, "ftol": 1e-16}
-    found = minimize(
+    solution = minimize(
         lambda y: 0.5 * float(np.sum((y - wanted) ** 2)),
         wanted if not bool(equal.any()) else np.zeros(norms.size),
         jac=lambda y: y - wanted,
@@ -366,7 +327,7 @@ def constrained_step(here: Linearised, functions: Functions) -> tuple[F64, float
         method="SLSQP",
         options=settings,
     )
-    y = np.asarray(found.x, dtype=np.float64)
+    y = np.asarray(solution.x, dtype=np.float64)
     if not np.isfinite(y).all():
         return np.zeros(norms.size), 0.0
     step = np.clip(back @ y * unit, lowest, highest)
@@ -384,14 +345,14 @@ def _constant(rows: F64) -> Any:
 
 
 def _promise(here: Linearised, step: F64) -> float:
-    """Return by which part of itself the cost would fall if everything were linear."""
+    """Return the fraction by which the cost would fall if everything were linear."""
     before = float(here.residuals @ here.residuals)
     after = here.residuals + here.jacobian @ step
     return 0.0 if before == 0.0 else abs(before - float(after @ after)) / before
 
 
 def _descended(functions: Functions, here: Linearised, step: F64, multiplier: float) -> F64 | None:
-    """Return a point along the step that is better; ``None`` where there is none."""
+    """Return a better point along the step; ``None`` if there is none."""
     z = here.z
     unit = 0.5 * float(here.residuals @ here.residuals)
     unit = unit if unit > 0.0 else 1.0
@@ -415,7 +376,7 @@ def _descended(functions: Functions, here: Linearised, step: F64, multiplier: fl
 
 
 def _corrected(functions: Functions, here: Linearised, candidate: F64) -> F64 | None:
-    """Return a point to which the derivatives of `here` lead from a candidate, if any."""
+    """Return a candidate corrected with the derivatives of `here`, if possible."""
     residuals = functions.residuals(candidate)
     if not bool(np.isfinite(residuals).all()):
         return None
@@ -434,14 +395,8 @@ def _corrected(functions: Functions, here: Linearised, candidate: F64) -> F64 | 
 class Linearised:
     """Residuals and constraints at a point of the search space with their derivatives.
 
-    Parameters
-    ----------
-    z
-        Shape (n,).
-    residuals, jacobian
-        Shapes (m,) and (m, n).
-    constraints, slopes
-        Shapes (k,) and (k, n), scaled to distances in sizes of the parameters.
+    `residuals` and `jacobian` have the shapes (m,) and (m, n); `constraints` and `slopes`
+    the shapes (k,) and (k, n), scaled to distances in sizes of the parameters.
     """
 
     z: F64
@@ -452,17 +407,7 @@ class Linearised:
 
 
 class Functions:
-    """What SciPy minimises, and subject to what.
-
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    monitor
-        Receives the iterations.
-    start
-        Physical, shape (n,).
-    """
+    """Cost and constraints for SciPy, from a physical start."""
 
     def __init__(
         self, problem: Problem, evaluator: Evaluator, monitor: Monitor, start: F64
@@ -482,7 +427,7 @@ class Functions:
 
     @property
     def z0(self) -> F64:
-        """The start in the search space, shape (n,)."""
+        """Start in the search space, shape (n,)."""
         return self._z0.copy()
 
     @property
@@ -497,22 +442,22 @@ class Functions:
 
     @property
     def best(self) -> F64:
-        """The best point reported so far, physical, shape (n,)."""
+        """Best point reported so far, physical, shape (n,)."""
         return self._start if self._best is None else self._best[2]
 
     def physical(self, z: F64) -> F64:
-        """Return the physical point, inside the bounds and without rounding at the start."""
+        """Return the physical point within the bounds, without rounding at the start."""
         p = np.where(z == self._z0, self._start, self._space.to_physical(z))
         inside: F64 = np.clip(p, self._problem.lower, self._problem.upper)
         return inside
 
     def cost(self, z: F64) -> float:
-        """Return the cost in relation to that at the start; large where a simulation fails."""
-        found = self.rows.cost(self.physical(z))
-        if not np.isfinite(found):
+        """Return the cost relative to that at the start; large where a simulation fails."""
+        value = self.rows.cost(self.physical(z))
+        if not np.isfinite(value):
             return _FAILED * self._largest / self._unit
-        self._largest = max(self._largest, found)
-        return found / self._unit
+        self._largest = max(self._largest, value)
+        return value / self._unit
 
     def gradient(self, z: F64) -> F64:
         """Return the gradient of :meth:`cost`, shape (n,)."""
@@ -520,14 +465,14 @@ class Functions:
         return self.rows.gradient(p) * self._space.derivative(p) / self._unit
 
     def hessian(self, z: F64) -> F64:
-        """Return the Hessian of Gauss and Newton, shape (n, n)."""
+        """Return the Gauss-Newton Hessian, shape (n, n)."""
         p = self.physical(z)
         jacobian = self.rows.jacobian(p) * self._space.derivative(p)
-        found: F64 = jacobian.T @ jacobian / self._unit
-        return found
+        product: F64 = jacobian.T @ jacobian / self._unit
+        return product
 
     def hold(self, z: F64) -> bool:
-        """Hold the noise that a point shows, by which priors are weighed; return if it changed."""
+        """Hold the noise at a point, which weighs the priors; return whether it changed."""
         return self.rows.weighed and self.rows.hold(self.physical(z))
 
     def residuals(self, z: F64) -> F64:
@@ -547,17 +492,17 @@ class Functions:
     def curvature(self, z: F64, multipliers: F64) -> F64:
         """Return the Hessian of the sum of constraints times multipliers, shape (n, n)."""
         p = self.physical(z)
-        found = self.constraints.at(p)
+        values = self.constraints.at(p)
         first = self._space.derivative(p)
         weights = np.asarray(multipliers) * self.scale
-        bent = np.tensordot(weights, found.hessians, axes=1) * np.outer(first, first)
+        bent = np.tensordot(weights, values.hessians, axes=1) * np.outer(first, first)
         # d2p/dz2 is p itself for a logarithm.
-        second = np.where(self._space.log, p, 0.0) * (weights @ found.jacobian)
+        second = np.where(self._space.log, p, 0.0) * (weights @ values.jacobian)
         total: F64 = bent + np.diag(second)
         return total
 
     def violation(self, z: F64) -> float:
-        """Return by how much the constraints are violated in total, 0 where all are kept."""
+        """Return the total violation of the constraints, 0 if all are satisfied."""
         values = self.values(z)
         wrong = np.where(self.equalities, np.abs(values), np.maximum(-values, 0.0))
         return float(np.sum(np.where(np.isfinite(wrong), wrong, np.inf)))
@@ -572,9 +517,9 @@ class Functions:
         """Report the end of an iteration; the first is the start."""
         p = self.physical(z)
         cost, left = self._evaluator.cost(p), self.violation(z)
-        kept = 0.0 if left <= 1e-6 else left
-        if np.isfinite(cost) and (self._best is None or (kept, cost) < self._best[:2]):
-            self._best = (kept, cost, p)
+        violation = 0.0 if left <= 1e-6 else left
+        if np.isfinite(cost) and (self._best is None or (violation, cost) < self._best[:2]):
+            self._best = (violation, cost, p)
         best = self._best
         if best is None:
             return

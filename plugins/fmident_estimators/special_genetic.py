@@ -1,12 +1,12 @@
 """The special genetic algorithm: children around the best vectors of all generations.
 
 Ludwig and Gerstmayr's algorithm. The first generation is uniform in the box (eq. 22 of
-"Special Genetic Identification Algorithm with smoothing in the frequency domain"). Of all
-vectors so far the best survive; each has children at distances that are distributed
+"Special Genetic Identification Algorithm with smoothing in the frequency domain"). The
+best of all vectors so far survive; each has children at distances that are distributed
 symmetrically and exponentially, in a range that shrinks from generation to generation
-(eqs. 23 and 24, whose printed text lost a product sign and an exponent). Further cycles, in
-which the range shrinks anew around the best vector so far, are an addition; by default there
-is one cycle, as published.
+(eqs. 23 and 24, whose printed text lacks a product sign and an exponent). Further
+cycles, in which the range shrinks anew around the best vector so far, are an addition;
+the default is one cycle, as published.
 """
 
 from __future__ import annotations
@@ -42,30 +42,31 @@ class SpecialGeneticOptions(Options):
     survivors
         Best vectors of all generations so far that have children (N_s).
     children
-        Of each survivor (N_c).
+        Children of each survivor (N_c).
     generations
-        At most, over all cycles (N_g).
+        Maximum number of generations over all cycles (N_g).
     range_reduction
         Factor on the range of the children from one generation to the next (xi), in ]0, 1].
     start_from_initial
-        Whether the initial point may survive, too; the published algorithm knows none.
+        Whether the initial point may survive, too; the published algorithm has none.
     cycles
-        How often the range shrinks. The published algorithm is one cycle; each further one
-        starts from children of the best vector so far, to get out of a local minimum.
+        Number of times that the range shrinks. The published algorithm is one cycle; each
+        further one starts from children of the best vector so far, to escape from a local
+        minimum.
     cycle_range
         Smallest and largest range of the first children of a further cycle, as fractions of
-        the bounds; drawn anew for each, all orders of magnitude alike.
+        the bounds; drawn log-uniformly for each cycle.
     parameter_tolerance
-        A cycle ends converged when all survivors lie within this fraction of the bounds of
+        A cycle has converged when all survivors lie within this fraction of the bounds of
         each other, and ends anyway when the range of the children is below a tenth of it.
     cost_tolerance
-        A cycle ends converged when the costs of all survivors lie within this of the best
-        one; 0 switches it off.
+        A cycle has converged when the costs of all survivors lie within this of the best
+        one; 0 disables it.
     target_cost
-        Converged when no survivor costs more than this, so that the best one mostly costs far
+        Converged when no survivor costs more than this; the best one usually costs far
         less.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     """
 
     initial_population: Annotated[int, Range(least=1)] = 100
@@ -91,8 +92,8 @@ class SpecialGeneticOptions(Options):
 class SpecialGenetic(PopulationEstimator[SpecialGeneticOptions]):
     """Children around the best vectors of all generations, in a shrinking range.
 
-    All random numbers of a generation are drawn before it is simulated, so that a seed gives
-    the same run whatever executes the simulations.
+    All random numbers of a generation are drawn before it is simulated, so that a seed
+    gives the same run with every executor.
     """
 
     name: ClassVar[str] = "special-genetic"
@@ -151,18 +152,18 @@ def _end(
     if options.cycles > 1:
         where += f", cycle {cycle}"
     if reason == "target":
-        found = f"all survivors cost at most the target of {options.target_cost:g}"
-        return search.finish("converged", f"{found} {where}")
+        text = f"all survivors cost at most the target of {options.target_cost:g}"
+        return search.finish("converged", f"{text} {where}")
     if reason == "cost":
-        found = f"the costs of all survivors came within {options.cost_tolerance:g}"
-        return search.finish("converged", f"{found} {where}")
+        text = f"the costs of all survivors came within {options.cost_tolerance:g}"
+        return search.finish("converged", f"{text} {where}")
     tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
     if reason == "parameters":
-        found = f"all survivors came within {tolerance}"
-        return search.finish("converged", f"{found} {where}")
+        text = f"all survivors came within {tolerance}"
+        return search.finish("converged", f"{text} {where}")
     if reason == "range":
-        found = f"the range of the children shrank far below {tolerance}"
-        message = f"{found} {where}, before the survivors came together"
+        text = f"the range of the children shrank far below {tolerance}"
+        message = f"{text} {where}, before the survivors came together"
         return search.finish("limit", message, "stuck")
     return search.finish("limit", f"all {options.generations} generations were evaluated")
 
@@ -171,20 +172,9 @@ def _end(
 class Cycle:
     """Survivors of one cycle, in the unit cube.
 
-    Parameters
-    ----------
-    search
-        Who evaluates.
-    options
-        As given.
-    generator
-        Of all random numbers; they are drawn before a generation is simulated.
-    number
-        Of the cycle, from 1.
-    reach
-        Range of the second generation, as fraction of the bounds.
-    survivors, costs
-        Those of before, shape (k, n) and (k,); may be empty.
+    All random numbers are drawn before a generation is simulated. `reach` is the range of
+    the second generation, as a fraction of the bounds; cycles count from 1. The initial
+    `survivors`, shape (k, n), may be empty.
     """
 
     search: PopulationSearch
@@ -196,7 +186,7 @@ class Cycle:
     costs: F64
 
     def run(self, points: F64) -> Reason:
-        """Evaluate generation after generation, the first one at `points`; return why it ended."""
+        """Evaluate generations, the first one at `points`; return why the cycle ended."""
         options = self.options
         while self.search.generations < options.generations:
             self._generation(points)
@@ -209,15 +199,15 @@ class Cycle:
         return "generations"
 
     def _generation(self, points: F64) -> None:
-        found = self.search.evaluate(points)
+        costs = self.search.evaluate(points)
         self.survivors, self.costs = survivors_of(
             np.vstack([self.survivors, points]),
-            np.concatenate([self.costs, found]),
+            np.concatenate([self.costs, costs]),
             self.options.survivors,
         )
         finite = self.costs[np.isfinite(self.costs)]
         self.search.end_generation(
-            found,
+            costs,
             cycle=float(self.number),
             survivor_worst=float(finite[-1]) if finite.size else np.inf,
             spread=self._spread(),
@@ -225,7 +215,7 @@ class Cycle:
         )
 
     def _spread(self) -> float:
-        """Return the largest side of the box around the survivors, as fraction of the bounds."""
+        """Return the largest side of the box around the survivors, as a fraction of the bounds."""
         return float(np.max(np.ptp(self.survivors, axis=0)))
 
     def _reason(self) -> Reason | None:
@@ -244,38 +234,21 @@ class Cycle:
 def distances(r: F64) -> F64:
     """Return ``s(r) = -sgn(r - 0.5) log(2 |r - 0.5|)``, 0 at 0.5 (eq. 23).
 
-    For uniform `r` the Laplace distribution of scale 1: most children are near, a few far.
-
-    Parameters
-    ----------
-    r
-        In [0, 1], any shape.
+    For uniform `r` in [0, 1] it has the Laplace distribution of scale 1: most children are
+    near, a few far away.
     """
     offset = r - 0.5
     middle = offset == 0.0
     safe = np.where(middle, 0.5, np.abs(offset))
-    found: F64 = np.where(middle, 0.0, -np.sign(offset) * np.log(2.0 * safe))
-    return found
+    signed: F64 = np.where(middle, 0.0, -np.sign(offset) * np.log(2.0 * safe))
+    return signed
 
 
 def offspring(survivors: F64, children: int, reach: float, generator: np.random.Generator) -> F64:
     """Return the children of all survivors, clipped to the unit cube (eqs. 10 and 24).
 
-    Parameters
-    ----------
-    survivors
-        Shape (k, n).
-    children
-        Of each.
-    reach
-        ``xi^(g-1)``: range of generation g + 1.
-    generator
-        Of the uniform random numbers.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (k * children, n), sorted by parent.
+    There are `children` of each; `reach` is ``xi^(g-1)``, the range of generation g + 1.
+    The result has the shape (k * children, n) and is sorted by parent.
     """
     parents = np.repeat(survivors, children, axis=0)
     inside: F64 = np.clip(parents + distances(generator.random(parents.shape)) * reach, 0.0, 1.0)
@@ -283,19 +256,10 @@ def offspring(survivors: F64, children: int, reach: float, generator: np.random.
 
 
 def survivors_of(points: F64, costs: F64, count: int) -> tuple[F64, F64]:
-    """Return the `count` best vectors and their costs, best first.
+    """Return the at most `count` best vectors and their costs, best first.
 
     Of equal costs the earlier vector survives. A failed simulation has infinite cost and so
-    survives only when nothing else is left. The same vector survives once.
-
-    Parameters
-    ----------
-    points
-        Shape (k, n).
-    costs
-        Shape (k,).
-    count
-        At most.
+    survives only when nothing else is left. Equal vectors survive once.
     """
     chosen: list[int] = []
     seen: set[bytes] = set()

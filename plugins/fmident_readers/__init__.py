@@ -1,7 +1,6 @@
-"""Data files of other formats than CSV, registered like a stranger's plugin.
+"""Data files in formats other than CSV, registered like those of any other plugin.
 
-Each module reads one format and imports its library when such a file is read. Reading order:
-``columns`` (what all of them return), then any of the others.
+Each module reads one format and imports its library when such a file is read.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ _READERS = {
 
 @hookimpl
 def fmident_read_data(path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
-    """Read a file of one of these formats, known by its suffix."""
-    found = _READERS.get(path.suffix.lower())
-    if found is None:
+    """Read a file of one of these formats, recognised by its suffix."""
+    entry = _READERS.get(path.suffix.lower())
+    if entry is None:
         return None
     # Every command imports this module, and few read such a file.
     from fmident_readers.columns import library
 
-    name, module, function = found
+    name, module, function = entry
     reader = getattr(import_module(f"fmident_readers.{module}"), function)
     with library(name, path):
         frame: pd.DataFrame = reader(path)

@@ -1,4 +1,4 @@
-"""What the readers share: a missing library, a damaged file, signals that become one table."""
+"""Common parts of the readers: library errors, and tables made of signals."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ _TIMES = ("time", "t", "zeit", "timestamp")
 
 @contextmanager
 def library(name: str, path: Path) -> Iterator[None]:
-    """Turn what goes wrong in a library into an error that names the file.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        The library is missing, or cannot read the file.
-    """
+    """Turn errors in a library, or its absence, into a `DataError` that names the file."""
     try:
         yield
     except FmidentError:
@@ -54,24 +48,14 @@ def library(name: str, path: Path) -> Iterator[None]:
 
 
 def titled(name: str, unit: object) -> str:
-    """Return the title of a column: its name, and its unit in brackets if there is one."""
+    """Return the title of a column: its name, with the unit in brackets if there is one."""
     text = str(unit).strip() if unit is not None else ""
     return f"{name} [{text}]" if text else name
 
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """A signal with a time axis of its own.
-
-    Parameters
-    ----------
-    title
-        Name and unit.
-    times
-        s, shape (n,), increasing.
-    values
-        Shape (n,).
-    """
+    """A signal with its own increasing time axis, s; the title is name and unit."""
 
     title: str
     times: F64
@@ -79,9 +63,9 @@ class Signal:
 
 
 def on_one_axis(path: Path, signals: list[Signal]) -> pd.DataFrame:
-    """Return signals as one table: a row for each instant of any, gaps where a signal has none.
+    """Return signals as one table, without interpolation.
 
-    Nothing is interpolated.
+    There is one row for each instant of any signal, with gaps where a signal has none.
     """
     import pandas as pd  # here, since it is slow to import and seldom needed
 
@@ -104,17 +88,8 @@ def on_one_axis(path: Path, signals: list[Signal]) -> pd.DataFrame:
 def of_equal_length(path: Path, arrays: Mapping[str, F64]) -> pd.DataFrame:
     """Return arrays as a table: those that have as many rows as the time.
 
-    Parameters
-    ----------
-    path
-        The file.
-    arrays
-        Title to values, shape (n,) or (n, m); a matrix is a column for each of its columns.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        Lengths differ, and none of the arrays is called time.
+    `arrays` maps titles to values, shape (n,) or (n, m), with one table column per array
+    column. Raises `DataError` if lengths differ and none of the arrays is called time.
     """
     import pandas as pd  # here, since it is slow to import and seldom needed
 
@@ -150,7 +125,7 @@ def _is_time(title: str) -> bool:
 
 
 def nothing(path: Path) -> DataError:
-    """Return the error of a file without signals."""
+    """Return the error for a file without signals."""
     return DataError(
         "the file holds no signals of numbers",
         location=Location(str(path)),

@@ -1,4 +1,4 @@
-"""Excel's workbooks, by openpyxl."""
+"""Excel workbooks, with openpyxl."""
 
 from __future__ import annotations
 
@@ -16,31 +16,28 @@ Row = tuple[Any, ...]
 
 
 def read_excel(path: Path) -> pd.DataFrame:
-    """Return the only sheet that has a table: names above rows, a row of units between or not.
+    """Return the only sheet with a table: names above the rows, possibly a row of units.
 
-    Raises
-    ------
-    fmident.errors.DataError
-        Several sheets have one, none has, or a formula has no stored value.
+    Raises `DataError` if several sheets or none have one, or a formula has no stored value.
     """
     import openpyxl
     import pandas as pd  # here, since it is slow to import and seldom needed
 
     values = openpyxl.load_workbook(path, data_only=True, read_only=True)
     sheets = {s.title: [r for r in s.iter_rows(values_only=True) if _filled(r)] for s in values}
-    found = {title: table for title, rows in sheets.items() if (table := _table(rows)) is not None}
-    if len(found) > 1:
+    tables = {title: table for title, rows in sheets.items() if (table := _table(rows)) is not None}
+    if len(tables) > 1:
         raise DataError(
-            f"several sheets hold a table: {', '.join(map(repr, found))}",
+            f"several sheets hold a table: {', '.join(map(repr, tables))}",
             location=Location(str(path)),
             hint="save the one that is meant as a file of its own",
         )
-    if not found:
+    if not tables:
         raise nothing(path)
-    ((title, (names, rows)),) = found.items()
+    ((title, (names, rows)),) = tables.items()
     _refuse_formulas(path, title)
-    kept = [k for k, name in enumerate(names) if name]
-    return pd.DataFrame({names[k]: [row[k] for row in rows] for k in kept})
+    columns = [k for k, name in enumerate(names) if name]
+    return pd.DataFrame({names[k]: [row[k] for row in rows] for k in columns})
 
 
 def _filled(row: Row) -> bool:
@@ -48,7 +45,7 @@ def _filled(row: Row) -> bool:
 
 
 def _table(rows: list[Row]) -> tuple[list[str], list[Row]] | None:
-    """Return titles and rows: the first row that begins with a value, and the texts above it."""
+    """Return titles and rows; the titles are the texts above the first row that is a value."""
     first = next((k for k, row in enumerate(rows) if _is_data(row)), None)
     if first is None or first == 0:
         return None
@@ -67,7 +64,7 @@ def _is_data(row: Row) -> bool:
 
 
 def _refuse_formulas(path: Path, title: str) -> None:
-    """Refuse formulas without a stored value, which would look like gaps."""
+    """Reject formulas without a stored value, which would look like gaps."""
     import openpyxl
 
     written = openpyxl.load_workbook(path, data_only=False, read_only=True)[title]

@@ -1,4 +1,4 @@
-"""HDF5, and MATLAB's files of version 7.3, which are HDF5, by h5py."""
+"""HDF5, and MATLAB files of version 7.3, which are HDF5, with h5py."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _OF_MATLAB = ("#refs#", "#subsystem#")
 
 
 def read_hdf5(path: Path) -> pd.DataFrame:
-    """Return all datasets of numbers, by their paths with dots.
+    """Return all numeric datasets, named by their paths with dots.
 
-    Units are the attributes ``unit`` or ``units``. MATLAB stores matrices by columns: there a
-    dataset of shape (m, n) is a matrix of n rows.
+    Units are the attributes ``unit`` or ``units``. MATLAB stores matrices by columns: there
+    a dataset of shape (m, n) is a matrix of n rows.
     """
     import h5py
 

@@ -1,8 +1,9 @@
-"""MATLAB's files, by SciPy, and the results of Dymola and OpenModelica, which are such files.
+"""MATLAB files, with SciPy, including the results of Dymola and OpenModelica.
 
-A result of Modelica tools holds the texts ``Aclass``, ``name`` and ``description``, the matrix
-``dataInfo`` (for each variable a table, a column and a sign) and the tables ``data_1`` (constants)
-and ``data_2`` (trajectories): Dymola User Manual, "Dymola result file format".
+A result of Modelica tools holds the texts ``Aclass``, ``name`` and ``description``, the
+matrix ``dataInfo`` (for each variable a table, a column and a sign) and the tables
+``data_1`` (constants) and ``data_2`` (trajectories): Dymola User Manual, "Dymola result
+file format".
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def read_mat(path: Path) -> pd.DataFrame:
 
 
 def _collect(name: str, value: Any, arrays: dict[str, F64]) -> None:
-    """Add what is numeric in a variable, the fields of a structure by ``name.field``."""
+    """Add the numeric values of a variable, fields of a structure as ``name.field``."""
     if hasattr(value, "_fieldnames"):
         for field in value._fieldnames:
             _collect(f"{name}.{field}", getattr(value, field), arrays)
@@ -65,10 +66,7 @@ def _collect(name: str, value: Any, arrays: dict[str, F64]) -> None:
 
 
 def _trajectories(path: Path, content: dict[str, Any]) -> pd.DataFrame:
-    """Return the trajectories of a result of a Modelica tool.
-
-    Of several rows at one instant the last is taken, which follows the event there.
-    """
+    """Return the trajectories in a result of a Modelica tool, after the event at events."""
     import pandas as pd  # here, since it is slow to import and seldom needed
 
     transposed = "binTrans" in _texts(content["Aclass"])
@@ -100,18 +98,18 @@ def _trajectories(path: Path, content: dict[str, Any]) -> pd.DataFrame:
 
 
 def _unit(description: str) -> str | None:
-    """Return the unit that ends a description, ``[rad]`` or ``[rad|deg]``, if it is one."""
-    found = _UNIT.search(description)
-    if found is None or found[1].strip().isdecimal():
+    """Return the unit at the end of a description, ``[rad]`` or ``[rad|deg]``, if any."""
+    match = _UNIT.search(description)
+    if match is None or match[1].strip().isdecimal():
         return None
     try:
-        parse_unit(found[1])
+        parse_unit(match[1])
     except UnitError:
         return None
-    return found[1]
+    return match[1]
 
 
 def _texts(characters: Any) -> list[str]:
-    """Return the rows of a matrix of characters."""
+    """Return the rows of a character matrix."""
     rows = np.atleast_2d(characters)
     return ["".join(str(c) for c in row).replace("\0", " ").strip() for row in rows]

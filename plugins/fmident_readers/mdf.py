@@ -1,4 +1,4 @@
-"""Measurement data of ASAM MDF (``.mf4``), by asammdf."""
+"""Measurement data in ASAM MDF (``.mf4``), with asammdf."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def read_mdf(path: Path) -> pd.DataFrame:
-    """Return all signals of numbers, each at its own instants."""
+    """Return all numeric signals, each at its own instants."""
     import asammdf
 
     signals: list[Signal] = []
     with asammdf.MDF(path) as file:
-        for found in file.iter_channels():
-            values = np.asarray(found.samples)
+        for channel in file.iter_channels():
+            values = np.asarray(channel.samples)
             if values.dtype.kind not in "iufb" or values.ndim != 1 or not values.size:
                 continue
-            times = np.asarray(found.timestamps, dtype=np.float64)
-            title = titled(found.name, found.unit)
+            times = np.asarray(channel.timestamps, dtype=np.float64)
+            title = titled(channel.name, channel.unit)
             signals.append(Signal(title, times, values.astype(np.float64)))
     return on_one_axis(path, signals)

@@ -1,4 +1,4 @@
-"""Parquet and Feather (Arrow), by pyarrow."""
+"""Parquet and Feather (Arrow), with pyarrow."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
-    """Return a table; units are the metadata ``unit`` of its fields."""
+    """Return a table, with units from the metadata ``unit`` of its fields."""
     import pyarrow.parquet
 
     return _frame(pyarrow.parquet.read_table(path))
 
 
 def read_feather(path: Path) -> pd.DataFrame:
-    """Return a table of Arrow's file format."""
+    """Return a table in Arrow's file format."""
     import pyarrow.feather
 
     return _frame(pyarrow.feather.read_table(path))

@@ -1,4 +1,4 @@
-"""LabVIEW's TDMS, by npTDMS."""
+"""LabVIEW's TDMS, with npTDMS."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def read_tdms(path: Path) -> pd.DataFrame:
-    """Return all channels of numbers.
+    """Return all numeric channels.
 
-    Waveforms have instants of their own; other channels have those of the one called time.
-    Where a name is in several groups, it is ``group.name``.
+    Waveforms have their own instants; other channels have those of the one called time.
+    Names that occur in several groups become ``group.name``.
     """
     import nptdms
 

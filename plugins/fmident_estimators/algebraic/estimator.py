@@ -77,18 +77,10 @@ def _flags() -> dict[int, Flag]:
 
 
 class AlgebraicTracker(Tracker):
-    """One sample in, parameters out.
+    """Estimates parameters sample by sample.
 
-    Parameters
-    ----------
-    window
-        The weights.
-    setup
-        From coefficients to parameters.
-    columns
-        Places of u (-1 without) and y in a sample.
-    limits
-        Largest relative standard errors, shape (n,); infinite where any will do.
+    `columns` are the indices of u (-1 without input) and y in a sample, `limits` the
+    largest relative standard errors, shape (n,), infinite for no limit.
     """
 
     def __init__(
@@ -103,7 +95,7 @@ class AlgebraicTracker(Tracker):
         self._limits = limits.tolist()
 
     def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
-        """Take one sample; after a gap in the times the window fills anew."""
+        """Process one sample; after a gap in the times the window starts empty."""
         if self._before is not None and is_gap(self._before, time, self._step):
             self._stream.restart()
         self._before = time
@@ -122,7 +114,7 @@ class AlgebraicTracker(Tracker):
 
 
 class Algebraic(OnlineEstimator[AlgebraicOptions]):
-    """Algebraic estimation of a linear differential equation, free of initial conditions."""
+    """Algebraic estimation of a linear differential equation without initial conditions."""
 
     name: ClassVar[str] = "algebraic"
     summary: ClassVar[str] = (
@@ -144,10 +136,8 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
     ) -> AlgebraicTracker:
         """Begin an estimation.
 
-        Raises
-        ------
-        fmident.errors.FmidentError
-            The options do not fit the problem; the samples are not equidistant.
+        Raises `FmidentError` if the options do not fit the problem or the samples are not
+        equidistant.
         """
         setup = read_setup(problem, options, self.name)
         window = make_window(problem, experiment, setup, options)
@@ -161,16 +151,16 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
         evaluator: Evaluator,
         options: AlgebraicOptions,
     ) -> TimeSeriesEstimate:
-        """Estimate from all windows of an experiment at once."""
+        """Estimate from all windows of an experiment in one pass."""
         setup = read_setup(problem, options, self.name)
         window = make_window(problem, experiment, setup, options)
         place, _ = setup.columns(experiment)
         y = setup.measurement(experiment).values
         u = list(experiment.inputs.values())[place] if place >= 0 else np.zeros_like(y)
-        thetas, covariances, found = window.batch(y, u)
+        thetas, covariances, codes = window.batch(y, u)
         values = setup.parameters(thetas)
         errors = setup.parameters.standard_errors(thetas, covariances)
-        flags = np.array([_flags()[int(f)] for f in found], dtype=np.uint8)
+        flags = np.array([_flags()[int(f)] for f in codes], dtype=np.uint8)
         limits = precision_limits(problem, experiment, setup, options)
         flags[(flags == Flag.GOOD) & ~_is_usable(values, errors, limits)] = Flag.SINGULAR
         values[flags != Flag.GOOD] = np.nan
@@ -178,7 +168,7 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
         return time_series(problem, experiment, values, errors, flags)
 
     def final(self, series: TimeSeriesEstimate, options: AlgebraicOptions) -> OnlineEstimate | None:
-        """Return the last estimate, or the mean of all, weighted by their variance."""
+        """Return the last estimate, or the mean of all weighted by inverse variance."""
         last = series.last
         if options.final == "last" or last is None:
             return last
@@ -196,7 +186,7 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
 
     @staticmethod
     def _overlap(series: TimeSeriesEstimate) -> float:
-        """Return the samples of a window: those before the first that was full."""
+        """Return the number of samples of a window: those before the first full one."""
         first = int(np.argmax(series.flags != Flag.FILLING))
         return float(max(1, first))
 
@@ -206,10 +196,8 @@ def make_window(
 ) -> AlgebraicWindow:
     """Return the weights for an experiment.
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The window does not fit the samples, or mu and rows do not fit the equation.
+    Raises `ProblemError` if the window does not fit the samples, or `mu` and `rows` the
+    equation.
     """
     step = sampling_interval(experiment)
     degree = degree_of(options.quadrature)
@@ -240,10 +228,7 @@ def precision_limits(
 ) -> F64:
     """Return the largest relative standard errors of the free parameters, shape (n,).
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A name is not a free parameter, or the noise is unknown.
+    Raises `ProblemError` for a name that is not a free parameter, or unknown noise.
     """
     location = Location(str(problem.source)) if problem.source is not None else None
     names = [q.name for q in problem.free]
@@ -300,29 +285,15 @@ class WindowDesign:
 
     @property
     def length(self) -> float:
-        """T, s."""
+        """Length T, s."""
         return self.intervals * self.step
 
 
 class AlgebraicWindow:
-    """The weights of one equation and window, and the estimates from whole records.
+    """The weights of one equation and window, and estimates from whole records.
 
-    Parameters
-    ----------
-    equation
-        Structure and known coefficients.
-    design
-        Window and rows.
-    sigma
-        Standard deviation of the noise on y; ``None`` if unknown.
-    tolerance
-        Below which a window counts as singular, see
-        :func:`~fmident_estimators.algebraic.kernels.solve_window`.
-
-    Raises
-    ------
-    ValueError
-        Fewer rows than unknowns, or mu too small.
+    `sigma` is the standard deviation of the noise on y, ``None`` if unknown; `tolerance`
+    that of :func:`~fmident_estimators.algebraic.kernels.solve_window`.
     """
 
     def __init__(
@@ -365,22 +336,11 @@ class AlgebraicWindow:
         return np.zeros((rows + 1, unknowns + 1 + rows))
 
     def batch(self, y: F64, u: F64) -> tuple[F64, F64, npt.NDArray[np.int64]]:
-        """Estimate from every window of a record.
+        """Estimate from every window of a record; NaN in `y` and `u` marks missing samples.
 
-        Parameters
-        ----------
-        y, u
-            Shape (n,); NaN marks missing samples.
-
-        Returns
-        -------
-        coefficients : ndarray, shape (n, r)
-            At the last sample of each window; NaN where there is no estimate.
-        covariances : ndarray, shape (n, r, r)
-            NaN where the noise is unknown.
-        flags : ndarray of int, shape (n,)
-            ``OK``, ``FILLING``, ``SINGULAR`` or ``MISSING`` of
-            :mod:`fmident_estimators.algebraic.kernels`.
+        Returns coefficients, shape (n, r), and covariances, shape (n, r, r), at the last sample
+        of each window, NaN without estimate or if the noise is unknown; and the flags ``OK``,
+        ``FILLING``, ``SINGULAR`` or ``MISSING``, shape (n,).
         """
         r = len(self.equation.unknown)
         thetas = np.full((y.size, r), np.nan)
@@ -395,17 +355,10 @@ class AlgebraicWindow:
 
 
 class AlgebraicStream:
-    """One sample in, estimate out, at constant cost and without allocating arrays.
+    """Estimates sample by sample, at constant cost and without allocating arrays.
 
-    Parameters
-    ----------
-    window
-        Shared with other streams.
-
-    Attributes
-    ----------
-    coefficients, covariance
-        Of the last good window, shapes (r,) and (r, r); overwritten by :meth:`update`.
+    `coefficients`, shape (r,), and `covariance`, shape (r, r), are those of the last good
+    window; :meth:`update` overwrites them. Streams may share a window.
     """
 
     def __init__(self, window: AlgebraicWindow) -> None:
@@ -423,10 +376,10 @@ class AlgebraicStream:
         )  # fmt: skip
 
     def update(self, y: float, u: float = 0.0) -> int:
-        """Take one sample; return ``OK`` when the results are those of the window it ends."""
+        """Process one sample; return ``OK`` if the results are those of the window it ends."""
         flag: int = kernels.push_and_solve(self._counter, y, u, *self._fixed)
         return flag
 
     def restart(self) -> None:
-        """Forget all samples, as after a gap in the data."""
+        """Forget all samples, for instance after a gap in the data."""
         self._counter[:] = 0

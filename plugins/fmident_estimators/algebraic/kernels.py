@@ -54,7 +54,7 @@ def dot(weights: Any, signal: Any, begin: int) -> float:
 
 @compiled(any_order=True)
 def energy(signal: Any, begin: int, count: int) -> float:
-    """Return the sum of squares of a stretch."""
+    """Return the sum of squares of `count` samples from `begin`."""
     total = 0.0
     for k in range(count):
         total += signal[begin + k] * signal[begin + k]
@@ -75,12 +75,7 @@ def fill(
 ) -> None:
     """Write the linear equations of a window: unknowns, right side, identity.
 
-    Parameters
-    ----------
-    moves
-        Whether the input is not zero.
-    y, u, begin, weights_y, weights_u, places_a, places_b, work
-        As for :func:`solve_window`.
+    `moves` is false for an input that is zero; see :func:`solve_window` for the others.
     """
     rows, r = weights_y.shape[0], places_a.size + places_b.size
     for i in range(rows):
@@ -116,17 +111,7 @@ def too_short(
     reach_y: float,
     reach_u: float,
 ) -> bool:
-    """Return whether a column is short against what the signals could give.
-
-    Parameters
-    ----------
-    scale
-        Lengths of the columns.
-    reach_y, reach_u
-        Lengths of the signals in the window.
-    gram, places_a, places_b, tolerance
-        As for :func:`solve_window`.
-    """
+    """Return whether a column is too short compared with the length of the signals."""
     for j in range(places_a.size):
         largest = 0.0
         for i in range(gram.shape[0]):
@@ -166,35 +151,16 @@ def solve_window(
     theta: Any,
     covariance: Any,
 ) -> int:
-    """Estimate the coefficients from one window.
+    """Estimate the coefficients from one window; return ``OK``, ``SINGULAR`` or ``MISSING``.
 
-    Parameters
-    ----------
-    y, u
-        Signals; the window begins at `begin`.
-    begin
-        Index of the window's first sample.
-    weights_y, weights_u
-        Shapes (rows, 1 + unknown a, L) and (rows, 1 + unknown b, L); slice 0 along the second
-        axis is the combination of all known terms.
-    places_a, places_b
-        Places of the unknowns in `theta`.
-    gram
-        Inner products of the weights of y, shape (rows, 1 + unknown a, rows, 1 + unknown a).
-    variance
-        Of the noise on y; NaN when unknown.
-    tolerance
-        Smallest ratio of the triangular factor's diagonal, columns scaled to length 1, and
-        smallest length of a column against what the signals could give.
-    work
-        Shape (rows + 1, r + 1 + rows), overwritten; the last row holds the columns' lengths.
-    theta, covariance
-        Results, shapes (r,) and (r, r); left alone unless the window is good.
-
-    Returns
-    -------
-    int
-        ``OK``, ``SINGULAR`` or ``MISSING``.
+    The window of the signals begins at `begin`. The weights have the shapes (rows, 1 +
+    unknowns, L); slice 0 along the second axis is the combination of all known terms, the
+    others belong to the unknowns with the indices `places_a` and `places_b`. `gram` holds
+    the inner products of the weights of y, and `variance` is that of the noise on y, NaN if
+    unknown. `tolerance` is the smallest ratio of the triangular factor's diagonal, columns
+    scaled to length 1, and the smallest relative length of a column. `work` has the shape
+    (rows + 1, r + 1 + rows), with the columns' lengths in the last row. The results `theta`
+    and `covariance` are only written for ``OK``.
     """
     rows, length = weights_y.shape[0], weights_y.shape[2]
     r = theta.size
@@ -227,10 +193,7 @@ def solve_window(
 
 @compiled()
 def triangularise(work: Any, rows: int, r: int, tolerance: float) -> bool:
-    """Bring the first r columns to triangular form by Householder reflections.
-
-    Returns whether every diagonal element is larger than `tolerance` times the first.
-    """
+    """Triangularise r columns by Householder reflections; false if they are singular."""
     columns = work.shape[1]
     first = 0.0
     for j in range(r):
@@ -267,8 +230,8 @@ def spread(
 ) -> None:
     """Propagate white noise on y to the coefficients, to first order.
 
-    The residual of row i answers to the noise with the weights ``w_i0 + sum_j a_j w_ij``; the
-    pseudo-inverse is in the last columns of `work`.
+    The residual of row i depends on the noise with the weights ``w_i0 + sum_j a_j w_ij``;
+    the pseudo-inverse is in the last columns of `work`.
     """
     r = theta.size
     rows = gram.shape[0]
@@ -306,10 +269,10 @@ def push_and_solve(
     theta: Any,
     covariance: Any,
 ) -> int:
-    """Take one sample into the doubled ring buffer and solve the window that ends with it.
+    """Store one sample in the doubled ring buffer and solve the window that ends with it.
 
-    `counter` holds the next place and the number of samples so far, at most L. Each sample is
-    stored twice, L apart, so that the window is one contiguous stretch.
+    `counter` holds the next index and the number of samples so far, at most L. Each sample
+    is stored twice, L apart, so that the window is contiguous.
     """
     length = weights_y.shape[2]
     place = counter[0]
@@ -343,7 +306,7 @@ def solve_all(
     covariances: Any,
     flags: Any,
 ) -> None:
-    """Solve all windows of a record; results of window k are at its last sample."""
+    """Solve all windows of a record; the results of each are at its last sample."""
     length = weights_y.shape[2]
     for k in range(length - 1, y.size):
         flags[k] = solve_window(
@@ -358,16 +321,8 @@ def solve_all(
 def kernel(order: int, mu: int, i: int, tau: F64) -> F64:
     """Return the kernel of the i-th derivative in the row of ``s^-mu``, times ``(mu-1)!``.
 
-    Parameters
-    ----------
-    order
-        n: how often is differentiated in s.
-    mu
-        Larger than n.
-    i
-        Order of the derivative, 0 to n.
-    tau
-        Normalised time in [0, 1], any shape.
+    `order` is n, the number of differentiations in s, with ``mu > n`` and ``0 <= i <= n``;
+    `tau` is normalised time in [0, 1].
     """
     if mu <= order or not 0 <= i <= order:
         raise ValueError(f"mu = {mu} must be larger than n = {order}, and i = {i} within 0..n")
@@ -386,27 +341,16 @@ def row_weights(
 ) -> F64:
     """Return the weights of one row, shape (order + 1, intervals + 1).
 
-    ``weights[i] @ y`` approximates ``integral kernel_i(tau) y dtau * T^(n-i)``, so that the row
-    reads ``sum_i a_i weights[i] @ y = sum_j b_j weights[j] @ u`` with the equation's own
-    coefficients.
+    ``weights[i] @ y`` approximates ``integral kernel_i(tau) y dtau * T^(n-i)``, so that the
+    row reads ``sum_i a_i weights[i] @ y = sum_j b_j weights[j] @ u`` with the equation's
+    own coefficients. `step` is the sampling interval, s, and `intervals` a multiple of the
+    rule's degree.
 
-    Parameters
-    ----------
-    order, mu
-        As for :func:`kernel`.
-    intervals
-        Number of sampling intervals in the window, a multiple of 2 (of 4, 5, 6 for the rules
-        named so).
-    step
-        Sampling interval, s.
-    quadrature
-        ``"simpson"``: Simpson's rule on kernel times signal, as in the paper (eq. 21).
-        ``"product-2"``: the signal alone is interpolated as in Simpson's rule, by a parabola
-        over each two intervals, and its product with the kernel is integrated exactly; a
-        constant or linear signal then has no error at all, and short windows far less.
-        ``"product-4"``, ``"product-5"``, ``"product-6"``: the same with polynomials of degree 4, 5
-        or 6; the error falls with the sixth (4, 5) or eighth power of the sampling interval
-        instead of the fourth.
+    ``"simpson"`` is Simpson's rule on kernel times signal, as in the paper (eq. 21).
+    ``"product-2"`` interpolates only the signal by parabolas and integrates the product
+    exactly, which is exact for linear signals and far more accurate for short windows.
+    ``"product-4"`` to ``"product-6"`` do the same with higher degrees; the error falls with
+    the sixth (4, 5) or eighth power of the sampling interval instead of the fourth.
     """
     degree = degree_of(quadrature)
     if intervals < degree or intervals % degree:
@@ -425,7 +369,7 @@ def row_weights(
 
 
 def degree_of(quadrature: Quadrature) -> int:
-    """Return the degree of the polynomials of a rule: the window is a multiple of it."""
+    """Return the degree of a rule's polynomials, of which the window is a multiple."""
     return 2 if quadrature == "simpson" else int(quadrature.removeprefix("product-"))
 
 

@@ -58,26 +58,26 @@ class KalmanBucyOptions(EquationOptions):
     ----------
     cutoff
         Corner frequency of the filtered differentiator, Hz; by default a twentieth of the
-        sampling rate. It should lie above the model's own frequencies, and no higher than
+        sampling rate. It should be above the model's own frequencies, but no higher than
         needed: the noise that passes it biases the estimate.
     filter_order
-        Number of its poles; 0 for order + 1, or for 1 where derivatives alone are filtered.
+        Number of its poles; 0 for order + 1, or for 1 when only derivatives are filtered.
     filtered
-        What passes the low-pass filter. ``"all"``: output, input and derivatives alike, so that
-        the equation holds between them. ``"derivatives"``: as the paper writes it, see
-        :func:`~fmident_estimators.kalman_bucy.finite_differences`; they lag behind output and
-        input, and no standard error counts what that does.
+        Signals that pass the low-pass filter. ``"all"``: output, input and derivatives, so
+        that the equation holds between them. ``"derivatives"``: as in the paper, see
+        :func:`~fmident_estimators.kalman_bucy.finite_differences`; they lag behind output
+        and input, an error that the standard errors do not include.
     settle
-        Time that only fills the filter, s; by default eight of its time constants. 0 is right
-        when the data begin at rest.
+        Time that only fills the filter, s; by default eight of its time constants. 0 is
+        correct for data that begin at rest.
     start
         Rows of the least squares that starts the recursion (eq. 4).
     forgetting
         lambda in ]0, 1]: weight of a sample relative to the next one.
     noise
-        Standard deviation of the regression's error, in units of ``y^(order)``, for errors that
-        are independent. By default the output's sigma counts, with the filter's colour, or
-        the size of the residuals where there is no sigma.
+        Standard deviation of the regression's error, in units of ``y^(order)``, for
+        independent errors. By default the output's sigma is used, coloured by the filter,
+        or the size of the residuals without sigma.
     """
 
     cutoff: Annotated[float | None, POSITIVE] = None
@@ -96,26 +96,22 @@ class KalmanBucyOptions(EquationOptions):
 
 @dataclass(frozen=True, eq=False)
 class ParameterBias:
-    """What the noise of y in the regressor does to the parameters.
+    """Effect of the noise of y in the regressor on the parameters, shape (n,) or (k, n).
 
-    Parameters
-    ----------
-    shift
-        Predicted bias, NaN when the noise is unknown, shape (n,) or (k, n).
-    scatter
-        Standard errors without it (eq. 11), of the same shape.
+    `shift` is the predicted bias, NaN when the noise is unknown; `scatter` are the standard
+    errors without it (eq. 11).
     """
 
     shift: F64
     scatter: F64
 
     def whole_errors(self) -> F64:
-        """Return the root of variance and squared bias, of the shape of `scatter`."""
+        """Return the root of the sum of variance and squared bias, of the shape of `scatter`."""
         whole: F64 = np.hypot(self.scatter, np.where(np.isfinite(self.shift), self.shift, 0.0))
         return whole
 
     def note(self, names: Sequence[str]) -> str | None:
-        """Return what to say of one estimate, or ``None`` when the bias is small or unknown."""
+        """Return a note on one estimate, or ``None`` when the bias is small or unknown."""
         large = np.flatnonzero(np.abs(self.shift) > _NOTED_BIAS * self.scatter).tolist()
         if not large:
             return None
@@ -131,25 +127,10 @@ class ParameterBias:
 
 
 class KalmanBucyTracker(Tracker):
-    """One sample in, parameters out.
+    """Estimates parameters sample by sample.
 
-    Parameters
-    ----------
-    recursion
-        The filter.
-    setup
-        From coefficients to parameters.
-    columns
-        Places of u (-1 without) and y in a sample.
-    step
-        Sampling interval, s.
-    names
-        Of the free parameters.
-
-    Attributes
-    ----------
-    bias
-        Of the last estimate; ``None`` before the first.
+    `columns` are the indices of u (-1 without input) and y in a sample; `bias` is that of
+    the last estimate, ``None`` before the first.
     """
 
     def __init__(
@@ -170,11 +151,11 @@ class KalmanBucyTracker(Tracker):
 
     @property
     def note(self) -> str | None:
-        """What the last estimate's bias calls for; ``None`` when it is small or unknown."""
+        """Note on the last estimate's bias; ``None`` when it is small or unknown."""
         return None if self.bias is None else self.bias.note(self._names)
 
     def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
-        """Take one sample; after a gap in the times the filter settles anew."""
+        """Process one sample; after a gap in the times the filter settles again."""
         if self._before is not None and is_gap(self._before, time, self._step):
             self._recursion.restart_filter()
         u = inputs[self._u] if self._u >= 0 else 0.0
@@ -220,9 +201,9 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         options: KalmanBucyOptions,
         monitor: Monitor,
     ) -> Estimate:
-        """Go through all experiments, and say where noise biases the estimate."""
+        """Process all experiments, and report where noise biases the estimate."""
         self._notes.clear()
-        found = super().estimate(problem, evaluator, options, monitor)
+        result = super().estimate(problem, evaluator, options, monitor)
         if options.filtered == "derivatives":
             self._notes.append(
                 "The derivatives are filtered and lag behind input and output, which are not:"
@@ -230,7 +211,7 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
             )
         for note in self._notes:
             monitor.note(note)
-        return found
+        return result
 
     def _keep(self, experiment: Experiment, note: str | None) -> None:
         if note is not None:
@@ -245,10 +226,8 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
     ) -> KalmanBucyTracker:
         """Begin an estimation.
 
-        Raises
-        ------
-        fmident.errors.FmidentError
-            The options do not fit the problem; the samples are not equidistant.
+        Raises `FmidentError` if the options do not fit the problem or the samples are not
+        equidistant.
         """
         setup = read_setup(problem, options, self.name)
         step = sampling_interval(experiment)
@@ -263,7 +242,7 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         evaluator: Evaluator,
         options: KalmanBucyOptions,
     ) -> TimeSeriesEstimate:
-        """Go through a whole experiment; without objects in between when no sample is missing."""
+        """Process a whole experiment, with the fast batch form when no sample is missing."""
         setup = read_setup(problem, options, self.name)
         y = setup.measurement(experiment).values
         if not np.isfinite(y).all():
@@ -296,10 +275,7 @@ def make_recursion(
 ) -> KalmanBucy:
     """Return the recursion for an experiment's sampling interval and noise.
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The cutoff is above what the sampling allows, or `start` is too small.
+    Raises `ProblemError` if the cutoff is too high for the sampling, or `start` too small.
     """
     location = Location(str(problem.source)) if problem.source is not None else None
     step = sampling_interval(experiment)
@@ -332,14 +308,8 @@ def make_recursion(
 def unit_response(ratio: float, omega0: float, times: F64) -> F64:
     """Return x/A1 of the undamped oscillator from rest, shape (n,), s2.
 
-    Parameters
-    ----------
-    ratio
-        Z, the input's frequency relative to the oscillator's own; positive.
-    omega0
-        Natural angular frequency, rad/s.
-    times
-        Shape (n,), s.
+    `ratio` is Z, the input's frequency relative to the natural angular frequency `omega0`,
+    rad/s; `times` are in s.
     """
     phase = omega0 * times
     motion: F64
@@ -355,14 +325,8 @@ def unit_response(ratio: float, omega0: float, times: F64) -> F64:
 def variance_factor(ratio: float, omega0: float, times: F64, forgetting: float = 1.0) -> float:
     """Return K of eqs. 12 and 13: the variance of theta2 times ``(A1/sigma_rho)^2``.
 
-    Parameters
-    ----------
-    ratio, omega0
-        As for :func:`unit_response`.
-    times
-        Instants of the rows, s.
-    forgetting
-        lambda in ]0, 1].
+    `times` are the instants of the rows, s, and `forgetting` is lambda in ]0, 1]; see
+    :func:`unit_response` for the others.
     """
     square = unit_response(ratio, omega0, times) ** 2
     weights = forgetting ** np.arange(times.size - 1, -1, -1, dtype=np.float64)
@@ -372,7 +336,7 @@ def variance_factor(ratio: float, omega0: float, times: F64, forgetting: float =
 def best_ratio(
     omega0: float, times: F64, lowest: float = 0.05, highest: float = 2.0, points: int = 2000
 ) -> float:
-    """Return the Z between two limits with the smallest variance, to the grid's resolution."""
+    """Return the Z on a grid between two limits that has the smallest variance."""
     ratios = np.linspace(lowest, highest, points)
     factors = [variance_factor(float(z), omega0, times) for z in ratios]
     return float(ratios[int(np.argmin(factors))])

@@ -1,4 +1,4 @@
-"""The recursion, compiled: filter, regression, Kalman gain; nothing is allocated per sample."""
+"""The compiled recursion: filter, regression, Kalman gain, without allocation per sample."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMORY = 7
 def advance(
     state: Any, scratch: Any, transition: Any, before: Any, now: Any, x0: float, x1: float
 ) -> None:
-    """Take the filter one sample further."""
+    """Advance the filter by one sample."""
     q = state.size
     for i in range(q):
         total = before[i] * x0 + now[i] * x1
@@ -41,13 +41,13 @@ def recursion(
     forgetting: float,
     memory: Any,
 ) -> None:
-    """Take one row of the regression: eq. 3 with R = 1.
+    """Process one row of the regression: eq. 3 with R = 1.
 
     The gain does not depend on the size of a constant R; the covariance is scaled with the
-    noise afterwards. `squared` is the sum of ``lambda^(2 age) c c^T`` that eq. 11 needs, with
-    c = phi where the errors are independent, else `coloured`, see :func:`colour`; `memory`
+    noise afterwards. `squared` is the sum of ``lambda^(2 age) c c^T`` that eq. 11 needs,
+    with c = phi for independent errors, otherwise `coloured`, see :func:`colour`; `memory`
     keeps the weighted sum of squared residuals and of the weights. As in eq. 3, all of them
-    are discounted for the next row already.
+    are already discounted for the next row.
     """
     r = theta.size
     denominator = 1.0
@@ -86,10 +86,11 @@ def colour(
 ) -> None:
     """Filter a row of the regression as the noise of y is filtered on its way to the error.
 
-    White noise n on y gives the regression the error ``E n`` with ``E = F (s^n + ... + a_0)``.
-    The covariance of ``sum phi_t (E n)_t`` is ``sigma^2 sum (E phi)_t (E phi)_t^T`` (Parseval), so
-    that filtered rows in the place of rows make eq. 11 hold. The sum goes on after the last
-    row, until the filter has come to rest, see :func:`ring_out`.
+    White noise n on y gives the regression the error ``E n`` with
+    ``E = F (s^n + ... + a_0)``. The covariance of ``sum phi_t (E n)_t`` is
+    ``sigma^2 sum (E phi)_t (E phi)_t^T`` (Parseval), so that eq. 11 holds with filtered
+    rows instead of rows. The sum continues after the last row until the filter has come to
+    rest, see :func:`ring_out`.
     """
     for j in range(phi.size):
         advance(states[j], scratch, transition, before, now, before_phi[j], phi[j])
@@ -116,10 +117,11 @@ def ring_out(
     theta: Any,
     tail: Any,
 ) -> None:
-    """Return in `tail` the sum of ``c c^T`` after the last row, when no more rows come.
+    """Write the sum of ``c c^T`` after the last row to `tail`, when no more rows come.
 
-    Recent noise weighs most there: it has not passed the filter yet. `ringing` holds the
-    filter's Gramians for each pair of terms of E; `rest` and `form` are scratch.
+    Recent noise has most weight there, since it has not passed the filter yet. `ringing`
+    holds the filter's Gramians for each pair of terms of E; `rest` and `form` are work
+    arrays.
     """
     r, q = states.shape
     form[:, :] = 0.0
@@ -147,7 +149,7 @@ def ring_out(
 
 @compiled()
 def begin(theta: Any, inverse: Any, rows: Any, targets: Any, count: int, tolerance: float) -> bool:
-    """Start with least squares on the first rows, eq. 4; False if they do not determine theta."""
+    """Start with least squares on the first rows, eq. 4; false if they do not determine theta."""
     r = theta.size
     lengths = np.zeros(r)
     matrix = np.zeros((count, r))
@@ -189,10 +191,7 @@ def regress(
     places_b: Any,
     phi: Any,
 ) -> float:
-    """Write the factors of the unknowns into `phi`; return the known part of the equation.
-
-    The parameters are those of :func:`update`.
-    """
+    """Write the factors of the unknowns to `phi`; return the known part of the equation."""
     target = 0.0
     for k in range(state_y.size):
         target += rows_u[0, k] * state_u[k] - rows_y[0, k] * state_y[k]
@@ -227,10 +226,7 @@ def take_first(
     theta: Any,
     squared: Any,
 ) -> None:
-    """Take the first rows, oldest first, into the cost and the sum of squares.
-
-    The parameters are those of :func:`update`.
-    """
+    """Add the first rows, oldest first, to the cost and the sum of squares; see `update`."""
     m, r = targets.size, theta.size
     memory[COST] = 0.0
     oldest = int(memory[USED]) % m
@@ -252,7 +248,7 @@ def take_first(
 
 @compiled()
 def sandwich(inverse: Any, squared: Any, tail: Any, variance: float, covariance: Any) -> None:
-    """Write ``P S P``, eq. 11; without forgetting and colour S is the inverse of P."""
+    """Write ``P S P``, eq. 11; S is the inverse of P without forgetting and coloured noise."""
     r = inverse.shape[0]
     for i in range(r):
         for j in range(r):
@@ -299,13 +295,13 @@ def update(
     squared: Any,
     covariance: Any,
 ) -> int:
-    """Take one sample.
+    """Process one sample.
 
-    `rows_y` and `rows_u` hold, row by row, the combinations of filter states that give the known
-    part and each unknown's factor. The first `settle` samples only fill the filter; the next
-    len(rows) rows start the recursion. `sigma` is the noise of y, NaN when unknown; then the
-    regression's errors count as independent with the standard deviation `noise`, or, when that
-    is NaN, as large as the residuals.
+    `rows_y` and `rows_u` hold, row by row, the combinations of filter states that give the
+    known part and each unknown's factor. The first `settle` samples only fill the filter;
+    the next len(rows) rows start the recursion. `sigma` is the noise of y; if it is NaN,
+    the regression's errors are taken as independent with the standard deviation `noise`,
+    or, if that is NaN too, that of the residuals.
     """
     if not (np.isfinite(y) and np.isfinite(u)):
         return MISSING
@@ -372,10 +368,10 @@ def record(
     weighted: Any,
     flags: Any,
 ) -> None:
-    """Take a whole record; write what each good sample leaves behind.
+    """Process a whole record; write the results after each good sample.
 
-    `state` is what :func:`update` takes after the sample, as a tuple; `memory`, `theta`, `inverse`
-    and `covariance` are in it.
+    `state` is the tuple of arguments of :func:`update` after the sample, `memory`, `theta`,
+    `inverse` and `covariance` included.
     """
     for k in range(y.size):
         flags[k] = update(y[k], u[k], *state)

@@ -38,41 +38,17 @@ _SOLVABLE = 0.1
 class KalmanBucy:
     """The recursion of eq. 3 on filtered signals and derivatives.
 
-    The regression of a second-order equation is ``u - x'' = theta1 x' + theta2 x`` (eq. 2); in
-    general all known terms are on the left.
+    The regression of a second-order equation is ``u - x'' = theta1 x' + theta2 x`` (eq. 2);
+    in general all known terms are on the left. Least squares on `start` rows begins the
+    recursion (eq. 4) after `settle` samples that fill the filter; `forgetting` is lambda in
+    ]0, 1]. `coefficients` and `covariance` are those after the last good sample;
+    :meth:`update` overwrites them.
 
-    Parameters
-    ----------
-    equation
-        Structure and known coefficients.
-    filter_
-        With derivatives up to the order of the equation.
-    forgetting
-        lambda in ]0, 1].
-    start
-        m, the rows of the least squares that starts the recursion (eq. 4); more than the
-        unknowns.
-    settle
-        Samples that only fill the filter.
-    noise
-        Standard deviation of the regression's error, taken for independent; ``None`` estimates
-        it from the residuals.
-    sigma
-        Standard deviation of white noise on y. The covariance then counts with the colour that
-        the filter gives to it, and `noise` is not used.
-
-    Attributes
-    ----------
-    coefficients, covariance
-        After the last good sample, shapes (r,) and (r, r); overwritten by :meth:`update`. The
-        covariance is that of eq. 11. Without `sigma` it counts the regression's errors as
-        independent, which makes it several times too large where the filter is slow
-        against the sampling.
-
-    Notes
-    -----
-    The noise of y is in the regressor too, which biases least squares; eq. 11 counts the scatter
-    only. :meth:`bias` predicts it when `sigma` is known.
+    The noise of y, `sigma`, also enters the regressor, which biases least squares:
+    :meth:`bias` predicts it, eq. 11 includes only the scatter. Without sigma, errors of the
+    standard deviation `noise` (or that of the residuals) count as independent, which makes
+    the covariance several times too large for a filter that is slow compared with the
+    sampling.
     """
 
     def __init__(
@@ -118,7 +94,7 @@ class KalmanBucy:
         )  # fmt: skip
 
     def update(self, y: float, u: float = 0.0) -> int:
-        """Take one sample; return a flag of :mod:`fmident_estimators.kalman_bucy.kernels`."""
+        """Process one sample; return a flag of :mod:`fmident_estimators.kalman_bucy.kernels`."""
         flag: int = kernels.update(y, u, *self._fixed)
         return flag
 
@@ -128,14 +104,7 @@ class KalmanBucy:
         return noise_bias(self.coefficients, weight * self._inverse, self._moment)
 
     def batch(self, y: F64, u: F64) -> tuple[F64, F64, F64, npt.NDArray[np.int64]]:
-        """Take a whole record.
-
-        Returns
-        -------
-        tuple
-            Coefficients (n, r), covariances (n, r, r), biases (n, r) as of :meth:`bias`,
-            flags (n,).
-        """
+        """Return coefficients (n, r), covariances (n, r, r), biases (n, r) and flags (n,)."""
         r = self.coefficients.size
         thetas = np.full((y.size, r), np.nan)
         covariances = np.full((y.size, r, r), np.nan)
@@ -152,33 +121,22 @@ class KalmanBucy:
         return thetas, covariances, biases, flags
 
     def restart_filter(self) -> None:
-        """Forget the filter's state, as after a gap in the data; what was learnt is kept."""
+        """Forget the filter's state, as after a gap in the data, but keep the estimate."""
         self._memory[kernels.SEEN] = 0.0
 
 
 def noise_bias(coefficients: F64, inverse: F64, moment: F64) -> F64:
-    """Return how far noise in the regressor is expected to shift least squares.
+    """Return the expected bias of least squares by noise in the regressor, shape (..., r).
 
-    With M the information matrix of the noisy rows and W the sum of their weights, the expected
-    estimate is ``theta - W M^-1 (c + N theta)``, where N is the moment of the regressor's noise
-    and c that with the noise of the known part. Solved for theta, it is bias-compensated least
-    squares (L. Ljung, System Identification, 1999, section 7.6, on errors in variables).
-    Where the noise is as large as the signal there is no solution, and the shift counts with
-    the estimate in the place of theta.
+    With M the information matrix of the noisy rows and W the sum of their weights, the
+    expected estimate is ``theta - W M^-1 (c + N theta)``, where N is the moment of the
+    regressor's noise and c that with the noise of the known part. Solved for theta, it is
+    bias-compensated least squares (L. Ljung, System Identification, 1999, section 7.6, on
+    errors in variables). If the noise is as large as the signal there is no solution, and
+    the estimate replaces theta.
 
-    Parameters
-    ----------
-    coefficients
-        The estimate, shape (..., r).
-    inverse
-        ``W M^-1``, shape (..., r, r).
-    moment
-        ``[c, N]``, shape (r, 1 + r).
-
-    Returns
-    -------
-    F64
-        Shape (..., r).
+    `inverse` is ``W M^-1``, shape (..., r, r), and `moment` is ``[c, N]``, shape
+    (r, 1 + r).
     """
     r = coefficients.shape[-1]
     first = -np.einsum("...ij,...j->...i", inverse, moment[:, 0] + coefficients @ moment[:, 1:].T)
@@ -212,7 +170,7 @@ def _noise_moment(equation: LinearEquation, filter_: Differentiator, rows: F64) 
 
 
 def _combinations(known: F64, unknown: tuple[int, ...], filter_: Differentiator) -> F64:
-    """Return how known part and unknown terms follow from the filter's states."""
+    """Return the matrices from the filter's states to the known part and unknown terms."""
     rows = np.zeros((1 + len(unknown), filter_.order))
     rows[0, : known.size] = known * filter_.scales[: known.size]
     for k, i in enumerate(unknown):
@@ -232,18 +190,11 @@ def _ringing(filter_: Differentiator, rows: F64) -> F64:
 
 @dataclass(frozen=True, eq=False)
 class Differentiator:
-    """The discrete filter; at rest all states are zero but the first, which is the signal.
+    """The discrete filter; at rest all states are zero except the first, which is the signal.
 
-    Parameters
-    ----------
-    transition
-        Phi, shape (q, q).
-    before, now
-        Gains on the sample before and the present one, shape (q,).
-    scales
-        The i-th derivative is ``scales[i] * state[i]``, shape (q,).
-    highest
-        Order of the highest derivative.
+    `transition` is Phi, shape (q, q); `before` and `now` are the gains on the previous and
+    the present sample, shape (q,). The i-th derivative, up to `highest`, is
+    ``scales[i] * state[i]``.
     """
 
     transition: F64
@@ -265,16 +216,10 @@ class Differentiator:
 
 
 def differentiator(order: int, cutoff: float, step: float) -> Differentiator:
-    """Return the filter.
+    """Return the filter with `order` equal poles and as many states.
 
-    Parameters
-    ----------
-    order
-        q: number of states; derivatives up to q - 1.
-    cutoff
-        Corner frequency w/(2*pi) of each of the q equal poles, Hz.
-    step
-        Sampling interval, s.
+    `cutoff` is the corner frequency w/(2*pi) of each pole, Hz, and `step` the sampling
+    interval, s. The highest derivative has the order ``order - 1``.
     """
     from scipy.linalg import expm  # here, since it is slow to import and seldom needed
 
@@ -302,21 +247,12 @@ def differentiator(order: int, cutoff: float, step: float) -> Differentiator:
 
 
 def finite_differences(highest: int, poles: int, cutoff: float, step: float) -> Differentiator:
-    """Return backward differences through a low-pass filter; the signal itself stays as it is.
+    """Return backward differences through a low-pass filter; the signal is not filtered.
 
-    The first difference is held over its interval and passes ``w^q/(s + w)^q``, for which the
-    discrete filter is exact; the further ones are differences of that.
-
-    Parameters
-    ----------
-    highest
-        Order of the highest derivative.
-    poles
-        q of the low-pass filter.
-    cutoff
-        Corner frequency of each of its poles, Hz.
-    step
-        Sampling interval, s.
+    The first difference is held over its interval and passes ``w^q/(s + w)^q``, for which
+    the discrete filter is exact; the others are differences of the result. `highest` is the
+    order of the highest derivative, `poles` is q, `cutoff` the corner frequency of each
+    pole, Hz, and `step` the sampling interval, s.
     """
     low = differentiator(poles, cutoff, step)
     count = highest + poles

@@ -1,10 +1,11 @@
-"""Nonlinear least squares: Levenberg-Marquardt and trust regions, with bounds.
+"""Nonlinear least squares with bounds: Levenberg-Marquardt and trust regions.
 
-Minimises ``1/2 sum c^2 rho((r_i/c)^2)`` over the whitened residuals ``r``, where ``rho`` is
-the identity by default or a robust loss of scale ``c``. Two solvers share options, losses
-and stopping rules: Ceres (Levenberg-Marquardt; Agarwal, Mierle and others, Ceres Solver) and
-SciPy (trust regions; Branch, Coleman and Li, SIAM J. Sci. Comput. 21, 1999). From
-several starts, spread as a Latin hypercube over the bounds, the best local minimum is taken.
+Minimises ``1/2 sum c^2 rho((r_i/c)^2)`` over the whitened residuals ``r``, where
+``rho`` is the identity by default or a robust loss of scale ``c``. Two solvers share
+options, losses and stopping rules: Ceres (Levenberg-Marquardt; Agarwal, Mierle and
+others, Ceres Solver) and SciPy (trust regions; Branch, Coleman and Li, SIAM J. Sci.
+Comput. 21, 1999). With several starts, a Latin hypercube over the bounds, the best
+local minimum is returned.
 """
 
 from __future__ import annotations

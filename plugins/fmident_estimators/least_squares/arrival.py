@@ -1,12 +1,13 @@
-"""Whether a point is the minimum, judged by what is left to go and not by what a solver says.
+"""Convergence test by the remaining step rather than by the solver's message.
 
-A solver ends when steps or progress have become small, which they also do in a narrow valley, on a
-plateau and in noise. The step of Gauss and Newton from the point is what is left: at a minimum
-the residuals are orthogonal to the columns of the Jacobian (the cosine of More, The
-Levenberg-Marquardt algorithm, 1978), and in units of the standard errors its length is the relative
-offset of Bates and Watts (A relative offset orthogonality convergence criterion for nonlinear
-least squares, Technometrics 23, 1981). It is compared with the parameters, with their standard
-errors and with what the noise of the simulation makes of such a step.
+A solver ends when steps or progress have become small, which also happens in a narrow
+valley, on a plateau and in noise. The remaining distance is the Gauss-Newton step from
+the point: at a minimum the residuals are orthogonal to the columns of the Jacobian (the
+cosine of More, The Levenberg-Marquardt algorithm, 1978), and in units of the standard
+errors its length is the relative offset of Bates and Watts (A relative offset
+orthogonality convergence criterion for nonlinear least squares, Technometrics 23,
+1981). It is compared with the parameters, with their standard errors and with the
+effect of the simulation noise on such a step.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _FINE = 1e-6
 
 
 def if_too_coarse(tolerance: float | None) -> str:
-    """Return that the tolerance of the simulations may be why no step lowers the cost, if so."""
+    """Return a hint that the simulation tolerance may keep steps from lowering the cost."""
     if tolerance is None or tolerance <= _FINE:
         return ""
     return (
@@ -61,24 +62,13 @@ def if_too_coarse(tolerance: float | None) -> str:
 
 @dataclass(frozen=True)
 class Rest:
-    """What is left to go from a point, in the search space.
+    """The remaining Gauss-Newton step from a point, in the search space.
 
-    Parameters
-    ----------
-    step
-        Step of Gauss and Newton inside the bounds, shape (n,).
-    errors
-        Standard errors, by the residuals' own size, shape (n,).
-    noise
-        Standard deviation of what the noise of the simulation makes of the step, shape (n,).
-    inexactness
-        What the errors of the derivatives may make of the step, shape (n,).
-    hidden
-        Whether errors of the derivatives hide a direction, which is left out of the step.
-    at_bound
-        Parameters that the step takes to a bound, shape (n,).
-    promise
-        By how much the step would lower the cost if the model were linear.
+    The step is within the bounds and leaves out directions hidden by errors of the
+    derivatives. `errors` are standard errors scaled by the size of the residuals; `noise`
+    is the standard deviation of the effect of simulation noise on the step, `inexactness`
+    the possible effect of the errors of the derivatives. `at_bound` are the parameters that
+    it takes to a bound. `promise` is the decrease of the cost if the model were linear.
     """
 
     step: F64
@@ -97,16 +87,11 @@ class Rest:
         return float(np.max(ratio[np.isfinite(ratio)], initial=0.0))
 
     def arrived(self, size: F64, tolerance: float, before: Rest | None = None) -> bool:
-        """Return whether nothing is left that can be told from nothing.
+        """Return whether the remaining step is negligible.
 
-        Parameters
-        ----------
-        size
-            Of the parameters, shape (n,).
-        tolerance
-            Of a step, in relation to `size` and to the standard errors.
-        before
-            At the point before. Steps that shrink slowly sum up to more than the next.
+        `tolerance` of a step is relative to the `size` of the parameters, shape (n,), and to
+        the standard errors. `before` is the result at the previous point: slowly shrinking
+        steps add up to more than the next one.
         """
         factor = 1.0
         if before is not None and before.length > 0.0:
@@ -117,34 +102,30 @@ class Rest:
         )
 
     def exact(self, size: F64, tolerance: float) -> bool:
-        """Return whether the derivatives are good enough to say so."""
+        """Return whether the derivatives are accurate enough for that statement."""
         allowed = np.maximum.reduce(
             [_NEGLIGIBLE * tolerance * self.errors, tolerance * size, self.noise]
         )
         return not self.hidden and bool((self.inexactness <= allowed).all())
 
     def insignificant(self, size: F64, tolerance: float) -> bool:
-        """Return whether what is left is too little to change any statement."""
+        """Return whether the remaining step is too small to change any conclusion."""
         allowed = np.maximum.reduce(
             [_COARSE * tolerance * size, _INSIGNIFICANT * self.errors, NOISE * self.noise]
         )
         return bool((np.abs(self.step) <= allowed).all())
 
     def hidden_by_noise(self) -> bool:
-        """Return whether noise may hide what is left, which is little for the intervals."""
+        """Return whether noise may hide the rest, which is small compared with the intervals."""
         return bool((np.abs(self.step) <= np.maximum(_HIDDEN * self.errors, self.noise)).all())
 
 
 @dataclass(frozen=True)
 class Errors:
-    """How far a Jacobian may be wrong.
+    """Error bounds of a Jacobian.
 
-    Parameters
-    ----------
-    columns
-        Expected lengths of the errors of its columns, shape (n,).
-    directions
-        Those along directions, if it was computed along them.
+    `columns` are the expected lengths of the errors of its columns, shape (n,);
+    `directions` are those along directions, if it was computed along them.
     """
 
     columns: F64
@@ -158,7 +139,7 @@ class Errors:
         return lengths
 
     def hiding(self, vectors: F64) -> F64:
-        """Return the least lengths of derivatives along vectors that can be seen, (k,)."""
+        """Return the smallest detectable lengths of derivatives along vectors, shape (k,)."""
         if self.directions is not None:
             return self.directions.along(vectors)
         # Any error of this size may have turned the vectors themselves.
@@ -173,20 +154,11 @@ def rest(
     noise: float,
     room: tuple[F64, F64],
 ) -> Rest:
-    """Return what is left to go.
+    """Return the remaining step from a point.
 
-    Parameters
-    ----------
-    residuals
-        Shape (m,).
-    jacobian
-        Shape (m, n), search space.
-    errors
-        Of the Jacobian.
-    noise
-        Root mean square of the noise of the simulation per residual.
-    room
-        Largest step down, zero or negative, and up, shape (n,) each.
+    `residuals` and `jacobian` are in the search space; `noise` is the root mean square of
+    the noise of the simulation per residual, `room` the largest step down (not positive)
+    and up.
     """
     rows, count = jacobian.shape
     low, high = room
@@ -209,14 +181,14 @@ def rest(
             ways = np.zeros((count, values.size))
             ways[free] = right[: values.size].T / safe[free, np.newaxis]
             rounding = max(rows, count) * _EPS * float(values[0])
-            kept = values > np.maximum(rounding, errors.hiding(ways))
-            hidden = errors.directions is None and bool((~kept & (values > rounding)).any())
-            ways, values = ways[:, kept], values[kept]
-            step += -ways @ ((left.T @ (basis.T @ target))[kept] / values)
+            determined = values > np.maximum(rounding, errors.hiding(ways))
+            hidden = errors.directions is None and bool((~determined & (values > rounding)).any())
+            ways, values = ways[:, determined], values[determined]
+            step += -ways @ ((left.T @ (basis.T @ target))[determined] / values)
             variances = np.sum((ways / values) ** 2, axis=1)
             # Errors of the derivatives turn the gradient.
-            turned = errors.along(ways) * float(np.linalg.norm(residuals)) / np.sqrt(rows)
-            spread = np.abs(ways) @ (_SYSTEMATIC * turned / values**2)
+            gradient_error = errors.along(ways) * float(np.linalg.norm(residuals)) / np.sqrt(rows)
+            spread = np.abs(ways) @ (_SYSTEMATIC * gradient_error / values**2)
         outside = ((step < low) | (step > high)) & ~held
         if not bool(outside.any()):
             break
@@ -228,8 +200,8 @@ def rest(
         met = True
         scale = safe[free]
         inside, sides = _least_inside(
-            values[:, np.newaxis] * right[: kept.size][kept],
-            -(left.T @ (basis.T @ target))[kept],
+            values[:, np.newaxis] * right[: determined.size][determined],
+            -(left.T @ (basis.T @ target))[determined],
             (low[free] * scale, high[free] * scale),
         )
         step[free] = np.where(sides < 0, low[free], np.where(sides > 0, high[free], inside / scale))
@@ -248,22 +220,15 @@ def rest(
 
 
 def _least_inside(matrix: F64, target: F64, room: tuple[F64, F64]) -> tuple[F64, F64]:
-    """Return the step with the least squares of `matrix @ step - target` inside the room.
+    """Return the step within the room that minimises ``|matrix @ step - target|^2``.
 
-    Parameters
-    ----------
-    matrix, target
-        Shapes (k, n) and (k,).
-    room
-        Largest step down and up, shape (n,) each.
-
-    Returns
-    -------
-    step, sides
-        Shape (n,) each; sides are -1 and 1 on the lower and the upper bound, else 0 (Stark and
-        Parker, Bounded-variable least squares, Computational Statistics 10, 1995).
+    `room` is the largest step down and up. The second result is -1 and 1 for components on
+    the lower and the upper bound, else 0 (Stark and Parker, Bounded-variable least squares,
+    Computational Statistics 10, 1995).
     """
     from scipy.optimize import lsq_linear  # here, since it is slow to import and seldom needed
 
-    found = lsq_linear(matrix, target, bounds=room, method="bvls")
-    return np.asarray(found.x, dtype=np.float64), np.asarray(found.active_mask, dtype=np.float64)
+    solution = lsq_linear(matrix, target, bounds=room, method="bvls")
+    return np.asarray(solution.x, dtype=np.float64), np.asarray(
+        solution.active_mask, dtype=np.float64
+    )

@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt of Ceres Solver, through pyceres."""
+"""Levenberg-Marquardt of Ceres Solver through pyceres."""
 
 from __future__ import annotations
 
@@ -25,16 +25,9 @@ _EPS = float(np.finfo(np.float64).eps)
 def solve(search: LocalSearch) -> LocalResult:
     """Run one local search.
 
-    Ceres asks for a Jacobian at each accepted point and only there. An exception must not
-    cross its C++ code: it is kept, the solver learns that all is well, since it complains
-    aloud when it is asked to give up, and the exception is raised afterwards.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        pyceres is not installed.
-    Arrived
-        Nothing is left to go, see :meth:`LocalSearch.run`.
+    Ceres requests a Jacobian at each accepted point and only there. An exception must not
+    cross its C++ code: it is stored, the solver is given a success, since it logs failures,
+    and the exception is raised afterwards.
     """
     pyceres = _import_pyceres()
     options = search.options
@@ -70,18 +63,18 @@ def solve(search: LocalSearch) -> LocalResult:
     pyceres.solve(settings, problem, summary)
     if cost.error is not None:
         raise cost.error
-    found = cost.accepted
+    point = cost.accepted
     message = str(summary.message).strip().rstrip(".")
     if callback.limit_reached:
         message = f"the limit of {options.max_iterations} iterations is reached"
-        return search.finish(found, "limit", message)
+        return search.finish(point, "limit", message)
     kinds = pyceres.TerminationType
     status: Status = "failed"
     if summary.termination_type == kinds.CONVERGENCE:
         status = "converged"
     elif summary.termination_type == kinds.NO_CONVERGENCE:
         status = "limit"
-    return search.finish(found, status, message)
+    return search.finish(point, status, message)
 
 
 def _import_pyceres() -> ModuleType:
@@ -117,7 +110,7 @@ def _cost_function(pyceres: ModuleType, search: LocalSearch) -> Any:
         def Evaluate(  # noqa: N802 - the name pyceres asks for
             self, parameters: list[F64], residuals: F64, jacobians: list[F64] | None
         ) -> bool:
-            """Fill in residuals and, at an accepted point, the Jacobian."""
+            """Write the residuals and, at an accepted point, the Jacobian."""
             if self.error is None:
                 # Whatever is raised, KeyboardInterrupt included, is raised again by solve().
                 try:
@@ -160,7 +153,7 @@ def _iteration_callback(pyceres: ModuleType, search: LocalSearch, cost: Any) -> 
             self.limit_reached = False
 
         def __call__(self, summary: Any) -> Any:
-            """Take note of an iteration."""
+            """Record an iteration."""
             if cost.error is not None:
                 return result.SOLVER_TERMINATE_SUCCESSFULLY
             if not summary.step_is_successful:

@@ -64,7 +64,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
     options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
 
     def check_problem(self, problem: Problem, options: LeastSquaresOptions) -> None:
-        """Refuse starts and candidates without finite bounds, robust losses with priors."""
+        """Reject starts and candidates without finite bounds, and robust losses with priors."""
         if options.starts > 1:
             _refuse_open_bounds(problem, f"starts = {options.starts}")
         if options.candidates:
@@ -73,23 +73,26 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         _refuse_truncated(problem, options)
 
     def holds_directions(self, options: LeastSquaresOptions) -> bool:
-        """Return whether it truncates."""
+        """Return whether the singular value decomposition is truncated."""
         return options.truncate is not None
 
     def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
-        """Return the steps of the differences and some iterations per start."""
-        moved = sum(q.variable is not None for q in problem.free)
-        columns = moved * (2 if problem.evaluation.difference == "central" else 1)
+        """Return the simulations for difference steps and some iterations per start."""
+        variable_count = sum(q.variable is not None for q in problem.free)
+        columns = variable_count * (2 if problem.evaluation.difference == "central" else 1)
         search = min(options.max_iterations, _USUAL_ITERATIONS) * (1 + columns)
-        return len(problem.experiments) * (7 + 2 * moved + options.starts * search)
+        return len(problem.experiments) * (7 + 2 * variable_count + options.starts * search)
 
     def most_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
-        """Return a long search from each start, with exact derivatives at its end."""
-        moved = sum(q.variable is not None for q in problem.free)
-        columns = moved * (2 if problem.evaluation.difference == "central" else 1)
-        search = min(options.max_iterations, _MANY_ITERATIONS) * (1 + columns) + _REFINED * moved
+        """Return the simulations of a long search from each start, with exact derivatives last."""
+        variable_count = sum(q.variable is not None for q in problem.free)
+        columns = variable_count * (2 if problem.evaluation.difference == "central" else 1)
+        search = (
+            min(options.max_iterations, _MANY_ITERATIONS) * (1 + columns)
+            + _REFINED * variable_count
+        )
         searches = options.starts + min(options.candidates, MOST_SEARCHES)
-        single = 7 + 5 * moved + options.candidates
+        single = 7 + 5 * variable_count + options.candidates
         return len(problem.experiments) * (single + searches * search)
 
     def estimate(
@@ -99,16 +102,10 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         options: LeastSquaresOptions,
         monitor: Monitor,
     ) -> Estimate:
-        """Search from all starts, side by side, and return the best local minimum.
+        """Search from all starts in parallel, and return the best local minimum.
 
-        Raises
-        ------
-        fmident.errors.ProblemError
-            Several starts are asked for, but a parameter has no finite bounds; a robust loss and
-            priors.
-        fmident.evaluation.JacobianError
-            From a single start: the Jacobian cannot be computed, since all simulations nearby
-            fail.
+        Raises `ProblemError` for several starts without finite bounds and for a robust loss
+        with priors; `JacobianError` if all simulations near a single start fail.
         """
         _refuse_bounded_priors(problem, options)
         _refuse_truncated(problem, options)
@@ -180,7 +177,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
 
 
 def _scores(evaluator: Evaluator, p: F64, options: LeastSquaresOptions) -> ResidualScores | None:
-    """Return those of the residuals where a robust loss was minimised."""
+    """Return the scores of the residuals if a robust loss was minimised."""
     if options.loss == "linear":
         return None
     residuals = evaluator.residuals(p)
@@ -190,7 +187,7 @@ def _scores(evaluator: Evaluator, p: F64, options: LeastSquaresOptions) -> Resid
 
 
 def _costs(evaluator: Evaluator, points: F64, options: LeastSquaresOptions) -> F64:
-    """Return the costs at points, (k, n) -> (k,), robust loss included, as one batch."""
+    """Return the costs at points as one batch, robust loss included, (k, n) -> (k,)."""
     if options.loss == "linear":
         return evaluator.costs(points)
     residuals = evaluator.residuals_many(points)
@@ -203,11 +200,6 @@ def starting_points(problem: Problem, evaluator: Evaluator, options: LeastSquare
 
     The others are a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979) in
     the search space, so that a parameter with log scaling is spread over its decades.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Parameters have no finite bounds.
     """
     if options.starts == 1:
         return problem.initial[np.newaxis, :]
@@ -218,7 +210,7 @@ def starting_points(problem: Problem, evaluator: Evaluator, options: LeastSquare
 def hypercube(
     problem: Problem, evaluator: Evaluator, count: int, options: LeastSquaresOptions
 ) -> F64:
-    """Return points of a Latin hypercube in the bounds, physical, shape (count, n)."""
+    """Return points of a Latin hypercube within the bounds, physical, shape (count, n)."""
     space = evaluator.space
     unit = _latin_hypercube(count, len(problem.free), options.seed)
     points = space.to_physical(space.lower + unit * (space.upper - space.lower))
@@ -274,7 +266,7 @@ def _latin_hypercube(count: int, dimension: int, seed: int) -> F64:
 
 @dataclass(frozen=True)
 class _End:
-    """Of one search: what it found, if anything, and whether that explains the data."""
+    """Result of one search, if any, and whether it explains the data."""
 
     found: LocalResult | None = None
     explained: bool = False
@@ -298,18 +290,11 @@ def search_with_candidates(
     costs: Costs,
     points: F64,
 ) -> list[LocalResult]:
-    """Return the end of the best search; none if no search could go on.
+    """Return the result of the best search; empty if no search could run.
 
-    Parameters
-    ----------
-    problem, evaluator, options, progress
-        Of the run.
-    solve
-        Runs a search.
-    costs
-        Of points, (k, n) -> (k,); infinite where the simulation fails.
-    points
-        The first, where the simulation works, and the candidates, physical, shape (1 + k, n).
+    `costs` returns the costs of points, (k, n) -> (k,), infinite where the simulation
+    fails. `points` are the start, which can be simulated, and the candidates, physical,
+    shape (1 + k, n).
     """
     matching = EventMatching(problem)
 
@@ -317,11 +302,11 @@ def search_with_candidates(
         most = min(iterations, options.max_iterations)
         limits = dataclasses.replace(options, max_iterations=most)
         try:
-            found = LocalSearch(problem, evaluator, limits, progress, start, number).run(solve)
+            result = LocalSearch(problem, evaluator, limits, progress, start, number).run(solve)
         except JacobianError:
             return _End()
-        explained = matching.usable and matching.explained(evaluator.residuals(found.parameters))
-        return _End(found, explained, found.iterations >= most)
+        explained = matching.usable and matching.explained(evaluator.residuals(result.parameters))
+        return _End(result, explained, result.iterations >= most)
 
     best = search_from(points[0], _LONG, 1)
     if not best.explained:

@@ -1,16 +1,17 @@
-"""A search for models with events, whose cost has jumps and many local minima.
+"""Search for models with events, whose cost has jumps and many local minima.
 
-An impact, a switch or a stick-slip transition that comes too early puts every later one further
-off, so that most of a long record pulls in the wrong direction. Hence the record is taken in
-growing parts, as in multiple shooting and in the fitting of chaotic systems (Voss, Timmer and
-Kurths, Int. J. Bifurcation Chaos 14, 2004): the first part has few events, and parameters that
-explain it foretell those of the next part well enough. In each part samples near events are
-compared with the branch that they were measured on (see :mod:`fmident.evaluation.matching`), and
-derivatives are differences over steps so long that they see events move: a short one sees only
-the samples between them. Where a part cannot be explained, since an event does not come in it at
-all, points further off are tried along the directions that the part before leaves open.
+An impact, a switch or a stick-slip transition that comes too early shifts every later
+one even more, so that most of a long record pulls in the wrong direction. Hence growing
+parts of the record are used, as in multiple shooting and in the fitting of chaotic
+systems (Voss, Timmer and Kurths, Int. J. Bifurcation Chaos 14, 2004): the first part
+has few events, and parameters that explain it predict those of the next part well
+enough. In each part, samples near events are compared with the branch on which they
+were measured (see :mod:`fmident.evaluation.matching`), and derivatives are differences
+over steps long enough to move events: a short step changes only the samples between
+them. If a part cannot be explained, because an event does not occur in it at all, more
+distant points are tried along the directions that the previous part leaves open.
 
-What comes out is where the usual search starts once more, on the cost itself.
+The usual search starts again from the result, on the cost itself.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ Solve = Callable[[LocalSearch], LocalResult]
 
 
 def breaks_at_start(problem: Problem, evaluator: Evaluator) -> bool:
-    """Return whether outputs break by themselves at the initial point, which is simulated."""
+    """Return whether outputs have events at the initial point, which is simulated."""
     matching = EventMatching(problem)
     if not matching.usable:
         return False
@@ -99,22 +100,11 @@ def past_events(
     results: Sequence[LocalResult],
     breaks: bool,
 ) -> LocalResult:
-    """Return the best of all searches, with one more where events move with the parameters.
+    """Return the best of all searches, with another one if events move with the parameters.
 
-    Costs nothing, and changes nothing, for models without events, nor where the search has ended
-    by a limit of the user's own, nor where a stage with such a limit is there for the start of a
-    later one: that looks past events itself.
-
-    Parameters
-    ----------
-    problem, evaluator, options, progress
-        Of the run.
-    solve
-        Runs a search on the cost itself.
-    results
-        Ends of the usual searches; at least one.
-    breaks
-        Whether simulated outputs break at the start.
+    It costs and changes nothing for models without events, or if the search ended by a
+    limit that the user has set, or if a later stage handles events itself. `breaks` says
+    whether simulated outputs have events at the start.
     """
     best = min(results, key=lambda r: r.cost)
     matching = EventMatching(problem)
@@ -123,10 +113,10 @@ def past_events(
         return best
     if matching.exact(evaluator.residuals(best.parameters), evaluator.tolerance):
         return best
-    found = matching.moving(evaluator, best.parameters)
-    if breaks and not any(k.size for k in found):
-        found = matching.moving(evaluator, problem.initial)
-    places = matching.where(found) if found else []
+    moving = matching.moving(evaluator, best.parameters)
+    if breaks and not any(k.size for k in moving):
+        moving = matching.moving(evaluator, problem.initial)
+    places = matching.where(moving) if moving else []
     if not places:
         return best
     usual = best.cost
@@ -139,10 +129,10 @@ def past_events(
             progress.report(point, evaluator.cost(point))
         best = _better(best, _local(problem, evaluator, options, progress, solve, point))
     best = _beside(problem, evaluator, options, progress, solve, best)
-    shown = "; ".join(places[:_SHOWN]) + (
+    listed = "; ".join(places[:_SHOWN]) + (
         f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     )
-    text = f"{matching.kind} move with the parameters ({shown}), which can make the cost jump. "
+    text = f"{matching.kind} move with the parameters ({listed}), which can make the cost jump. "
     if best.cost < usual:
         text += (
             "The usual search stopped there. One that takes the record in growing parts "
@@ -156,7 +146,7 @@ def past_events(
 
 
 def _is_short(options: LeastSquaresOptions) -> bool:
-    """Return whether the user has asked for less than a whole search."""
+    """Return whether the user has limited the search."""
     usual = LeastSquaresOptions()
     return (
         options.max_iterations < usual.max_iterations
@@ -178,7 +168,7 @@ def _local(
     solve: Solve,
     start: F64,
 ) -> LocalResult | None:
-    """Search on the cost itself; ``None`` where that cannot begin or go on."""
+    """Search on the cost itself; ``None`` if that is not possible."""
     if not np.isfinite(evaluator.cost(start)):
         return None
     try:
@@ -195,7 +185,7 @@ def _beside(
     solve: Solve,
     best: LocalResult,
 ) -> LocalResult:
-    """Look at the cost on lines through the estimate, and go on from where it is lower."""
+    """Evaluate the cost on lines through the estimate, and continue where it is lower."""
     space = evaluator.space
     for _ in range(_ROUNDS):
         z = space.from_physical(best.parameters)
@@ -213,15 +203,15 @@ def _beside(
         k = int(np.argmin(costs))
         if not costs[k] < (1.0 - _LOWER) * best.cost:
             return best
-        found = _local(problem, evaluator, options, progress, solve, physical[k])
-        if _better(best, found) is best:
+        candidate = _local(problem, evaluator, options, progress, solve, physical[k])
+        if _better(best, candidate) is best:
             return best
-        best = _better(best, found)
+        best = _better(best, candidate)
     return best
 
 
 def _singular(jacobian: F64) -> tuple[F64, F64]:
-    """Return all singular values, (n,), and right singular vectors, the rows, (n, n)."""
+    """Return all singular values, (n,), and the right singular vectors as rows, (n, n)."""
     # The R factor is small; the left vectors of all rows would take the memory of their square.
     triangle = np.linalg.qr(jacobian, mode="r")
     _, values, right = np.linalg.svd(triangle, full_matrices=True)
@@ -241,17 +231,7 @@ class _Part:
 
 
 class EventSearch:
-    """Finds parameters from which the usual search can start.
-
-    Parameters
-    ----------
-    evaluator
-        Of the problem.
-    matching
-        Of the same problem.
-    options
-        Whose loss counts.
-    """
+    """Finds parameters from which the usual search can start."""
 
     def __init__(
         self, evaluator: Evaluator, matching: EventMatching, options: LeastSquaresOptions
@@ -262,14 +242,10 @@ class EventSearch:
         self._space = evaluator.space
 
     def run(self, start: F64, *, blurred: bool = False) -> Iterator[F64]:
-        """Yield the point found after each part of the record, the last one last.
+        """Yield the estimate after each growing part of the record.
 
-        Parameters
-        ----------
-        start
-            Physical parameters, shape (n,), where the simulation works.
-        blurred
-            Whether residuals are blurred in time instead: for outputs that do nothing but switch.
+        `start` holds physical parameters that can be simulated, shape (n,). With `blurred`,
+        residuals are blurred in time instead, for outputs that only switch.
         """
         z = self._space.from_physical(start)
         self._size = np.where(self._space.log | (z == 0.0), 1.0, np.abs(z))
@@ -279,10 +255,10 @@ class EventSearch:
             z, cost, jacobian = self._descend(begin, part)
             rows = int(np.count_nonzero(part.rows))
             if 2.0 * cost / rows > max(_WORSE * before, self._negligible(part)):
-                for moved in self._look_around(begin, cost, part, *open_directions):
-                    found = self._descend(moved, part)
-                    if found[1] < cost:
-                        z, cost, jacobian = found
+                for candidate in self._look_around(begin, cost, part, *open_directions):
+                    descent = self._descend(candidate, part)
+                    if descent[1] < cost:
+                        z, cost, jacobian = descent
             before = 2.0 * cost / rows
             open_directions = _singular(jacobian * self._size)
             yield self._space.to_physical(z)
@@ -297,13 +273,13 @@ class EventSearch:
             yield _Part(np.ones(progress.size, dtype=np.bool_), factor * _WINDOW, step, blurred)
 
     def _least_part(self) -> float:
-        """Return the part of the record that has a few samples per parameter."""
+        """Return the fraction of the record that has a few samples per parameter."""
         progress = np.sort(self._matching.progress)
         few = min(4 * self._space.scale.size + 4, progress.size)
         return float(progress[few - 1])
 
     def _negligible(self, part: _Part) -> float:
-        """Return the mean square of residuals that need no better explanation."""
+        """Return the mean square below which residuals need no better explanation."""
         signal = self._matching.scaled_measurements[part.rows]
         return (_EXPLAINED * float(np.std(signal))) ** 2
 
@@ -312,24 +288,24 @@ class EventSearch:
         physical = self._space.to_physical(np.clip(points, self._space.lower, self._space.upper))
         problem = self._evaluator.problem
         rows = self._evaluator.residuals_many(np.clip(physical, problem.lower, problem.upper))
-        found = np.full((len(points), int(np.count_nonzero(part.rows))), np.nan)
+        compared = np.full((len(points), int(np.count_nonzero(part.rows))), np.nan)
         for k, row in enumerate(rows):
             if bool(np.isfinite(row).all()):
                 if part.blurred:
                     matched = self._matching.blur(row, part.window, part.rows)
                 else:
                     matched = self._matching.match(row, part.window).residuals[part.rows]
-                found[k], _ = robust_residuals(
+                compared[k], _ = robust_residuals(
                     self._options.loss, self._options.loss_scale, matched
                 )
-        return found
+        return compared
 
     def _costs(self, residuals: F64) -> F64:
         costs = 0.5 * np.sum(residuals**2, axis=1)
         return np.where(np.isfinite(costs), costs, np.inf)
 
     def _descend(self, z: F64, part: _Part) -> tuple[F64, float, F64]:
-        """Return where damped Gauss-Newton steps lead, its cost and the last Jacobian."""
+        """Return the point reached by damped Gauss-Newton, its cost and the last Jacobian."""
         residuals = self._residuals(z[np.newaxis], part)[0]
         cost = float(0.5 * residuals @ residuals)
         damping = 1e-2
@@ -352,7 +328,7 @@ class EventSearch:
         return z, cost, jacobian
 
     def _step(self, jacobian: F64, residuals: F64, damping: float) -> F64:
-        """Return a damped Gauss-Newton step that no parameter makes too long, shape (n,)."""
+        """Return a damped Gauss-Newton step, limited for each parameter, shape (n,)."""
         scaled = jacobian * self._size
         norms = np.linalg.norm(scaled, axis=0)
         floor = max(_SMALLEST * float(norms.max(initial=0.0)), _TINY)
@@ -362,8 +338,8 @@ class EventSearch:
         step = np.linalg.lstsq(system, right, rcond=None)[0]
         longest = float(np.max(np.abs(step)))
         step *= min(1.0, _LONGEST / max(longest, _TINY))
-        found: F64 = step * self._size
-        return found
+        change: F64 = step * self._size
+        return change
 
     def _jacobian(self, z: F64, residuals: F64, part: _Part) -> F64:
         """Return central differences over long steps, shape (rows, n); 0 where they fail."""
@@ -384,19 +360,11 @@ class EventSearch:
     def _look_around(
         self, z: F64, cost: float, part: _Part, lengths: F64, directions: F64
     ) -> list[F64]:
-        """Return promising points along directions that the part before leaves open.
+        """Return promising points along directions that the previous part leaves open.
 
-        Parameters
-        ----------
-        z
-            Where the part before is explained.
-        cost
-            Of what the part cannot explain.
-        part
-            Of the record.
-        lengths, directions
-            Of the Jacobian of the part before in relation to the size of the parameters: by how
-            much each of the orthogonal directions, the rows, changes its residuals.
+        `z` explains the previous part, `cost` is that of the present part. `lengths` and
+        `directions` (as rows) are the singular values and vectors of the previous part's
+        Jacobian, scaled by the size of the parameters.
         """
         points = [
             z + reach * direction * self._size

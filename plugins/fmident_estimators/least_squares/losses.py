@@ -1,4 +1,4 @@
-r"""Robust losses, one definition for both solvers.
+"""Robust losses, one definition for both solvers.
 
 The cost is ``1/2 sum c^2 rho(s_i)`` with ``s_i = (r_i/c)^2`` and the scale ``c``:
 
@@ -11,12 +11,12 @@ soft_l1   2 (sqrt(1 + s) - 1)                     SoftLOneLoss
 cauchy    log(1 + s)                              CauchyLoss
 ========  ======================================  ==============
 
-SciPy's ``loss`` with ``f_scale = c`` is the same function, and so is the class of Ceres with
-the argument ``c`` (its ``rho(r^2)`` is ``c^2 rho(s)`` here). Ceres applies a loss to the norm
-of a residual block, not to each residual, and a block per residual would cost a Python call
-per sample. The Ceres solver therefore minimises ``1/2 sum q_i^2`` with
-``q_i = sign(r_i) c sqrt(rho(s_i))``, which is the same cost (section 4.3 of Triggs and
-others, Bundle Adjustment - A Modern Synthesis, discusses such reweighting).
+SciPy's ``loss`` with ``f_scale = c`` is the same function, and so is the class of Ceres
+with the argument ``c`` (its ``rho(r^2)`` is ``c^2 rho(s)`` here). Ceres applies a loss
+to the norm of a residual block, not to each residual, and a block per residual would
+cost a Python call per sample. The Ceres solver therefore minimises ``1/2 sum q_i^2``
+with ``q_i = sign(r_i) c sqrt(rho(s_i))``, which is the same cost (section 4.3 of Triggs
+and others, Bundle Adjustment - A Modern Synthesis, discusses such reweighting).
 """
 
 from __future__ import annotations
@@ -55,17 +55,7 @@ def robust_cost(loss: LossName, scale: float, residuals: F64) -> float:
 
 
 def robust_residuals(loss: LossName, scale: float, residuals: F64) -> tuple[F64, F64]:
-    """Return residuals ``q`` whose squares sum to the robust cost, and ``dq/dr``.
-
-    Parameters
-    ----------
-    loss
-        Name.
-    scale
-        The scale c.
-    residuals
-        Whitened, shape (m,).
-    """
+    """Return residuals ``q`` whose squares sum to the robust cost, and ``dq/dr``."""
     if loss == "linear":
         return residuals, np.ones_like(residuals)
     s = (residuals / scale) ** 2
@@ -75,17 +65,7 @@ def robust_residuals(loss: LossName, scale: float, residuals: F64) -> tuple[F64,
 
 
 def scores(loss: LossName, scale: float, residuals: F64) -> ResidualScores:
-    """Return the derivatives of the cost with respect to the residuals, first and second.
-
-    Parameters
-    ----------
-    loss
-        Name.
-    scale
-        The scale c.
-    residuals
-        Whitened, shape (m,).
-    """
+    """Return the first and second derivatives of the cost with respect to the residuals."""
     s = (residuals / scale) ** 2
     _, slope = rho(loss, s)
     if loss == "huber":

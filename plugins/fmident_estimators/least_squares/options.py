@@ -31,31 +31,33 @@ class LeastSquaresOptions(Options):
     loss
         Robust loss on each residual; ``"linear"`` is none.
     loss_scale
-        Whitened residual from which the loss departs from the square.
+        Whitened residual above which the loss departs from the square.
     max_iterations
-        Accepted steps at most, per start.
+        Maximum number of accepted steps per start.
     step_tolerance
-        Converged when the step of Gauss and Newton that is left is shorter than this fraction of
-        each parameter or of its standard error, or lost in the noise of the simulation.
+        Converged when the remaining Gauss-Newton step is shorter than this fraction of each
+        parameter or of its standard error, or is lost in the noise of the simulation.
     cost_tolerance
         Also converged when a step lowers the cost by less than this fraction; 0: not.
     gradient_tolerance
-        Also converged when no component of the gradient in the search space is larger; 0: not.
+        Also converged when no component of the gradient in the search space is larger; 0:
+        not.
     starts
         Searches from the initial point (first) and Latin hypercube points in the bounds.
     seed
-        Of the Latin hypercube.
+        Seed of the Latin hypercube.
     candidates
-        Where the search from the initial point takes long, or does not explain the data: Latin
-        hypercube points in the bounds whose costs show where other searches start, one after the
-        other, until one does.
+        Number of Latin hypercube points in the bounds. If the search from the initial point
+        takes long or does not explain the data, their costs show where other searches
+        start, one after the other, until one does.
     truncate
-        Truncated singular value decomposition: the estimate moves only along what the data
-        determine, and stays at the initial values along the rest. ``"auto"``: what they determine
-        better than one ``scale`` of the parameters (a factor of e with log scaling); a number: all
-        above this part of the largest singular value of the Jacobian in these scales.
+        Truncated singular value decomposition: the estimate moves only along directions
+        that the data determine, and keeps the initial values along the others. ``"auto"``:
+        directions determined better than one ``scale`` of the parameters (a factor of e
+        with log scaling); a number: all above this fraction of the largest singular value
+        of the Jacobian in these scales.
     initial_trust_region
-        Radius of Ceres' first trust region; its own default if absent.
+        Radius of Ceres' first trust region; Ceres' default if absent.
     """
 
     solver: Literal["scipy", "ceres"] = "scipy"

@@ -1,4 +1,4 @@
-"""What local searches report: their progress, and how each of them ended."""
+"""Progress and results of local searches."""
 
 from __future__ import annotations
 
@@ -13,20 +13,11 @@ from fmident.estimation.contract import Ending, Monitor, Status
 
 @dataclass(frozen=True)
 class LocalResult:
-    """End of one local search.
+    """Result of one local search.
 
-    Parameters
-    ----------
-    start, parameters
-        Physical, shape (n,).
-    cost
-        At `parameters`, robust loss included.
-    status, message
-        How it ended.
-    iterations
-        Accepted steps.
-    ended_by
-        As of :class:`~fmident.estimation.Estimate`.
+    `start` and `parameters` are physical, shape (n,); `cost` includes the robust loss;
+    `iterations` counts accepted steps; `ended_by` is that of
+    :class:`~fmident.estimation.Estimate`.
     """
 
     start: F64
@@ -38,7 +29,7 @@ class LocalResult:
     ended_by: Ending | None = None
 
     def as_mapping(self) -> Mapping[str, object]:
-        """Return the content for the result's settings."""
+        """Return the fields for the result's settings."""
         return {
             "start": self.start.tolist(),
             "parameters": self.parameters.tolist(),
@@ -67,13 +58,13 @@ class Progress:
         self.monitor.iteration(self.best, self.cost, **extra, **details)
 
     def ended(self, parameters: F64, cost: float) -> None:
-        """Report where the search from one of several starts has ended."""
+        """Report the final point of one of several searches."""
         if self.starts > 1:
             self.monitor.search_ended(parameters, cost)
 
 
 class Arrived(Exception):  # noqa: N818 - ends a solver
-    """Nothing is left to go from this point, by derivatives that may be exact enough or not."""
+    """No step remains from this point, by derivatives that may or may not be exact enough."""
 
     def __init__(self, z: F64, exact: bool) -> None:
         self.z = z.copy()
@@ -82,11 +73,11 @@ class Arrived(Exception):  # noqa: N818 - ends a solver
 
 
 class NoDescent(Arrived):
-    """Steps from this point do not lower the cost, or by less than it is known."""
+    """Steps from this point do not lower the cost, or by less than its uncertainty."""
 
 
 class Stalled(Exception):  # noqa: N818 - ends a solver so that it starts again
-    """The method leads no further than to this point: another goes on from there."""
+    """The method makes no more progress from this point; another one continues."""
 
     def __init__(self, z: F64) -> None:
         self.z = z.copy()

@@ -1,10 +1,10 @@
 """SciPy's trust-region algorithms.
 
-Without bounds ``trf``. With bounds ``dogbox`` (Voglis and Lagaris, WSEAS Conf. on Applied
-Mathematics, 2004), a dogleg in a box that treats bounds as an active set: on the delta robot it
-converges with 5 Jacobians where ``trf``, whose scaling by the distance to the bounds
-bends the Gauss-Newton step, takes 10. Its dogleg suffers from a Jacobian without full
-rank, so then it is ``trf`` again.
+Without bounds ``trf``. With bounds ``dogbox`` (Voglis and Lagaris, WSEAS Conf. on
+Applied Mathematics, 2004), a dogleg in a box that treats bounds as an active set: on
+the delta robot it converges with 5 Jacobians where ``trf``, whose scaling by the
+distance to the bounds bends the Gauss-Newton step, takes 10. Its dogleg fails for a
+rank-deficient Jacobian, for which ``trf`` is used again.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _EPS = float(np.finfo(np.float64).eps)
 def solve(search: LocalSearch) -> LocalResult:
     """Run one local search.
 
-    The algorithm asks for a Jacobian at each accepted point and only there, which is where
-    iterations are counted. Trial points with NaN residuals shrink its trust region.
+    The algorithm requests a Jacobian at each accepted point and only there, so iterations
+    are counted there. Trial points with NaN residuals shrink its trust region.
     """
     from scipy.optimize import least_squares  # here, since it is slow to import and seldom needed
 
@@ -60,7 +60,7 @@ def solve(search: LocalSearch) -> LocalResult:
 
     try:
         with np.errstate(over="ignore"):  # such trial points are rejected
-            found: OptimizeResult = least_squares(
+            solution: OptimizeResult = least_squares(
                 search.residuals,
                 search.z0,
                 jac=jacobian,
@@ -77,8 +77,8 @@ def solve(search: LocalSearch) -> LocalResult:
     except IterationLimit as limit:
         message = f"the limit of {options.max_iterations} iterations is reached"
         return search.finish(limit.z, "limit", message)
-    status = int(found.status)
-    z = _onto_bounds(search, np.asarray(found.x, dtype=np.float64), found.active_mask)
+    status = int(solution.status)
+    z = _onto_bounds(search, np.asarray(solution.x, dtype=np.float64), solution.active_mask)
     return search.finish(z, "limit" if status == 0 else "converged", _MESSAGES[status])
 
 
@@ -95,17 +95,19 @@ def _method(search: LocalSearch) -> Literal["trf", "dogbox"]:
 
 
 def _tolerance(value: float) -> float | None:
-    """Return a tolerance that SciPy accepts; ``None`` switches it off."""
+    """Return a tolerance that SciPy accepts; ``None`` disables it."""
     return max(value, _EPS) if value > 0.0 else None
 
 
 def _onto_bounds(search: LocalSearch, z: F64, active: F64) -> F64:
-    """Return `z` with the parameters that approach a bound put on it, if that is no worse.
+    """Return `z` with parameters close to a bound set to it, if that is no worse.
 
-    The iterates of ``trf`` stay strictly inside of the bounds.
+    The iterates of ``trf`` stay strictly within the bounds.
     """
     if not np.any(active):
         return z
-    moved = np.where(active < 0, search.space.lower, np.where(active > 0, search.space.upper, z))
-    before, after = search.cost(z), search.cost(moved)
-    return moved if after <= before * (1.0 + search.options.cost_tolerance) else z
+    on_bounds = np.where(
+        active < 0, search.space.lower, np.where(active > 0, search.space.upper, z)
+    )
+    before, after = search.cost(z), search.cost(on_bounds)
+    return on_bounds if after <= before * (1.0 + search.options.cost_tolerance) else z

@@ -1,4 +1,4 @@
-"""What both solvers see: residuals and Jacobian in the search space, and progress."""
+"""Common view of both solvers: residuals, Jacobian and progress in the search space."""
 
 from __future__ import annotations
 
@@ -60,21 +60,9 @@ _EPS = float(np.finfo(np.float64).eps)
 class LocalSearch:
     """One search in the search space of the problem.
 
-    Parameters
-    ----------
-    problem, evaluator, options, progress
-        What it works on.
-    start
-        Physical parameters, shape (n,).
-    number
-        Of the start, counted from 1.
-    rows
-        The residuals that are made small; those of the evaluator by default.
-
-    Attributes
-    ----------
-    cautious
-        The search begins again from its start, since longer steps led to a plateau.
+    `start` holds physical parameters, shape (n,); `number` counts the starts from 1; `rows`
+    are the residuals to minimise, those of the evaluator by default. `cautious` is set when
+    the search begins again from its start because longer steps led to a plateau.
     """
 
     def __init__(
@@ -110,7 +98,7 @@ class LocalSearch:
         self._progress = progress
 
     def physical(self, z: F64) -> F64:
-        """Return the physical point, inside the bounds and without rounding at the start."""
+        """Return the physical point within the bounds, without rounding at the start."""
         # z -> p -> z need not be exact, and another last bit would cost a simulation.
         p = np.where(z == self.z0, self.start, self.space.to_physical(z))
         bounded: F64 = np.clip(p, self._lower, self._upper)
@@ -119,10 +107,7 @@ class LocalSearch:
     def residuals(self, z: F64) -> F64:
         """Return the whitened residuals, shape (m,); NaN where the simulation fails.
 
-        Raises
-        ------
-        NoDescent
-            A step that is tiny, or promises less than is known of the cost, does not lower it.
+        Raises :class:`NoDescent` if a tiny step does not lower the cost.
         """
         r = self._rows.residuals(self.physical(z))
         if not bool(np.isfinite(r).all()):
@@ -131,13 +116,15 @@ class LocalSearch:
         if accepted is None or np.array_equal(z, accepted):
             return r
         if self._rest is not None and np.array_equal(self._rest[0], accepted):
-            found, size = self._rest[1], self._size(accepted)
+            remaining, size = self._rest[1], self._size(accepted)
             tiny = bool((np.abs(z - accepted) <= _TINY * self.options.step_tolerance * size).all())
-            lost = found.promise <= self._blur(accepted)
+            lost = remaining.promise <= self._blur(accepted)
             if (tiny or lost) and not self.cost_of(r) < self.cost(accepted):
                 # What is known of the cost may be a guess, as long as nothing was compared.
                 known = tiny or self._accurate
-                raise NoDescent(accepted, known and found.exact(size, self.options.step_tolerance))
+                raise NoDescent(
+                    accepted, known and remaining.exact(size, self.options.step_tolerance)
+                )
         return r
 
     def cost(self, z: F64) -> float:
@@ -147,7 +134,8 @@ class LocalSearch:
     def _reported_cost(self, z: F64) -> float:
         """Return the cost that searches are compared by, whatever noise is held here.
 
-        The evaluator's sum where it has one: another sum of the same squares is rounded otherwise.
+        It is the evaluator's sum if there is one, since another sum of the same squares has
+        other rounding.
         """
         robust = self.options.loss != "linear"
         other = self._rows.weighed or self._rows.adds or not robust
@@ -158,13 +146,7 @@ class LocalSearch:
         return robust_cost(self.options.loss, self.options.loss_scale, residuals)
 
     def jacobian(self, z: F64) -> F64:
-        """Return the derivative of the residuals in the search space, shape (m, n).
-
-        Raises
-        ------
-        Arrived
-            Nothing is left to go from here.
-        """
+        """Return the derivative of the residuals in the search space, shape (m, n)."""
         p = self.physical(z)
         scaled: F64 = self._rows.jacobian(p) * self.space.derivative(p)
         if self._accurate:
@@ -175,18 +157,7 @@ class LocalSearch:
         return scaled
 
     def run(self, solve: Callable[[LocalSearch], LocalResult]) -> LocalResult:
-        """Search with a solver, anew where it leads no further.
-
-        Parameters
-        ----------
-        solve
-            Runs the search from :attr:`z0`.
-
-        Raises
-        ------
-        fmident.evaluation.JacobianError
-            The Jacobian cannot be computed.
-        """
+        """Run a solver from :attr:`z0`, again where it makes no more progress."""
         if self._rows.weighed:
             self._balance(solve)
         while True:
@@ -219,10 +190,10 @@ class LocalSearch:
                 return result
 
     def _balance(self, solve: Callable[[LocalSearch], LocalResult]) -> None:
-        """Find the size of the noise by which priors are weighed, search by search.
+        """Find the noise level that weighs the priors by successive searches.
 
-        Each begins where the one before has ended. The last one has no step to take, so that the
-        search that follows starts at the minimum.
+        Each begins at the end of the previous one. The last one has no step to take, so that
+        the next search starts at the minimum.
         """
         self._balancing = True
         try:
@@ -239,7 +210,7 @@ class LocalSearch:
         self._rest = None
 
     def _may_be_cautious(self) -> bool:
-        """Return whether the solver would search in another way than before."""
+        """Return whether the solver has a more cautious mode that was not used yet."""
         options = self.options
         if self.cautious or options.initial_trust_region is not None:
             return False
@@ -247,17 +218,12 @@ class LocalSearch:
         return options.solver == "ceres" or (options.method == "auto" and bounded)
 
     def _settle(self, z: F64, lost: bool) -> LocalResult:
-        """Take the last steps, where they change the cost by less than it is known.
+        """Take the last steps, which change the cost by less than its uncertainty.
 
-        Near the minimum the cost is flat, and the gradient shows it far better. With exact
-        derivatives the steps go on until noise or rounding hides what is left.
-
-        Parameters
-        ----------
-        z
-            Where the search ended.
-        lost
-            It ended since no step lowers the cost, not since little is left to go.
+        Near the minimum the cost is flat, and the gradient is far more accurate. With exact
+        derivatives the steps continue until noise or rounding hides the rest. `lost` is true if
+        the search ended at `z` because no step lowers the cost, not because the remaining step
+        is small.
         """
         message = "no further step lowers the cost" if lost else _ARRIVED
         exact = self._evaluator.jacobian_is_exact(self.physical(z))
@@ -288,30 +254,27 @@ class LocalSearch:
         return self.finish(z, "converged", message)
 
     def _left(self, z: F64) -> bool:
-        """Return whether more than noise and rounding is known to be left to go from `z`."""
+        """Return whether the remaining step from `z` is known to exceed noise and rounding."""
         if self._rest is None or not np.array_equal(self._rest[0], z):
             return False
-        found = self._rest[1]
-        nothing = np.maximum(_FINEST * self._size(z), NOISE * found.noise)
-        return not bool((np.abs(found.step) <= nothing).all())
+        remaining = self._rest[1]
+        nothing = np.maximum(_FINEST * self._size(z), NOISE * remaining.noise)
+        return not bool((np.abs(remaining.step) <= nothing).all())
 
     def _start_at(self, z: F64, p: F64 | None = None) -> None:
-        """Let the next solver start here, with a Jacobian by differences."""
+        """Set the next solver's start, with a Jacobian by differences."""
         self.start = self.physical(z) if p is None else p
         self.z0 = z.copy()
         self._evaluator.jacobian(self.start)
 
     def has_full_rank(self, z: F64) -> bool:
-        """Return whether the Jacobian at `z` has full rank beyond its own error."""
+        """Return whether the Jacobian at `z` has full rank within its own error."""
         p = self.physical(z)
         jacobian = self._rows.jacobian(p)
         return analyse_rank(jacobian, self._evaluator.column_errors(p)).rank == z.size
 
     def accept(self, z: F64, **details: float) -> None:
-        """Report an accepted point; the first is the start.
-
-        One of several starts has been reported before, with the others.
-        """
+        """Report an accepted point; the start was reported before if there are several."""
         began = self._accepted is None
         if self._accepted is not None:
             if np.array_equal(z, self._accepted):
@@ -325,17 +288,10 @@ class LocalSearch:
         self._progress.report(self.physical(z), self._reported_cost(z), self._number, **details)
 
     def finish(self, z: F64, status: Status, message: str) -> LocalResult:
-        """Return the result at `z`.
+        """Return the result at `z`, the last accepted point.
 
-        What a solver calls converged is looked at again: steps become short on a plateau, in
-        noise and where simulations fail, too.
-
-        Parameters
-        ----------
-        z
-            Last accepted point.
-        status, message
-            How the solver ended.
+        Convergence reported by the solver is verified: steps also become short on a plateau, in
+        noise and where simulations fail.
         """
         p = self.physical(z)
         ended_by: Ending | None = None
@@ -349,16 +305,13 @@ class LocalSearch:
         return LocalResult(self._origin, p, cost, status, message, self.iterations, ended_by)
 
     def blocked(self, z: F64, gradient: F64) -> npt.NDArray[np.bool_]:
-        """Return which parameters lie on a bound that a descent pushes them against, (n,)."""
+        """Return which parameters a descent pushes against a bound they are at, shape (n,)."""
         low = (z <= self.space.lower) & (gradient > 0.0)
         high = (z >= self.space.upper) & (gradient < 0.0)
         return low | high
 
     def robust_system(self, z: F64) -> tuple[F64, F64]:
-        """Return residuals whose squares sum to the robust cost, and their Jacobian.
-
-        Columns of parameters that are :meth:`blocked` are zero.
-        """
+        """Return residuals whose squares sum to the robust cost, and their Jacobian."""
         plain = self._rows.residuals(self.physical(z))
         residuals, slope = robust_residuals(self.options.loss, self.options.loss_scale, plain)
         jacobian = self.jacobian(z) * slope[:, np.newaxis]
@@ -366,17 +319,11 @@ class LocalSearch:
         return residuals, jacobian
 
     def _look_ahead(self, z: F64, p: F64, jacobian: F64, errors: Errors) -> None:
-        """Find out what is left to go from an accepted point.
-
-        Raises
-        ------
-        Arrived
-            Nothing.
-        """
+        """Compute the step left from an accepted point; raises :class:`Arrived` without one."""
         plain = self._rows.residuals(p)
         options = self.options
         residuals, slope = robust_residuals(options.loss, options.loss_scale, plain)
-        found = rest(
+        remaining = rest(
             residuals,
             jacobian * slope[:, np.newaxis],
             errors,
@@ -387,23 +334,23 @@ class LocalSearch:
         if self._acted is None:
             self._acted = acts
         before = None if self._rest is None or np.array_equal(self._rest[0], z) else self._rest[1]
-        self._rest = (z.copy(), found)
+        self._rest = (z.copy(), remaining)
         size, tolerance = self._size(z), self.options.step_tolerance
-        if found.arrived(size, tolerance, before):
-            raise Arrived(self._onto_bounds(z, found), found.exact(size, tolerance))
+        if remaining.arrived(size, tolerance, before):
+            raise Arrived(self._onto_bounds(z, remaining), remaining.exact(size, tolerance))
 
     def _onto_bounds(self, z: F64, found: Rest) -> F64:
-        """Return `z` with the parameters that go to a bound put on it, if that is no worse."""
-        moved = np.where(found.at_bound, np.clip(z + found.step, *self._box()), z)
-        if np.array_equal(moved, z) or not self.cost(moved) <= self.cost(z):
+        """Return `z` with parameters whose step goes to a bound set to it, if that is no worse."""
+        on_bounds = np.where(found.at_bound, np.clip(z + found.step, *self._box()), z)
+        if np.array_equal(on_bounds, z) or not self.cost(on_bounds) <= self.cost(z):
             return z
-        return moved
+        return on_bounds
 
     def _box(self) -> tuple[F64, F64]:
         return self.space.lower, self.space.upper
 
     def _confirmed(self, z: F64, p: F64, message: str) -> tuple[Ending | None, str]:
-        """Return what ended the search where a solver calls it converged, or none if it did."""
+        """Return what ended a search that a solver calls converged, ``None`` if it converged."""
         self._plateau = False
         if self._matching.exact(self._evaluator.residuals(p), None):
             return None, message
@@ -411,7 +358,7 @@ class LocalSearch:
             with contextlib.suppress(Arrived):
                 self.jacobian(z)
         assert self._rest is not None
-        found = self._rest[1]
+        remaining = self._rest[1]
         size, tolerance = self._size(z), self.options.step_tolerance
         silent = self._without_influence(p)
         lost = self._named(silent & self._acted) if self._acted is not None else ""
@@ -426,7 +373,7 @@ class LocalSearch:
                 f"there is no direction to go: the influence of {self._named(silent)} cannot be"
                 " told from zero"
             )
-        if found.insignificant(size, tolerance):
+        if remaining.insignificant(size, tolerance):
             return None, message
         failed = self._last_failed is not None and self.iterations - self._last_failed <= _LATELY
         if failed:
@@ -434,13 +381,13 @@ class LocalSearch:
                 "the search cannot go on: every further step leads to where the simulation "
                 f"fails ({self._evaluator.last_failure})"
             )
-        left = f"a step of {found.length:.2g} standard errors is left to go"
-        if found.hidden_by_noise():
+        left = f"a step of {remaining.length:.2g} standard errors is left to go"
+        if remaining.hidden_by_noise():
             return None, f"the noise of the simulation hides further descent ({left})"
         return "stuck", f"{message}, but {left}{if_too_coarse(self._evaluator.tolerance)}"
 
     def _without_influence(self, p: F64) -> npt.NDArray[np.bool_]:
-        """Return which parameters have no influence that can be seen, shape (n,)."""
+        """Return which parameters have no detectable influence, shape (n,)."""
         jacobian = self._rows.jacobian(p) * self.space.derivative(p)
         silent: npt.NDArray[np.bool_] = np.linalg.norm(jacobian, axis=0) <= self._column_errors(p)
         return silent
@@ -449,43 +396,30 @@ class LocalSearch:
         return ", ".join(n for n, one in zip(self._names, chosen, strict=True) if one)
 
     def _refined(self, p: F64, jacobian: F64) -> tuple[F64, Errors]:
-        """Return a Jacobian by central differences along its singular directions, and its errors.
-
-        Parameters
-        ----------
-        p
-            Physical, shape (n,).
-        jacobian
-            By the usual differences, in the search space, shape (m, n).
-
-        Returns
-        -------
-        jacobian, errors
-            Both in the search space, shape (m, n).
-        """
+        """Return a Jacobian by central differences along singular directions, and its errors."""
         norms = np.linalg.norm(jacobian, axis=0)
         safe = np.where(norms > 0.0, norms, 1.0)
         _, _, right = np.linalg.svd(np.linalg.qr(jacobian / safe, mode="r"))
         ways = right.T / safe[:, np.newaxis]
         slope = self.space.derivative(p)
-        found = self._rows.directional_derivatives(p, ways * slope[:, np.newaxis])
-        if not bool(np.isfinite(found.values).all()):
+        derivatives = self._rows.directional_derivatives(p, ways * slope[:, np.newaxis])
+        if not bool(np.isfinite(derivatives.values).all()):
             return jacobian, Errors(self._column_errors(p))
         # Steps that suffice for intervals are not always better than those of the columns.
         known = Errors(self._column_errors(p)).along(ways)
-        better = found.errors < known
-        values = np.where(better, found.values, jacobian @ ways)
-        directions = DirectionErrors(ways, np.where(better, found.errors, known))
+        better = derivatives.errors < known
+        values = np.where(better, derivatives.values, jacobian @ ways)
+        directions = DirectionErrors(ways, np.where(better, derivatives.errors, known))
         refined = np.asarray(np.linalg.solve(ways.T, values.T).T, dtype=np.float64)
         return refined, Errors(directions.along(np.eye(norms.size)), directions)
 
     def _column_errors(self, p: F64) -> F64:
-        """Return the expected lengths of the errors of the columns in the search space, (n,)."""
+        """Return the expected errors of the Jacobian's columns in the search space, shape (n,)."""
         errors = self._evaluator.column_errors(p)
         if errors is None:
             return np.zeros(p.size)
-        found: F64 = errors * np.abs(self.space.derivative(p))
-        return found
+        lengths: F64 = errors * np.abs(self.space.derivative(p))
+        return lengths
 
     def _noise(self, p: F64) -> float:
         steps = self._evaluator.step_sizes
@@ -502,7 +436,7 @@ class LocalSearch:
         return relative
 
     def _blur(self, z: F64) -> float:
-        """Return the difference of costs that noise and rounding may make."""
+        """Return the difference of costs that noise and rounding may cause."""
         length = float(np.sqrt(2.0 * self.cost(z)))
         noise = self._evaluator.noise(self.physical(z))
         return _BLUR * (noise + _EPS * length) * length

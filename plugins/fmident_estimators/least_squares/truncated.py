@@ -1,23 +1,25 @@
-"""Truncated singular value decomposition: only what the data determine moves.
+"""Truncated singular value decomposition: only directions that the data determine move.
 
-At a point let ``A = J D / s``: the Jacobian J of the whitened residuals, D the sizes of the units
-of the search space, s the standard deviation of the noise. Along a right singular vector of A with
-singular value q the data know the parameters to 1/q of such units. The leading ones are kept; along
-the others the estimate stays where it started. For a linear model that is the truncated singular
-value decomposition (Hansen, Rank-Deficient and Discrete Ill-Posed Problems, 1998, section 3.2),
-with the start in place of zero. A direction that is dropped makes an error of as many units as the
-start is wrong along it, one that is kept makes one of 1/q: with a start that is known to one unit,
-the mean square error is least where all with q >= 1 are kept.
+At a point let ``A = J D / s``: the Jacobian J of the whitened residuals, D the sizes of
+the units of the search space, s the standard deviation of the noise. Along a right
+singular vector of A with singular value q the data determine the parameters to 1/q of
+such units. The leading directions are kept; along the others the estimate stays at the
+start. For a linear model this is the truncated singular value decomposition (Hansen,
+Rank-Deficient and Discrete Ill-Posed Problems, 1998, section 3.2), with the start
+instead of zero. A dropped direction has an error of as many units as the start is wrong
+along it, a kept one has an error of 1/q: with a start known to one unit, the mean
+square error is smallest if all directions with q >= 1 are kept.
 
-In a nonlinear model the vectors turn along the way. What is wanted is the point at which the
-residuals are orthogonal to what is kept, and the way from the start to what is dropped, both by the
-Jacobian there. Where what is dropped does not act on the outputs at all, it is the point nearest to
-the start of all that fit the data equally well (Eriksson, Wedin, Gulliksson and Soderkvist,
-Regularization methods for uniformly rank-deficient nonlinear least-squares problems, J.
-Optimization Theory and Applications 127, 2005). Here a search with stiff rows that hold the
-combinations at the start takes turns with new singular vectors where it has ended. Where the
-directions at the start do not lead to what fits, it begins next to the point nearest to the start,
-to which steps along what fits lead.
+In a nonlinear model the vectors rotate along the path. The solution is the point at
+which the residuals are orthogonal to the kept directions, and the displacement from the
+start to the dropped ones, both by the Jacobian there. If the dropped directions do not
+affect the outputs at all, it is the point nearest to the start among all that fit the
+data equally well (Eriksson, Wedin, Gulliksson and Soderkvist, Regularization methods
+for uniformly rank-deficient nonlinear least-squares problems, J. Optimization Theory
+and Applications 127, 2005). Here a search with stiff rows that hold the dropped
+combinations at the start alternates with new singular vectors at its end. If the
+directions at the start do not lead to a fit, it begins near the point of best fit that
+is nearest to the start, which steps along the set of best fits reach.
 """
 
 from __future__ import annotations
@@ -74,17 +76,11 @@ Solve = Callable[[LocalSearch], LocalResult]
 
 @dataclass(frozen=True, eq=False)
 class _Directions:
-    """What the data determine at a point.
+    """Directions that the data determine at a point.
 
-    Parameters
-    ----------
-    kept, dropped
-        Orthonormal columns in the search space, shapes (n, r) and (n, k); zero for parameters on
-        bounds.
-    singular_values
-        Of the scaled Jacobian over the noise, descending, shape (r + k,).
-    held
-        Parameters that stay on a bound, shape (n,).
+    `kept` and `dropped` are orthonormal columns in the search space, shapes (n, r) and
+    (n, k), zero for parameters on bounds, which `held` marks; `singular_values`, shape
+    (r + k,), are those of the scaled Jacobian over the noise, descending.
     """
 
     kept: F64
@@ -94,17 +90,7 @@ class _Directions:
 
 
 class HoldingRows(SearchedRows):
-    """The residuals with rows that hold combinations of the parameters where they started.
-
-    Parameters
-    ----------
-    problem, evaluator
-        Of the search.
-    rows
-        Of the combinations, in the search space, shape (k, n).
-    start
-        In the search space, shape (n,).
-    """
+    """The residuals with rows, (k, n), that hold combinations of parameters at the start."""
 
     def __init__(self, problem: Problem, evaluator: Evaluator, rows: F64, start: F64) -> None:
         super().__init__(problem, evaluator)
@@ -113,25 +99,22 @@ class HoldingRows(SearchedRows):
 
     def residuals(self, p: F64) -> F64:
         """Return the residuals at a point, shape (m + k,); NaN where the simulation fails."""
-        moved = self._space.from_physical(p) - self._start
-        return np.concatenate([super().residuals(p), self._rows @ moved])
+        displacement = self._space.from_physical(p) - self._start
+        return np.concatenate([super().residuals(p), self._rows @ displacement])
 
     def jacobian(self, p: F64) -> F64:
-        """Return their derivatives with respect to the physical parameters, shape (m + k, n)."""
+        """Return the derivatives with respect to the physical parameters, shape (m + k, n)."""
         return np.vstack([super().jacobian(p), self._rows / self._space.derivative(p)])
 
     def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
         """Return accurate derivatives along directions, (n, k) -> (m + k, k), and their errors."""
-        found = super().directional_derivatives(p, directions)
+        derivatives = super().directional_derivatives(p, directions)
         added = (self._rows / self._space.derivative(p)) @ directions
-        return DirectionalDerivatives(np.vstack([found.values, added]), found.errors)
+        return DirectionalDerivatives(np.vstack([derivatives.values, added]), derivatives.errors)
 
 
 class _Continued(Progress):
-    """Progress of searches that follow each other: the start of one is the end of the one before.
-
-    The cost may rise against that of the search before, which held nothing.
-    """
+    """Progress of successive searches, each of which starts at the end of the previous one."""
 
     def report(self, parameters: F64, cost: float, start: int = 1, **details: float) -> None:
         """Report a point that is not the last one."""
@@ -148,53 +131,30 @@ def truncated_estimate(
     solve: Solve,
     full: LocalResult,
 ) -> Estimate:
-    """Return the estimate that moves along what the data determine.
+    """Return the estimate that moves only along directions that the data determine.
 
-    Parameters
-    ----------
-    problem, evaluator, options, monitor
-        Of the run.
-    solve
-        Runs a search.
-    full
-        Where the search that holds nothing has ended: it shows the noise, and the least cost.
-
-    Raises
-    ------
-    fmident.evaluation.JacobianError
-        The Jacobian cannot be computed at the start.
+    `full`, the result of the search without held directions, gives the noise and the lowest
+    cost.
     """
-    found = _Truncation(problem, evaluator, options, monitor, solve, full)
-    there = found.at(full.parameters)
+    truncation = _Truncation(problem, evaluator, options, monitor, solve, full)
+    there = truncation.at(full.parameters)
     if not there.dropped.shape[1]:
         monitor.note(
             "Nothing was truncated: the data determine all directions of the parameters better than"
-            f" {found.rule}."
+            f" {truncation.rule}."
         )
         return Estimate(full.parameters, full.status, full.message, ended_by=full.ended_by)
-    ended = found.run(problem.initial)
-    if not ended.settled or found.misses(ended):
-        other = found.nearest()
-        if found.better(other, ended):
+    ended = truncation.run(problem.initial)
+    if not ended.settled or truncation.misses(ended):
+        other = truncation.nearest()
+        if truncation.better(other, ended):
             ended = other
-    return found.estimate(ended)
+    return truncation.estimate(ended)
 
 
 @dataclass(frozen=True, eq=False)
 class _End:
-    """Where the rounds have ended.
-
-    Parameters
-    ----------
-    parameters, cost
-        Physical, shape (n,), and the cost of the data there.
-    directions
-        There.
-    status, message
-        How.
-    rounds
-        How many searches it took.
-    """
+    """Result of the rounds at physical parameters; `cost` is that of the data."""
 
     parameters: F64
     cost: float
@@ -224,13 +184,13 @@ class _Truncation:
 
     @property
     def rule(self) -> str:
-        """In words, to follow "better than"."""
+        """The rule in words, to follow "better than"."""
         if self._options.truncate == "auto":
             return "one unit of the start values (their scale, or a factor of e with log scaling)"
         return f"{self._options.truncate:g} of the largest singular value asks for"
 
     def _noise_at(self, p: F64) -> float:
-        """Return the standard deviation of the whitened residuals, at least that of simulations."""
+        """Return the standard deviation of whitened residuals, at least the simulation noise."""
         if self._problem.sigma_known:
             return 1.0
         residuals = self._evaluator.residuals(p)
@@ -245,22 +205,24 @@ class _Truncation:
         return inside
 
     def at(self, p: F64) -> _Directions:
-        """Return what the data determine at a point.
+        """Return the directions that the data determine at a point.
 
         A parameter on a bound stays there unless data or start pull it away.
         """
         z = self._space.from_physical(p)
         low, high = z - self._space.lower <= _SAME, self._space.upper - z <= _SAME
-        found = self._decomposed(p, np.ones(p.size, dtype=np.bool_))
+        directions = self._decomposed(p, np.ones(p.size, dtype=np.bool_))
         if not (low | high).any():
-            return found
+            return directions
         jacobian = self._evaluator.jacobian(p) * self._space.derivative(p)
-        wanted = found.dropped @ (found.dropped.T @ (self._start - z))
-        if found.kept.shape[1]:
-            moved = jacobian @ found.kept
-            wanted = wanted - found.kept @ (np.linalg.pinv(moved) @ self._evaluator.residuals(p))
+        wanted = directions.dropped @ (directions.dropped.T @ (self._start - z))
+        if directions.kept.shape[1]:
+            responses = jacobian @ directions.kept
+            wanted = wanted - directions.kept @ (
+                np.linalg.pinv(responses) @ self._evaluator.residuals(p)
+            )
         held = (low & ~(wanted > _SAME)) | (high & ~(wanted < -_SAME))
-        return self._decomposed(p, ~held) if held.any() else found
+        return self._decomposed(p, ~held) if held.any() else directions
 
     def _decomposed(self, p: F64, free: npt.NDArray[np.bool_]) -> _Directions:
         """Return the directions of some parameters, the others held."""
@@ -279,14 +241,14 @@ class _Truncation:
         return _Directions(vectors[:, :rank], vectors[:, rank:], singular / self._noise, ~free)
 
     def run(self, begin: F64) -> _End:
-        """Search and find new directions in turn, until nothing moves any more."""
+        """Alternate searches and new directions until nothing changes."""
         p, z = begin, self._space.from_physical(begin)
-        found = self.at(p)
-        part, before, ranks = 1.0, np.zeros(p.size), [found.kept.shape[1]]
+        directions = self.at(p)
+        part, before, ranks = 1.0, np.zeros(p.size), [directions.kept.shape[1]]
         last, settled = self._full, False
         rounds = 0
         for rounds in range(1, _ROUNDS + 1):
-            last = self._held(p, found)
+            last = self._held(p, directions)
             p = last.parameters
             following = self.at(p)
             new = self._space.from_physical(p)
@@ -301,39 +263,40 @@ class _Truncation:
                 break
             if rounds > 2:
                 part = _relaxed(part, before, move)
-            found = _between(found, following, part)
+            directions = _between(directions, following, part)
             z, before = new, move
-        return _End(p, self._evaluator.cost(p), found, last, settled, rounds)
+        return _End(p, self._evaluator.cost(p), directions, last, settled, rounds)
 
     def nearest(self) -> _End:
-        """Return the point nearest to the start of those that fit best.
+        """Return the point nearest to the start among those that fit best.
 
-        From where the search that holds nothing has ended, along what is dropped towards the start,
-        and back to what fits, in turn: where that leads no nearer, what is wanted is found.
+        From the end of the search without held directions, steps along the dropped directions
+        towards the start alternate with searches back to the best fit, until these come no
+        nearer.
         """
         p, z = self._full.parameters, self._space.from_physical(self._full.parameters)
-        found, last, part, left = self.at(p), self._full, 1.0, np.inf
+        directions, last, part, left = self.at(p), self._full, 1.0, np.inf
         tries = 0
         while tries < _SLIDES:
-            step = found.dropped @ (found.dropped.T @ (self._start - z))
+            step = directions.dropped @ (directions.dropped.T @ (self._start - z))
             left = float(np.max(np.abs(step), initial=0.0))
             if left <= _SAME or part < _SMALLEST_SLIDE:
                 break
             tries += 1
             goal = np.clip(z + part * step, self._space.lower, self._space.upper)
-            ended = self._held(self._space.to_physical(goal), found, goal)
+            ended = self._held(self._space.to_physical(goal), directions, goal)
             new = self._space.from_physical(ended.parameters)
             nearer = np.linalg.norm(self._start - new) < np.linalg.norm(self._start - z)
             cost = self._evaluator.cost(ended.parameters)
             if nearer and cost <= self._evaluator.cost(p) + _MORE * self._noise**2:
                 p, z, last, part = ended.parameters, new, ended, min(2.0 * part, 1.0)
-                found = self.at(p)
+                directions = self.at(p)
             else:
                 part *= 0.25
-        return _End(p, self._evaluator.cost(p), found, last, left <= _CLOSE, tries)
+        return _End(p, self._evaluator.cost(p), directions, last, left <= _CLOSE, tries)
 
     def better(self, one: _End, other: _End) -> bool:
-        """Return whether one end is to be taken in place of another."""
+        """Return whether one result is better than another."""
         ends = [(self.misses(end), not end.settled, end.cost) for end in (one, other)]
         return ends[0] < ends[1]
 
@@ -344,7 +307,7 @@ class _Truncation:
         return min(ranks[-2:]) if came_back or len(ranks) > _ROUNDS // 2 else new
 
     def _held(self, begin: F64, found: _Directions, at: F64 | None = None) -> LocalResult:
-        """Return the end of a search that holds what is dropped, at the start or elsewhere."""
+        """Return the result of a search that holds dropped directions at `at` or the start."""
         largest = float(found.singular_values[found.kept.shape[1] :].max(initial=0.0))
         stiff = max(float(found.singular_values.max(initial=0.0)), _STIFFNESS * largest)
         held = np.eye(self._start.size)[found.held]
@@ -359,14 +322,13 @@ class _Truncation:
         return search.run(self._solve)
 
     def misses(self, ended: _End) -> bool:
-        """Return whether the cost is higher than what is dropped explains by far.
+        """Return whether the cost is far higher than the dropped directions explain.
 
-        Along a direction that is dropped the cost rises by q squared over two for each squared
-        unit.
+        Along a dropped direction the cost rises by ``q^2 / 2`` per squared unit.
         """
         dropped = self._dropped_values(ended.directions)
-        moved = self._space.from_physical(self._full.parameters) - self._start
-        along = ended.directions.dropped.T @ moved
+        displacement = self._space.from_physical(self._full.parameters) - self._start
+        along = ended.directions.dropped.T @ displacement
         explained = 0.5 * float(np.sum((dropped * along) ** 2)) * self._noise**2
         return ended.cost > self._full.cost + 4.0 * explained + _MORE * self._noise**2
 
@@ -375,11 +337,11 @@ class _Truncation:
         return found.singular_values[found.kept.shape[1] :]
 
     def estimate(self, ended: _End) -> Estimate:
-        """Return the estimate, and what it holds."""
-        kept, count = ended.directions.kept.shape[1], ended.directions.singular_values.size
+        """Return the estimate, with a message about the directions it holds."""
+        rank, count = ended.directions.kept.shape[1], ended.directions.singular_values.size
         message = (
-            f"truncated: moved along {kept} of {count} directions, stayed at the start along the"
-            f" other{'s' * (count - kept > 1)}; {ended.last.message}"
+            f"truncated: moved along {rank} of {count} directions, stayed at the start along the"
+            f" other{'s' * (count - rank > 1)}; {ended.last.message}"
         )
         status, ended_by = ended.last.status, ended.last.ended_by
         if not ended.settled and status == "converged":
@@ -394,7 +356,7 @@ class _Truncation:
             self._options.truncate if isinstance(self._options.truncate, float) else 1.0,
             self._full.cost,
         )
-        if kept == count:  # bounds have left nothing open
+        if rank == count:  # bounds have left nothing open
             return Estimate(ended.parameters, status, ended.last.message, ended_by=ended_by)
         still = np.linalg.norm(ended.directions.kept, axis=1) <= _STILL
         return Estimate(
@@ -410,10 +372,10 @@ class _Truncation:
 
 
 def _relaxed(part: float, before: F64, move: F64) -> float:
-    """Return the part by which directions turn next, from two moves (Aitken).
+    """Return the next fraction by which directions rotate, from two moves (Aitken).
 
-    Irons and Tuck, A version of the Aitken accelerator for computer iteration, International
-    Journal for Numerical Methods in Engineering 1, 1969.
+    Irons and Tuck, A version of the Aitken accelerator for computer iteration,
+    International Journal for Numerical Methods in Engineering 1, 1969.
     """
     size = float(before @ before)
     ratio = float(move @ before) / size if size > 0.0 else 0.0
@@ -423,13 +385,13 @@ def _relaxed(part: float, before: F64, move: F64) -> float:
 
 
 def _with_rank(found: _Directions, rank: int) -> _Directions:
-    """Return the directions with so many kept."""
+    """Return the directions with `rank` of them kept."""
     vectors = np.hstack([found.kept, found.dropped])
     return dataclasses.replace(found, kept=vectors[:, :rank], dropped=vectors[:, rank:])
 
 
 def _between(old: _Directions, new: _Directions, part: float) -> _Directions:
-    """Return new directions, turned by a part of the way from the old ones."""
+    """Return the new directions, rotated by only a part of the way from the old ones."""
     same = old.kept.shape == new.kept.shape and old.dropped.shape == new.dropped.shape
     if part >= 1.0 or not same:
         return new

@@ -1,4 +1,4 @@
-"""Options of estimators that know the model as a linear differential equation."""
+"""Options of estimators that treat the model as a linear differential equation."""
 
 from __future__ import annotations
 
@@ -49,19 +49,20 @@ class EquationOptions(Options):
     Parameters
     ----------
     order
-        Of the equation.
+        Order of the equation.
     unknown
-        Coefficients to estimate; by default those that `map` uses and `known` does not give.
+        Coefficients to estimate; by default those that `map` uses and `known` does not
+        give.
     known
-        Coefficient to number or formula of the problem's fixed parameters; what is neither
-        known nor unknown is 0.
+        Coefficient to number or formula of the problem's fixed parameters; coefficients
+        that are neither known nor unknown are 0.
     map
         Free parameter to formula of coefficients and fixed parameters. A parameter with the
         name of a coefficient needs none.
     input
-        FMU variable of u; may be left out when there is one input.
+        FMU variable of u; optional when there is one input.
     output
-        Measurement y; may be left out when there is one.
+        Measurement y; optional when there is one.
     """
 
     order: Annotated[int, Range(least=1)] = 2
@@ -76,14 +77,8 @@ class EquationOptions(Options):
 class Setup:
     """Options, checked against a problem.
 
-    Parameters
-    ----------
-    equation
-        Its structure and known coefficients.
-    parameters
-        From coefficients to free parameters.
-    input, output
-        FMU variable of u (``None`` without input) and name of the measurement y.
+    `parameters` maps coefficients to free parameters; `input` is the FMU variable of u,
+    ``None`` without input, and `output` the name of the measurement y.
     """
 
     equation: LinearEquation
@@ -92,13 +87,7 @@ class Setup:
     output: str
 
     def columns(self, experiment: Experiment) -> tuple[int, int]:
-        """Return the places of u (-1 without) and y among an experiment's columns.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            The experiment has no such column.
-        """
+        """Return the indices of u (-1 without input) and y among an experiment's columns."""
         u = -1
         if self.input is not None:
             u = _place(tuple(experiment.inputs), self.input, "input", experiment.name)
@@ -111,13 +100,7 @@ class Setup:
 
 
 def read_setup(problem: Problem, options: EquationOptions, estimator: str) -> Setup:
-    """Check the options against the problem.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        They do not fit; the message says which and how.
-    """
+    """Check the options against the problem; raises `ProblemError` if they do not fit."""
     reader = _Reader(problem, options, estimator)
     formulas = reader.formulas()
     values = reader.known_values()
@@ -136,18 +119,7 @@ def read_setup(problem: Problem, options: EquationOptions, estimator: str) -> Se
 
 
 class _Reader:
-    """Reads the parts of a setup; each method refuses what does not fit.
-
-    Parameters
-    ----------
-    problem, options, estimator
-        As for :func:`read_setup`.
-
-    Attributes
-    ----------
-    fixed
-        Values of the fixed parameters, and of those that follow from them alone.
-    """
+    """Reads the parts of a setup; each method rejects what does not fit."""
 
     def __init__(self, problem: Problem, options: EquationOptions, estimator: str) -> None:
         self._problem = problem
@@ -164,7 +136,7 @@ class _Reader:
         self._coefficients = {f"{side}{i}" for side in "ab" for i in range(options.order + 1)}
 
     def refuse(self, message: str, hint: str | None = None) -> ProblemError:
-        """Return the error with which a setup is refused."""
+        """Return the error that rejects a setup."""
         source = self._problem.source
         return ProblemError(
             f"[estimator]: '{self._estimator}': {message}",
@@ -173,7 +145,7 @@ class _Reader:
         )
 
     def formulas(self) -> dict[str, Formula]:
-        """Return how each free parameter follows from the coefficients, in their order."""
+        """Return the formula of each free parameter in terms of the coefficients, in order."""
         given = self._read(self._options.map)
         free = [q.name for q in self._problem.free]
         for name in given:
@@ -204,7 +176,7 @@ class _Reader:
     def unknown(
         self, formulas: Mapping[str, Formula], values: Mapping[str, float]
     ) -> tuple[str, ...]:
-        """Return the coefficients to estimate: those given, or else what the formulas use."""
+        """Return the coefficients to estimate: the given ones, or those in the formulas."""
         used = [n for formula in formulas.values() for n in sorted(formula.names)]
         for name in used:
             if name not in self._coefficients and name not in self.fixed:
@@ -219,7 +191,7 @@ class _Reader:
         return unknown
 
     def refuse_measurements(self) -> None:
-        """Refuse measurements that are not an output of the equation itself."""
+        """Reject measurements that are not an output of the equation itself."""
         for experiment in self._problem.experiments:
             for m in experiment.measurements:
                 altered = m.gain != 1.0 or m.offset != 0.0 or m.delay != 0.0
@@ -263,18 +235,7 @@ def _place(names: tuple[str, ...], name: str, what: str, experiment: str) -> int
 
 
 class Formula:
-    """A formula of numbers, names, ``+ - * / **``, ``sqrt``, ``exp``, ``log`` and ``abs``.
-
-    Parameters
-    ----------
-    source
-        Text, or a number.
-
-    Raises
-    ------
-    ValueError
-        Anything else is in the text.
-    """
+    """A formula of numbers, names, ``+ - * / **``, ``sqrt``, ``exp``, ``log`` and ``abs``."""
 
     def __init__(self, source: str | float) -> None:
         self.text = str(source)
@@ -293,26 +254,20 @@ class Formula:
         self._code: CodeType = compile(tree, self.text, "eval")
 
     def __call__(self, values: Mapping[str, float]) -> float:
-        """Return the value; NaN where it is not defined, as in a division by zero.
-
-        Parameters
-        ----------
-        values
-            At least the formula's names.
-        """
+        """Return the value for given names; NaN where undefined, as in a division by zero."""
         try:
             # The tree holds arithmetic only: it was checked node by node.
-            found = eval(self._code, {"__builtins__": {}, **_FUNCTIONS}, dict(values))
+            value = eval(self._code, {"__builtins__": {}, **_FUNCTIONS}, dict(values))
         except (ZeroDivisionError, ValueError, OverflowError):
             return math.nan
-        return float(found) if isinstance(found, (int, float)) else math.nan
+        return float(value) if isinstance(value, (int, float)) else math.nan
 
     def __repr__(self) -> str:
         return f"Formula('{self.text}')"
 
 
 def _is_plain(node: ast.AST) -> bool:
-    """Return whether a node of an allowed kind holds nothing but arithmetic."""
+    """Return whether a node of an allowed kind contains only arithmetic."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
     if isinstance(node, ast.Call):
@@ -325,19 +280,9 @@ def _is_plain(node: ast.AST) -> bool:
 class LinearEquation:
     """``sum a_i y^(i) = sum b_j u^(j)``, i and j from 0 to `order`, with ``a_order = 1``.
 
-    Parameters
-    ----------
-    order
-        n, at least 1.
-    unknown
-        Coefficients to estimate, such as ``("a0", "a1")``.
-    known
-        Values of others; what is neither known nor unknown is 0.
-
-    Raises
-    ------
-    ValueError
-        A name that is not a coefficient of this equation, or is given twice; nothing unknown.
+    `unknown` are the coefficients to estimate, such as ``("a0", "a1")``; those that are
+    neither known nor unknown are 0. Raises ``ValueError`` for invalid or repeated names, or
+    if nothing is unknown.
     """
 
     order: int
@@ -360,22 +305,22 @@ class LinearEquation:
 
     @cached_property
     def unknown_a(self) -> tuple[int, ...]:
-        """Orders of the derivatives of y with unknown coefficient, in the order of `unknown`."""
+        """Orders of the derivatives of y with unknown coefficients, in the order of `unknown`."""
         return self._orders("a")
 
     @cached_property
     def unknown_b(self) -> tuple[int, ...]:
-        """Orders of the derivatives of u with unknown coefficient, in the order of `unknown`."""
+        """Orders of the derivatives of u with unknown coefficients, in the order of `unknown`."""
         return self._orders("b")
 
     @cached_property
     def places_a(self) -> tuple[int, ...]:
-        """Places of the unknown a among `unknown`."""
+        """Indices of the unknown a in `unknown`."""
         return tuple(i for i, name in enumerate(self.unknown) if name.startswith("a"))
 
     @cached_property
     def places_b(self) -> tuple[int, ...]:
-        """Places of the unknown b among `unknown`."""
+        """Indices of the unknown b in `unknown`."""
         return tuple(i for i, name in enumerate(self.unknown) if name.startswith("b"))
 
     @cached_property
@@ -392,7 +337,7 @@ class LinearEquation:
 
     @property
     def has_input(self) -> bool:
-        """Whether u takes part."""
+        """Whether u occurs in the equation."""
         return bool(self.unknown_b) or bool(np.any(self.known_b))
 
     def _orders(self, side: str) -> tuple[int, ...]:
@@ -409,30 +354,18 @@ class LinearEquation:
 
 
 def parse_coefficient(name: str, order: int) -> tuple[str, int]:
-    """Return side and index of a coefficient, ``"a0"`` -> ``("a", 0)``.
-
-    Raises
-    ------
-    ValueError
-        It is none of an equation of that order.
-    """
-    found = _NAME.fullmatch(name)
-    if found is None or int(found[2]) > order:
+    """Return side and index of a coefficient, ``"a0"`` -> ``("a", 0)``, or ``ValueError``."""
+    match = _NAME.fullmatch(name)
+    if match is None or int(match[2]) > order:
         raise ValueError(
             f"'{name}' is not a coefficient of an equation of order {order}: "
             f"those are a0 to a{order - 1} of the output and b0 to b{order} of the input"
         )
-    return found[1], int(found[2])
+    return match[1], int(match[2])
 
 
 def sampling_interval(experiment: Experiment) -> float:
-    """Return the interval of an equidistant experiment, s.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        Its samples are not equidistant.
-    """
+    """Return the interval of an equidistant experiment, s; raises `DataError` for others."""
     steps = np.diff(experiment.times)
     if steps.size == 0:
         raise DataError(f"experiment '{experiment.name}' has one sample only")
@@ -448,7 +381,7 @@ def sampling_interval(experiment: Experiment) -> float:
 
 
 def is_gap(before: float, now: float, step: float) -> bool:
-    """Return whether a sample does not follow the one before at the sampling interval."""
+    """Return whether the distance of two samples differs from the sampling interval."""
     return abs(now - before - step) > _JITTER * step
 
 
@@ -460,16 +393,10 @@ def noise_of(measurement: Measurement) -> float | None:
 
 
 class ParameterMap:
-    """How the free parameters follow from the unknown coefficients.
+    """Mapping from the unknown coefficients to the free parameters.
 
-    Parameters
-    ----------
-    unknown
-        Names of the coefficients, r of them.
-    formulas
-        One per free parameter, n of them.
-    constants
-        Values of all other names in the formulas.
+    There are r `unknown` names and n `formulas`, one per free parameter; `constants` are
+    the values of all other names in the formulas.
     """
 
     def __init__(
@@ -494,18 +421,7 @@ class ParameterMap:
         return self._evaluate(coefficients)
 
     def standard_errors(self, coefficients: F64, covariance: F64) -> F64:
-        """Return those of the parameters to first order.
-
-        Parameters
-        ----------
-        coefficients, covariance
-            Shapes (r,) and (r, r), or (k, r) and (k, r, r).
-
-        Returns
-        -------
-        ndarray
-            Shape (n,) or (k, n).
-        """
+        """Return the standard errors of the parameters to first order, shape (n,) or (k, n)."""
         if self._affine is None and coefficients.ndim == 2:
             rows = [self.standard_errors(*p) for p in zip(coefficients, covariance, strict=True)]
             return np.array(rows)
@@ -531,15 +447,15 @@ class ParameterMap:
         return np.column_stack(columns)
 
     def _find_affine(self) -> tuple[F64, F64] | None:
-        """Return matrix and offset if all formulas are affine: most are, and that is faster."""
+        """Return matrix and offset if all formulas are affine, the usual case, which is faster."""
         r = len(self._unknown)
         offset = self._evaluate(np.zeros(r))
         matrix = np.column_stack([self._evaluate(unit) - offset for unit in np.eye(r)])
         for factor in _PROBES:
             point: F64 = factor * (1.0 + np.arange(r, dtype=np.float64))
             expected = matrix @ point + offset
-            found = self._evaluate(point)
+            actual = self._evaluate(point)
             size = np.abs(matrix) @ np.abs(point) + np.abs(offset)
-            if not bool(np.all(np.abs(found - expected) <= _AFFINE * size)):
+            if not bool(np.all(np.abs(actual - expected) <= _AFFINE * size)):
                 return None  # also where a formula has no value (NaN)
         return matrix, offset

@@ -1,8 +1,8 @@
-"""Affine models by exact differences, and the test that a model is one.
+"""Affine models by exact differences, and the test that a model is affine.
 
-A function that is affine in the parameters, ``f(p) = f(p0) + A (p - p0)``, is known from
-``n + 1`` evaluations; differences with large steps are exact but for rounding. Whether it is
-affine, superposition at random points shows.
+A function that is affine in the parameters, ``f(p) = f(p0) + A (p - p0)``, follows from
+``n + 1`` evaluations; differences with large steps are exact except for rounding.
+Superposition at random points tests whether it is affine.
 """
 
 from __future__ import annotations
@@ -35,21 +35,15 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class FailedEvaluationError(Exception):
-    """The function failed at a point that is needed."""
+    """The function failed at a required point."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where points may lie.
+    """Region of the admissible points.
 
-    Parameters
-    ----------
-    center
-        Reference point, shape (n,).
-    lower, upper
-        Bounds, shape (n,); may be infinite.
-    size
-        Typical size of the parameters, positive, shape (n,).
+    `center` is the reference point; the bounds may be infinite; `size` is the typical size
+    of the parameters, positive. All have the shape (n,).
     """
 
     center: F64
@@ -58,7 +52,7 @@ class Box:
     size: F64
 
     def steps(self, factor: F64 | float = 1.0) -> F64:
-        """Return steps from the centre of about ``factor * size`` that stay inside, (n,)."""
+        """Return steps from the centre of about ``factor * size`` within the bounds, shape (n,)."""
         wanted = factor * self.size
         up, down = self.upper - self.center, self.center - self.lower
         step: F64 = np.where(
@@ -69,7 +63,7 @@ class Box:
     def random(self, generator: np.random.Generator, count: int) -> F64:
         """Return random points, uniform between the bounds, shape (count, n).
 
-        Where there is no bound, as far from the centre as the parameter is large.
+        Without a bound, they are at most the size of the parameter away from the centre.
         """
         low = np.where(np.isfinite(self.lower), self.lower, self.center - self.size)
         high = np.where(np.isfinite(self.upper), self.upper, self.center + self.size)
@@ -77,23 +71,13 @@ class Box:
         return self.inside(generator.uniform(low, high, (count, self.center.size)))
 
     def inside(self, points: F64) -> F64:
-        """Return points of shape (k, n) that rounding may have put just outside, inside."""
+        """Return points of shape (k, n), moved inside if rounding has put them just outside."""
         return np.clip(points, self.lower, self.upper)
 
 
 @dataclass(frozen=True)
 class AffineModel:
-    """``f(p) = base + matrix (p - center)``.
-
-    Parameters
-    ----------
-    center
-        Shape (n,).
-    base
-        Values there, shape (m,).
-    matrix
-        Shape (m, n).
-    """
+    """``f(p) = base + matrix (p - center)`` with the shapes (m,), (m, n) and (n,)."""
 
     center: F64
     base: F64
@@ -105,20 +89,7 @@ class AffineModel:
 
 
 def affine_model(function: Function, box: Box) -> AffineModel:
-    """Return the affine model through the centre and one step along each parameter.
-
-    Parameters
-    ----------
-    function
-        What is modelled.
-    box
-        Centre, sizes and bounds.
-
-    Raises
-    ------
-    FailedEvaluationError
-        At the centre, or along a parameter wherever it was tried.
-    """
+    """Return the affine model through the centre and one step along each parameter."""
     count = box.center.size
     base = function(box.center[np.newaxis, :])[0]
     _refuse_failed(base)
@@ -153,15 +124,7 @@ def affine_model(function: Function, box: Box) -> AffineModel:
 
 
 def affine_from_derivatives(base: F64, jacobian: F64, box: Box) -> AffineModel:
-    """Return the affine model of a function whose derivatives at the centre are known.
-
-    Parameters
-    ----------
-    base, jacobian
-        Values at the centre, shape (m,), and their derivatives, shape (m, n).
-    box
-        Centre and sizes.
-    """
+    """Return the affine model of a function from values and derivatives at the centre."""
     matrix = np.ascontiguousarray(jacobian)
     largest = np.abs(matrix).max(axis=0, initial=0.0) * np.abs(box.steps())
     matrix[:, largest <= _ROUNDINGS * _EPS * np.abs(base).max()] = 0.0
@@ -169,30 +132,17 @@ def affine_from_derivatives(base: F64, jacobian: F64, box: Box) -> AffineModel:
 
 
 def superposition_error(function: Function, model: AffineModel, points: F64) -> tuple[float, F64]:
-    """Return by how much the model misses, relative to the change of the values.
+    """Return the error of the model at points, relative to the change of the values.
 
-    Parameters
-    ----------
-    function
-        The truth.
-    model
-        The affine model.
-    points
-        Where to compare, shape (k, n).
-
-    Returns
-    -------
-    worst
-        The largest of `errors`; NaN if all points failed.
-    errors
-        Per point, shape (k,); NaN where the function failed.
+    The second result has the errors of the points, shape (k,), NaN where the function
+    failed; the first is their maximum, NaN if all points failed.
     """
-    found = function(points)
+    actual = function(points)
     expected = model(points)
     change = np.linalg.norm(expected - model.base, axis=1)
     # Where nothing changes, superposition holds but for rounding of the values themselves.
     floor = 1e3 * _EPS * np.linalg.norm(model.base)
-    errors = np.linalg.norm(found - expected, axis=1) / np.maximum(change, floor + 1e-300)
+    errors = np.linalg.norm(actual - expected, axis=1) / np.maximum(change, floor + 1e-300)
     finite = errors[np.isfinite(errors)]
     return (float(finite.max()) if finite.size else float("nan")), errors
 
@@ -200,19 +150,10 @@ def superposition_error(function: Function, model: AffineModel, points: F64) -> 
 def nonlinear_parameters(
     function: Function, model: AffineModel, box: Box, tolerance: float, names: Sequence[str]
 ) -> str:
-    """Return in words which parameters break superposition.
+    """Return in words which parameters violate superposition by more than `tolerance`.
 
-    Each parameter is moved alone to two more points; if none is to blame alone, pairs are
+    Each parameter is moved alone to two more points; if none is nonlinear alone, pairs are
     tried.
-
-    Parameters
-    ----------
-    function, model, box
-        As before.
-    tolerance
-        Of the relative error.
-    names
-        Of the parameters, shape (n,).
     """
     count = box.center.size
     alone = []
@@ -247,7 +188,7 @@ def _changes(
     steps: F64,
     which: np.ndarray[tuple[int], np.dtype[np.intp]],
 ) -> F64:
-    """Return what one step along some parameters changes; rows of NaN where it fails."""
+    """Return the changes by one step along some parameters; rows of NaN where it fails."""
     points = np.tile(box.center, (which.size, 1))
     points[np.arange(which.size), which] += steps[which]
     changes: F64 = function(box.inside(points)) - base if which.size else np.empty((0, base.size))

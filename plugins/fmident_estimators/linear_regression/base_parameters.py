@@ -1,8 +1,8 @@
-"""Which combinations of parameters have an effect of their own.
+"""Base parameters: combinations of parameters with an independent effect.
 
-Columns that are zero are dropped; of the others, a QR decomposition whose pivots follow a
-preference tells independent from dependent columns and the mapping between them (Gautier
-1990; equations 7 and 8 of the paper on closed-loop multibody systems).
+Zero columns are dropped. A QR decomposition of the others, with pivots in order of
+preference, separates independent from dependent columns and gives the mapping between
+them (Gautier 1990; equations 7 and 8 of the paper on closed-loop multibody systems).
 """
 
 from __future__ import annotations
@@ -24,15 +24,9 @@ _NEGLIGIBLE = 1e-12
 class BaseParameters:
     """``base = mapping @ parameters``, with the unit matrix at the independent ones.
 
-    Parameters
-    ----------
-    names
-        All parameters, shape (n,).
-    independent, dependent, inert
-        Indices: one per base parameter; lumped into others; without any effect.
-    mapping
-        Shape (len(independent), n): one at the independent parameter, beta at the dependent
-        ones, zero at the inert ones.
+    `independent`, `dependent` and `inert` are indices of parameters: one per base
+    parameter; lumped into others; without any effect. `mapping` has one row per base
+    parameter, with beta at the dependent and zero at the inert ones.
     """
 
     names: tuple[str, ...]
@@ -43,64 +37,35 @@ class BaseParameters:
 
     @property
     def combinations(self) -> tuple[DeterminedCombination, ...]:
-        """The base parameters for the host, such as ``inertia1 + 0.0064*mass2``."""
-        found = []
+        """Base parameters for the host, such as ``inertia1 + 0.0064*mass2``."""
+        members = []
         for j, row in zip(self.independent, self.mapping, strict=True):
             order = [j, *self.dependent]
             text = format_combination(row[order], [self.names[k] for k in order])
-            found.append(DeterminedCombination(text, row[np.newaxis], (1,), j, everywhere=True))
-        return tuple(found)
+            members.append(DeterminedCombination(text, row[np.newaxis], (1,), j, everywhere=True))
+        return tuple(members)
 
     def values(self, parameters: F64) -> F64:
-        """Return the base parameters of parameters, shape (n,) -> (b,)."""
-        found: F64 = self.mapping @ parameters
-        return found
+        """Return the base parameters for parameter values, shape (n,) -> (b,)."""
+        base: F64 = self.mapping @ parameters
+        return base
 
     def with_dependent(self, base: F64, parameters: F64) -> F64:
-        """Return parameters with these base values; equation 10.
-
-        Parameters
-        ----------
-        base
-            Base parameters, shape (b,).
-        parameters
-            Where the dependent and the inert parameters are taken from, shape (n,).
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (n,).
-        """
-        moved = np.array(parameters, dtype=np.float64)
+        """Return parameters with given base values, equation 10, and the others unchanged, (n,)."""
+        solution = np.array(parameters, dtype=np.float64)
         lumped = list(self.dependent)
-        moved[list(self.independent)] = base - self.mapping[:, lumped] @ moved[lumped]
-        return moved
+        solution[list(self.independent)] = base - self.mapping[:, lumped] @ solution[lumped]
+        return solution
 
     def minimum_norm(self, base: F64, parameters: F64) -> F64:
-        """Return the parameters of least norm with these base values, shape (n,).
-
-        Parameters
-        ----------
-        base
-            Base parameters, shape (b,).
-        parameters
-            Where the inert ones are taken from, shape (n,).
-        """
-        moved = np.array(parameters, dtype=np.float64)
+        """Return the minimum-norm parameters with given base values, inert ones unchanged, (n,)."""
+        solution = np.array(parameters, dtype=np.float64)
         active = [*self.independent, *self.dependent]
-        moved[active] = np.linalg.lstsq(self.mapping[:, active], base, rcond=None)[0]
-        return moved
+        solution[active] = np.linalg.lstsq(self.mapping[:, active], base, rcond=None)[0]
+        return solution
 
     def reduced(self, columns: F64, tolerance: float, sizes: F64 | None = None) -> BaseParameters:
-        """Return the base parameters that are left when those of `columns` depend on each other.
-
-        Parameters
-        ----------
-        columns
-            One per base parameter, shape (m, b).
-        tolerance, sizes
-            As in :func:`find_base`; one size per base parameter.
-        """
+        """Return the remaining base parameters when those of `columns`, (m, b), are dependent."""
         names = [self.names[j] for j in self.independent]
         inner = find_base(columns, names, range(len(names)), tolerance, sizes)
         mapping = inner.mapping @ self.mapping
@@ -117,20 +82,12 @@ class BaseParameters:
 
 
 def negligible(columns: F64, sizes: F64 | None = None) -> npt.NDArray[np.bool_]:
-    """Return which columns are zero but for rounding, shape (n,).
-
-    Parameters
-    ----------
-    columns
-        One per parameter, shape (m, n).
-    sizes
-        Typical sizes of the parameters, shape (n,), so that units do not matter; 1 if not given.
-    """
+    """Return which columns are zero except for rounding, for parameters of given sizes."""
     lengths = np.linalg.norm(columns, axis=0)
     if sizes is not None:
         lengths = lengths * sizes
-    found: npt.NDArray[np.bool_] = lengths <= _NEGLIGIBLE * lengths.max(initial=0.0)
-    return found
+    tiny: npt.NDArray[np.bool_] = lengths <= _NEGLIGIBLE * lengths.max(initial=0.0)
+    return tiny
 
 
 def find_base(
@@ -142,19 +99,10 @@ def find_base(
 ) -> BaseParameters:
     """Return independent, dependent and zero columns and the mapping between them.
 
-    Parameters
-    ----------
-    columns
-        One per parameter, shape (m, n).
-    names
-        Shape (n,).
-    order
-        Indices of the parameters, the one first that shall rather be independent.
-    tolerance
-        A column depends on those before it when what they leave of it is smaller than this
-        part of its length.
-    sizes
-        As in :func:`negligible`.
+    `columns` has one column per parameter, shape (m, n). `order` are the indices of the
+    parameters; those that should be independent come first. A column is dependent when its
+    part orthogonal to the previous ones is smaller than `tolerance` times its length.
+    `sizes` are as in :func:`negligible`.
     """
     lengths = np.linalg.norm(columns, axis=0)
     without = negligible(columns, sizes)

@@ -77,41 +77,37 @@ class LinearRegressionOptions(Options):
     Parameters
     ----------
     energies
-        Variables of the FMU whose sum is the total energy, such as ``["kineticEnergy",
-        "potentialEnergy"]``. The base parameters then follow from the mechanism, whatever
-        the data; without, from the regressor of the data.
+        Variables of the FMU whose sum is the total energy, such as
+        ``["kineticEnergy", "potentialEnergy"]``. The base parameters then follow from the
+        mechanism, regardless of the data; otherwise from the regressor of the data.
     prefer
-        Parameters that shall be independent, the most preferred first. The others follow in
-        the order of the problem file: of parameters that act alike, the first stays.
+        Parameters that should be independent, the most preferred first. The others follow
+        in the order of the problem file: of parameters with the same effect, the first
+        stays.
     dependent
-        What the dependent parameters are set to; the base parameters do not change with it.
-        ``"initial"``: their initial values; ``"zero"``; ``"minimum-norm"``: so that the sum
-        of squares of all parameters is least, those without influence at zero or at the
-        bound next to it. Where a bound holds parameters that have influence, the others stay
-        close to that choice.
+        Values of the dependent parameters, which do not change the base parameters.
+        ``"initial"``: their initial values; ``"zero"``; ``"minimum-norm"``: the least sum
+        of squares of all parameters, those without influence at zero or at the nearest
+        bound. If a bound holds parameters that have influence, the others stay close to
+        that choice.
     weighting
-        ``"problem"``: residuals count as the problem file says (sigma, weight).
-        ``"residual"``: each output counts, in addition, by the inverse of the standard
-        deviation of its own residuals, iterated.
+        ``"problem"``: residuals are weighted as in the problem file (sigma, weight).
+        ``"residual"``: each output is also weighted by the inverse standard deviation of
+        its own residuals, iterated.
     validation
-        Names of experiments that are held out of the regression and only predicted.
+        Names of experiments that are left out of the regression and only predicted.
     physical
-        Masses and moments of inertia (by their units kg and kg.m2) are not negative. The
-        bounds of the problem hold in any case.
+        Masses and moments of inertia (recognised by their units kg and kg.m2) are not
+        negative. The bounds of the problem hold in any case.
     random_states
         Number of random states at which the energies are evaluated.
     seed
-        Of the random states and of the test of linearity.
+        Seed of the random states and of the linearity test.
     linearity_tolerance
-        By how much superposition may miss, relative to the change of the outputs.
+        Maximum error of superposition, relative to the change of the outputs.
     rank_tolerance
-        A column counts as dependent when what the preferred ones leave of it is smaller than
-        this part of its length.
-
-    Raises
-    ------
-    ValueError
-        A number out of its range.
+        A column counts as dependent when its part orthogonal to the preferred ones is
+        smaller than this fraction of its length.
     """
 
     energies: tuple[str, ...] = ()
@@ -141,7 +137,7 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
     options_type: ClassVar[type[LinearRegressionOptions]] = LinearRegressionOptions
 
     def expected_simulations(self, options: LinearRegressionOptions, problem: Problem) -> int:
-        """Return the differences of data and energies, their tests, and the result."""
+        """Return the simulations for differences of data and energies, tests and the result."""
         experiments = len(problem.experiments)
         points = len(problem.free) + 1 + _TESTS
         return points * (experiments + bool(options.energies)) + experiments
@@ -153,15 +149,10 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
         options: LinearRegressionOptions,
         monitor: Monitor,
     ) -> Estimate:
-        """Make the regressor, find the base parameters, solve.
+        """Compute the regressor, determine the base parameters and solve.
 
-        Raises
-        ------
-        fmident.errors.ProblemError
-            The outputs or the energies are not linear in the parameters; an option names
-            something that is not there; there is too little data.
-        fmident.errors.EstimationError
-            A simulation fails that is needed.
+        Raises `ProblemError` if the outputs or energies are not linear in the parameters, for
+        unknown names and too few data; `EstimationError` if a required simulation fails.
         """
         layout = residual_layout(problem)
         used = _training_rows(problem, layout, options.validation)
@@ -196,7 +187,9 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
             "condition_number": regression.condition,
             "superposition_error": missed,
             "training_relative_error": {
-                name: found for name, found in errors.items() if name not in options.validation
+                name: by_output
+                for name, by_output in errors.items()
+                if name not in options.validation
             },
         }
         if options.validation:
@@ -224,23 +217,9 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
 def regressor(
     evaluator: Evaluator, box: Box, options: LinearRegressionOptions
 ) -> tuple[AffineModel, float]:
-    """Return the residuals as an affine model, and by how much superposition misses.
+    """Return the residuals as an affine model, and the error of superposition.
 
-    Parameters
-    ----------
-    evaluator
-        Of the problem.
-    box
-        Of its free parameters.
-    options
-        Tolerance and seed.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The outputs are not linear in the parameters; with the name of the guilty ones.
-    fmident.errors.EstimationError
-        Simulations fail.
+    Raises `ProblemError` with the names of nonlinear parameters.
     """
     names = [q.name for q in evaluator.problem.free]
     try:
@@ -274,13 +253,7 @@ def regressor(
 
 
 def _model(evaluator: Evaluator, box: Box) -> AffineModel:
-    """Return the residuals as an affine model: from sensitivities, else one step along each.
-
-    Raises
-    ------
-    FailedEvaluationError
-        A simulation fails that is needed.
-    """
+    """Return the residuals as an affine model, from sensitivities or one step per parameter."""
     if not evaluator.differenced:
         base = evaluator.residuals(box.center)
         if not bool(np.isfinite(base).all()):
@@ -299,7 +272,7 @@ def _base_parameters(
     order: Sequence[int],
     options: LinearRegressionOptions,
 ) -> BaseParameters:
-    """Return the base parameters that the mechanism has and the data show."""
+    """Return the base parameters of the mechanism that the data determine."""
     names = [q.name for q in evaluator.problem.free]
     # The triangle stands for all rows: lengths and angles of its columns are the same.
     triangle: F64 = np.asarray(np.linalg.qr(model.matrix[used], mode="r"))
@@ -343,7 +316,7 @@ def _parameters(
     regression: Regression,
     options: LinearRegressionOptions,
 ) -> tuple[F64, list[str]]:
-    """Return all parameters, and the names of those that a bound holds."""
+    """Return all parameters, and the names of those at a bound."""
     start = problem.initial
     if options.dependent == "zero":
         start[list(base.dependent)] = 0.0
@@ -365,9 +338,9 @@ def _parameters(
 
 
 def _unmoved(base: BaseParameters, regression: Regression, p: F64) -> bool:
-    """Return whether bounds leave the base parameters where least squares have them."""
-    moved = np.abs(base.values(p) - regression.values)
-    return bool((moved <= _MOVED * (np.abs(base.mapping) @ np.abs(p))).all())
+    """Return whether the bounds leave the base parameters at their least-squares values."""
+    differences = np.abs(base.values(p) - regression.values)
+    return bool((differences <= _MOVED * (np.abs(base.mapping) @ np.abs(p))).all())
 
 
 def _tell(
@@ -466,20 +439,10 @@ def _must_be_positive(problem: Problem) -> npt.NDArray[np.bool_]:
 def relative_errors(
     problem: Problem, layout: ResidualLayout, residuals: F64
 ) -> dict[str, dict[str, float]]:
-    """Return ``norm(measured - predicted) / norm(measured)`` by experiment and output.
-
-    Parameters
-    ----------
-    problem
-        Its experiments.
-    layout
-        Of the residuals.
-    residuals
-        Whitened, shape (m,).
-    """
-    found: dict[str, dict[str, float]] = {}
+    """Return ``norm(measured - predicted) / norm(measured)`` by experiment and output."""
+    ratios: dict[str, dict[str, float]] = {}
     for i, experiment in enumerate(problem.experiments):
-        outputs = found.setdefault(experiment.name, {})
+        outputs = ratios.setdefault(experiment.name, {})
         for j, measurement in enumerate(experiment.measurements):
             measured = compared_values(measurement)
             measured = measured[np.isfinite(measured)]
@@ -488,11 +451,11 @@ def relative_errors(
             outputs[measurement.name] = (
                 float(np.linalg.norm(missed)) / size if size > 0.0 else float("nan")
             )
-    return found
+    return ratios
 
 
 def output_groups(problem: Problem, layout: ResidualLayout) -> list[npt.NDArray[np.intp]]:
-    """Return the rows of each output, over all experiments: noise belongs to the sensor."""
+    """Return the rows of each output over all experiments, which share a sensor's noise."""
     rows: dict[str, list[npt.NDArray[np.intp]]] = {}
     for i, experiment in enumerate(problem.experiments):
         for j, measurement in enumerate(experiment.measurements):
@@ -502,20 +465,12 @@ def output_groups(problem: Problem, layout: ResidualLayout) -> list[npt.NDArray[
 
 @dataclass(frozen=True)
 class Regression:
-    """Weighted least squares ``min ||w (y - columns b)||``.
+    """Weighted least squares ``min ||w (y - columns b)||``, with b as `values`.
 
-    Parameters
-    ----------
-    values
-        Shape (b,).
-    triangle, right
-        ``||w (y - columns b)||^2 = ||right - triangle b||^2`` + constant; shapes (b, b), (b,).
-    condition
-        Condition number of the weighted columns scaled to unit length: 1 is best.
-    residuals
-        Weighted, shape (m,).
-    freedom
-        Number of residuals of non-zero weight minus parameters.
+    ``||w (y - columns b)||^2 = ||right - triangle b||^2`` + constant, with the shapes
+    (b, b) and (b,). `condition` is the condition number of the weighted columns scaled to
+    unit length, 1 at best; `residuals` are weighted; `freedom` is the number of residuals
+    of non-zero weight minus parameters.
     """
 
     values: F64
@@ -532,22 +487,12 @@ class Regression:
         if not sigma_known:
             squares = float(self.residuals @ self.residuals)
             variance = squares / self.freedom if self.freedom > 0 else float("nan")
-        found: F64 = variance * inverse @ inverse.T
-        return found
+        product: F64 = variance * inverse @ inverse.T
+        return product
 
 
 def least_squares(columns: F64, y: F64, weights: F64) -> Regression:
-    """Solve the weighted problem by QR of the columns scaled to unit length.
-
-    Parameters
-    ----------
-    columns
-        Shape (m, b), of full rank.
-    y
-        Shape (m,).
-    weights
-        Shape (m,).
-    """
+    """Solve the weighted problem of full rank by QR of columns scaled to unit length."""
     weighted = columns * weights[:, np.newaxis]
     lengths = np.linalg.norm(weighted, axis=0)
     q, r = np.linalg.qr(weighted / lengths)
@@ -563,36 +508,25 @@ def least_squares(columns: F64, y: F64, weights: F64) -> Regression:
 def reweighted(
     columns: F64, y: F64, used: npt.NDArray[np.bool_], groups: Sequence[npt.NDArray[np.intp]]
 ) -> tuple[Regression, F64, int]:
-    """Weight each output by the inverse of the standard deviation of its residuals.
+    """Weight each output by the inverse standard deviation of its residuals.
 
-    The deviations follow from the residuals of the solution before, until they settle
-    (feasible generalised least squares).
-
-    Parameters
-    ----------
-    columns, y
-        As in :func:`least_squares`.
-    used
-        Which rows count, shape (m,).
-    groups
-        Rows of each output.
-
-    Returns
-    -------
-    regression, weights, iterations
+    The deviations are iterated from the residuals of the previous solution until they
+    settle (feasible generalised least squares). `used` says which rows count, `groups` are
+    the rows of each output. Returns the regression, the weights and the number of
+    iterations.
     """
     weights = used.astype(np.float64)
-    found = least_squares(columns, y, weights)
+    regression = least_squares(columns, y, weights)
     groups = [rows[used[rows]] for rows in groups]
     groups = [rows for rows in groups if rows.size]
-    share = found.values.size / len(groups)  # of the parameters, as if spread evenly
+    share = regression.values.size / len(groups)  # of the parameters, as if spread evenly
     rounding = float(np.finfo(np.float64).eps * np.abs(y[used]).max()) or 1.0
     before = np.ones(len(groups))
     iteration = 0
     settled = False
     while not settled and iteration < _ITERATIONS:
         iteration += 1
-        plain = y - columns @ found.values
+        plain = y - columns @ regression.values
         deviations = np.array(
             [np.linalg.norm(plain[rows]) / np.sqrt(max(rows.size - share, 1.0)) for rows in groups]
         )
@@ -600,30 +534,20 @@ def reweighted(
         deviations = np.maximum(deviations, max(1e-9 * float(deviations.max()), rounding))
         for rows, deviation in zip(groups, deviations, strict=True):
             weights[rows] = 1.0 / deviation
-        found = least_squares(columns, y, weights)
+        regression = least_squares(columns, y, weights)
         settled = bool(np.all(np.abs(deviations - before) <= _SETTLED * deviations))
         before = deviations
-    return found, weights, iteration
+    return regression, weights, iteration
 
 
 def within_bounds(
     regression: Regression, base: BaseParameters, chosen: F64, lower: F64, upper: F64
 ) -> F64:
-    """Return the parameters of least squares inside the bounds, shape (n,).
+    """Return the least-squares parameters within the bounds, shape (n,).
 
-    All parameters move, dependent ones too, so that a bound costs as little as possible;
-    where the data do not mind they stay at `chosen`.
-
-    Parameters
-    ----------
-    regression
-        Without bounds.
-    base
-        Mapping to all parameters.
-    chosen
-        Solution without bounds, shape (n,).
-    lower, upper
-        Shape (n,).
+    All parameters move, including dependent ones, so that a bound increases the cost as
+    little as possible; what the data do not determine stays at `chosen`, the solution
+    without bounds.
     """
     from scipy import optimize  # here, since it is slow to import and seldom needed
 
@@ -642,26 +566,18 @@ def within_bounds(
         bounds=(lower[active] * lengths, upper[active] * lengths),
         method="bvls",
     )
-    found = start.copy()
-    found[active] = np.clip(solution.x / lengths, lower[active], upper[active])
-    return found
+    bounded = start.copy()
+    bounded[active] = np.clip(solution.x / lengths, lower[active], upper[active])
+    return bounded
 
 
 def random_experiment(
     experiments: Sequence[Experiment], count: int, generator: np.random.Generator, steps: int = 1
 ) -> Experiment:
-    """Return an experiment whose inputs are random, each within its measured range.
+    """Return an experiment with random inputs, each within its measured range.
 
-    Parameters
-    ----------
-    experiments
-        Where the ranges are taken from; start values from the first one.
-    count
-        Number of instants.
-    generator
-        Of the random numbers.
-    steps
-        From one random instant to the next, along a straight line.
+    Start values are those of the first experiment. `count` is the number of random
+    instants, with `steps` steps along a straight line from each to the next.
     """
     inputs = {}
     instants = np.arange((count - 1) * steps + 1) / steps
@@ -688,37 +604,12 @@ def energy_gradient(
     seed: int,
     tolerance: float,
 ) -> F64:
-    """Return the gradient of the total energy with respect to the parameters, centred.
+    """Return the centred gradient of the total energy with respect to the parameters.
 
-    Parameters
-    ----------
-    evaluator
-        Of the problem.
-    box
-        Of the parameters.
-    energies
-        Variables of the FMU whose sum is the total energy.
-    states
-        Number of random states.
-    seed
-        Of the random numbers.
-    tolerance
-        Of the test of linearity.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (states, n); zero columns for parameters on which the energy does not depend, or
-        only by a constant.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The energy is not linear in the parameters, or there is no input that moves it.
-    fmident.errors.EstimationError
-        Simulations fail at random states.
-    fmident.errors.FmuError
-        There is no variable of that name.
+    Its shape is (states, n), with zero columns for parameters that change the energy not at
+    all or only by a constant. `energies` are the FMU variables whose sum is the total
+    energy. Raises `ProblemError` if that is not linear in the parameters or no input
+    changes it.
     """
     problem = evaluator.problem
     if not problem.experiments[0].inputs:
@@ -733,8 +624,8 @@ def energy_gradient(
         experiment = random_experiment(problem.experiments, states, generator, steps)
 
         def total(points: F64, experiment: Experiment = experiment, steps: int = steps) -> F64:
-            found = evaluator.simulate_outputs(experiment, energies, points)
-            return np.asarray(found[:, ::steps].sum(axis=2), dtype=np.float64)
+            simulated = evaluator.simulate_outputs(experiment, energies, points)
+            return np.asarray(simulated[:, ::steps].sum(axis=2), dtype=np.float64)
 
         try:
             model = affine_model(total, box)

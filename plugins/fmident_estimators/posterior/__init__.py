@@ -1,9 +1,10 @@
-"""Draws from the posterior distribution of the parameters, by the ensemble sampler ``emcee``.
+"""Draws from the posterior distribution of the parameters, with the package ``emcee``.
 
-Goodman and Weare, Communications in Applied Mathematics and Computational Science 5, 2010;
-Foreman-Mackey, Hogg, Lang and Goodman, Publications of the Astronomical Society of the Pacific 125,
-2013. Convergence is judged by ArviZ: Vehtari, Gelman, Simpson, Carpenter and Buerkner, Bayesian
-Analysis 16, 2021.
+Ensemble sampler: Goodman and Weare, Communications in Applied Mathematics and
+Computational Science 5, 2010; Foreman-Mackey, Hogg, Lang and Goodman, Publications of
+the Astronomical Society of the Pacific 125, 2013. ArviZ computes the convergence
+diagnostics: Vehtari, Gelman, Simpson, Carpenter and Buerkner, Bayesian Analysis 16,
+2021.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Independent ensembles of walkers, which draw side by side."""
+"""Independent ensembles of walkers that run in parallel."""
 
 from __future__ import annotations
 
@@ -24,30 +24,14 @@ _TRIES = 200
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """What was drawn.
-
-    Parameters
-    ----------
-    points
-        In the search space, shape (walkers of all ensembles, draws, n).
-    densities
-        Logarithms, shape (walkers, draws).
-    """
+    """Draws in the search space, shape (walkers of all ensembles, draws, n)."""
 
     points: F64
     densities: F64
 
 
 class Ensembles:
-    """Several ensembles that go on drawing from where they are.
-
-    Parameters
-    ----------
-    target, valley
-        Density, and the coordinates in which it is drawn from.
-    options
-        Of the estimator.
-    """
+    """Several ensembles that continue from their current state, in coordinates `valley`."""
 
     def __init__(self, target: Target, valley: Valley, options: PosteriorOptions) -> None:
         self._target, self._valley, self._options = target, valley, options
@@ -61,22 +45,16 @@ class Ensembles:
 
     @property
     def draws(self) -> int:
-        """Of each walker so far."""
+        """Draws of each walker so far."""
         return min(member.draws for member in self._members)
 
     @property
     def accepted(self) -> float:
-        """Share of the proposals that were accepted."""
+        """Fraction of accepted proposals."""
         return float(np.mean([member.accepted for member in self._members]))
 
     def run(self, evaluator: Evaluator, draws: int) -> None:
-        """Let every walker draw so often.
-
-        Raises
-        ------
-        fmident.evaluation.JacobianError
-            No walker could start.
-        """
+        """Make `draws` draws with every walker."""
 
         def search(member: _Ensemble) -> Callable[[Evaluator], None]:
             return lambda own: member.run(own, draws)
@@ -86,12 +64,12 @@ class Ensembles:
                 raise end
 
     def chains(self, skipped: int) -> Chains:
-        """Return the draws of all walkers but the first ones of each."""
+        """Return the draws of all walkers without the first ones of each."""
         last = self.draws
-        found = [member.kept(skipped, last) for member in self._members]
-        v = np.concatenate([points for points, _ in found])
+        histories = [member.kept(skipped, last) for member in self._members]
+        v = np.concatenate([points for points, _ in histories])
         z = self._valley.points(v.reshape(-1, v.shape[2])).reshape(v.shape)
-        return Chains(z, np.concatenate([densities for _, densities in found]))
+        return Chains(z, np.concatenate([densities for _, densities in histories]))
 
 
 class _Ensemble:
@@ -146,21 +124,15 @@ class _Ensemble:
         return self._target.densities(self._evaluator, self._valley.points(np.atleast_2d(v)))
 
     def _start(self) -> F64:
-        """Return a place for each walker, spread more widely than the density.
-
-        Raises
-        ------
-        fmident.evaluation.JacobianError
-            Simulations fail everywhere.
-        """
-        found: list[F64] = []
+        """Return a start for each walker, more widely spread than the density."""
+        starts: list[F64] = []
         for trial in range(_TRIES):
             spread = 1.5 * 0.9**trial
             v = spread * self._generator.standard_normal(self._shape)
             works = np.isfinite(self._densities(v))
-            found += list(v[works])
-            if len(found) >= self._shape[0]:
-                return np.array(found[: self._shape[0]])
+            starts += list(v[works])
+            if len(starts) >= self._shape[0]:
+                return np.array(starts[: self._shape[0]])
         raise JacobianError(
             "no walker can start: all simulations around the least cost fail",
             hint="narrow the bounds to where the model can be simulated",
@@ -168,10 +140,10 @@ class _Ensemble:
 
 
 def _independent(v: F64, generator: Any) -> tuple[F64, F64]:
-    """Return proposals that do not depend on where the walkers are, and their weights.
+    """Return proposals that do not depend on the state of the walkers, and their weights.
 
-    Multivariate Student's t; the weight is the logarithm of the ratio of its densities (Tierney,
-    Annals of Statistics 22, 1994, section 2.3.3).
+    Multivariate Student's t; the weight is the logarithm of the ratio of its densities
+    (Tierney, Annals of Statistics 22, 1994, section 2.3.3).
     """
     scales = np.sqrt(generator.chisquare(_FREEDOM, size=len(v)) / _FREEDOM)
     new = generator.standard_normal(v.shape) / scales[:, np.newaxis]
@@ -179,5 +151,5 @@ def _independent(v: F64, generator: Any) -> tuple[F64, F64]:
 
 
 def _log_t(v: F64) -> F64:
-    found: F64 = -0.5 * (_FREEDOM + v.shape[1]) * np.log1p(np.sum(v**2, axis=1) / _FREEDOM)
-    return found
+    log_density: F64 = -0.5 * (_FREEDOM + v.shape[1]) * np.log1p(np.sum(v**2, axis=1) / _FREEDOM)
+    return log_density

@@ -31,7 +31,7 @@ _FEWEST = 20
 
 
 class Posterior(Estimator[PosteriorOptions]):
-    """Draws from the posterior, begun and preconditioned by least squares."""
+    """Draws from the posterior, started and preconditioned by least squares."""
 
     name: ClassVar[str] = "posterior"
     summary: ClassVar[str] = (
@@ -44,7 +44,7 @@ class Posterior(Estimator[PosteriorOptions]):
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({"effective": 400, "r_hat": 1.05},)
 
     def check_problem(self, problem: Problem, options: PosteriorOptions) -> None:
-        """Refuse a cost that is not a likelihood, and what least squares refuses."""
+        """Reject a cost that is not a likelihood, and problems that least squares rejects."""
         for package in ("emcee", "arviz_stats.base"):
             imported(package, self.name, "posterior")
         if not problem.cost.gives_intervals:
@@ -57,12 +57,12 @@ class Posterior(Estimator[PosteriorOptions]):
         LeastSquares().check_problem(problem, _search_options(options))
 
     def expected_simulations(self, options: PosteriorOptions, problem: Problem) -> int:
-        """Return what draws take of which four in five are accepted, and a tenth for the rest."""
+        """Return the simulations at an acceptance of four in five, plus a tenth for the rest."""
         search = LeastSquares().expected_simulations(_search_options(options), problem)
         return search + round(3.3 * options.effective) * len(problem.experiments)
 
     def most_simulations(self, options: PosteriorOptions, problem: Problem) -> int:
-        """Return all draws that are allowed."""
+        """Return the maximum number of draws."""
         search = LeastSquares().most_simulations(_search_options(options), problem)
         return search + options.max_draws * len(problem.experiments)
 
@@ -73,7 +73,7 @@ class Posterior(Estimator[PosteriorOptions]):
         options: PosteriorOptions,
         monitor: Monitor,
     ) -> Estimate:
-        """Search for the least cost alone."""
+        """Search for the minimum of the cost only."""
         self.check_problem(problem, options)
         return LeastSquares().estimate(problem, evaluator, _search_options(options), monitor)
 
@@ -84,17 +84,11 @@ class Posterior(Estimator[PosteriorOptions]):
         options: PosteriorOptions,
         monitor: Monitor,
     ) -> Estimate:
-        """Search for the least cost, and draw around it until the draws agree.
+        """Search for the minimum of the cost, and draw around it until the diagnostics converge.
 
-        Raises
-        ------
-        fmident.errors.ProblemError
-            The cost is not a likelihood.
-        fmident.errors.EstimationError
-            A package is missing; a parameter has neither bounds nor prior, and the data leave it
-            open.
-        fmident.evaluation.JacobianError
-            There is no Jacobian at the least cost.
+        Raises `ProblemError` if the cost is not a likelihood; `EstimationError` if a package is
+        missing, or the data leave a parameter without bounds and prior open; `JacobianError` if
+        the Jacobian cannot be computed at the minimum.
         """
         least = self.minimise(problem, evaluator, options, monitor)
         best = least.parameters
@@ -116,7 +110,7 @@ def _search_options(options: PosteriorOptions) -> LeastSquaresOptions:
 def _valley_at(
     problem: Problem, evaluator: Evaluator, best: F64, samples: int
 ) -> tuple[Valley, float]:
-    """Return coordinates from the Jacobian at the least cost, and the noise of the residuals."""
+    """Return coordinates from the Jacobian at the minimum, and the noise of the residuals."""
     noise = 1.0
     if not problem.sigma_known:
         data = evaluator.residuals(best)[:samples]
@@ -147,7 +141,7 @@ def _valley_at(
 
 
 class _Run:
-    """Draws until it converges, is full, or is interrupted."""
+    """Draws until convergence, the maximum number of draws, or an interruption."""
 
     def __init__(
         self,
@@ -163,17 +157,17 @@ class _Run:
         self._cost = evaluator.cost(best)
 
     def draw(self, target: Target, valley: Valley) -> Estimate:
-        """Return the medians, with the draws."""
+        """Return the medians as the estimate, with the draws."""
         ensembles = Ensembles(target, valley, self._options)
         most = max(self._options.max_draws // (ensembles.walkers * self._options.ensembles), 1)
-        found: Draws | None = None
+        draws: Draws | None = None
         try:
             while ensembles.draws < most:
                 wanted = max(_ROUND + self._options.warm_up, ensembles.draws // 2)
                 ensembles.run(self._evaluator, min(wanted, most - ensembles.draws))
-                found = self._judged(ensembles, target)
-                self._report(found, ensembles)
-                if self._converged(found):
+                draws = self._judged(ensembles, target)
+                self._report(draws, ensembles)
+                if self._converged(draws):
                     break
         except (KeyboardInterrupt, JacobianError) as end:
             if isinstance(end, JacobianError) and ensembles.draws == 0:
@@ -181,28 +175,28 @@ class _Run:
             if ensembles.draws < self._options.warm_up + _FEWEST:
                 raise
             return self._interrupted(self._judged(ensembles, target))
-        assert found is not None
-        middle = np.median(found.values.reshape(-1, self._best.size), axis=0)
+        assert draws is not None
+        middle = np.median(draws.values.reshape(-1, self._best.size), axis=0)
         summary = (
-            f"{found.count} draws kept of {ensembles.walkers * self._options.ensembles} walkers"
+            f"{draws.count} draws kept of {ensembles.walkers * self._options.ensembles} walkers"
         )
-        summary += f", {_worst(found)}; {ensembles.accepted:.0%} accepted"
+        summary += f", {_worst(draws)}; {ensembles.accepted:.0%} accepted"
         details = {
             "least_cost": {"parameters": self._best.tolist(), "cost": self._cost},
             "search": self._search,
             "accepted": ensembles.accepted,
             "noise": "given" if self._problem.sigma_known else "integrated out, Jeffreys' prior",
         }
-        if self._converged(found):
+        if self._converged(draws):
             return Estimate(
-                middle, "converged", f"the draws agree: {summary}", details, draws=found
+                middle, "converged", f"the draws agree: {summary}", details, draws=draws
             )
         return Estimate(
             middle,
             "limit",
             f"max_draws = {self._options.max_draws} were drawn before they agreed: {summary}",
             details,
-            draws=found,
+            draws=draws,
         )
 
     def _interrupted(self, found: Draws) -> Estimate:
@@ -222,10 +216,10 @@ class _Run:
 
         def each(function: str, **options: object) -> F64:
             compute = getattr(judge, function)
-            found = [
+            diagnostics = [
                 compute(points[:, :, j], chain_axis=0, draw_axis=1, **options) for j in range(count)
             ]
-            return np.nan_to_num(np.array(found, dtype=np.float64), nan=np.inf)
+            return np.nan_to_num(np.array(diagnostics, dtype=np.float64), nan=np.inf)
 
         bulk = each("ess", method="bulk")
         tail = each("ess", method="tail", prob=(0.025, 0.975))

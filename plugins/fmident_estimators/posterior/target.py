@@ -1,9 +1,10 @@
 r"""The posterior density in the search space.
 
-Flat priors are flat in the search space: in the parameter, with log scaling in its logarithm. A
-parameter with a prior has that density, whatever its scaling. Unknown noise has Jeffreys' prior
-:math:`1/\sigma` and is integrated out, which leaves :math:`S^{-m/2}` with the sum of squares S
-of the m residuals (Box and Tiao, Bayesian Inference in Statistical Analysis, 1973, section 2.4).
+Flat priors are flat in the search space: in the parameter, with log scaling in its
+logarithm. A parameter with a prior has that density, whatever its scaling. Unknown
+noise has Jeffreys' prior :math:`1/\sigma` and is integrated out, which leaves
+:math:`S^{-m/2}` with the sum of squares S of the m residuals (Box and Tiao, Bayesian
+Inference in Statistical Analysis, 1973, section 2.4).
 """
 
 from __future__ import annotations
@@ -20,20 +21,7 @@ from fmident.problem import Priors, Problem
 
 
 class Target:
-    """Logarithm of the posterior density, up to a constant.
-
-    Parameters
-    ----------
-    problem
-        With bounds and priors.
-    samples
-        Number of residuals of the data.
-
-    Attributes
-    ----------
-    lower, upper
-        Bounds in the search space, shape (n,).
-    """
+    """Logarithm of the posterior density, up to a constant, for `samples` residuals."""
 
     def __init__(self, problem: Problem, evaluator: Evaluator, samples: int) -> None:
         self._problem, self._samples = problem, samples
@@ -48,27 +36,19 @@ class Target:
         self._powers = known * self._log - lognormal
 
     def physical(self, z: F64) -> F64:
-        """Return physical points, inside the bounds, shape (k, n)."""
+        """Return physical points within the bounds, shape (k, n)."""
         inside: F64 = np.clip(self._space.to_physical(z), self._problem.lower, self._problem.upper)
         return inside
 
     def densities(self, evaluator: Evaluator, z: F64) -> F64:
-        """Return the logarithms at points of the search space, (k, n) -> (k,), as one batch.
-
-        Parameters
-        ----------
-        evaluator
-            Who simulates.
-        z
-            Those outside of the bounds are not simulated.
-        """
-        found = np.full(len(z), -np.inf)
+        """Return the logarithms at points, (k, n) -> (k,), simulated only within the bounds."""
+        logarithms = np.full(len(z), -np.inf)
         inside = np.flatnonzero(((z >= self.lower) & (z <= self.upper)).all(axis=1))
         if inside.size:
             points = self.physical(z[inside])
             costs = evaluator.costs(points)
-            found[inside] = [self._density(p, c) for p, c in zip(points, costs, strict=True)]
-        return found
+            logarithms[inside] = [self._density(p, c) for p, c in zip(points, costs, strict=True)]
+        return logarithms
 
     def _density(self, p: F64, cost: float) -> float:
         if not np.isfinite(cost):
@@ -87,26 +67,28 @@ class PosteriorOptions(Options):
     Parameters
     ----------
     effective
-        Effective draws of each parameter, in bulk and tails, from which on it has converged.
+        Effective draws at which a parameter has converged, in bulk and tails.
     r_hat
-        Rank-normalised split R-hat of each parameter below which it has converged.
+        Rank-normalised split R-hat below which a parameter has converged.
     max_draws
-        At most, warm-up included; each costs one simulation of each experiment.
+        Maximum number of draws, warm-up included; each costs one simulation of each
+        experiment.
     ensembles
-        Independent ensembles, which run side by side and are compared.
+        Independent ensembles, which run in parallel and are compared.
     walkers
-        Of each ensemble; even. ``2 n + 4`` for n parameters, and 10 at least, if absent.
+        Even number of walkers per ensemble; the larger of 10 and ``2 n + 4`` for n
+        parameters if absent.
     warm_up
-        Draws of each walker that are thrown away at the least; a quarter of all if that is more.
+        Minimum number of discarded draws per walker; a quarter of all if that is more.
     independent
-        Share of the draws that are proposed from the straightened Laplace approximation; the others
+        Fraction of draws proposed from the straightened Laplace approximation; the others
         are differential evolution of the walkers.
     straighten
         Whether the approximation follows the bends of the valley of the cost.
     starts
-        Searches for the least cost before, as of ``least-squares``.
+        Searches for the minimum of the cost before drawing, as in ``least-squares``.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     """
 
     effective: Annotated[int, Range(least=100)] = 4000

@@ -1,17 +1,17 @@
 r"""Coordinates in which the posterior is nearly a standard normal distribution.
 
-The Laplace approximation whitens the search space by the Jacobian at the least cost. Where the
-valley of the cost bends, its walls are soon far more standard deviations away than in a straight
-one: along the k-th principal direction, from the least determined to the best, the floor moves
-by a polynomial of the directions before it. The shear
+The Laplace approximation whitens the search space by the Jacobian at the minimum of the
+cost. Where the valley of the cost bends, a straight approximation soon misses it by
+many standard deviations: along the k-th principal direction, from the least to the best
+determined one, the floor moves by a polynomial of the previous directions. The shear
 
 .. math:: u_k = v_k + g_k(u_1, \dots, u_{k-1})
 
-has the determinant 1 and an inverse, whatever the polynomials are (a Knothe-Rosenblatt map with
-unit slopes; Marzouk, Moselhy, Parno and Spantini, Sampling via measure transport, in Handbook of
-Uncertainty Quantification, 2016). They are fitted to Gauss-Newton steps from points around the
-least cost, :math:`u - Q^T (r(u) - r(0))`, ever farther away. An approximation: draws are
-accepted or rejected by the density itself.
+has the determinant 1 and an inverse for any polynomials (a Knothe-Rosenblatt map with
+unit slopes; Marzouk, Moselhy, Parno and Spantini, Sampling via measure transport, in
+Handbook of Uncertainty Quantification, 2016). They are fitted to Gauss-Newton steps,
+:math:`u - Q^T (r(u) - r(0))`, from points at increasing distances around the minimum.
+This is an approximation: draws are accepted or rejected by the density itself.
 """
 
 from __future__ import annotations
@@ -35,21 +35,10 @@ _RIDGE = 1e-6
 class Valley:
     """The map from nearly normal coordinates v to the search space.
 
-    Parameters
-    ----------
-    center
-        Least cost in the search space, shape (n,).
-    information
-        Jacobian there over the noise, with rows of priors, shape (m, n); its square is the
-        inverse of the covariance.
-    widths
-        Standard deviations in the search space where the data leave a direction open, (n,);
-        infinite without.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        A direction is open.
+    `center` is the minimum of the cost in the search space, shape (n,); `information`,
+    shape (m, n), the Jacobian there over the noise, with rows of priors, whose square is
+    the inverse of the covariance. `widths` are the standard deviations for directions that
+    the data leave open; infinite for none, which raises ``numpy.linalg.LinAlgError``.
     """
 
     def __init__(self, center: F64, information: F64, widths: F64) -> None:
@@ -78,19 +67,7 @@ class Valley:
     def straighten(
         self, target: Target, evaluator: Evaluator, noise: float, generator: np.random.Generator
     ) -> None:
-        """Fit the bends of the valley to residuals around the least cost.
-
-        Parameters
-        ----------
-        target
-            Knows the bounds.
-        evaluator
-            Who simulates.
-        noise
-            Standard deviation of the residuals.
-        generator
-            Of the points.
-        """
+        """Fit the bends of the valley to residuals around the minimum of the cost."""
         base = evaluator.residuals(target.physical(self.center[np.newaxis])[0])
         size = max(2 * max(len(t) for t in self._terms), _LEAST_POINTS)
         places, floors, trusts = [], [], []
@@ -133,5 +110,5 @@ class Valley:
 def _products(values: F64, terms: Sequence[tuple[int, ...]]) -> F64:
     """Return the products of columns, shape (k, terms)."""
     pairs = np.array(terms)
-    found: F64 = values[:, pairs[:, 0]] * values[:, pairs[:, 1]]
-    return found
+    products: F64 = values[:, pairs[:, 0]] * values[:, pairs[:, 1]]
+    return products

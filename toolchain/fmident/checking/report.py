@@ -292,7 +292,7 @@ class CheckReport:
         return f"<CheckReport {self.problem}: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML for notebooks."""
         html: str = above("checking.text").check_view(self)
         return html
 

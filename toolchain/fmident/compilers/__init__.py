@@ -1,1 +1,1 @@
-"""Modelica class to FMU."""
+"""Compilers that turn a Modelica class into an FMU."""

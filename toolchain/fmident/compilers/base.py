@@ -1,4 +1,4 @@
-"""What every Modelica compiler is to the host: one class to FMU, with diagnostics."""
+"""Interface of all Modelica compilers: one class to one FMU, with diagnostics."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from fmident.errors import Diagnostic
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """One class to be compiled.
+    """Request to compile one class.
 
     Parameters
     ----------
     class_name
         Full Modelica name, such as ``Mechanisms.Robots.DeltaInverse``.
     sources
-        Where the Modelica source is: files, or folders with ``package.mo``. The first
-        one that holds the class's top-level package is used.
+        Modelica files, or folders with ``package.mo``. The first one that contains the
+        class's top-level package is used.
     output
-        The FMU to write. Written atomically; an existing file is replaced only by a good one.
-        Where it has no record of what it was made from (``resources/fmident.json``), the host
-        adds one; an FMU whose record is up to date is not built again.
+        The FMU to write, atomically: an existing file is replaced only on success. If the
+        FMU has no build record (``resources/fmident.json``), the host adds one; an FMU
+        whose record is up to date is not built again.
     tolerance
-        Default relative tolerance of the integrator; ``None`` takes the ``experiment``
-        annotation, else 1e-6.
+        Default relative tolerance of the integrator; ``None`` takes that of the
+        ``experiment`` annotation, or else 1e-6.
     options
         Options of the compiler, by name.
     platforms
-        What the FMU is to hold binaries for, by the names of
-        :mod:`fmident.compilers.platforms`; none for this machine's.
+        Platforms to include binaries for, named as in :mod:`fmident.compilers.platforms`;
+        empty for this machine's platform.
     progress
-        Is told in a line what is being done, where it may take long.
+        Called with one line of text before each step that may take long.
     """
 
     class_name: str
@@ -48,18 +48,11 @@ class BuildRequest:
 
 @dataclass(frozen=True)
 class BuildResult:
-    """What a compiler hands back.
+    """Result of a compilation.
 
-    Parameters
-    ----------
-    fmu
-        The file written.
-    compiler
-        Name and version, such as ``"fmident embedded 0.1.0"``.
-    diagnostics
-        Warnings and notes; errors raise :class:`~fmident.errors.CompilationError`.
-    seconds
-        Wall time of the build.
+    `compiler` is name and version, such as ``"fmident embedded 0.1.0"``; `seconds` is the
+    wall time. `diagnostics` has warnings and notes only: errors raise
+    :class:`~fmident.errors.CompilationError`.
     """
 
     fmu: Path
@@ -69,28 +62,22 @@ class BuildResult:
 
 
 class Compiler(ABC):
-    """A Modelica compiler; its class is called without arguments."""
+    """A Modelica compiler; the host instantiates the class without arguments."""
 
     name: str = ""
 
     @abstractmethod
     def unavailable(self) -> str | None:
-        """Return why this compiler cannot run here and what to do, or ``None``."""
+        """Return why this compiler cannot run here and how to fix it, or ``None``."""
 
     @abstractmethod
     def version(self) -> str:
-        """Return name and version; part of the hash that finds stale FMUs."""
+        """Return name and version; they enter the hash that detects outdated FMUs."""
 
     def tools(self) -> dict[str, str]:
-        """Return what it works with here, name to what was found, for ``fmident doctor``."""
+        """Return the tools that it uses, name to what was found, for ``fmident doctor``."""
         return {}
 
     @abstractmethod
     def build(self, request: BuildRequest) -> BuildResult:
-        """Compile one class.
-
-        Raises
-        ------
-        fmident.errors.CompilationError
-            With diagnostics that carry file, line and construct.
-        """
+        """Compile one class; raise `CompilationError` with diagnostics that carry file and line."""

@@ -1,4 +1,4 @@
-"""A compiler of a plugin, with what its code raises and returns checked."""
+"""Wrapper for a plugin's compiler that checks what it returns and raises."""
 
 from __future__ import annotations
 
@@ -15,22 +15,11 @@ from fmident.plugin_code import PLUGIN_BUG, code_of_plugin, defined_at
 
 
 class CheckedCompiler(Compiler):
-    """Asks the compiler of a plugin; what goes wrong is reported as the plugin's.
+    """Calls a plugin's compiler and reports faults as the plugin's.
 
-    An FMU without a record of what it was made from gets one, so that it is built again only when
-    that has changed.
-
-    Parameters
-    ----------
-    kind
-        The plugin's class.
-    what
-        What it is in messages, such as ``"the compiler 'mine' of plugin 'site'"``.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        The class cannot be made without arguments.
+    An FMU without a build record gets one, so that it is rebuilt only when its sources have
+    changed. `what` describes the compiler in messages. Raises `PluginError` if the class
+    `kind` cannot be instantiated without arguments.
     """
 
     def __init__(self, kind: type[Compiler], what: str) -> None:
@@ -41,7 +30,7 @@ class CheckedCompiler(Compiler):
         self.name = kind.name
 
     def unavailable(self) -> str | None:
-        """Return what the compiler says."""
+        """Return the answer of the plugin's compiler."""
         with code_of_plugin(f"'unavailable' of {self._what}", self._module):
             reason = self._inner.unavailable()
         if reason is not None:
@@ -49,30 +38,24 @@ class CheckedCompiler(Compiler):
         return reason
 
     def version(self) -> str:
-        """Return what the compiler says."""
+        """Return the answer of the plugin's compiler."""
         with code_of_plugin(f"'version' of {self._what}", self._module):
             version = self._inner.version()
         self._expect(version, str, "version", "a text")
         return version
 
     def tools(self) -> dict[str, str]:
-        """Return what the plugin's compiler works with."""
+        """Return the tools of the plugin's compiler."""
         with code_of_plugin(f"'tools' of {self._what}", self._module):
             tools = self._inner.tools()
         self._expect(tools, dict, "tools", "a dictionary")
         return tools
 
     def build(self, request: BuildRequest) -> BuildResult:
-        """Compile one class; add the record of what the FMU was made from, if there is none.
+        """Compile one class; add a build record if the FMU has none.
 
-        Raises
-        ------
-        fmident.errors.CompilationError
-            The compiler says so.
-        fmident.errors.PluginError
-            The compiler failed otherwise, or has not written an FMU.
-        OSError
-            The FMU cannot be written.
+        Raises `PluginError` if the compiler fails with anything but a `CompilationError` or
+        does not write an FMU, and `OSError` if the FMU cannot be written.
         """
         before = _state(request.output)
         with code_of_plugin(
@@ -89,9 +72,11 @@ class CheckedCompiler(Compiler):
         return result
 
     def _expect_fields(self, result: BuildResult) -> None:
-        found: object = result.diagnostics
-        if not isinstance(found, list | tuple) or not all(isinstance(d, Diagnostic) for d in found):
-            raise self._error("build", f"returned diagnostics={found!r}, not Diagnostics")
+        diagnostics: object = result.diagnostics
+        if not isinstance(diagnostics, list | tuple) or not all(
+            isinstance(d, Diagnostic) for d in diagnostics
+        ):
+            raise self._error("build", f"returned diagnostics={diagnostics!r}, not Diagnostics")
         self._expect(result.compiler, str, "build", "a text as 'compiler'")
         self._expect(result.seconds, float | int, "build", "a number as 'seconds'")
 
@@ -124,14 +109,14 @@ class CheckedCompiler(Compiler):
 
 
 def is_about_output(error: BaseException, output: Path) -> bool:
-    """Return whether an error is that the FMU, or a file beside it, cannot be written."""
+    """Return whether an error means that the FMU, or a file beside it, cannot be written."""
     if not isinstance(error, OSError) or error.filename is None:
         return False
     return Path(str(error.filename)).parent == output.parent
 
 
 def _state(file: Path) -> tuple[int, ...] | None:
-    """Return what changes when a file is written; ``None`` when there is none."""
+    """Return the attributes of a file that a write changes; ``None`` if it does not exist."""
     try:
         known = file.stat()
     except OSError:
@@ -140,7 +125,7 @@ def _state(file: Path) -> tuple[int, ...] | None:
 
 
 def _add_record(fmu: Path, content: bytes) -> None:
-    """Add the record to an FMU; the file is complete at any time."""
+    """Add the build record to an FMU; the file is complete at all times."""
     with zipfile.ZipFile(fmu) as archive:
         if RECORD_PATH in archive.namelist():
             return  # one that cannot be read: a member cannot be replaced

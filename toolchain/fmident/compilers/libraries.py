@@ -1,11 +1,9 @@
-"""Find the libraries that a user's own file needs, where OpenModelica would find them.
+"""Search for the libraries that a user's file needs, in OpenModelica's places.
 
-These are, in this order: the folder that holds the file or package, the folders of
-``MODELICAPATH`` and ``OPENMODELICALIBRARY``, the user's own ``~/.openmodelica/libraries``
-and those of the installed OpenModelica. In each a library ``Lib`` is a folder ``Lib``, a
-folder with its version such as ``Lib 1.2`` or ``Lib 1.2+build``, or a file ``Lib.mo`` or
-``Lib 1.2.mo``. Last come the folders of OpenModelica and Dymola where these are installed and not
-on the path.
+In order: the folder of the file or package, ``MODELICAPATH``, ``OPENMODELICALIBRARY``,
+``~/.openmodelica/libraries``, the installed OpenModelica, and finally OpenModelica and
+Dymola installations that are not on the path. A library is a folder or file named
+``Lib``, ``Lib 1.2`` or ``Lib 1.2+build``.
 """
 
 from __future__ import annotations
@@ -53,16 +51,9 @@ _HEAD = re.compile(r"(?<![\w.])\.?([A-Za-z_]\w*)\s*\.\s*[A-Za-z_]")
 
 @dataclass(frozen=True)
 class OwnSource:
-    """A user's file or package and what it needs.
+    """A user's file or package, the libraries it uses, and its top-level classes.
 
-    Parameters
-    ----------
-    sources
-        The package or file itself, then the libraries that it uses.
-    classes
-        Names of the top-level classes in it.
-    notes
-        Libraries found in another version than asked for, or not at all.
+    `notes` name libraries that are missing or found in another version.
     """
 
     sources: tuple[Path, ...]
@@ -77,29 +68,17 @@ def own_source(
     more: Sequence[Path] = (),
     library: bool = False,
 ) -> OwnSource:
-    """Find what belongs to a user's file.
+    """Find what a user's file needs.
 
-    Parameters
-    ----------
-    path
-        A Modelica file (which may lie inside a package), or a folder with ``package.mo``.
-    environment
-        Variables; those of the process by default.
-    more
-        Folders to look in when all others have nothing.
-    library
-        It is a library: what its annotation ``uses`` names is all that it needs.
-
-    Raises
-    ------
-    fmident.errors.CompilationError
-        There is no such file, or it is not Modelica.
+    `path` is a Modelica file, possibly inside a package, or a folder with ``package.mo``;
+    `more` are folders to search last. For a `library`, only ``uses`` counts. Raises
+    `CompilationError` if the file does not exist or is not Modelica.
     """
     own = _package_of(path)
     variables = os.environ if environment is None else environment
     usual = search_folders(own, variables)
     folders = tuple(dict.fromkeys((*usual, *more)))
-    found: dict[str, Path] = {}
+    libraries: dict[str, Path] = {}
     notes: list[Diagnostic] = []
     classes = _classes_of(own)
     there = _names_in(folders)
@@ -108,7 +87,7 @@ def own_source(
         source = waiting.pop(0)
         wanted, mentioned = _wanted(source, library=library or source != own)
         for name, version in {**dict.fromkeys(sorted(mentioned & there)), **wanted}.items():
-            if name in classes or name in found:
+            if name in classes or name in libraries:
                 continue
             place = find_library(name, version or "", folders)
             if place is None:
@@ -116,7 +95,7 @@ def own_source(
                 if version is not None and name != "Modelica":
                     notes.append(_not_found(name, version, variables))
                 continue
-            found[name] = place
+            libraries[name] = place
             waiting.append(place)
             if version and version_of(place) not in ("", plain_version(version)):
                 notes.append(
@@ -129,42 +108,26 @@ def own_source(
                         rule="library-version",
                     )
                 )
-    return OwnSource((own, *found.values()), classes, tuple(notes))
+    return OwnSource((own, *libraries.values()), classes, tuple(notes))
 
 
 def buildable_classes(source: Path, file: Path) -> tuple[str, ...]:
-    """Return the full names of the models and blocks that can be simulated.
-
-    Parameters
-    ----------
-    source
-        A file, or a folder with ``package.mo``.
-    file
-        A file inside that folder, of which the classes are wanted; any other path for all.
-    """
+    """Return the models and blocks in `source` that can be simulated, or those in its `file`."""
     # Imported late: it brings all of the embedded compiler with it, which takes a second.
     from fmident.compilers.embedded.frontend.reading.source.sources import read_tree
 
-    found = {
+    places = {
         name: item.file.resolve()
         for name, item in read_tree(source).classes.items()
         if item.keyword in ("model", "block", "class")
         and all(token.text != "partial" for token in item.prefixes)
     }
     one = file.resolve() if file.is_file() and file.name != "package.mo" else None
-    return tuple(sorted(n for n, place in found.items() if one is None or place == one))
+    return tuple(sorted(n for n, place in places.items() if one is None or place == one))
 
 
 def search_folders(own: Path | None, environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the folders in which libraries are looked for, those that exist.
-
-    Parameters
-    ----------
-    own
-        The user's top-level file or package; ``None`` without any.
-    environment
-        Where the variables are.
-    """
+    """Return the existing folders in which to search for libraries of the package `own`."""
     named = [
         Path(part).expanduser()
         for variable in VARIABLES
@@ -178,32 +141,25 @@ def search_folders(own: Path | None, environment: Mapping[str, str]) -> tuple[Pa
 
 
 def _installed(environment: Mapping[str, str]) -> list[Path]:
-    """Return the folders of libraries of OpenModelica and Dymola, the newest version first."""
+    """Return the library folders of OpenModelica and Dymola, newest version first."""
     dymola = environment.get(DYMOLA)
     folders = [Path(dymola) / "Modelica" / "Library"] if dymola else []
     roaming = environment.get("APPDATA")
     if roaming:  # OpenModelica's package manager under Windows
         folders.append(Path(roaming) / ".openmodelica" / "libraries")
     for place, pattern, inside in _INSTALLATIONS:
-        found = sorted(Path(place).glob(pattern), key=lambda p: version_key(p.name), reverse=True)
-        folders += [folder / inside for folder in found]
+        versions = sorted(
+            Path(place).glob(pattern), key=lambda p: version_key(p.name), reverse=True
+        )
+        folders += [folder / inside for folder in versions]
     return folders
 
 
 def find_library(name: str, version: str, folders: Sequence[Path]) -> Path | None:
-    """Return a library's folder or file; one of the version asked for comes first.
+    """Return a library's folder or file, preferably in the requested version.
 
-    Without it, one whose version is not said; then the newest of the same major version,
-    then the newest. Build metadata does not count: ``4.0.0+maint.om`` is 4.0.0.
-
-    Parameters
-    ----------
-    name
-        Of the library.
-    version
-        As ``uses`` gives it; empty for any.
-    folders
-        Searched in order.
+    Next come one without version, the newest of the same major version, and the newest.
+    Build metadata is ignored: ``4.0.0+maint.om`` is 4.0.0.
     """
     asked = plain_version(version)
     candidates = _candidates(name, folders)
@@ -215,35 +171,22 @@ def find_library(name: str, version: str, folders: Sequence[Path]) -> Path | Non
 
 
 def installed_library(name: str, environment: Mapping[str, str] | None = None) -> tuple[Path, ...]:
-    """Return a library as OpenModelica finds it without any source, and what it uses.
-
-    Parameters
-    ----------
-    name
-        Of the library, such as ``Modelica``: the newest that is installed is taken.
-    environment
-        Variables; those of the process by default.
-
-    Returns
-    -------
-    tuple of Path
-        The library itself first; empty where there is none.
-    """
+    """Return an installed library, in the newest version, and the libraries it uses."""
     variables = os.environ if environment is None else environment
     place = find_library(name, "", search_folders(None, variables))
     if place is None:
         return ()
-    found = {name: place}
+    libraries = {name: place}
     waiting = [place]
     while waiting:
         source = waiting.pop(0)
         for used, version in declared_uses(source).items():
             folders = (source.parent, *search_folders(None, variables))
-            other = None if used in found else find_library(used, version, folders)
+            other = None if used in libraries else find_library(used, version, folders)
             if other is not None:
-                found[used] = other
+                libraries[used] = other
                 waiting.append(other)
-    return tuple(found.values())
+    return tuple(libraries.values())
 
 
 def installed_names(environment: Mapping[str, str] | None = None) -> frozenset[str]:
@@ -278,7 +221,7 @@ def _candidates(name: str, folders: Sequence[Path]) -> list[Path]:
 
 
 def _package_of(path: Path) -> Path:
-    """Return the top-level file or folder that a path belongs to."""
+    """Return the top-level file or folder that contains a path."""
     if path.is_dir():
         if not (path / "package.mo").is_file():
             raise CompilationError(
@@ -308,14 +251,14 @@ def _classes_of(own: Path) -> tuple[str, ...]:
 
 
 def declared_uses(source: Path) -> dict[str, str]:
-    """Return the libraries that the annotation ``uses`` of a package names, with versions."""
+    """Return the libraries in the annotation ``uses`` of a package, with versions."""
     return used_libraries(read_source(source / "package.mo" if source.is_dir() else source))
 
 
 def _wanted(source: Path, *, library: bool) -> tuple[dict[str, str], set[str]]:
-    """Return libraries named by ``uses`` with their versions, and first parts of dotted names.
+    """Return libraries named by ``uses`` with versions, and first parts of dotted names.
 
-    Of a library its own ``uses`` is enough: all names of the standard library take 3 s to read.
+    For a library only ``uses`` is read: scanning the standard library takes 3 s.
     """
     wanted = declared_uses(source) if library else {}
     if wanted:
@@ -341,7 +284,7 @@ def _not_found(name: str, version: str, environment: Mapping[str, str]) -> Diagn
 
 
 def modelica_path(environment: Mapping[str, str] | None = None) -> str:
-    """Return what each entry of ``MODELICAPATH`` holds, in words."""
+    """Return a description of the contents of each entry of ``MODELICAPATH``."""
     variables = os.environ if environment is None else environment
     parts = [part for part in variables.get(VARIABLES[0], "").split(os.pathsep) if part]
     if not parts:
@@ -350,7 +293,7 @@ def modelica_path(environment: Mapping[str, str] | None = None) -> str:
 
 
 def _contents(part: str) -> str:
-    """Return what an entry of the path holds: libraries, none, or a mistake."""
+    """Return a description of a path entry: its libraries, none, or an error."""
     folder = Path(part).expanduser()
     if not folder.exists():
         return "which is not there"

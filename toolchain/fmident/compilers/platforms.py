@@ -36,17 +36,9 @@ RECORD_PATH = f"resources/{RECORD_NAME}"
 class Platform:
     """A processor with an operating system.
 
-    Parameters
-    ----------
-    name
-        The name in FMI 2.0, ``"linux64"``; for what has none there, one like it.
-    tuple
-        The name in FMI 3.0, ``"x86_64-linux"``.
-    suffix
-        Of a shared library's file name.
-    folder
-        Under ``binaries/`` of an FMU for FMI 2.0. Both processors of macOS share one, which then
-        holds a universal binary.
+    `name` is that of FMI 2.0, ``"linux64"``, or a similar one; `tuple` that of FMI 3.0,
+    ``"x86_64-linux"``. `folder` is under ``binaries/`` of an FMI 2.0 FMU; both processors
+    of macOS share one, for a universal binary.
     """
 
     name: str
@@ -71,13 +63,7 @@ PLATFORMS = (
 
 
 def this_platform() -> Platform:
-    """Return the platform of this machine.
-
-    Raises
-    ------
-    CompilationError
-        It is none of :data:`PLATFORMS`.
-    """
+    """Return this machine's platform; raise `CompilationError` if not in :data:`PLATFORMS`."""
     here = platform_folder("3.0")
     for platform in PLATFORMS:
         if platform.tuple == here:
@@ -89,13 +75,10 @@ def this_platform() -> Platform:
 
 
 def recorded_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names under which an FMU records what it holds binaries for.
+    """Return the names with which an FMU records the platforms of its binaries.
 
-    Parameters
-    ----------
-    names
-        Of the request, as :func:`platform_names` gives them; none for this machine's platform,
-        which is then named, in FMI 3.0's way where it is none of :data:`PLATFORMS`.
+    Without `names` this is the machine's platform, with its FMI 3.0 name if it has no
+    other.
     """
     given = tuple(names)
     if given:
@@ -107,12 +90,9 @@ def recorded_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def platform_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of FMI 2.0 of platforms that were asked for; none for none.
+    """Return the FMI 2.0 names of requested platforms; empty if none are requested.
 
-    Raises
-    ------
-    CompilationError
-        There is no such platform; the nearest name is given.
+    Raises `CompilationError`, suggesting a similar name, for an unknown platform.
     """
     given = tuple(names)
     return tuple(p.name for p in read_platforms(given)) if given else ()
@@ -121,15 +101,8 @@ def platform_names(names: Iterable[str]) -> tuple[str, ...]:
 def read_platforms(names: Iterable[str]) -> tuple[Platform, ...]:
     """Return the platforms with these names, each once, in the order of :data:`PLATFORMS`.
 
-    Parameters
-    ----------
-    names
-        Names of FMI 2.0 or 3.0, or ``"all"``; none for this machine's platform.
-
-    Raises
-    ------
-    CompilationError
-        There is no such platform; the nearest name is given.
+    `names` are of FMI 2.0 or 3.0, or ``"all"``; empty for this machine's platform. Raises
+    `CompilationError`, suggesting a similar name, for an unknown platform.
     """
     known = {name: p for p in PLATFORMS for name in (p.name, p.tuple)}
     wanted: list[Platform] = []
@@ -148,19 +121,8 @@ def read_platforms(names: Iterable[str]) -> tuple[Platform, ...]:
 
 
 def source_files(sources: Iterable[Path]) -> list[tuple[str, Path]]:
-    """Return every Modelica file of the sources, with a name that is free of this machine.
-
-    Parameters
-    ----------
-    sources
-        Files or folders, as in :class:`~fmident.compilers.base.BuildRequest`.
-
-    Returns
-    -------
-    list of (str, Path)
-        Name relative to its source, and the file; in a fixed order.
-    """
-    found: list[tuple[str, Path]] = []
+    """Return every Modelica file of the sources, with its relative name, in a fixed order."""
+    entries: list[tuple[str, Path]] = []
     for source in sources:
         if source.is_dir():
             files = sorted(
@@ -169,10 +131,10 @@ def source_files(sources: Iterable[Path]) -> list[tuple[str, Path]]:
                 for file in source.rglob(pattern)
                 if file.is_file()
             )
-            found += [(f"{source.name}/{f.relative_to(source).as_posix()}", f) for f in files]
+            entries += [(f"{source.name}/{f.relative_to(source).as_posix()}", f) for f in files]
         elif source.is_file():
-            found.append((source.name, source))
-    return found
+            entries.append((source.name, source))
+    return entries
 
 
 def source_hash(sources: Iterable[Path]) -> str:
@@ -186,7 +148,7 @@ def source_hash(sources: Iterable[Path]) -> str:
 
 
 def make_record(request: BuildRequest, compiler: Compiler) -> dict[str, Any]:
-    """Return what an FMU built from `request` by `compiler` is made from."""
+    """Return the build record for a request and a compiler."""
     record = {
         "class": request.class_name,
         "compiler": compiler.version(),
@@ -204,7 +166,7 @@ def encode_record(record: dict[str, Any]) -> bytes:
 
 
 def read_record(fmu: Path) -> dict[str, Any] | None:
-    """Return the record in an FMU, or ``None`` when there is none that can be read."""
+    """Return the record in an FMU, or ``None`` if it is missing or unreadable."""
     try:
         with zipfile.ZipFile(fmu) as archive:
             record = loads_json(archive.read(RECORD_PATH).decode())
@@ -214,26 +176,14 @@ def read_record(fmu: Path) -> dict[str, Any] | None:
 
 
 def is_stale(fmu: Path, request: BuildRequest, compiler: Compiler) -> bool:
-    """Return whether the FMU must be built anew.
+    """Return whether the FMU must be rebuilt.
 
-    Parameters
-    ----------
-    fmu
-        The file, which may be missing.
-    request
-        What it should be built from; `request.output` plays no part.
-    compiler
-        What it should be built with.
-
-    Returns
-    -------
-    bool
-        ``True`` when the file or its record is missing, when class, sources, tolerance, options
-        or compiler (its version, for the embedded one its code too) differ, or when it lacks one
-        of the platforms. With more platforms it is as good.
+    True if its record is missing, if class, sources, tolerance, options or compiler (for
+    the embedded one its code, too) differ, or if a platform is missing. `request.output` is
+    ignored.
     """
-    found, wanted = read_record(fmu), make_record(request, compiler)
-    platforms = (found or {}).get("platforms")
+    record, wanted = read_record(fmu), make_record(request, compiler)
+    platforms = (record or {}).get("platforms")
     if isinstance(platforms, list) and all(name in platforms for name in wanted["platforms"]):
         wanted["platforms"] = platforms
-    return found != wanted
+    return record != wanted

@@ -172,7 +172,7 @@ class CrossValidation:
         return text
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML for notebooks."""
         html: str = above("report.cross_validation").CROSS_VALIDATION.view(self)
         return html
 

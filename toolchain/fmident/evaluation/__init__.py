@@ -1,4 +1,4 @@
-"""Many simulations: executors, the evaluator, finite differences from measured noise."""
+"""Large numbers of simulations: executors, the evaluator, finite differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telling how far a series of simulations is: a named activity, a Jacobian, a batch."""
+"""Progress of a series of simulations: a named activity, a Jacobian, a batch."""
 
 from __future__ import annotations
 
@@ -22,17 +22,9 @@ WITHIN_ITERATIONS = (BATCH, DERIVATIVES)
 
 
 class Activities:
-    """Runs simulations; a listener hears how many of an activity, or of a batch, are done.
+    """Runs simulations and reports to a listener how many of an activity or batch are done.
 
-    Parameters
-    ----------
-    experiments
-        Simulations per point.
-
-    Attributes
-    ----------
-    listener
-        Called before the first and after each simulation of an activity, if not ``None``.
+    `listener` is called before the first and after each simulation of an activity.
     """
 
     def __init__(self, experiments: int) -> None:
@@ -45,16 +37,10 @@ class Activities:
     def during(
         self, text: str, points: int = 0, *, simulations: int | None = None
     ) -> Iterator[None]:
-        """Name what is being done; an activity inside another takes its place until it ends.
+        """Name the current activity, such as ``"measuring the noise of the simulation"``.
 
-        Parameters
-        ----------
-        text
-            Such as ``"measuring the noise of the simulation"``.
-        points
-            At which it simulates, as a rule.
-        simulations
-            How many it takes, if that is known.
+        A nested activity replaces it until it ends. Without `simulations`, their number is
+        estimated from the number of `points`.
         """
         expected = points * self._experiments if simulations is None else simulations
         around = self._text, self._done, self._expected
@@ -67,7 +53,7 @@ class Activities:
             self._text, self._done, self._expected = around
 
     def ran(self, count: int) -> int:
-        """Tell the listener of `count` simulations that :meth:`run` has not run; return it."""
+        """Report `count` simulations not run by :meth:`run` to the listener; return `count`."""
         if self.listener is not None:
             for _ in range(count):
                 self._done += 1
@@ -77,7 +63,7 @@ class Activities:
     def run(
         self, executor: Executor, tasks: Sequence[SimulationTask], done: Done | None = None
     ) -> list[Simulated]:
-        """Run tasks; the listener hears of each that is done."""
+        """Run tasks and report each completed one to the listener."""
         if self.listener is None:
             return executor.run(tasks, done)
         if not self._text:

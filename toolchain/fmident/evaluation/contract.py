@@ -1,4 +1,4 @@
-"""What an estimator asks for numbers."""
+"""Contract of the evaluator, which estimators use for all numbers."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ class Evaluator(Protocol):
     """Residuals, costs and derivatives of a problem.
 
     Points are free parameters in physical units, shape (n,), in the order of
-    ``problem.free``. A failed simulation is a value, NaN residuals or infinite cost, and is
-    kept in :attr:`last_failure`; it is never an exception. Not thread-safe.
+    ``problem.free``. A failed simulation gives NaN residuals or infinite cost, and is
+    stored in :attr:`last_failure`; it never raises. Not thread-safe.
 
-    Residuals are those of the data, in the order of :func:`~fmident.problem.residual_layout` for
-    the cost ``time-domain``, and behind them one for each prior that counts
-    (:class:`~fmident.problem.Priors`), so that the cost has its minimum where the posterior density
-    has its maximum. Jacobians have the rows of these, too.
+    Residuals are those of the data, in the order of
+    :func:`~fmident.problem.residual_layout` for the cost ``time-domain``, followed by one
+    for each informative prior (:class:`~fmident.problem.Priors`), so that the minimum of
+    the cost is the maximum of the posterior density. Jacobians have the same rows.
     """
 
     @property
     def problem(self) -> Problem:
-        """What is evaluated."""
+        """The evaluated problem."""
 
     @property
     def space(self) -> SearchSpace:
-        """Scales and logarithms between the physical parameters and those of a search."""
+        """Scaling, partly logarithmic, between physical parameters and the search space."""
 
     @property
     def last_failure(self) -> SimulationFailure | None:
-        """The last failed run, or ``None``."""
+        """The last failed simulation, or ``None``."""
 
     @property
     def tolerance(self) -> float | None:
-        """Relative tolerance of the simulations; ``None`` where it is not known."""
+        """Relative tolerance of the simulations; ``None`` if unknown."""
 
     @property
     def differentiable(self) -> frozenset[str]:
         """FMU variables with respect to which simulations can be differentiated.
 
-        Empty where the FMU offers no sensitivities, or the problem wants differences.
+        Empty if the FMU has no sensitivities, or the problem requests finite differences.
         """
 
     @property
     def differenced(self) -> tuple[int, ...]:
-        """Indices of the free parameters whose derivatives take finite differences.
+        """Indices of the free parameters whose derivatives need finite differences.
 
-        Where there are none, a Jacobian costs hardly more than the residuals at its point.
+        Without any, a Jacobian costs hardly more than the residuals at its point.
         """
 
     @property
@@ -90,7 +90,7 @@ class Evaluator(Protocol):
     def probe(self, points: F64) -> F64:
         """Return the residuals at points that are not candidates for the best point.
 
-        Like :meth:`residuals_many`, but nothing is remembered.
+        Like :meth:`residuals_many`, but nothing is cached.
         """
 
     def simulate_outputs(
@@ -100,29 +100,28 @@ class Evaluator(Protocol):
         points: F64,
         sensitivities: Sequence[str] = (),
     ) -> F64:
-        """Return any variables of the FMU in an experiment that need not be the problem's.
+        """Simulate any FMU variables in any experiment, which may be foreign to the problem.
 
-        For what the data do not tell, such as energies at random states. Nothing is
-        remembered.
+        For quantities beyond the data, such as energies at random states. Nothing is cached.
 
         Parameters
         ----------
         experiment
-            Times, inputs and start values; its measurements are not looked at. Parameters
-            that belong to certain experiments act on those of the same name only.
+            Times, inputs and start values; its measurements are ignored. Parameters restricted
+            to certain experiments apply only to those of the same name.
         variables
-            FMU variables, v of them.
+            v FMU variables.
         points
             Shape (k, n).
         sensitivities
-            Some of :attr:`differentiable`, s of them: behind the variables come the derivatives of
-            all of them with respect to the first, then to the second, and so on.
+            s names from :attr:`differentiable`: the variables are followed by the derivatives
+            of all of them with respect to the first name, then to the second, and so on.
 
         Returns
         -------
         numpy.ndarray
-            Shape (k, instants, v * (1 + s)); NaN where a simulation failed, which
-            :attr:`last_failure` is. Derivatives alone are NaN where there are none.
+            Shape (k, instants, v * (1 + s)); NaN where a simulation failed (see
+            :attr:`last_failure`). Only derivatives are NaN where these do not exist.
 
         Raises
         ------
@@ -133,10 +132,10 @@ class Evaluator(Protocol):
     def jacobian(self, p: F64) -> F64:
         """Return the derivative of the residuals with respect to the physical parameters.
 
-        From exact sensitivities of the FMU where it offers them, in the simulation of the
-        residuals. Else finite differences in the search space, inside the bounds; the first call
-        measures noise and curvature to choose the steps (see :attr:`step_sizes`). The Jacobian at
-        the last point is remembered.
+        Exact sensitivities of the FMU are used if available, from the simulation of the
+        residuals. Otherwise finite differences in the search space, inside the bounds, are
+        used; the first call measures noise and curvature to choose the steps (see
+        :attr:`step_sizes`). The Jacobian at the last point is cached.
 
         Parameters
         ----------
@@ -151,66 +150,39 @@ class Evaluator(Protocol):
         Raises
         ------
         JacobianError
-            The simulation fails at `p`, or all around it.
+            The simulation fails at `p`, or everywhere around it.
         """
 
     def jacobian_is_exact(self, p: F64) -> bool:
-        """Return whether the Jacobian at `p`, if that was the last one, took no differences.
-
-        Parameters
-        ----------
-        p
-            Shape (n,).
-        """
+        """Return whether the Jacobian at `p`, if it was the last one, is without differences."""
 
     def gradient(self, p: F64) -> F64:
-        """Return the gradient of the cost with respect to the physical parameters.
+        """Return the gradient of the cost with respect to the physical parameters, shape (n,).
 
-        The cost is ``1/2 sum r^2``, so that its gradient is ``J^T r``; one Jacobian.
-
-        Parameters
-        ----------
-        p
-            Shape (n,).
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (n,).
-
-        Raises
-        ------
-        JacobianError
-            The simulation fails at `p`, or all around it.
+        As the cost is ``1/2 sum r^2``, the gradient is ``J^T r``; it needs one Jacobian. Raises
+        `JacobianError` if the simulation fails at `p`, or everywhere around it.
         """
 
     def noise(self, p: F64) -> float:
-        """Return about what the simulation adds to each whitened residual at `p`.
+        """Return the approximate error of the simulation in each whitened residual at `p`.
 
-        Root mean square: what was measured for finite differences; with exact derivatives the error
-        of the integration where that was measured, else what the tolerance of the simulations
-        allows; rounding at least. Costs of points differ by no less than this lets them.
-
-        Parameters
-        ----------
-        p
-            Shape (n,).
+        Root mean square: the value measured for finite differences; with exact derivatives the
+        integration error if measured, or else the one allowed by the tolerance of the
+        simulations; at least rounding. Cost differences below the corresponding level are not
+        significant.
         """
 
     def column_errors(self, p: F64) -> F64 | None:
-        """Return the expected length of the error of each column of the Jacobian at `p`.
+        """Return the expected norm of the error of each column of the Jacobian at `p`.
 
-        Returns
-        -------
-        numpy.ndarray or None
-            Shape (n,), physical units; ``None`` before the first Jacobian.
+        Shape (n,), physical units; ``None`` before the first Jacobian.
         """
 
     def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
         """Return accurate derivatives of the residuals along directions, and their errors.
 
-        By central differences, each with a step of its own, so that directions whose effects
-        nearly cancel are known far better than from columns. Counts as one Jacobian.
+        Central differences with a separate step for each direction: directions whose effects
+        nearly cancel are far more accurate than from columns. Counts as one Jacobian.
 
         Parameters
         ----------
@@ -222,56 +194,55 @@ class Evaluator(Protocol):
         Raises
         ------
         JacobianError
-            The simulation fails at `p`, or all around it.
+            The simulation fails at `p`, or everywhere around it.
         """
 
     def remember_jacobian(self, p: F64, jacobian: F64, column_errors: F64) -> None:
-        """Take over a Jacobian that the estimator knows, so that none is computed at `p`.
+        """Store a Jacobian known to the estimator, so that none is computed at `p`.
 
         Parameters
         ----------
         p
             Shape (n,).
         jacobian
-            Of the whitened residuals with respect to the physical parameters, shape (m, n).
+            Derivative of the whitened residuals with respect to the physical parameters, shape
+            (m, n).
         column_errors
-            Expected length of the error of each column, shape (n,).
+            Expected norm of the error of each column, shape (n,).
         """
 
     def side_by_side(
         self, searches: Sequence[Callable[[Evaluator], T]], *, most: int | None = None
     ) -> list[T | JacobianError]:
-        """Run several searches at once, so that their simulations fill all workers.
+        """Run several searches concurrently, so that their simulations fill all workers.
 
-        Each search gets an evaluator of its own, a branch of this one: it knows the points,
-        the Jacobian and the step sizes that this one knows now, and learns nothing from the
-        other searches, so that what a search returns depends neither on them nor on the
-        executor. What all searches ask for next is simulated as one batch, equal simulations
-        once. What they simulate is counted here, and :attr:`best` is the best of all. The
-        searches do not run at the same time as each other, only their simulations do: they take
-        turns, in their order, from batch to batch, each in a thread of its own. So they may
-        share data, and the order in which they report to the monitor depends on nothing else.
+        Each search gets its own evaluator, a branch of this one: it starts with the points, the
+        Jacobian and the step sizes known here, and learns nothing from other searches, so that
+        its result depends neither on them nor on the executor. The next requests of all
+        searches are simulated as one batch, without duplicates, and counted here; :attr:`best`
+        is the best of all.
 
-        A search may call :meth:`side_by_side` of its evaluator in turn. It is to use no other
-        evaluator than its own.
+        Only simulations run in parallel: the searches, each in its own thread, take turns from
+        batch to batch in a fixed order. They may therefore share data, and the order of their
+        reports to the monitor is reproducible. A search may call :meth:`side_by_side` of its
+        own evaluator and must not use any other.
 
         Parameters
         ----------
         searches
-            k functions of an evaluator; a monitor may be called from them.
+            k functions of an evaluator; they may call a monitor.
         most
-            How many run at the same time; up to 32 by default, fewer where the problem is so
-            large that they would need too much memory. What they return does not depend on it.
+            Maximum number of concurrent searches; by default up to 32, fewer for a problem that
+            would need too much memory. The results do not depend on it.
 
         Returns
         -------
         list
-            What they return, in their order, k items; the error in place of a search that
-            ended with a :class:`JacobianError`.
+            k results in order; for a search that raised :class:`JacobianError`, the error.
 
         Raises
         ------
         BaseException
             Any other exception of a search, of the monitor (``StopEstimation``) or of the
-            executor, and ``KeyboardInterrupt``; the other searches are ended then.
+            executor, and ``KeyboardInterrupt``; the other searches are then ended.
         """

@@ -1,4 +1,4 @@
-"""The cost over a pair of parameters, all others held, and its minima."""
+"""Cost over a pair of parameters, all others fixed, and its minima."""
 
 from __future__ import annotations
 
@@ -23,17 +23,7 @@ _BATCH = 256
 
 @dataclass(frozen=True)
 class Axis:
-    """Values of one parameter.
-
-    Parameters
-    ----------
-    name, unit
-        Of the parameter.
-    values
-        Rising, shape (k,); equal steps, or equal ratios when `log`.
-    log
-        Whether the parameter has log scaling.
-    """
+    """Increasing values of one parameter, shape (k,), with equal steps, or ratios if `log`."""
 
     name: str
     unit: str | None
@@ -43,17 +33,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Minimum:
-    """A local minimum on the grid.
-
-    Parameters
-    ----------
-    first, second
-        Values of the two parameters.
-    cost
-        There.
-    at_edge
-        Whether it lies on the edge of the grid.
-    """
+    """A local minimum on the grid; `at_edge` if it is on the grid's boundary."""
 
     first: float
     second: float
@@ -63,19 +43,11 @@ class Minimum:
 
 @dataclass(frozen=True)
 class CostMap:
-    """The cost on a grid.
+    """The cost on a grid with a values of `first` and b of `second`.
 
-    Parameters
-    ----------
-    first, second
-        The axes, a and b values.
-    costs
-        Shape (b, a); infinite where the simulation failed.
-    start, held
-        Value of each free parameter where the map begins and of those that are held: the
-        initial point, and the point through which the map goes.
-    minima
-        Local minima, lowest first.
+    `costs` has shape (b, a), infinite where the simulation failed. `start` and `held` are
+    values of the free parameters: the initial point, and the point through which the map
+    goes. `minima` are local ones, lowest first.
     """
 
     first: Axis
@@ -99,21 +71,21 @@ def cost_map(
     Parameters
     ----------
     evaluator
-        Of the problem.
+        Evaluator of the problem.
     names
         Two free parameters.
     grid
-        Values of each.
+        Number of values of each.
     through
-        Values of free parameters, those of the pair among them are not looked at; initial
-        values for those that are missing.
+        Values of the other free parameters; initial values for missing ones. Entries of the
+        pair are ignored.
     ranges
-        Lowest and highest value by name, in place of the bounds.
+        Lowest and highest value by name, instead of the bounds.
 
     Raises
     ------
     fmident.errors.ProblemError
-        A name is not that of a free parameter; a parameter has no finite range.
+        A name is not that of a free parameter, or a parameter has no finite range.
     """
     problem = evaluator.problem
     known = [q.name for q in problem.free]
@@ -142,15 +114,10 @@ def cost_map(
 
 
 def local_minima(values: F64) -> list[tuple[int, int]]:
-    """Return row and column of each local minimum of a grid, lowest first.
+    """Return row and column of each local minimum of a grid, shape (b, a), lowest first.
 
-    A point, or a connected plateau, of which all eight neighbours are higher; beyond the edge
-    everything is higher. A plateau counts once, at its first point.
-
-    Parameters
-    ----------
-    values
-        Shape (b, a); infinite ones are never a minimum.
+    All eight neighbours must be higher, as points beyond the boundary are. A plateau counts
+    once, at its first point.
     """
     from scipy import ndimage
 
@@ -158,15 +125,15 @@ def local_minima(values: F64) -> list[tuple[int, int]]:
     lowest = ndimage.minimum_filter(values, footprint=around, mode="constant", cval=np.inf)
     candidates = np.isfinite(values) & (values <= lowest)
     labels, count = ndimage.label(candidates, structure=around)
-    found: list[tuple[int, int]] = []
+    minima: list[tuple[int, int]] = []
     for label in range(1, count + 1):
         region: npt.NDArray[np.bool_] = labels == label
         rim = ndimage.binary_dilation(region, structure=around) & ~region
         row, column = (int(k) for k in np.argwhere(region)[0])
         # A neighbour of the same height that is not a candidate itself leads further down.
         if not bool(np.any(values[rim] <= values[row, column])):
-            found.append((row, column))
-    return sorted(found, key=lambda place: float(values[place]))
+            minima.append((row, column))
+    return sorted(minima, key=lambda place: float(values[place]))
 
 
 def _minima(first: Axis, second: Axis, costs: F64) -> tuple[Minimum, ...]:

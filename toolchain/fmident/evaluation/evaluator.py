@@ -39,19 +39,9 @@ _BRANCHES_BYTES = 500_000_000
 class Evaluator(Closes):
     """Residuals, costs and derivatives of a problem, from an executor's simulations.
 
-    Estimators know it by :class:`fmident.evaluation.contract.Evaluator`, which describes the
-    members that are theirs; the others serve the statistics and the checks.
-
-    Points are free parameters in physical units, shape (n,), in the order of
-    ``problem.free``. A failed simulation is a value, NaN residuals or infinite cost, and is
-    kept in :attr:`last_failure`; it is never an exception. Not thread-safe.
-
-    Parameters
-    ----------
-    problem
-        What to evaluate.
-    executor
-        Who runs the simulations; closed with the evaluator.
+    :class:`fmident.evaluation.contract.Evaluator` describes the members available to
+    estimators; the others are for statistics and checks. The `executor` is closed with the
+    evaluator.
     """
 
     def __init__(self, problem: Problem, executor: Executor) -> None:
@@ -68,38 +58,38 @@ class Evaluator(Closes):
 
     @property
     def simulations(self) -> int:
-        """Runs of the FMU so far, one per experiment and point."""
+        """Number of FMU simulations so far, one per experiment and point."""
         return self._runs.counts.simulations
 
     @property
     def jacobians(self) -> int:
-        """Jacobians so far."""
+        """Number of Jacobians so far."""
         return self._runs.counts.jacobians
 
     @property
     def failures(self) -> int:
-        """Failed runs so far."""
+        """Number of failed simulations so far."""
         return self._runs.counts.failures
 
     @property
     def served(self) -> Served:
-        """How many of the simulations were run, restored from a journal, or known already."""
+        """Numbers of simulations that were run, restored from a journal, or cached."""
         recorder = recorder_of(whole_of(self._executor))
         return Served(self.simulations) if recorder is None else recorder.served
 
     @property
     def last_failure(self) -> SimulationFailure | None:
-        """The last failed run, or ``None``."""
+        """The last failed simulation, or ``None``."""
         return self._runs.counts.last_failure
 
     @property
     def activities(self) -> Activities:
-        """Its listener receives how far simulations are that belong to no iteration."""
+        """Reports the progress of simulations that are not part of an iteration."""
         return self._runs.activities
 
     @property
     def best(self) -> tuple[F64, float] | None:
-        """Parameters and cost of the best point asked for so far, if any did not fail."""
+        """Parameters and cost of the best point so far; ``None`` if all failed."""
         best = self._runs.best
         return None if best is None else (best.parameters.copy(), best.cost)
 
@@ -110,7 +100,7 @@ class Evaluator(Closes):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know of the last Jacobian: samples that an event jumps across."""
+        """Notes for the user about the last Jacobian: samples crossed by an event."""
         return self._derivatives.notes
 
     def residuals(self, p: F64) -> F64:
@@ -137,14 +127,9 @@ class Evaluator(Closes):
         return self._runs.costs(self._checked(points))
 
     def simulate(self, p: F64) -> tuple[Simulated, ...]:
-        """Return the FMU's outputs at `p`, one item per experiment.
+        """Return the FMU's outputs at `p`, shape (instants, outputs), or a failure per experiment.
 
-        Returns
-        -------
-        tuple
-            Outputs of shape (instants, outputs), in the order of
-            :func:`~fmident.evaluation.output_variables`, or a :class:`SimulationFailure`.
-            Arrays that are remembered cannot be written to: copy them.
+        Columns are :func:`~fmident.evaluation.output_variables`; cached arrays are read-only.
         """
         return self._runs.outputs(self._checked(p)[0])
 
@@ -155,24 +140,24 @@ class Evaluator(Closes):
         points: F64,
         sensitivities: Sequence[str] = (),
     ) -> F64:
-        """Return any variables of the FMU in an experiment that need not be the problem's."""
+        """Simulate any FMU variables in any experiment, which may be foreign to the problem."""
         return self._runs.other_outputs(experiment, variables, self._checked(points), sensitivities)
 
     @property
     def differentiable(self) -> frozenset[str]:
         """FMU variables with respect to which simulations can be differentiated."""
-        taken = self.problem.evaluation.takes_sensitivities
-        return self._executor.differentiable if taken else frozenset()
+        enabled = self.problem.evaluation.takes_sensitivities
+        return self._executor.differentiable if enabled else frozenset()
 
     @property
     def differenced(self) -> tuple[int, ...]:
-        """Indices of the free parameters whose derivatives take finite differences."""
+        """Indices of the free parameters whose derivatives need finite differences."""
         return self._derivatives.differenced
 
     def side_by_side(
         self, searches: Sequence[Callable[[Evaluator], T]], *, most: int | None = None
     ) -> list[T | JacobianError]:
-        """Run several searches at once, so that their simulations fill all workers."""
+        """Run several searches concurrently, so that their simulations fill all workers."""
         # Of one moment, whenever a search begins.
         origin = self._branch(self._runs.earlier(), self._executor)
         earlier = origin._runs.earlier()
@@ -200,7 +185,7 @@ class Evaluator(Closes):
         return self._with_priors(checked, self._runs.probe(checked))
 
     def knows_jacobian(self, p: F64) -> bool:
-        """Return whether :meth:`jacobian` at `p` would cost nothing."""
+        """Return whether :meth:`jacobian` at `p` would need no simulation."""
         return self._derivatives.knows(self._checked(p)[0])
 
     def jacobian(self, p: F64) -> F64:
@@ -213,74 +198,56 @@ class Evaluator(Closes):
         return self._derivatives.jacobian(self._checked(p)[0])
 
     def jacobian_is_exact(self, p: F64) -> bool:
-        """Return whether the Jacobian at `p`, where it is known, needed no differences."""
+        """Return whether the Jacobian at `p`, if known, needed no differences."""
         return self._derivatives.is_exact(self._checked(p)[0])
 
     def exact_jacobian(self, p: F64, tolerance: float) -> F64 | None:
-        """Return the Jacobian of the data at `p` at another tolerance, from sensitivities, (m, n).
-
-        One simulation of each experiment, remembered for the last points; ``None`` where it takes
-        differences.
-        """
+        """Return the exact Jacobian of the data at another tolerance, shape (m, n), or ``None``."""
         return self._derivatives.exact_at(self._checked(p)[0], tolerance)
 
     def noise(self, p: F64) -> float:
-        """Return about what the simulation adds to each whitened residual at `p`."""
+        """Return the approximate error of the simulation in each whitened residual at `p`."""
         return self._derivatives.noise(self._checked(p)[0])
 
     def influence(self, p: F64) -> tuple[npt.NDArray[np.bool_] | None, float]:
-        """Return which parameters change residuals at `p`, and what counts as no change.
-
-        Returns
-        -------
-        flags
-            Shape (n,); ``None`` where it was not looked at.
-        nothing
-            Root mean square per residual.
-        """
+        """Return which parameters change residuals at `p`, and the threshold of no change."""
         return self._derivatives.influence(self._checked(p)[0])
 
     @property
     def derivative_origins(self) -> dict[str, Origin]:
-        """Where the last derivatives come from, by parameter; empty before a Jacobian."""
+        """Origin of the last derivatives, by parameter; empty before a Jacobian."""
         return self._derivatives.origins()
 
     def gradient(self, p: F64) -> F64:
         """Return the gradient of the cost with respect to the physical parameters."""
-        found: F64 = self.jacobian(p).T @ self.residuals(p)
-        return found
+        gradient: F64 = self.jacobian(p).T @ self.residuals(p)
+        return gradient
 
     def jacobian_is_given(self, p: F64) -> bool:
-        """Return whether the Jacobian at `p` was handed over, not computed here."""
+        """Return whether the Jacobian at `p` was supplied by a caller."""
         return self._derivatives.is_given(self._checked(p)[0])
 
     def remember_jacobian(self, p: F64, jacobian: F64, column_errors: F64) -> None:
-        """Take over a Jacobian that the estimator knows, so that none is computed at `p`."""
+        """Store a Jacobian known to the estimator, so that none is computed at `p`."""
         data = jacobian[: jacobian.shape[0] - self._runs.priors.count]
         self._derivatives.remember(self._checked(p)[0], data, column_errors)
 
     def measure_steps(self, p: F64) -> StepSizes:
-        """Return the steps of the finite differences at `p`.
+        """Return the steps of the finite differences at `p`, where the simulation must work.
 
-        The first call chooses them; later ones do so again when a parameter has grown or
-        shrunk so much that noise and curvature measured before mean little.
-
-        Parameters
-        ----------
-        p
-            Shape (n,), where the simulation works.
+        They are chosen again if a parameter has changed so much that they no longer apply.
         """
         return self._derivatives.measure_steps(self._checked(p)[0])
 
     def column_errors(self, p: F64) -> F64 | None:
-        """Return the expected length of the error of each column of the Jacobian at `p`."""
+        """Return the expected error norm of each column of the Jacobian at `p`."""
         return self._derivatives.column_errors(self._checked(p)[0])
 
     def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
         """Return accurate derivatives of the residuals along directions, and their errors."""
-        found = self._derivatives.along(self._checked(p)[0], directions)
-        values = self._along_priors(p, found.values, directions)
-        return dataclasses.replace(found, values=values)
+        derivatives = self._derivatives.along(self._checked(p)[0], directions)
+        values = self._along_priors(p, derivatives.values, directions)
+        return dataclasses.replace(derivatives, values=values)
 
     def climb(
         self,
@@ -289,79 +256,45 @@ class Evaluator(Closes):
         noise: float | None = None,
         tolerance: float | None = None,
     ) -> Climb:
-        """Begin with derivatives along directions whose errors are measured, not predicted.
+        """Start derivatives of the data's residuals along directions, with measured errors.
 
-        Those of the residuals of the data. By central differences with several steps each (see
-        :mod:`fmident.evaluation.derivatives.ladder`).
-        Counts as one Jacobian.
-
-        Parameters
-        ----------
-        p
-            Shape (n,).
-        directions
-            In physical parameters, shape (n, k).
-        noise
-            Root mean square per residual, if more is known of it than what was measured.
-        tolerance
-            Of the integrator, in place of that of the problem.
-
-        Raises
-        ------
-        JacobianError
-            The simulation fails at `p`, or all around it.
+        Central differences with several steps (see
+        :mod:`fmident.evaluation.derivatives.ladder`), along physical `directions`, shape (n,
+        k). Counts as one Jacobian. `noise` per residual and `tolerance` override the measured
+        one and the problem's.
         """
         return self._derivatives.climb(self._checked(p)[0], directions, noise, tolerance)
 
     def other_columns(self, p: F64) -> F64 | None:
-        """Return the Jacobian of the data by far longer steps, to compare; ``None`` without one.
-
-        Returns
-        -------
-        numpy.ndarray or None
-            Shape (m, n); NaN in columns that cannot be compared.
-        """
+        """Return the Jacobian of the data with far longer steps for comparison, or ``None``."""
         return self._derivatives.other_columns(self._checked(p)[0])
 
     @property
     def tolerance(self) -> float | None:
-        """Relative tolerance of the simulations; ``None`` where it is not known."""
+        """Relative tolerance of the simulations; ``None`` if unknown."""
         return self._runs.tolerance
 
     def output_magnitude(self, p: F64) -> float:
-        """Return the root mean square of the outputs at `p`, weighted as residuals are."""
+        """Return the root mean square of the outputs at `p`, weighted like residuals."""
         return self._runs.output_magnitude(self.data_residuals(p))
 
     def integration_error(self, p: F64) -> F64 | None:
         """Return the residuals at `p` minus those at a hundredth of the tolerance, shape (m,).
 
-        Those of the data. One more simulation of each experiment, remembered for the last point.
-
-        Returns
-        -------
-        numpy.ndarray or None
-            Zero where the FMU ignores the tolerance; ``None`` where none is known, or the
-            simulation fails.
+        Residuals of the data: zero if the FMU ignores the tolerance, ``None`` if unknown.
         """
         return self._derivatives.integration_error(self._checked(p)[0])
 
     def step_error(self, p: F64) -> F64 | None:
-        """Return the residuals at `p` minus those with half the communication step, shape (m,).
-
-        Those of the data; ``None`` where the FMU has no such step, or the simulation fails. One
-        more simulation of each experiment, remembered for the last point.
-        """
+        """Return the data's residuals minus those with half the communication step, or ``None``."""
         return self._derivatives.step_error(self._checked(p)[0])
 
     def integration_order(self, p: F64) -> float:
-        """Return the power of the tolerance with which that error falls; NaN where unknown.
-
-        One more simulation of each experiment.
-        """
+        """Return the order of that error in the tolerance; NaN if unknown."""
         return self._derivatives.integration_order(self._checked(p)[0])
 
     def _with_priors(self, points: F64, residuals: F64) -> F64:
-        """Return rows of residuals with those of the priors behind them, (k, m) -> (k, m + q)."""
+        """Return residuals with those of the priors appended, (k, m) -> (k, m + q)."""
         priors = self._runs.priors
         if not priors.count:
             return residuals
@@ -369,16 +302,16 @@ class Evaluator(Closes):
         return np.array(rows).reshape(len(points), residuals.shape[1] + priors.count)
 
     def _along_priors(self, p: F64, changes: F64, directions: F64) -> F64:
-        """Return derivatives along directions with those of the priors' residuals behind them."""
+        """Return derivatives along directions with those of the priors' residuals appended."""
         if not self._runs.priors.count:
             return changes
         point = self._checked(p)[0]
         return self._runs.priors.with_slopes(point, self.data_residuals(p), changes, directions)
 
     def for_problem(self, problem: Problem) -> Evaluator:
-        """Return an evaluator of a problem that differs in cost and initial values alone.
+        """Return an evaluator of a problem that differs in cost and initial values only.
 
-        It shares the executor and the counts. Only one of both is to be closed.
+        It shares the executor and the counts. Close only one of the two.
         """
         other = Evaluator(problem, self._executor)
         other._runs.counts = self._runs.counts
@@ -386,7 +319,7 @@ class Evaluator(Closes):
         return other
 
     def _most(self) -> int:
-        """Return how many searches may run at once for the memory that they need."""
+        """Return how many searches may run concurrently, limited by their memory."""
         return int(np.clip(_BRANCHES_BYTES // max(self._runs.branch_bytes(), 1), 2, MOST))
 
     def _branch(self, earlier: Earlier, executor: Executor) -> Evaluator:
@@ -397,7 +330,7 @@ class Evaluator(Closes):
         return branch
 
     def _learn_from(self, branch: Evaluator) -> None:
-        """Take over the Jacobian at the best point so far, and steps if there are none."""
+        """Adopt the Jacobian if it is at the best point so far, and steps if there are none."""
         own, other, best = self._derivatives, branch._derivatives, self._runs.best
         known = best is not None and other.knows(best.parameters)
         if known and best is not None and own.knows(best.parameters):
@@ -414,7 +347,7 @@ class Evaluator(Closes):
 
 
 class _Announced(Share):
-    """The executor behind searches, whose joint batches the listener to activities hears of."""
+    """Executor of concurrent searches that reports the progress of their joint batches."""
 
     def __init__(self, whole: Executor, activities: Activities, searches: int) -> None:
         super().__init__(whole)

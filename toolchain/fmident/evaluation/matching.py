@@ -1,15 +1,15 @@
-"""Residuals near events, compared with the branch that a sample was measured on.
+"""Residuals near events, compared with the branch on which a sample was measured.
 
-Before the parameters are right, an event of the simulation comes earlier or later than the measured
-one. Samples between the two instants are then compared with the wrong branch: before the impact
-with after it. They say little about the parameters, but the cost jumps whenever the simulated event
-passes a sample. Each branch of the simulation is smooth, so it can be extrapolated beyond its end.
-A sample near an event is compared with its own branch and with the extrapolated neighbour, and the
-nearer one counts. That cost hardly jumps: when the event passes a sample, own branch and neighbour
-change places. Where measured and simulated events agree, it is the cost itself.
+Before the parameters are right, a simulated event occurs earlier or later than the
+measured one, and samples in between are compared with the wrong branch. They tell
+little about the parameters, but the cost jumps whenever the simulated event passes a
+sample. Each branch of the simulation is smooth and can be extrapolated. A sample near
+an event is therefore compared both with its own branch and with the extrapolated
+neighbour, and the closer one is used: when the event passes a sample, the two exchange
+their roles. Where measured and simulated events agree, the cost does not change.
 
-A break is an instant between two samples at which a signal jumps or bends. Between two breaks a
-parabola through three samples predicts the next one; across a break it fails from either side.
+A break is an instant between two samples at which a signal jumps or bends. A parabola
+through three samples predicts the next one, except across a break.
 """
 
 from __future__ import annotations
@@ -77,15 +77,7 @@ FEWEST = 2 * (_BASE + 1)
 
 @dataclass(frozen=True)
 class Matched:
-    """Residuals after the choice between branches.
-
-    Parameters
-    ----------
-    residuals
-        Whitened, shape (m,).
-    other
-        Rows that were compared with a continued neighbour, boolean, shape (m,).
-    """
+    """Whitened residuals after the choice of branches; `other` marks extrapolated neighbours."""
 
     residuals: F64
     other: npt.NDArray[np.bool_]
@@ -93,7 +85,7 @@ class Matched:
 
 @dataclass(frozen=True, eq=False)
 class _Series:
-    """The residuals of one measured output of one experiment."""
+    """Residuals of one measured output of one experiment."""
 
     rows: slice
     times: F64
@@ -105,13 +97,7 @@ class _Series:
 
 
 class EventMatching:
-    """Compares measured and simulated outputs with regard to events.
-
-    Parameters
-    ----------
-    problem
-        Its residuals must be those of the samples one by one: `usable`.
-    """
+    """Compares measured and simulated outputs, if `usable`, taking account of events."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -124,10 +110,7 @@ class EventMatching:
 
     @cached_property
     def kind(self) -> str:
-        """What breaks outputs: events, or jumps where the FMU is known to have no state events.
-
-        An FMU with Model Exchange says how many event indicators it has; a Co-Simulation need not.
-        """
+        """Cause of breaks: events, or jumps if the FMU is known to have no state events."""
         if not is_zipfile(self._problem.fmu):
             return "Events"
         about = read_description(self._problem.fmu)
@@ -136,88 +119,76 @@ class EventMatching:
 
     @cached_property
     def progress(self) -> F64:
-        """When each sample comes, from 0 to 1 within its experiment, shape (m,)."""
+        """Time of each sample, scaled to 0 ... 1 in its experiment, shape (m,)."""
         layout = residual_layout(self._problem)
-        found = np.zeros(layout.size + self._priors)  # priors hold from the beginning
+        fractions = np.zeros(layout.size + self._priors)  # priors hold from the beginning
         for i, experiment in enumerate(self._problem.experiments):
             rows = np.flatnonzero(layout.experiment == i)
             begin, end = float(experiment.times[0]), float(experiment.times[-1])
-            found[rows] = (layout.time[rows] - begin) / max(end - begin, np.finfo(np.float64).tiny)
-        return found
+            fractions[rows] = (layout.time[rows] - begin) / max(
+                end - begin, np.finfo(np.float64).tiny
+            )
+        return fractions
 
     @cached_property
     def scaled_measurements(self) -> F64:
-        """What was measured, whitened, shape (m,)."""
+        """Whitened measurements, shape (m,)."""
         measured = [s.measured * s.scale for s in self._series]
         return np.concatenate([np.empty(0), *measured, np.zeros(self._priors)])
 
     @cached_property
     def _priors(self) -> int:
-        """Number of the residuals behind those of the samples."""
+        """Number of residuals after those of the samples."""
         return Priors.of(self._problem).count
 
     @cached_property
     def _series(self) -> tuple[_Series, ...]:
-        found, begin = [], 0
+        series, begin = [], 0
         for signal in measured_signals(self._problem):
             there = signal.rows
             rows = slice(begin, begin + there.size)
-            found.append(
+            series.append(
                 _Series(rows, signal.times[there], signal.measured[there], signal.scale[there])
             )
             begin += there.size
-        return tuple(found)
+        return tuple(series)
 
     @cached_property
     def _given(self) -> tuple[frozenset[int], ...]:
-        """Breaks that the inputs have themselves, per series, as indices of its samples."""
+        """Breaks of the inputs, per series, as indices of its samples."""
         return self._per_series(_changes)
 
     @cached_property
     def _turns(self) -> tuple[frozenset[int], ...]:
-        """Changes of sign of the inputs, where friction may bend an output, in the same way."""
+        """Sign changes of the inputs, where friction may bend an output, as for breaks."""
         return self._per_series(lambda times, values: _sign_changes(values))
 
     def _per_series(
         self, changes: Callable[[F64, F64], npt.NDArray[np.intp]]
     ) -> tuple[frozenset[int], ...]:
-        """Return where any input of its experiment changes, per series, and one sample around."""
-        found: list[frozenset[int]] = []
+        """Return where an input of the experiment changes, and adjacent samples, per series."""
+        indices: list[frozenset[int]] = []
         for experiment in self._problem.experiments:
             times = experiment.times
             at = [times[changes(times, x)] for x in experiment.inputs.values()]
             instants = np.unique(np.concatenate([np.empty(0), *at]))
             for _ in experiment.measurements:
-                series = self._series[len(found)]
+                series = self._series[len(indices)]
                 k = np.searchsorted(series.times, instants, side="right") - 1
                 around = np.unique(np.concatenate([k - 1, k, k + 1]))
-                found.append(frozenset(around.tolist()))
-        return tuple(found)
+                indices.append(frozenset(around.tolist()))
+        return tuple(indices)
 
     def breaks(self, residuals: F64, *, faint: bool = False) -> tuple[npt.NDArray[np.intp], ...]:
-        """Return where the simulated outputs break and no input does, per series, as indices.
-
-        Parameters
-        ----------
-        residuals
-            Whitened, finite, shape (m,).
-        faint
-            See `find_breaks`.
-        """
-        found = []
+        """Return where simulated outputs break but no input does, per series, as indices."""
+        breaks = []
         for series, given in zip(self._series, self._given, strict=True):
             k = find_breaks(series.times, series.predicted(residuals), faint=faint)
-            found.append(np.array([i for i in k if int(i) not in given], dtype=np.intp))
-        return tuple(found)
+            breaks.append(np.array([i for i in k if int(i) not in given], dtype=np.intp))
+        return tuple(breaks)
 
     def may_move(self, residuals: F64) -> bool:
-        """Return whether outputs break other than where an input breaks or changes its sign.
-
-        Parameters
-        ----------
-        residuals
-            Whitened, finite, shape (m,).
-        """
+        """Return whether outputs break other than where an input breaks or changes sign."""
         return any(
             int(k) not in turns
             for own, turns in zip(self.breaks(residuals), self._turns, strict=True)
@@ -227,15 +198,9 @@ class EventMatching:
     def moving(self, evaluator: Evaluator, p: F64) -> tuple[npt.NDArray[np.intp], ...]:
         """Return the breaks of the simulated outputs at `p` if they move with the parameters.
 
-        Costs nothing where no output breaks by itself, else two simulations: breaks that stay
-        where they are do not make the cost jump, whatever becomes of their size. All
-        parameters are changed at once, each by another part of its size.
-
-        Returns
-        -------
-        tuple
-            Per measured output of each experiment the indices of its samples before a break; all
-            empty where there are none, or none that moves.
+        Costs two simulations, unless no output breaks by itself. All parameters are changed at
+        once, each by a different fraction of its size. Per measured output of each experiment
+        the indices of the samples before a break; all empty if none moves.
         """
         if not self.usable:
             return ()
@@ -259,11 +224,9 @@ class EventMatching:
         return nothing
 
     def _moved(self, first: F64, second: F64) -> bool:
-        """Return whether an output has a break in one simulation and another in the other one.
+        """Return whether an output has different breaks in two simulations.
 
-        The size of a break changes with the parameters. So one that is seen in one simulation is
-        missing in the other one only if nothing is left of it there; and it has moved only if
-        there is one elsewhere instead.
+        A break has moved only if nothing is left of it and there is one elsewhere instead.
         """
         seen = (self.breaks(first), self.breaks(second))
         faint = (self.breaks(first, faint=True), self.breaks(second, faint=True))
@@ -273,16 +236,16 @@ class EventMatching:
         )
 
     def where(self, breaks: Sequence[npt.NDArray[np.intp]]) -> list[str]:
-        """Return outputs, times and experiments of breaks in words, the earliest first."""
-        found = []
+        """Return outputs, times and experiments of breaks as text, earliest first."""
+        instants = []
         signals = measured_signals(self._problem)
         for signal, series, own in zip(signals, self._series, breaks, strict=True):
-            found += [(float(series.times[k]), signal) for k in own]
-        found.sort(key=lambda item: item[0])
-        return [f"'{x.output}' after {t:.6g} s in experiment '{x.experiment}'" for t, x in found]
+            instants += [(float(series.times[k]), signal) for k in own]
+        instants.sort(key=lambda item: item[0])
+        return [f"'{x.output}' after {t:.6g} s in experiment '{x.experiment}'" for t, x in instants]
 
     def explained(self, residuals: F64) -> bool:
-        """Return whether nothing but noise seems to be left in the residuals."""
+        """Return whether the residuals seem to be only noise."""
         if self._problem.sigma_known:
             return float(np.mean(residuals[: residuals.size - self._priors] ** 2)) < _NOISE
         measured = self.scaled_measurements
@@ -298,10 +261,7 @@ class EventMatching:
         return True
 
     def exact(self, residuals: F64, tolerance: float | None) -> bool:
-        """Return whether what is left in the residuals is no more than the integrator's error.
-
-        Then no other point can be better. Without a tolerance it is no more than rounding.
-        """
+        """Return whether residuals do not exceed the integrator's error, so that none is better."""
         if not self.usable or self._priors:
             return False
         measured = self.scaled_measurements
@@ -313,39 +273,25 @@ class EventMatching:
         )
 
     def blur(self, residuals: F64, window: float, part: npt.NDArray[np.bool_]) -> F64:
-        """Return the residuals of a part of the samples, blurred in time.
+        """Return the residuals of the samples `part`, blurred in time.
 
-        A pulse that comes too early or too late leaves a residual of full height however late it
-        is. Blurred, the residual is in proportion to the delay, up to the width of the window.
-
-        Parameters
-        ----------
-        residuals
-            Whitened, shape (m,).
-        window
-            Width on either side, as part of the length of the experiment.
-        part
-            Which samples are looked at, boolean, shape (m,).
+        The residual of a pulse at the wrong time thus becomes proportional to the delay, up to
+        `window`, the width on either side as a fraction of the experiment's duration.
         """
-        found = []
+        parts = []
         for series in self._series:
             own = residuals[series.rows][part[series.rows]]
             half = max(round(window * series.times.size), 1)
             for _ in range(2):
                 own = _blurred(own, half)
-            found.append(own)
+            parts.append(own)
         samples = residuals.size - self._priors
-        return np.concatenate([np.empty(0), *found, residuals[samples:][part[samples:]]])
+        return np.concatenate([np.empty(0), *parts, residuals[samples:][part[samples:]]])
 
     def match(self, residuals: F64, window: float) -> Matched:
         """Return the residuals in which samples near events have chosen their branch.
 
-        Parameters
-        ----------
-        residuals
-            Whitened, finite, shape (m,).
-        window
-            How far from an event, as part of the length of the experiment.
+        `window` is the maximum distance from an event as a fraction of the duration.
         """
         matched = residuals.copy()
         other = np.zeros(residuals.size, dtype=np.bool_)
@@ -357,34 +303,34 @@ class EventMatching:
             span = window * float(series.times[-1] - series.times[0])
             values = series.predicted(residuals)
             for rows, continued in _continued(series.times, values, breaks, span):
-                found = (series.measured[rows] - continued) * series.scale[rows]
+                alternative = (series.measured[rows] - continued) * series.scale[rows]
                 place = rows + series.rows.start
-                better = np.abs(found) < np.abs(matched[place])
-                matched[place[better]] = found[better]
+                better = np.abs(alternative) < np.abs(matched[place])
+                matched[place[better]] = alternative[better]
                 other[place[better]] = True
         return Matched(matched, other)
 
 
 def _blurred(residuals: F64, half: int) -> F64:
-    """Return sums over neighbours up to `half` away, divided so that white noise keeps its size."""
+    """Return sums over neighbours up to `half` away, scaled to preserve white noise."""
     sums = np.concatenate([[0.0], np.cumsum(residuals)])
     places = np.arange(residuals.size)
     low = np.maximum(places - half, 0)
     high = np.minimum(places + half + 1, residuals.size)
-    found: F64 = (sums[high] - sums[low]) / np.sqrt(2 * half + 1)
-    return found
+    scaled_sums: F64 = (sums[high] - sums[low]) / np.sqrt(2 * half + 1)
+    return scaled_sums
 
 
 def _changes(times: F64, values: F64) -> npt.NDArray[np.intp]:
-    """Return after which samples an input breaks, or changes if it is mostly held."""
+    """Return after which samples an input breaks, or changes if it is mostly constant."""
     steps = np.flatnonzero(np.diff(values) != 0.0)
     held = steps.size < _HELD * values.size
-    found = find_breaks(times, values)
-    return np.union1d(found, steps).astype(np.intp) if held else found
+    breaks = find_breaks(times, values)
+    return np.union1d(breaks, steps).astype(np.intp) if held else breaks
 
 
 def _sign_changes(values: F64) -> npt.NDArray[np.intp]:
-    """Return after which samples an input changes its sign, unless it does so all the time."""
+    """Return after which samples an input changes sign, unless it does so constantly."""
     steps = np.flatnonzero(np.diff(np.sign(values)) != 0.0)
     return steps if steps.size < _HELD * values.size else np.empty(0, dtype=np.intp)
 
@@ -392,27 +338,26 @@ def _sign_changes(values: F64) -> npt.NDArray[np.intp]:
 def _continued(
     times: F64, values: F64, breaks: npt.NDArray[np.intp], span: float
 ) -> list[tuple[npt.NDArray[np.intp], F64]]:
-    """Return rows around each break, and the value there of the branch on the other side."""
+    """Return rows around each break, and the extrapolated other branch at these."""
     edges = [-1, *breaks.tolist(), times.size - 1]
-    found = []
+    pieces = []
     for before, at, after in zip(edges[:-2], edges[1:-1], edges[2:], strict=True):
         own = np.arange(before + 1, at + 1)
         beyond = np.arange(at + 1, after + 1)
         late = beyond[times[beyond] - times[at] <= span]
         early = own[times[at + 1] - times[own] <= span]
         if late.size:
-            found.append((late, _continue(times[own], values[own], times[late])))
+            pieces.append((late, _continue(times[own], values[own], times[late])))
         if early.size:
             t, y = times[beyond][::-1], values[beyond][::-1]
-            found.append((early, _continue(-t, y, -times[early])))
-    return found
+            pieces.append((early, _continue(-t, y, -times[early])))
+    return pieces
 
 
 def _continue(times: F64, values: F64, at: F64) -> F64:
-    """Continue a branch beyond its last sample by parabolas through three of its samples.
+    """Extrapolate a branch beyond its last sample by parabolas through three of its samples.
 
-    The further it goes, the further the three are apart, so that errors of the samples do not
-    grow.
+    Their distance increases with that of the target, so that errors are not amplified.
     """
     last = times.size - 1
     if last == 0:
@@ -429,27 +374,15 @@ def _continue(times: F64, values: F64, at: F64) -> F64:
         return np.asarray(straight, dtype=np.float64)
     t0, y0 = times[first], values[first]
     bend = ((y2 - y1) / (t2 - t1) - (y1 - y0) / (t1 - t0)) / (t2 - t0)
-    found: F64 = straight + bend * ahead * (at - t1)
-    return found
+    extrapolation: F64 = straight + bend * ahead * (at - t1)
+    return extrapolation
 
 
 def find_breaks(times: F64, values: F64, *, faint: bool = False) -> npt.NDArray[np.intp]:
     """Return the indices k for which a signal breaks between the samples k and k + 1.
 
-    Parameters
-    ----------
-    times
-        Shape (n,), increasing.
-    values
-        A signal without noise, shape (n,).
-    faint
-        Find also those that would not be seen for certain: to tell whether a break that is seen
-        in one simulation is missing in another one.
-
-    Returns
-    -------
-    numpy.ndarray
-        Increasing, shape (b,). Breaks with fewer than four samples between them are not found.
+    `values` must be without noise. `faint` includes uncertain breaks. Breaks with fewer
+    than four samples in between are not detected.
     """
     n = times.size
     none = np.empty(0, dtype=np.intp)
@@ -474,17 +407,17 @@ def find_breaks(times: F64, values: F64, *, faint: bool = False) -> npt.NDArray[
     after = np.max([right[k + i] for i in range(1, 1 + _CALM)], axis=0)
     # Where the defects after a sample are not numbers, those before it decide.
     calm = np.where(after > before, after, before)
-    found: npt.NDArray[np.intp] = k[both[k] > stands_out * calm]
-    return found
+    indices: npt.NDArray[np.intp] = k[both[k] > stands_out * calm]
+    return indices
 
 
 def _defects(times: F64, values: F64) -> F64:
-    """Return by how much the parabola through three samples misses the next, (n,) -> (n-3,)."""
+    """Return the error of the parabola through three samples at the next, (n,) -> (n-3,)."""
     t0, t1, t2, t3 = times[:-3], times[1:-2], times[2:-1], times[3:]
     foretold = (
         values[:-3] * (t3 - t1) * (t3 - t2) / ((t0 - t1) * (t0 - t2))
         + values[1:-2] * (t3 - t0) * (t3 - t2) / ((t1 - t0) * (t1 - t2))
         + values[2:-1] * (t3 - t0) * (t3 - t1) / ((t2 - t0) * (t2 - t1))
     )
-    found: F64 = np.abs(values[3:] - foretold)
-    return found
+    defects: F64 = np.abs(values[3:] - foretold)
+    return defects

@@ -1,8 +1,8 @@
-"""What is remembered of simulations, and the one place that recognises equal ones.
+"""Cache of simulations, and detection of equal ones.
 
-:class:`Batch` sorts the simulations of a batch into known, equal and new ones. An executor with a
-journal asks it what to run; an evaluator asks it what to count, by what it remembers itself, so
-that the counts of a result do not depend on other searches, nor on runs before.
+An executor with a journal uses :class:`Batch` to decide what to run; an evaluator, with
+its own cache, what to count, so that the counts of a result depend neither on other
+searches nor on earlier runs.
 """
 
 from __future__ import annotations
@@ -23,23 +23,11 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Batch(Generic[K]):
-    """The simulations of a batch: known ones are not run, equal ones once.
+    """Simulations of a batch: known ones are not run, equal ones once.
 
-    Parameters
-    ----------
-    keys
-        Of each simulation; equal where the outcomes are.
-    find
-        Returns the outcome by the key, or ``None``; called once for each key.
-    done
-        Called with the index and the outcome of each simulation, known ones first.
-
-    Attributes
-    ----------
-    new
-        Index of the first simulation of each key that is not known.
-    repeated
-        How many simulations are equal to an earlier one of the batch.
+    `keys` are equal for equal outcomes; `find` returns a known outcome by key, or ``None``,
+    and `done` is called with index and outcome, known ones first. `new` are the indices of
+    unknown keys, and `repeated` counts those equal to an earlier one.
     """
 
     def __init__(
@@ -59,11 +47,11 @@ class Batch(Generic[K]):
         self.repeated = len(keys) - len(self._places)
 
     def lacks(self, index: int) -> bool:
-        """Return whether the outcome of a simulation is not known yet."""
+        """Return whether the outcome of a simulation is unknown."""
         return self._keys[index] not in self._found
 
     def take(self, index: int, outcome: Simulated) -> None:
-        """Learn the outcome of a simulation, and of all that are equal."""
+        """Store the outcome of a simulation and of all equal ones."""
         key = self._keys[index]
         self._found[key] = outcome
         if self._done is not None:
@@ -71,20 +59,12 @@ class Batch(Generic[K]):
                 self._done(place, outcome)
 
     def outcomes(self) -> list[Simulated]:
-        """Return the outcomes in the order of the keys, when all are known."""
+        """Return the outcomes in the order of the keys, once all are known."""
         return [self._found[key] for key in self._keys]
 
 
 class Recent(Generic[T]):
-    """The last items by key.
-
-    Parameters
-    ----------
-    capacity
-        The oldest are forgotten when the sizes of all exceed it.
-    size
-        Of an item; 1 by default, so that `capacity` is their number.
-    """
+    """The most recent items by key, up to the total `capacity`, by number or `size`."""
 
     def __init__(self, capacity: int, size: Callable[[T], int] = lambda _: 1) -> None:
         self._items: OrderedDict[object, T] = OrderedDict()
@@ -93,7 +73,7 @@ class Recent(Generic[T]):
         self._held = 0
 
     def hold(self, count: int) -> None:
-        """Have room for at least `count` items from now on."""
+        """Increase the capacity to at least `count` items."""
         self._capacity = max(self._capacity, count)
 
     def get(self, key: object) -> T | None:
@@ -103,14 +83,14 @@ class Recent(Generic[T]):
         return self._items.get(key)
 
     def copy(self) -> Recent[T]:
-        """Return a memory of its own with the same items."""
-        found: Recent[T] = Recent(self._capacity, self._size)
-        found._items.update(self._items)
-        found._held = self._held
-        return found
+        """Return an independent copy."""
+        clone: Recent[T] = Recent(self._capacity, self._size)
+        clone._items.update(self._items)
+        clone._held = self._held
+        return clone
 
     def put(self, key: object, item: T) -> None:
-        """Keep an item, and forget the oldest if there are too many."""
+        """Store an item; drop the oldest if there are too many."""
         before = self._items.pop(key, None)
         self._held += self._size(item) - (0 if before is None else self._size(before))
         self._items[key] = item
@@ -120,12 +100,12 @@ class Recent(Generic[T]):
 
 @dataclass(frozen=True)
 class Forgotten:
-    """In place of outputs of which a journal knows, but which it does not hold."""
+    """Placeholder for outputs that a journal has recorded but not stored."""
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A point that was evaluated; without residuals if only the cost is known, from a journal."""
+    """An evaluated point; without residuals if a journal has only its cost."""
 
     cost: float
     residuals: F64 | None
@@ -133,10 +113,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Best:
-    """The best point so far and what was simulated there.
-
-    What is known from a journal only may lack residuals and outputs, as in :class:`Evaluated`.
-    """
+    """The best point so far and its simulations, possibly incomplete like :class:`Evaluated`."""
 
     parameters: F64
     cost: float
@@ -146,15 +123,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What an evaluator remembered when a branch of it began.
-
-    Parameters
-    ----------
-    best, outputs, evaluated
-        Of the evaluator.
-    before
-        What it remembered itself of the evaluator of which it is a branch.
-    """
+    """Cache of an evaluator when a branch of it was made, preceded by its own initial cache."""
 
     best: Best | None
     outputs: Recent[Simulated | Forgotten]
@@ -162,20 +131,22 @@ class Earlier:
     before: Earlier | None
 
     def output(self, key: object) -> Simulated | Forgotten | None:
-        """Return what was simulated, by the key of the task."""
-        found = self.outputs.get(key)
-        if found is None and self.best is not None:
-            found = self.best.outputs.get(key)
-        return self.before.output(key) if found is None and self.before is not None else found
+        """Return a simulated outcome by the key of its task."""
+        outcome = self.outputs.get(key)
+        if outcome is None and self.best is not None:
+            outcome = self.best.outputs.get(key)
+        return self.before.output(key) if outcome is None and self.before is not None else outcome
 
     def point(self, p: F64) -> Evaluated | None:
-        """Return what is known of a point, shape (n,)."""
+        """Return the known evaluation of a point, shape (n,)."""
         if self.best is not None and np.array_equal(p, self.best.parameters):
             return Evaluated(self.best.cost, self.best.residuals)
-        found = self.evaluated.get(p.tobytes())
-        return self.before.point(p) if found is None and self.before is not None else found
+        evaluation = self.evaluated.get(p.tobytes())
+        return (
+            self.before.point(p) if evaluation is None and self.before is not None else evaluation
+        )
 
 
 def root_mean_square(values: F64) -> float:
-    """Return the root mean square; 0 of nothing."""
+    """Return the root mean square; 0 for an empty array."""
     return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -1,7 +1,7 @@
-"""A Python function in place of an FMU, for tests of estimators and for teaching.
+"""Python function in place of an FMU, for tests of estimators and for teaching.
 
-Authors of estimator plugins can check their estimator on a problem whose solution they know,
-without a compiler and without an FMU::
+Authors of estimator plugins can test on a problem with known solution, without a
+compiler or an FMU::
 
     problem = python_problem({"y": measured}, times, [Parameter("k", 1.0, variable="k")])
     executor = PythonExecutor(problem, lambda times, inputs, k: {"y": np.exp(-k * times)})
@@ -45,13 +45,13 @@ class PythonExecutor(Executor):
     model
         ``model(times, inputs, **values)`` with times of shape (n,), inputs by name, and the
         values of the parameters' FMU variables and the experiment's start values; returns
-        at least the measured variables. One with an argument ``tolerance`` is given that of the
-        simulation, in place of the integrator's.
-        It may raise :class:`~fmident.errors.SimulationError`, which becomes a failed run.
+        at least the measured variables. If it has an argument ``tolerance``, this is the
+        simulation's tolerance. It may raise :class:`~fmident.errors.SimulationError`, which
+        becomes a failed simulation.
     derivatives
-        FMU variable to a function with the arguments of `model` that returns the derivatives of
-        its variables with respect to that one, in the same form: the model's own sensitivities,
-        for what an FMU of the embedded compiler can do.
+        FMU variable to a function with the arguments of `model` that returns the
+        derivatives of its variables with respect to that one, in the same form, like the
+        sensitivities of an FMU from the embedded compiler.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PythonExecutor(Executor):
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks in order."""
-        found: list[Simulated] = []
+        outcomes: list[Simulated] = []
         for task in tasks:
             experiment = self._experiments[task.experiment]
             outcome = self._run_one(
@@ -81,10 +81,10 @@ class PythonExecutor(Executor):
                 task.tolerance,
                 task.sensitivities,
             )
-            found.append(outcome)
+            outcomes.append(outcome)
             if done is not None:
-                done(len(found) - 1, found[-1])
-        return found
+                done(len(outcomes) - 1, outcomes[-1])
+        return outcomes
 
     def run_other(
         self,
@@ -93,7 +93,7 @@ class PythonExecutor(Executor):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Evaluate an experiment that need not be one of the problem's."""
+        """Evaluate an experiment that may be foreign to the problem."""
         return [
             self._run_one(experiment, variables, chosen, sensitivities=sensitivities)
             for chosen in values
@@ -113,8 +113,8 @@ class PythonExecutor(Executor):
         try:
             for function in (self._model, *(self._derivatives[name] for name in sensitivities)):
                 more = {"tolerance": asked} if function in self._takes_tolerance else {}
-                found = function(experiment.times, experiment.inputs, **given, **more)
-                columns += [np.broadcast_to(found[v], experiment.times.shape) for v in variables]
+                signals = function(experiment.times, experiment.inputs, **given, **more)
+                columns += [np.broadcast_to(signals[v], experiment.times.shape) for v in variables]
         except SimulationError as error:
             return SimulationFailure.of(error, values, experiment.name)
         outputs = np.column_stack(columns).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Simulations at points, counted and remembered, and the residuals that follow from them."""
+"""Simulations at points, with counts and cache, and the residuals computed from them."""
 
 from __future__ import annotations
 
@@ -56,30 +56,12 @@ _IGNORED = "what runs the simulations returns no sensitivities"
 
 
 class Runs:
-    """Runs and remembers the simulations of a problem.
+    """Runs and caches the simulations of a problem.
 
     Points are free parameters in physical units, in the order of ``problem.free``. A failed
-    simulation is a row of NaN, never an exception.
-
-    Parameters
-    ----------
-    problem
-        What to simulate.
-    executor
-        Who runs the simulations; a batch is one call of it.
-
-    Attributes
-    ----------
-    counts
-        Simulations so far, and how many of them failed.
-    best
-        The point of least cost so far that was not a probe, or ``None``.
-    activities
-        Its listener receives how far simulations are that belong to no iteration.
-    sensitive
-        Which simulations have sensitivities.
-    priors
-        What the costs count beside the residuals, which are those of the data alone.
+    simulation gives a row of NaN and never raises. A batch is one call of the `executor`.
+    `best` is the point of least cost so far that was not a probe. Residuals are those of
+    the data only; costs include the `priors`.
     """
 
     def __init__(self, problem: Problem, executor: Executor) -> None:
@@ -103,49 +85,30 @@ class Runs:
         self._earlier: Earlier | None = None
 
     def branch(self, earlier: Earlier, executor: Executor, restoring: Executor) -> Runs:
-        """Return runs of the same problem that remember for themselves.
+        """Return runs of the same problem with a separate cache, initially `earlier`.
 
-        What is simulated there is counted here, too, and the best point there is one here.
-
-        Parameters
-        ----------
-        earlier
-            What it knows from the beginning, see :meth:`earlier`.
-        executor
-            Who runs its simulations.
-        restoring
-            Who runs those again that an earlier process had run, and that are known otherwise.
+        Simulations and best point count here, too. `restoring` repeats simulations of an
+        earlier process of which only costs are known.
         """
-        found = Runs(self.problem, executor)
-        found.counts = Counts(self.counts)
-        found._restoring = restoring
-        found._size, found._whole, found._earlier = self._size, self, earlier
-        found.sensitive = self.sensitive.branch(self.problem)
-        return found
+        branch = Runs(self.problem, executor)
+        branch.counts = Counts(self.counts)
+        branch._restoring = restoring
+        branch._size, branch._whole, branch._earlier = self._size, self, earlier
+        branch.sensitive = self.sensitive.branch(self.problem)
+        return branch
 
     def branch_bytes(self) -> int:
-        """Return about how much memory a branch needs with its derivatives."""
+        """Return the approximate memory of a branch with its derivatives."""
         # Points, the Jacobian, and those that the derivatives keep for noise and events.
         rows = 2 * _REMEMBERED + 1 + 3 * len(self.problem.free)
         return 8 * self._residual_count() * rows
 
     def earlier(self) -> Earlier:
-        """Return what is remembered now."""
+        """Return the present cache."""
         return Earlier(self.best, self._outputs, self._evaluated, self._earlier)
 
     def residuals(self, points: F64) -> F64:
-        """Return the residuals of the data at candidates for the best point, as one batch.
-
-        Parameters
-        ----------
-        points
-            Shape (k, n).
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (k, m); rows of NaN where a simulation failed.
-        """
+        """Return the residuals of the data at candidates for the best point, (k, n) -> (k, m)."""
         known = [self._known_residuals(p) for p in points]
         new = [i for i, r in enumerate(known) if r is None]
         if new:
@@ -160,8 +123,7 @@ class Runs:
     def costs(self, points: F64) -> F64:
         """Return the costs at candidates for the best point, as one batch, (k, n) -> (k,).
 
-        A journal that has grown large keeps the costs only, not the outputs. A resumed run then
-        goes on from the costs, and simulates again where it needs the residuals.
+        A large journal has only costs; a resumed run repeats simulations for residuals.
         """
         recorder = self._recorder
         if recorder is None or not recorder.thrifty:
@@ -180,22 +142,12 @@ class Runs:
         return costs
 
     def probe(self, points: F64, tolerance: float | None = None, finer: int = 1) -> F64:
-        """Return the residuals like :meth:`residuals`, but remember nothing.
-
-        Parameters
-        ----------
-        points
-            Shape (k, n).
-        tolerance
-            Of the integrator, in place of that of the problem.
-        finer
-            Steps that a Co-Simulation takes in place of one of the problem's.
-        """
+        """Return the residuals without caching, at another tolerance or with `finer` steps."""
         return self._run(points, remember=False, tolerance=tolerance, finer=finer)
 
     @cached_property
     def tolerance(self) -> float | None:
-        """Relative tolerance of the simulations; ``None`` where it is not known."""
+        """Relative tolerance of the simulations; ``None`` if unknown."""
         return own_tolerance(self.problem)
 
     @cached_property
@@ -204,35 +156,22 @@ class Runs:
         return without_integration(self.problem)
 
     def linearised(self, point: F64, tolerance: float | None = None) -> list[F64] | None:
-        """Return outputs with their sensitivities, an item per experiment.
-
-        Parameters
-        ----------
-        point
-            Shape (n,).
-        tolerance
-            Of the integrator, in place of that of the problem.
-
-        Returns
-        -------
-        list or None
-            See :class:`SimulationTask`; ``None`` where a simulation fails, or has none.
-        """
+        """Return outputs with their sensitivities, one item per experiment, or ``None``."""
         self.sensitive.carried(used=True)
         if not self._is_finite(point):
             return None
         tasks = self._tasks(point, tolerance, sensitivities=True)
-        found = self._simulate(tasks, remember=True)
-        complete = [self.sensitive.has_them(t, y) for t, y in zip(tasks, found, strict=True)]
-        outputs = [y for y in found if not isinstance(y, SimulationFailure)]
+        outcomes = self._simulate(tasks, remember=True)
+        complete = [self.sensitive.has_them(t, y) for t, y in zip(tasks, outcomes, strict=True)]
+        outputs = [y for y in outcomes if not isinstance(y, SimulationFailure)]
         return outputs if all(complete) else None
 
     def whiten(self, point: F64, outputs: Sequence[Simulated]) -> F64:
-        """Return the residuals that follow from outputs, shape (m,); NaN if one is a failure."""
+        """Return the residuals computed from outputs, shape (m,); NaN if one is a failure."""
         return self._whiten(point, outputs)
 
     def outputs(self, point: F64) -> tuple[Simulated, ...]:
-        """Return the FMU's outputs at one point, shape (n,), an item per experiment."""
+        """Return the FMU's outputs at one point, shape (n,), one item per experiment."""
         return tuple(self._simulate(self._tasks(point), remember=True))
 
     def other_outputs(
@@ -242,12 +181,9 @@ class Runs:
         points: F64,
         sensitivities: Sequence[str] = (),
     ) -> F64:
-        """Return variables in an experiment that need not be the problem's, (k, instants, v).
-
-        Behind them come their derivatives with respect to each of `sensitivities`.
-        """
+        """Return variables in any experiment and their derivatives, shape (k, instants, v)."""
         width = len(variables) * (1 + len(sensitivities))
-        found = np.full((len(points), experiment.times.size, width), np.nan)
+        outputs = np.full((len(points), experiment.times.size, width), np.nan)
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
         values = [parameter_values_for(self.problem, experiment, points[k]) for k in usable]
         outcomes = run_other(self._executor, experiment, variables, values, sensitivities)
@@ -263,8 +199,8 @@ class Runs:
             if isinstance(outcome, SimulationFailure):
                 self.counts.failed(outcome)
             else:
-                found[k, :, : outcome.shape[1]] = outcome
-        return found
+                outputs[k, :, : outcome.shape[1]] = outcome
+        return outputs
 
     def output_magnitude(self, base: F64) -> float:
         """Return the root mean square of the whitened outputs that belong to residuals."""
@@ -274,12 +210,12 @@ class Runs:
         return size if size > 0.0 else 1.0
 
     def reason(self) -> str:
-        """Return why the last simulation failed, in words."""
+        """Return why the last simulation failed."""
         failure = self.counts.last_failure
         return "residuals are not finite" if failure is None else str(failure)
 
     def _evaluate(self, points: F64) -> F64:
-        """Return the residuals at points that are not known, shape (k, m), and remember them."""
+        """Return the residuals at unknown points, shape (k, m), and cache them."""
         self._expect(len(points))
         carries = self.sensitive.carries(len(points))
         if carries:
@@ -290,11 +226,11 @@ class Runs:
         return fresh
 
     def _record(self, recorder: RecordedExecutor, points: F64) -> F64:
-        """Return the costs at points that are not known, and have them kept."""
+        """Return the costs at unknown points, and store them in the journal."""
         failures, before = self.counts.failures, self.best
         with recorder.population():
-            found = self._evaluate(points)
-            costs = np.array([self.cost(p, r) for p, r in zip(points, found, strict=True)])
+            residuals = self._evaluate(points)
+            costs = np.array([self.cost(p, r) for p, r in zip(points, residuals, strict=True)])
         failed = self.counts.failures - failures
         if self.best is not None and self.best is not before:
             with recorder.retaining():
@@ -304,7 +240,7 @@ class Runs:
         return costs
 
     def _restore(self, recorder: RecordedExecutor, points: F64, population: Population) -> None:
-        """Bring about the state in which :meth:`_record` has left an earlier process."""
+        """Restore the state after :meth:`_record` in an earlier process."""
         self._expect(len(points))
         simulations = self.counts.simulations
         usable = [p for p in points if bool(np.isfinite(p).all())]
@@ -354,22 +290,21 @@ class Runs:
     ) -> F64:
         """Return residuals of shape (k, m), NaN rows where a simulation failed.
 
-        With `again`, they were known in an earlier process. `tolerance` is in place of that of the
-        problem. With `sensitivities`, these are remembered, too.
+        `again` means that they were known in an earlier process.
         """
         count = len(self.problem.experiments)
         rows = np.full((len(points), self._residual_count()), np.nan)
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
         more = tolerance, sensitivities, finer
         tasks = [task for k in usable for task in self._tasks(points[k], *more)]
-        found = self._simulate(tasks, remember=remember, again=again)
-        outputs = [self.sensitive.plain(task, y) for task, y in zip(tasks, found, strict=True)]
+        outcomes = self._simulate(tasks, remember=remember, again=again)
+        outputs = [self.sensitive.plain(task, y) for task, y in zip(tasks, outcomes, strict=True)]
         for i, k in enumerate(usable):
             rows[k] = self._whiten(points[k], outputs[i * count : (i + 1) * count])
         return rows
 
     def _is_finite(self, p: F64) -> bool:
-        """Return whether the point can be simulated at all; remember why not."""
+        """Return whether the point is finite, as simulations require; record the reason if not."""
         if bool(np.isfinite(p).all()):
             return True
         values = {q.name: float(v) for q, v in zip(self.problem.free, p, strict=True)}
@@ -383,9 +318,9 @@ class Runs:
         arrays = [o for o in outputs if not isinstance(o, SimulationFailure)]
         if len(arrays) < len(outputs):
             return np.full(self._residual_count(), np.nan)
-        found = cost_residuals(self.problem, arrays, p)
-        refuse_other_count(self.problem, found, self._residual_count())
-        return found
+        residuals = cost_residuals(self.problem, arrays, p)
+        refuse_other_count(self.problem, residuals, self._residual_count())
+        return residuals
 
     def _most_remembered(self) -> int:
         return _REMEMBERED_BYTES // (8 * max(self._residual_count(), 1))
@@ -396,7 +331,7 @@ class Runs:
         return self._size
 
     def _zero_output_residuals(self) -> F64:
-        """Return the residuals as if all outputs were zero: the whitened measurements."""
+        """Return the residuals for zero outputs: the whitened measurements."""
         zeros = [
             np.zeros((e.times.size, len(output_variables(e)))) for e in self.problem.experiments
         ]
@@ -428,10 +363,10 @@ class Runs:
         restored: bool = False,
         again: bool = False,
     ) -> list[Simulated]:
-        """Run tasks, and count those that are not remembered here.
+        """Run tasks, and count those that are not cached here.
 
-        With `restored` none is run: they were in an earlier process, and what is returned is
-        incomplete. With `again` they are run that were in an earlier process.
+        With `restored`, tasks of an earlier process are not run, with `again` they are
+        repeated.
         """
         keys = [task.key for task in tasks]
         batch = Batch(keys, self._remembered)
@@ -472,7 +407,7 @@ class Runs:
         return self.activities.run(executor, tasks)
 
     def _lookup(self, key: object) -> Simulated | Forgotten | None:
-        """Return what is remembered of a simulation, by the key of its task."""
+        """Return a cached simulation by the key of its task."""
         known = self._outputs.get(key)
         if known is None and self.best is not None:
             known = self.best.outputs.get(key)
@@ -502,7 +437,7 @@ class Runs:
         return self._recall(p, item)
 
     def _recall(self, p: F64, item: Evaluated) -> F64:
-        """Return the residuals at a point of which a journal has the cost only."""
+        """Return the residuals at a point of which a journal has only the cost."""
         with self.counts.paused():  # it was counted when the cost was restored
             residuals: F64 = self._run(np.atleast_2d(p), remember=False, again=True)[0]
         if self.best is not None and np.array_equal(p, self.best.parameters):
@@ -513,29 +448,14 @@ class Runs:
 
 
 def recorder_of(executor: Executor) -> RecordedExecutor | None:
-    """Return the executor with the journal, also behind one for some of its experiments."""
+    """Return the executor with the journal, also if wrapped for some experiments."""
     inner = executor.whole if isinstance(executor, SubsetExecutor) else executor
     return inner if isinstance(inner, RecordedExecutor) else None
 
 
 @dataclass
 class Counts:
-    """Simulations and Jacobians so far.
-
-    Parameters
-    ----------
-    whole
-        Counts everything, too: that of the evaluator of which this is a branch.
-
-    Attributes
-    ----------
-    simulations, failures
-        Runs of the FMU, and how many of them failed.
-    last_failure
-        The last failed run, or ``None``.
-    jacobians
-        Jacobians by differences.
-    """
+    """Simulations and Jacobians so far, also counted in `whole` for a branch."""
 
     whole: Counts | None = None
     simulations: int = 0
@@ -545,7 +465,7 @@ class Counts:
     _paused: bool = False
 
     def add(self, *, simulations: int = 0, failures: int = 0, jacobians: int = 0) -> None:
-        """Count more."""
+        """Increase the counts."""
         if self._paused:
             return
         self.simulations += simulations
@@ -555,7 +475,7 @@ class Counts:
             self.whole.add(simulations=simulations, failures=failures, jacobians=jacobians)
 
     def failed(self, failure: SimulationFailure | None, count: int = 1) -> None:
-        """Count failures, of which `failure` is the last, if that is known."""
+        """Count failures, of which `failure` is the last, if known."""
         if self._paused:
             return
         self.add(failures=count)
@@ -566,7 +486,7 @@ class Counts:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Count nothing meanwhile: it has been counted before."""
+        """Suspend counting, for what has been counted before."""
         before, self._paused = self._paused, True
         try:
             yield
@@ -577,19 +497,9 @@ class Counts:
 class Sensitive:
     """Decides which simulations have sensitivities.
 
-    Parameters
-    ----------
-    problem
-        Its experiments.
-
-    Attributes
-    ----------
-    known
-        For each experiment the FMU variables with respect to which outputs are differentiated;
-        ``None``: not at all.
-    refusals
-        Why simulations had no sensitivities that were asked for, and how often. A simulation that
-        fails without them as well does not count.
+    `known` are the FMU variables to differentiate with respect to, for each experiment, or
+    ``None``. `refusals` counts why simulations had none, unless they also fail without
+    them.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -600,13 +510,15 @@ class Sensitive:
 
     @property
     def reason(self) -> str:
-        """Why a simulation had none, of the reasons the one given most often."""
-        found = self.refusals
-        return max(found, key=lambda text: found[text]) if found else "a simulation fails with them"
+        """The most frequent reason why a simulation had none."""
+        counts = self.refusals
+        return (
+            max(counts, key=lambda text: counts[text]) if counts else "a simulation fails with them"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That simulations could not be differentiated, and what was done, in sentences."""
+        """Notes on simulations that could not be differentiated, in sentences."""
         count = sum(self.refusals.values())
         if not count:
             return ()
@@ -617,43 +529,42 @@ class Sensitive:
         )
 
     def branch(self, problem: Problem) -> Sensitive:
-        """Return the same for a branch; what is refused there is noted here, too."""
-        found = Sensitive(problem)
-        found.known, found.refusals, found._unused = self.known, self.refusals, self._unused
-        return found
+        """Return a copy for a branch; refusals there are recorded here, too."""
+        branch = Sensitive(problem)
+        branch.known, branch.refusals, branch._unused = self.known, self.refusals, self._unused
+        return branch
 
     def of(self, experiment: int) -> tuple[str, ...]:
         """Return the variables for an experiment, by its index."""
         return () if self.known is None else self.known[experiment]
 
     def carries(self, points: int) -> bool:
-        """Return whether so many new points are simulated with sensitivities as a precaution.
+        """Return whether this number of new points is simulated with sensitivities in advance.
 
-        An estimator that takes Jacobians asks for one where it arrives, and sensitivities cost
-        little on the way. One that takes none is noticed after a few points, and populations are
-        simulated without.
+        An estimator that uses Jacobians requests one at its next point. One that uses none is
+        detected after a few points, and populations are simulated without.
         """
         return self.known is not None and points == 1 and self._unused < _IN_VAIN
 
     def carried(self, *, used: bool) -> None:
-        """Take note of a point that has been simulated with them, or of their being used."""
+        """Record a point simulated with sensitivities, or their use."""
         self._unused = 0 if used else self._unused + 1
 
     def has_them(self, task: SimulationTask, outcome: Simulated) -> bool:
-        """Return whether an outcome has the sensitivities that its task asks for."""
+        """Return whether an outcome has the sensitivities that its task requests."""
         if isinstance(outcome, SimulationFailure):
             return False
         width: int = outcome.shape[1]
         return width == self._widths[task.experiment] * (1 + len(task.sensitivities))
 
     def plain(self, task: SimulationTask, outcome: Simulated) -> Simulated:
-        """Return the outputs alone, in memory of their own, as a simulation without gives them."""
+        """Return a copy of the outputs only, as from a simulation without sensitivities."""
         width = self._widths[task.experiment]
         if isinstance(outcome, SimulationFailure) or outcome.shape[1] == width:
             return outcome
-        found: F64 = np.ascontiguousarray(outcome[:, :width])
-        found.flags.writeable = False
-        return found
+        outputs: F64 = np.ascontiguousarray(outcome[:, :width])
+        outputs.flags.writeable = False
+        return outputs
 
     def fall_back(
         self,
@@ -661,33 +572,25 @@ class Sensitive:
         outcomes: Sequence[Simulated],
         run: Callable[[Sequence[SimulationTask]], Sequence[Simulated]],
     ) -> list[Simulated]:
-        """Return outcomes; what has failed with sensitivities is simulated without.
-
-        Parameters
-        ----------
-        tasks, outcomes
-            As they were run.
-        run
-            Runs others.
-        """
-        found = list(outcomes)
-        pairs = list(zip(tasks, found, strict=True))
+        """Return outcomes after repeating failed simulations without sensitivities by `run`."""
+        result = list(outcomes)
+        pairs = list(zip(tasks, result, strict=True))
         lacking = [
             i
             for i, (task, y) in enumerate(pairs)
             if task.sensitivities and not self.has_them(*pairs[i])
         ]
-        failed = [i for i in lacking if isinstance(found[i], SimulationFailure)]
+        failed = [i for i in lacking if isinstance(result[i], SimulationFailure)]
         if failed:
             for i, outcome in zip(failed, run([tasks[i].plain for i in failed]), strict=True):
-                found[i] = self.instead(found[i], outcome)
+                result[i] = self.instead(result[i], outcome)
         if len(failed) < len(lacking):
             self._refuse(_IGNORED)
             self.known = None
-        return found
+        return result
 
     def instead(self, failure: Simulated, plain: Simulated) -> Simulated:
-        """Take note of the outcome without sensitivities of what has failed with them."""
+        """Record the outcome without sensitivities of a simulation that failed with them."""
         if isinstance(failure, SimulationFailure) and not isinstance(plain, SimulationFailure):
             self._refuse(failure.message)
             if failure.timed_out or failure.code in _COSTLY:

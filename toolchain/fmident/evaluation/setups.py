@@ -1,4 +1,4 @@
-"""From the problem's experiments to what the FMU engine simulates."""
+"""From the problem's experiments to setups of the FMU engine."""
 
 from __future__ import annotations
 
@@ -19,15 +19,12 @@ if TYPE_CHECKING:
 
 
 def output_variables(experiment: Experiment) -> tuple[str, ...]:
-    """Return the FMU variables that the experiment's measurements need, each once."""
+    """Return the FMU variables that the experiment's measurements need, without duplicates."""
     return experiment.output_variables
 
 
 def own_tolerance(problem: Problem) -> float | None:
-    """Return the relative tolerance of a problem's simulations; ``None`` if nobody knows it.
-
-    Where the problem gives none, that is the one of the FMU's description.
-    """
+    """Return the relative tolerance of a problem's simulations, or ``None`` if unknown."""
     if problem.evaluation.tolerance is not None or not is_zipfile(problem.fmu):
         return problem.evaluation.tolerance  # without an FMU, a function of Python
     from fmident.fmu.fmu import read_description
@@ -36,10 +33,7 @@ def own_tolerance(problem: Problem) -> float | None:
 
 
 def without_integration(problem: Problem) -> bool:
-    """Return whether the FMU is known to have no continuous states, so that no tolerance matters.
-
-    A Co-Simulation FMU need not name its states, unless it offers their sensitivities.
-    """
+    """Return whether the FMU is known to have no continuous states, so no tolerance matters."""
     if not is_zipfile(problem.fmu):
         return False
     from fmident.fmu.fmu import read_description
@@ -51,35 +45,14 @@ def without_integration(problem: Problem) -> bool:
 
 
 def simulation_setups(problem: Problem) -> tuple[SimulationSetup, ...]:
-    """Return one setup per experiment.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        Times or inputs that cannot be simulated.
-    """
+    """Return one setup per experiment."""
     return tuple(simulation_setup(problem, e, output_variables(e)) for e in problem.experiments)
 
 
 def simulation_setup(
     problem: Problem, experiment: Experiment, variables: Sequence[str]
 ) -> SimulationSetup:
-    """Return what the FMU engine simulates for one experiment.
-
-    Parameters
-    ----------
-    problem
-        Its settings and common start values.
-    experiment
-        One of the problem's, or another one.
-    variables
-        FMU variables to record.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        Times or inputs that cannot be simulated.
-    """
+    """Return the setup of the FMU engine for any experiment, recording `variables`."""
     from fmident.fmu import SimulationSetup
 
     names = tuple(experiment.inputs)
@@ -102,19 +75,10 @@ _OtherKey = tuple[int, tuple[str, ...], tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A setup that executors know by its number.
+    """A setup that executors identify by its number, which is not reused.
 
-    Parameters
-    ----------
-    number
-        Never used again for another setup of the same table.
-    setup
-        What the FMU engine simulates.
-    values
-        FMU variable to value at the problem's initial parameters. What an executor has to find
-        out about the FMU it finds out there, so that nothing depends on what runs first.
-    experiment
-        Name of the experiment.
+    `values` are FMU variables at the problem's initial parameters; there executors
+    determine properties of the FMU, so that nothing depends on the order of tasks.
     """
 
     number: int
@@ -124,18 +88,7 @@ class Prepared:
 
 
 class SetupTable:
-    """The setups of a problem's experiments, and of the other ones used last.
-
-    Parameters
-    ----------
-    problem
-        Its experiments and settings.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        Times or inputs that cannot be simulated.
-    """
+    """Setups of a problem's experiments and of other recent ones."""
 
     others_kept = 8
     changed_kept = 8
@@ -149,13 +102,13 @@ class SetupTable:
         self._changed: dict[tuple[object, ...], Prepared] = {}
 
     def of(self, task: SimulationTask) -> Prepared:
-        """Return the setup of a task: of an experiment, with its own tolerance, sensitivities."""
+        """Return the setup of a task, including its tolerance and sensitivities."""
         own = self.own[task.experiment]
         if task.tolerance is None and not task.sensitivities and task.finer == 1:
             return own
         key = (task.experiment, task.tolerance, task.sensitivities, task.finer)
-        found = self._changed.pop(key, None)
-        if found is None:
+        prepared = self._changed.pop(key, None)
+        if prepared is None:
             tolerance = own.setup.tolerance if task.tolerance is None else task.tolerance
             setup = replace(
                 own.setup,
@@ -163,12 +116,12 @@ class SetupTable:
                 sensitivities=task.sensitivities,
                 substeps=own.setup.substeps * task.finer,
             )
-            found = Prepared(self._next, setup, own.values, own.experiment)
+            prepared = Prepared(self._next, setup, own.values, own.experiment)
             self._next += 1
-        self._changed[key] = found
+        self._changed[key] = prepared
         while len(self._changed) > self.changed_kept * len(self.own):
             del self._changed[next(iter(self._changed))]
-        return found
+        return prepared
 
     def other(
         self,
@@ -176,24 +129,24 @@ class SetupTable:
         variables: Sequence[str],
         sensitivities: Sequence[str] = (),
     ) -> Prepared:
-        """Return the setup of any experiment; the same object when asked for it again."""
+        """Return the setup of any experiment; the same object for repeated requests."""
         key = (id(experiment), tuple(variables), tuple(sensitivities))
         # The experiment is kept along with it, so that its id means no other one.
-        found = self._others.pop(key, None)
-        if found is None:
+        entry = self._others.pop(key, None)
+        if entry is None:
             prepared = self._prepare(experiment, variables)
             if sensitivities:
                 setup = replace(prepared.setup, sensitivities=tuple(sensitivities))
                 prepared = replace(prepared, setup=setup)
-            found = experiment, prepared
-        self._others[key] = found
+            entry = experiment, prepared
+        self._others[key] = entry
         while len(self._others) > self.others_kept:
             del self._others[next(iter(self._others))]
-        return found[1]
+        return entry[1]
 
     @property
     def numbers(self) -> frozenset[int]:
-        """Numbers that may be asked for again."""
+        """Numbers that may be requested again."""
         others = (p for _, p in self._others.values())
         return frozenset(p.number for p in (*self.own, *others, *self._changed.values()))
 

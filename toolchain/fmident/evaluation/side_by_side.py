@@ -1,11 +1,11 @@
-"""Several searches whose simulations become joint batches of one executor.
+"""Concurrent searches whose simulations become joint batches of one executor.
 
-A search is ordinary code that simulates and goes on with what comes out, such as a solver of
-somebody else's. To join what several of them ask for, each gets a thread. The threads
-take turns: exactly one of them, or their caller, runs at any time, so that the order in which
-things happen is fixed and nothing needs a lock. A search keeps its turn until it hands in a
-batch, or ends. When all have handed in, the caller's thread runs the joint batch. That thread
-alone simulates, keeps the journal, calls plugins and is interrupted by Ctrl-C.
+A search is ordinary code that simulates and continues with the results, such as a
+third-party solver, in its own thread. Exactly one thread, of a search or their caller,
+runs at any time, so that the order of events is fixed and no locks are needed. A search
+keeps its turn until it submits a batch, or ends. When all have submitted, the caller's
+thread runs the joint batch. That thread alone simulates, writes the journal, calls
+plugins and is interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -33,25 +33,18 @@ order of events would, too."""
 
 
 class Share(HandingOn):
-    """Hands simulations on to an executor that others use as well.
-
-    Parameters
-    ----------
-    whole
-        Runs them. It stays open when this is closed.
-    """
+    """Delegates simulations to an executor that others use as well, which stays open."""
 
     def at_once(self) -> Executor:
-        """Return an executor that waits for no others, for what a resumed run must catch up on.
+        """Return an executor that does not wait for others, for the catch-up of a resumed run.
 
-        A run that is resumed has all batches of the run before, no more and no less, so that
-        its searches take the same turns.
+        Searches take the same turns only if the batches are those of the original run.
         """
         return self
 
 
 def whole_of(executor: Executor) -> Executor:
-    """Return the executor of which this is a share, or itself."""
+    """Return the executor that this one shares, or itself."""
     while isinstance(executor, Share):
         executor = executor.whole
     return executor
@@ -60,22 +53,12 @@ def whole_of(executor: Executor) -> Executor:
 def run_side_by_side(
     searches: Sequence[Callable[[Executor], T]], executor: Executor, most: int = MOST
 ) -> list[T]:
-    """Run searches that simulate, and return what they return, in order.
+    """Run searches that simulate, and return their results in order.
 
-    Parameters
-    ----------
-    searches
-        Called with an executor each, which is to be used until it returns only.
-    executor
-        Runs the simulations of all, in the thread of the caller.
-    most
-        How many searches run at the same time, at least one.
-
-    Raises
-    ------
-    BaseException
-        What a search or the executor raises, or ``KeyboardInterrupt``. All searches have ended
-        then: their next simulation raises :class:`Ended`.
+    Each is called with an executor that is valid until it returns; `executor` runs all
+    simulations in the caller's thread. `most` is the maximum number of concurrent searches.
+    After any exception, or ``KeyboardInterrupt``, the next simulation of all searches
+    raises :class:`Ended`.
     """
     if len(searches) == 1:
         return [searches[0](Share(executor))]
@@ -83,24 +66,19 @@ def run_side_by_side(
 
 
 def in_callers_thread(call: Callable[[], T]) -> T:
-    """Call a function where the searches were started from, for what threads would confuse.
+    """Call a function that is not thread-safe in the thread that started the searches.
 
-    Without searches, that is here.
-
-    Parameters
-    ----------
-    call
-        What it raises is raised here, but for what ends the caller: ``KeyboardInterrupt``.
+    Without searches, this is the present thread. Exceptions are raised here.
     """
     search: _Search[Any] | None = getattr(_current, "search", None)
     if search is None:
         return call()
-    found: T = search.ask(_Call(call))
-    return found
+    result: T = search.ask(_Call(call))
+    return result
 
 
 class Ended(BaseException):
-    """Raised in a search that is to end because all do; not an error, so it must pass through."""
+    """Raised in a search to end it; not an error, so it must not be caught."""
 
 
 # ------------------------------------------------------------------- what they tell each other
@@ -126,14 +104,14 @@ class _Other:
 
 @dataclass(frozen=True)
 class _Call:
-    """Something to be called in the caller's thread at once."""
+    """A function to be called in the caller's thread at once."""
 
     call: Callable[[], object]
 
 
 @dataclass(frozen=True)
 class _End:
-    """What a search has returned or raised."""
+    """Result or exception of a search."""
 
     value: Any = None
     error: BaseException | None = None
@@ -141,7 +119,7 @@ class _End:
 
 @dataclass(frozen=True)
 class _Reply:
-    """What a search goes on with."""
+    """Reply with which a search continues."""
 
     value: Any = None
     error: Exception | None = None
@@ -160,16 +138,16 @@ _current = _Current()
 
 
 class _Share(Share):
-    """What a search in a thread of its own simulates with."""
+    """Executor of a search in its own thread."""
 
     def __init__(self, whole: Executor, search: _Search[Any]) -> None:
         super().__init__(whole)
         self._search = search
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Have all tasks run in the next joint batch."""
-        found: list[Simulated] = self._search.ask(_Batch(tasks, done))
-        return found
+        """Run all tasks in the next joint batch."""
+        outcomes: list[Simulated] = self._search.ask(_Batch(tasks, done))
+        return outcomes
 
     def run_other(
         self,
@@ -178,43 +156,26 @@ class _Share(Share):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Have an experiment simulated when all searches wait."""
+        """Simulate an experiment when all searches wait."""
         other = _Other(experiment, variables, values, sensitivities)
-        found: list[Simulated] = self._search.ask(other)
-        return found
+        outcomes: list[Simulated] = self._search.ask(other)
+        return outcomes
 
     def at_once(self) -> Executor:
-        """Return an executor that waits for no others."""
+        """Return an executor that does not wait for others."""
         return _AtOnce(whole_of(self))
 
 
 class _AtOnce(Share):
-    """Runs the simulations of a search in the thread of the caller, while it keeps its turn."""
+    """Runs the simulations of a search in the caller's thread while it keeps its turn."""
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Have all tasks run now."""
+        """Run all tasks now."""
         return in_callers_thread(lambda: self.whole.run(tasks, done))
 
 
 class _Search(Generic[T]):
-    """A search and its thread.
-
-    Parameters
-    ----------
-    number
-        Its place in the list of searches.
-    work
-        The search.
-    executor
-        The whole one.
-
-    Attributes
-    ----------
-    request
-        What it waits for; ``None`` while it has its turn.
-    reply
-        With which it is to go on.
-    """
+    """A search and its thread; `request` is ``None`` during its turn."""
 
     def __init__(self, number: int, work: Callable[[Executor], T], executor: Executor) -> None:
         self.number = number
@@ -241,7 +202,7 @@ class _Search(Generic[T]):
         self._started = True
 
     def turn(self) -> _Request | _End:
-        """Let it go on, until it waits for simulations or ends."""
+        """Let the search continue until it waits for simulations or ends."""
         self.request = None
         while True:
             reply, self.reply = self.reply, _Reply()
@@ -260,15 +221,15 @@ class _Search(Generic[T]):
         return message
 
     def to_end(self) -> None:
-        """Refuse all that it asks for from now on."""
+        """Refuse all further requests."""
         self._to_end = True
 
     def wake(self) -> None:
-        """Let it go on if it waits, after :meth:`to_end`."""
+        """Let the search continue if it waits, after :meth:`to_end`."""
         self._replies.put(_Reply())
 
     def join(self) -> None:
-        """Wait until it has ended, after :meth:`wake`."""
+        """Wait until the search has ended, after :meth:`wake`."""
         # Had Ctrl-C interrupted its start, it might never end; it has nothing to do anyway.
         if self._started:
             self._thread.join()
@@ -276,13 +237,7 @@ class _Search(Generic[T]):
     # in its own thread
 
     def ask(self, message: _Request | _Call) -> Any:
-        """Hand something in, give up the turn, and return the answer.
-
-        Raises
-        ------
-        Ended
-            It is to end.
-        """
+        """Submit a request, give up the turn, and return the reply."""
         if self._to_end:
             raise Ended
         self._messages.put(message)
@@ -310,13 +265,7 @@ class _Search(Generic[T]):
 
 
 class _Together(Generic[T]):
-    """Gives searches their turns and runs the joint batches.
-
-    Parameters
-    ----------
-    works, executor, most
-        As for :func:`run_side_by_side`.
-    """
+    """Gives searches their turns and runs the joint batches; see :func:`run_side_by_side`."""
 
     def __init__(
         self, works: Sequence[Callable[[Executor], T]], executor: Executor, most: int
@@ -328,7 +277,7 @@ class _Together(Generic[T]):
         self._found: dict[int, T] = {}
 
     def run(self) -> list[T]:
-        """Return what the searches return."""
+        """Return the results of the searches."""
         try:
             try:
                 self._take_turns()
@@ -344,7 +293,7 @@ class _Together(Generic[T]):
         return [self._found[number] for number in sorted(self._found)]
 
     def _take_turns(self) -> None:
-        """Let each search go on until it waits; those that end make room for others."""
+        """Let each search continue until it waits; ended ones are replaced by others."""
         place = 0
         while place < len(self._live) or (self._waiting and len(self._live) < self._most):
             if place == len(self._live):
@@ -362,11 +311,11 @@ class _Together(Generic[T]):
             self._found[search.number] = message.value
 
     def _simulate(self) -> None:
-        """Run what the searches wait for: one joint batch, and then other experiments."""
+        """Run what the searches wait for: one joint batch, then other experiments."""
         joint = [(s, s.request) for s in self._live if isinstance(s.request, _Batch)]
         if joint:
-            found = _run_joint(self._executor, [batch for _, batch in joint])
-            for (search, _), outcomes in zip(joint, found, strict=True):
+            batches = _run_joint(self._executor, [batch for _, batch in joint])
+            for (search, _), outcomes in zip(joint, batches, strict=True):
                 search.reply = _Reply(outcomes)
         for search in self._live:
             other = search.request
@@ -394,17 +343,14 @@ class _Together(Generic[T]):
             search.join()
 
     def _let_go(self) -> None:
-        """End the searches without waiting for them; no matter if they have ended."""
+        """Tell all searches to end, without waiting for them."""
         for search in self._live:
             search.to_end()
             search.wake()
 
 
 def _run_joint(executor: Executor, batches: Sequence[_Batch]) -> list[list[Simulated]]:
-    """Run several batches as one, and return the outcomes of each.
-
-    Searches may ask for equal simulations: the executor recognises those.
-    """
+    """Run several batches as one, and return the outcomes of each."""
     tasks = [task for batch in batches for task in batch.tasks]
     owners = [(batch, index) for batch in batches for index in range(len(batch.tasks))]
 

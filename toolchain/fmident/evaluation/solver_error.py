@@ -1,8 +1,7 @@
-"""What an FMU's own integrator leaves in the residuals, whatever tolerance it is asked for.
+"""Error of an FMU's own integrator in the residuals, if its tolerance cannot be changed.
 
-An FMU whose Co-Simulation has its tolerance fixed at the export, or a solver of fixed step, cannot
-show its error by a second tolerance. If it has Model Exchange as well, its equations are
-integrated here, precisely, and the two are compared.
+If such a Co-Simulation FMU also has Model Exchange, its equations are integrated here,
+accurately, and the two are compared.
 """
 
 from __future__ import annotations
@@ -68,13 +67,7 @@ TIGHTEST = 1e-13
 
 
 def can_compare_interfaces(problem: Problem) -> bool:
-    """Return whether a problem's FMU is simulated as Co-Simulation and has Model Exchange as well.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        The FMU cannot be read.
-    """
+    """Return whether the FMU is simulated as Co-Simulation and also has Model Exchange."""
     if not is_zipfile(problem.fmu):  # a function of Python
         return False
     description = read_description(problem.fmu)
@@ -84,13 +77,7 @@ def can_compare_interfaces(problem: Problem) -> bool:
 
 
 def can_halve_steps(problem: Problem) -> bool:
-    """Return whether a problem's FMU is simulated as Co-Simulation with any communication step.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        The FMU cannot be read.
-    """
+    """Return whether the FMU is simulated as Co-Simulation with any communication step."""
     if not is_zipfile(problem.fmu):  # a function of Python
         return False
     chosen = read_description(problem.fmu).with_interface(problem.evaluation.interface)
@@ -99,18 +86,10 @@ def can_halve_steps(problem: Problem) -> bool:
 
 @dataclass(frozen=True)
 class SolverError:
-    """What an FMU's own integrator leaves in the residuals at a point.
+    """Error of an FMU's own integrator in the residuals at a point, shape (m,).
 
-    Parameters
-    ----------
-    error
-        The residuals minus those of the integrated equations, shape (m,); ``None`` where that is
-        not known.
-    reason
-        Why it is not known, in words.
-    interpolation
-        Of the inputs, with which the equations were integrated; ``None`` where no input that moves
-        follows the setting of the problem.
+    ``None`` for the `reason` given. `interpolation` is that of inputs in the comparison;
+    ``None`` if no varying input follows the setting of the problem.
     """
 
     error: F64 | None = None
@@ -121,20 +100,10 @@ class SolverError:
 def solver_error(
     problem: Problem, residuals: F64, point: F64, activities: Activities
 ) -> SolverError:
-    """Return what the FMU's own integrator leaves in the residuals at a point.
+    """Return the error of the FMU's own integrator in the residuals at a point.
 
-    Takes two simulations of each experiment; twice that where the FMU may follow inputs on lines.
-
-    Parameters
-    ----------
-    problem
-        Whose FMU ignores the tolerance.
-    residuals
-        Of its Co-Simulation at the point, shape (m,).
-    point
-        Free parameters, physical units, shape (n,).
-    activities
-        Of the run, whose listener learns how far the comparison is.
+    Takes two simulations of each experiment, or four if the FMU may interpolate inputs.
+    `residuals` are those of its Co-Simulation at the physical `point`.
     """
     if not is_zipfile(problem.fmu) or not read_description(problem.fmu).state_count:
         return SolverError()  # nothing is integrated, as far as is known
@@ -151,12 +120,12 @@ def solver_error(
     choices = (asked,) if not open_ones or asked in ("hold", "mean") else _lines(problem)
     best = SolverError(reason="its Model Exchange fails, or does not converge with its tolerance")
     for choice in choices:
-        found = _exchanged(problem, point, choice, activities)
-        if found is None:
+        exchange = _exchanged(problem, point, choice, activities)
+        if exchange is None:
             return best  # it fails, whatever the inputs
-        error = residuals - found.precise
+        error = residuals - exchange.precise
         enough = max(_SETTLED * _length(error), _UNSEEN * _length(residuals))
-        if not _length(found.precise - found.control) <= enough:  # a failed simulation is NaN
+        if not _length(exchange.precise - exchange.control) <= enough:  # a failed simulation is NaN
             continue
         # Not every FMU follows the lines that it says it does. Inputs are not what is looked at.
         if best.error is None or _length(error) < _length(best.error):
@@ -165,12 +134,12 @@ def solver_error(
 
 
 def interfaces_disagree(problem: Problem) -> tuple[str, ...]:
-    """Return in words which outputs differ between the interfaces of an FMU that has both.
+    """Return which outputs differ between the two interfaces of an FMU, as text.
 
-    Both are simulated at the initial parameters with inputs that run alike; where an output
-    differs by more than 1/1000 of its range, again at a hundredth of the tolerance. What is left
-    of the difference then, and is more than what that changes, is reported. FMUs of the embedded
-    compiler have one set of equations and integrators for both: they are not simulated.
+    Both are simulated at the initial parameters with equal courses of the inputs; if an
+    output differs by more than 1/1000 of its range, again at a hundredth of the tolerance.
+    A difference is reported if it exceeds the change between tolerances. FMUs of the
+    embedded compiler are not simulated, since both use the same integrators.
     """
     if not is_zipfile(problem.fmu):
         return ()
@@ -183,28 +152,28 @@ def interfaces_disagree(problem: Problem) -> tuple[str, ...]:
     asked, least = problem.evaluation.interpolation, None
     open_ones = _moving(problem, own=False) is not None
     for choice in (asked,) if not open_ones or asked in ("hold", "mean") else _lines(problem):
-        found = _Difference.between(problem, choice)
-        if found is None:
+        difference = _Difference.between(problem, choice)
+        if difference is None:
             return ()
-        if least is None or found.largest < least.largest:
-            least = found
+        if least is None or difference.largest < least.largest:
+            least = difference
     assert least is not None
     return least.in_words(problem)
 
 
 @dataclass(frozen=True)
 class _Difference:
-    """Outputs of both interfaces, an item per experiment, and at a tighter tolerance."""
+    """Outputs of both interfaces, one item per experiment, and at a tighter tolerance."""
 
     pairs: Sequence[tuple[F64, F64]]
     tight: Sequence[tuple[F64, F64]]
 
     @classmethod
     def between(cls, problem: Problem, choice: Interpolation) -> _Difference | None:
-        """Simulate both; ``None`` where one fails."""
+        """Simulate both; ``None`` if one fails."""
         both = (_with_interface(problem, k, choice) for k in ("co-simulation", "model-exchange"))
         tight = (own_tolerance(problem) or _OWN) * _TIGHTER
-        found: list[tuple[F64, ...]] = []
+        results: list[tuple[F64, ...]] = []
         try:
             for other in both:
                 with ProcessExecutor(other) as executor:
@@ -213,18 +182,20 @@ class _Difference:
                         for tolerance in (None, tight)
                         for k, e in enumerate(other.experiments)
                     ]
-                    found.append(tuple(o for o in executor.run(tasks) if isinstance(o, np.ndarray)))
+                    results.append(
+                        tuple(o for o in executor.run(tasks) if isinstance(o, np.ndarray))
+                    )
         except FmidentError:
             return None
         count = len(problem.experiments)
-        if any(len(outputs) < 2 * count for outputs in found):
+        if any(len(outputs) < 2 * count for outputs in results):
             return None
-        pairs = list(zip(*found, strict=True))
+        pairs = list(zip(*results, strict=True))
         return cls(pairs[:count], pairs[count:])
 
     @cached_property
     def shares(self) -> list[tuple[float, int, int, float]]:
-        """For each output that differs: share of its range, experiment, column, difference."""
+        """For each differing output: fraction of its range, experiment, column, difference."""
         shares = []
         for k, ((a, b), (c, d)) in enumerate(zip(self.pairs, self.tight, strict=True)):
             for j in range(a.shape[1]):
@@ -237,25 +208,25 @@ class _Difference:
 
     @property
     def largest(self) -> float:
-        """The largest share of a range."""
+        """The largest fraction of a range."""
         return self.shares[0][0] if self.shares else 0.0
 
     def in_words(self, problem: Problem) -> tuple[str, ...]:
-        """Return what there is to report; empty where they agree."""
+        """Return the differences as text; empty if there are none."""
         if not self.shares:
             return ()
-        said = "; ".join(
+        listing = "; ".join(
             f"'{output_variables(problem.experiments[k])[j]}' by {left:.3g}"
             f" ({100.0 * share:.3g} % of its range, experiment '{problem.experiments[k].name}')"
             for share, k, j, left in self.shares[:_SHOWN]
         )
         more = len(self.shares) - _SHOWN
         if more > 0:
-            said += f" and {more} more"
+            listing += f" and {more} more"
         chosen = read_description(problem.fmu).with_interface(problem.evaluation.interface)
         text = (
             "Co-Simulation and Model Exchange of the FMU disagree at the initial parameters:"
-            f" {said}, which their tolerances do not explain."
+            f" {listing}, which their tolerances do not explain."
             f" {_TITLES[chosen.capabilities.kind]} is simulated"
         )
         return (text,)
@@ -264,7 +235,7 @@ class _Difference:
 def _with_interface(
     problem: Problem, kind: Literal["co-simulation", "model-exchange"], choice: Interpolation
 ) -> Problem:
-    """Return a problem that simulates by one interface, in one process."""
+    """Return the problem with simulations by one interface, in one process."""
     substeps = problem.evaluation.substeps if kind == "co-simulation" else 1
     evaluation = replace(
         problem.evaluation, interface=kind, interpolation=choice, workers=1, substeps=substeps
@@ -281,10 +252,7 @@ def _length(error: F64) -> float:
 
 
 def _moving(problem: Problem, *, own: bool = True) -> Experiment | None:
-    """Return an experiment with an input that is not constant; ``None`` without one.
-
-    Inputs with an interpolation of their own count where `own` says so.
-    """
+    """Return an experiment with a varying input, if `own` also of own interpolation."""
     for e in problem.experiments:
         followers = [v for n, v in e.inputs.items() if own or e.interpolation.get(n) in _OPEN]
         if any(np.ptp(v) > 0.0 for v in followers):
@@ -303,7 +271,7 @@ def _sets_inputs_before(problem: Problem, experiment: Experiment) -> bool:
 
 
 def _follows_ramps(problem: Problem) -> bool:
-    """Return whether the Co-Simulation is given lines for inputs, whatever FMI says."""
+    """Return whether the Co-Simulation receives inputs as ramps, whatever FMI defines."""
     ramps = read_description(problem.fmu).input_ramps
     return ramps is not None and any(
         n in ramps.slopes and problem.interpolation_of(e, n) in ("auto", "linear")
@@ -313,7 +281,7 @@ def _follows_ramps(problem: Problem) -> bool:
 
 
 def _lines(problem: Problem) -> tuple[Interpolation, ...]:
-    """Return how the inputs of the Co-Simulation may run between the instants."""
+    """Return the possible interpolations of the Co-Simulation's inputs."""
     if _follows_ramps(problem):
         return ("linear",)
     description = read_description(problem.fmu).with_interface("co-simulation")
@@ -331,7 +299,7 @@ class _Exchanged:
 def _exchanged(
     problem: Problem, point: F64, interpolation: Interpolation, activities: Activities
 ) -> _Exchanged | None:
-    """Return what Model Exchange makes of a point; ``None`` if it fails."""
+    """Return the residuals of Model Exchange at a point; ``None`` if it fails."""
     exchanged = _with_interface(problem, "model-exchange", interpolation)
     try:
         # Another binary than the one that was tried: it may crash.
@@ -349,16 +317,7 @@ def _exchanged(
 
 
 class Integration:
-    """Measures the error of the integration.
-
-    Parameters
-    ----------
-    runs
-        Simulates.
-    exact
-        The same simulations have sensitivities where it uses some: then they are compared at no
-        more cost.
-    """
+    """Measures the integration error, in exact columns at no extra cost."""
 
     def __init__(self, runs: Runs, exact: Exact) -> None:
         self._runs, self._exact = runs, exact
@@ -367,22 +326,19 @@ class Integration:
         self._ignores_tolerance = runs.without_integration
 
     def take_over(self, other: Integration) -> None:
-        """Go on with what another of the same problem knows."""
+        """Adopt the results of another object for the same problem."""
         self._known, self._ignores_tolerance = other._known, other._ignores_tolerance
         self._halved = other._halved
 
     @property
     def tighter(self) -> float | None:
-        """Tolerance with which the error is measured; ``None`` where its own is not known."""
+        """Tolerance used to measure the error; ``None`` if the original one is unknown."""
         own = self._runs.tolerance
         return own * TIGHTER if own is not None and own * TIGHTER >= TIGHTEST else None
 
     @property
     def size(self) -> float | None:
-        """Root mean square of the error where it was measured last; ``None`` before that.
-
-        0 where the FMU ignores the tolerance, as one without states does.
-        """
+        """Root mean square of the last measured error; 0 without an effect of the tolerance."""
         if self._ignores_tolerance:
             return 0.0
         if self._known is None or not bool(np.isfinite(self._known[1]).all()):
@@ -390,22 +346,10 @@ class Integration:
         return float(np.sqrt(np.mean(self._known[1] ** 2)))
 
     def error(self, point: F64, base: F64) -> F64 | None:
-        """Return what the integrator's tolerance leaves in the residuals at `point`, shape (m,).
+        """Return the integration error of the residuals `base` at `point`, shape (m,).
 
-        The residuals minus those at a hundredth of the tolerance.
-
-        Parameters
-        ----------
-        point
-            Shape (n,).
-        base
-            Residuals there, shape (m,).
-
-        Returns
-        -------
-        numpy.ndarray
-            Zero where the FMU ignores the tolerance; ``None`` where it respects one that is not
-            known, or the simulation fails.
+        It is their difference from those at a hundredth of the tolerance: zero if the FMU
+        ignores the tolerance, ``None`` if it is unknown, or the simulation fails.
         """
         tighter = self.tighter
         if tighter is None and not can_compare_interfaces(self._runs.problem):
@@ -430,8 +374,7 @@ class Integration:
     def of_step(self, point: F64, base: F64) -> F64 | None:
         """Return the residuals minus those with half the communication step, shape (m,).
 
-        ``None`` where there is no such step that matters, or the simulation fails. Parameters are
-        those of :meth:`error`.
+        ``None`` if no such step has an effect, or the simulation fails.
         """
         if self._runs.without_integration or not can_halve_steps(self._runs.problem):
             return None
@@ -442,15 +385,7 @@ class Integration:
         return change if bool(np.isfinite(change).all()) else None
 
     def order(self, point: F64, base: F64) -> float:
-        """Return the power of the tolerance with which the error falls; NaN where unknown.
-
-        Takes one more simulation of each experiment.
-
-        Parameters
-        ----------
-        point, base
-            As of :meth:`error`.
-        """
+        """Return the order of the error in the tolerance by one more simulation, or NaN."""
         own, coarse = self._runs.tolerance, self.error(point, base)
         if own is None or coarse is None or not coarse.any():
             return float("nan")
@@ -464,7 +399,7 @@ class Integration:
         return float(np.clip(order, _SLOWEST, _FASTEST))
 
     def _at(self, point: F64, tolerance: float) -> F64:
-        """Return the residuals at another tolerance; with exact columns where there are some."""
+        """Return the residuals at another tolerance, together with exact columns if any."""
         linearised = self._exact.at(point, tolerance) if self._exact.knows(point) else None
         if linearised is not None:
             return linearised.residuals

@@ -1,4 +1,4 @@
-"""One simulation to run, and what is left of one that failed."""
+"""Simulation tasks and failures."""
 
 from __future__ import annotations
 
@@ -17,23 +17,20 @@ TaskKey: TypeAlias = tuple[int, tuple[tuple[str, float], ...], float | None, tup
 
 @dataclass(frozen=True)
 class SimulationTask:
-    """One experiment with one set of values.
+    """One experiment, given by its index, with one set of values of FMU variables.
 
     Parameters
     ----------
-    experiment
-        Index into the problem's experiments.
     values
-        FMU variable to value; what the experiment itself sets is not repeated here.
+        Without those set by the experiment itself.
     tolerance
-        Of the integrator, in place of that of the problem; ``None`` leaves it.
+        Replaces that of the problem; ``None`` keeps it.
     sensitivities
-        FMU variables, parameters or start values of states, with respect to which the outputs are
-        differentiated as well: k of them. The outcome has (1 + k) times as many columns then: the
-        outputs, the derivatives of all outputs with respect to the first variable, then to the
-        second, and so on.
+        k FMU variables with respect to which the outputs are also differentiated. The
+        outcome has (1 + k) times as many columns: the outputs, the derivatives of all
+        outputs with respect to the first variable, then to the second, and so on.
     finer
-        Steps that a Co-Simulation takes in place of one of the problem's.
+        Number of steps of a Co-Simulation instead of one of the problem's.
     """
 
     experiment: int
@@ -44,44 +41,24 @@ class SimulationTask:
 
     @property
     def key(self) -> TaskKey:
-        """Equal for tasks with equal outcome."""
+        """Key that is equal for tasks with equal outcome."""
         values = tuple(sorted(self.values.items()))
         return self.experiment, values, self.tolerance, self.sensitivities, self.finer
 
     @property
     def plain(self) -> SimulationTask:
-        """The same simulation without sensitivities, whose outputs are the same to the last bit."""
+        """The same simulation without sensitivities, whose outputs are equal to the last bit."""
         return replace(self, sensitivities=()) if self.sensitivities else self
 
 
 @dataclass(frozen=True)
 class SimulationFailure:
-    """A simulation that gave no outputs.
+    """A simulation without outputs.
 
-    Parameters
-    ----------
-    message
-        What happened, in the FMU's own words where it gave some.
-    time
-        Simulation time at which it happened, s; ``None`` when unknown.
-    parameters
-        FMU variable to value, as it was run.
-    log
-        The FMU's log messages of this run, oldest first.
-    experiment
-        Name of the experiment.
-    hint
-        What to do next, if the engine knows.
-    final
-        Whether the same simulation would fail again. It may not when it took too long or too
-        much memory, or when its worker was killed from outside: with other limits, or on
-        another day, it may succeed, so nobody should remember it.
-    timed_out
-        Whether it took too long.
-    says_time
-        Whether the message says `time` already.
-    code
-        What kind of failure it is, see :class:`fmident.errors.Code`.
+    `message` is if possible in the FMU's own words; `time` is the simulation time, s, if
+    known, and `says_time` whether the message includes it. `log` has the FMU's messages,
+    oldest first. A failure that is not `final`, for example by a limit of time or memory,
+    may not occur again and must not be stored. For `code` see :class:`fmident.errors.Code`.
     """
 
     message: str
@@ -99,7 +76,7 @@ class SimulationFailure:
     def of(
         cls, error: SimulationError, values: Mapping[str, float], experiment: str = ""
     ) -> SimulationFailure:
-        """Return the failure that an exception of the FMU engine reports."""
+        """Return the failure for an exception of the FMU engine."""
         return cls(
             error.message,
             error.time,
@@ -131,16 +108,9 @@ def refuse_not_finite(
     experiment: str,
     count: int | None = None,
 ) -> Simulated:
-    """Return a failure in place of outputs that hold NaN or infinity.
+    """Return a failure in place of outputs that contain NaN or infinity.
 
-    Parameters
-    ----------
-    outputs
-        Of one simulation.
-    values, experiment
-        FMU variable to value, and the experiment's name, for the message.
-    count
-        How many columns are outputs; the others are sensitivities. All by default.
+    `count` is the number of columns that are outputs, not sensitivities; all by default.
     """
     if isinstance(outputs, SimulationFailure) or bool(np.isfinite(outputs).all()):
         return outputs

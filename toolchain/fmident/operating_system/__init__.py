@@ -1,13 +1,10 @@
-"""All that differs between POSIX systems and Windows, behind one set of names.
+"""Common interface to everything that differs between POSIX systems and Windows.
 
-Nothing else in fmident may import a module or use a function that Python has on some systems only;
-``tests/test_operating_system.py`` enforces it, and mypy checks the whole code for each system.
-``posix`` runs on Linux and macOS and is what everything is tested with; ``windows`` and
-``windows_files`` have the same names and signatures. ``docs/reference/platforms.md`` says what was
-run where.
-
-Descriptors are those of Python's module :mod:`os` on every system. A lock is held by a number that
-:func:`unlock` takes.
+Nothing else in fmident may use what Python has on some systems only;
+``tests/test_operating_system.py`` enforces it. ``posix`` runs on Linux and macOS and is
+tested thoroughly; ``windows`` and ``windows_files`` have the same names and signatures.
+``docs/reference/platforms.md`` lists what was tested where. A lock is identified by a
+number for :func:`unlock`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What both branches share."""
+"""Types shared by both branches."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import Protocol
 
 
 class ChildProcess(Protocol):
-    """What :class:`subprocess.Popen` offers of a process that is one."""
+    """The part of :class:`subprocess.Popen` that child processes provide."""
 
     pid: int
 
     @property
     def returncode(self) -> int | None:
-        """How it ended: what it returned, or the number of a signal, negative."""
+        """Exit code, or the negative number of a signal."""
 
     def poll(self) -> int | None:
-        """Return how it ended, ``None`` while it lives."""
+        """Return the exit code, or ``None`` while the process is alive."""
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end; raises :class:`subprocess.TimeoutExpired`."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
 
 
 class TakenError(Exception):
-    """Another process, or another place in this one, holds the lock."""
+    """The lock is held by another process, or elsewhere in this one."""
 
 
 CRASHES = {

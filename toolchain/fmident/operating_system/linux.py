@@ -1,8 +1,8 @@
-"""Processes of Linux: found in ``/proc``, however they have hidden themselves.
+"""Processes of Linux, found by ``/proc`` even if they hide.
 
-Native code may start processes that outlive it. A child of fmident leads a session of its own,
-adopts what its descendants leave behind, and has a folder of its own in its environment, which they
-inherit: so they are found among all processes after it has ended, too.
+Native code may start processes that outlive it. A child of fmident leads its own
+session, adopts orphans, and has its own folder in the inherited environment, by which
+its descendants can be identified.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PASSES = 5
 
 
 class Copy:
-    """A copy of this process, as :class:`subprocess.Popen` shows a process."""
+    """A copy of this process, with the interface of :class:`subprocess.Popen`."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -41,7 +41,7 @@ class Copy:
             self._end = os.pidfd_open(pid)
 
     def poll(self) -> int | None:
-        """Return how it ended, ``None`` while it lives."""
+        """Return the exit code, or ``None`` while the process is alive."""
         if self.returncode is None:
             pid, status = self._asked(os.WNOHANG)
             if pid:
@@ -60,13 +60,13 @@ class Copy:
         return self.returncode
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
 
     def _asked(self, options: int) -> tuple[int, int]:
-        """Return number and status of the copy; 0 for the first while it lives."""
+        """Return number and status of the copy; the number is 0 while it is alive."""
         try:
             return os.waitpid(self.pid, options)
         except ChildProcessError:
@@ -83,27 +83,13 @@ class Copy:
 def start_copy(
     work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
 ) -> ChildProcess | None:
-    """Call `work` in a copy of this process that leads a session of its own.
+    """Call `work` in a copy of this process that leads its own session.
 
-    The copy has all that was imported here, and is there at once. What other threads hold at that
-    moment it would wait for, for ever: there is none, unless native code has one of its own.
-
-    Parameters
-    ----------
-    work
-        Does not come back, or ends the copy by returning.
-    passed
-        The only descriptor that the copy keeps.
-    output
-        To which what the copy prints is appended.
-    environment
-        Variables that the copy has in place of those of the same name.
-
-    Returns
-    -------
-    ChildProcess or None
-        ``None`` where there can be none: not on Linux, where a process cannot be waited for by a
-        descriptor, or several threads run here.
+    The copy has everything imported here, starts at once, keeps only the descriptor
+    `passed`, and appends its printed output to `output`. `work` does not return, or ends
+    the copy by returning. ``None`` if there can be no copy: not on Linux, a process cannot
+    be waited for by a descriptor, or this process has several threads, whose locks the copy
+    would wait for.
     """
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
         return None
@@ -172,23 +158,16 @@ def become_subreaper() -> None:
 
 
 def end_relatives(leader: int, folder: str | os.PathLike[str]) -> None:
-    """Kill all processes of a session, and all that have `folder` or one in it as TMPDIR.
+    """Kill all processes of a session, its `leader`, and all with a TMPDIR in `folder`.
 
-    Of a copy of this process also those that have its name.
-
-    Parameters
-    ----------
-    leader
-        The process that has led the session; it is killed, too, if it lives.
-    folder
-        Its temporary folder, which no other process has.
+    For a copy of this process, also those with its name.
     """
     mark = b"\0TMPDIR=" + os.fsencode(folder)
     for _ in range(_PASSES):
-        found = [pid for pid in _processes() if _belongs(pid, leader, mark)]
-        if not found:
+        pids = [pid for pid in _processes() if _belongs(pid, leader, mark)]
+        if not pids:
             return
-        for pid in found:
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -217,7 +196,7 @@ def _belongs(pid: int, leader: int, mark: bytes) -> bool:
 
 
 def _state(pid: int) -> tuple[str, int, int, str] | None:
-    """Return state, parent, session and name of a process; ``None`` for one that has ended."""
+    """Return state, parent, session and name of a process; ``None`` if it has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

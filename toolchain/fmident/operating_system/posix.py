@@ -1,4 +1,4 @@
-"""Linux, macOS and other POSIX systems. What only Linux has is left out elsewhere."""
+"""Linux, macOS and other POSIX systems; Linux features are omitted elsewhere."""
 
 from __future__ import annotations
 
@@ -45,17 +45,9 @@ _C.dlclose.argtypes = (ctypes.c_void_p,)
 
 
 def lock_path(path: Path) -> int:
-    """Lock a folder or a file until :func:`unlock`, or until this process ends, however it does.
+    """Lock a folder or a file until :func:`unlock`, or until this process ends, in any way.
 
-    Returns
-    -------
-    int
-        What holds the lock; -1 where the file system keeps none.
-
-    Raises
-    ------
-    TakenError
-        It is held already.
+    Returns a number, -1 without support of locks; raises `TakenError` if already locked.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -74,7 +66,7 @@ def lock_path(path: Path) -> int:
 
 
 def unlock(lock: int) -> None:
-    """Give back what :func:`lock_path` returned; nothing happens for -1."""
+    """Release a lock of :func:`lock_path`; -1 has no effect."""
     if lock >= 0:
         os.close(lock)
 
@@ -82,12 +74,8 @@ def unlock(lock: int) -> None:
 def lock_record_file(descriptor: int) -> None:
     """Lock an open file for this process, but not for its children.
 
-    POSIX: a record lock, which is gone as soon as the process closes any descriptor of the file.
-
-    Raises
-    ------
-    OSError
-        Another process holds it (EACCES, EAGAIN, EDEADLK), or there are no locks.
+    POSIX: a record lock, released as soon as the process closes any descriptor of the file.
+    Raises `OSError` if another process holds it (EACCES, EAGAIN, EDEADLK).
     """
     fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -103,36 +91,36 @@ def remove_locked_file(path: Path, descriptor: int) -> None:
 
 
 def open_record_file(path: Path) -> int:
-    """Open a file to read and write, made when missing; children do not get it."""
+    """Open a file to read and write, created if missing; children do not inherit it."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
 def read_at(descriptor: int, count: int, offset: int) -> bytes:
-    """Read at a place, by any thread; fewer bytes at the end of the file."""
+    """Read at an offset, from any thread; fewer bytes at the end of the file."""
     return os.pread(descriptor, count, offset)
 
 
 def read_into(descriptor: int, buffer: memoryview, offset: int) -> int:
-    """Read at a place into memory; return how many bytes were there."""
+    """Read at an offset into memory; return the number of bytes read."""
     return os.preadv(descriptor, (buffer,), offset)
 
 
 def write_at(descriptor: int, pieces: Sequence[bytes | memoryview], offset: int) -> int:
-    """Write pieces one after the other at a place; return how many bytes were written."""
+    """Write pieces one after the other at an offset; return the number of bytes written."""
     if len(pieces) == 1:
         return os.pwrite(descriptor, pieces[0], offset)
     return os.pwritev(descriptor, pieces, offset)
 
 
 def write_room(descriptor: int, offset: int, count: int) -> None:
-    """Have a file grow by room that is going to be written, where that can be."""
+    """Preallocate space of a file that will be written, if possible."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # no room for that much, or not in such a file
             os.posix_fallocate(descriptor, offset, count)
 
 
 def synchronise(descriptor: int) -> None:
-    """Wait until the content of a file is on the disk."""
+    """Wait until the content of a file is on disk."""
     if sys.platform == "linux":
         os.fdatasync(descriptor)
     else:
@@ -140,10 +128,7 @@ def synchronise(descriptor: int) -> None:
 
 
 def memory_file(name: str, size: int = 0) -> int:
-    """Return the descriptor of a new file in memory, or on disk where there is no such thing.
-
-    It has no name in the file system: nothing is left of it.
-    """
+    """Return the descriptor of a new unnamed file in memory, or on disk if not supported."""
     descriptor = _memory_file(name)
     os.ftruncate(descriptor, size)
     return descriptor
@@ -161,7 +146,7 @@ def _memory_file(name: str) -> int:
 
 @contextmanager
 def come_back() -> Iterator[None]:
-    """Come back to the working directory, whatever native code makes of it."""
+    """Restore the working directory afterwards, whatever native code does to it."""
     try:
         folder = os.open(".", os.O_RDONLY)
     except OSError:  # no way back
@@ -175,12 +160,12 @@ def come_back() -> Iterator[None]:
 
 
 def belongs_to_user(found: os.stat_result) -> bool:
-    """Return whether what :func:`os.stat` has found belongs to the user of this process."""
+    """Return whether a result of :func:`os.stat` belongs to the user of this process."""
     return found.st_uid == os.geteuid()
 
 
 def is_administrator() -> bool:
-    """Return whether this process may install programs for all."""
+    """Return whether this process may install programs for all users."""
     return os.geteuid() == 0
 
 
@@ -196,16 +181,10 @@ def start_child(
     stderr: int | IO[bytes] | None = None,
     env: dict[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a process that leads a group of its own; Ctrl-C is for the parent alone.
+    """Start a process that leads its own group; Ctrl-C reaches only the parent.
 
-    Parameters
-    ----------
-    command
-        Program and arguments. What :func:`passed_on` takes follows, one for each of `passed`.
-    passed
-        Descriptors that the child gets.
-    stdin, stdout, stderr, env
-        As for :class:`subprocess.Popen`.
+    `command` gets one more argument for each descriptor in `passed`, to be decoded by
+    :func:`passed_on`. The others are as for :class:`subprocess.Popen`.
     """
     import subprocess  # many processes import this module, few start others
 
@@ -221,7 +200,7 @@ def start_child(
 
 
 def passed_on(argument: str) -> int:
-    """Return, in the child, the descriptor that an argument stands for."""
+    """Return, in the child, the descriptor encoded by an argument."""
     return int(argument)
 
 
@@ -231,7 +210,7 @@ def own_group() -> dict[str, Any]:
 
 
 def end_child(process: ChildProcess) -> None:
-    """Kill a process of :func:`start_child` and its group, if it lives."""
+    """Kill a process of :func:`start_child` and its group, if it is alive."""
     if process.poll() is None:  # else the number may be another's by now
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -241,19 +220,10 @@ def end_child(process: ChildProcess) -> None:
 def end_family(
     process: ChildProcess, folder: str | os.PathLike[str], *, alive: bool = False
 ) -> None:
-    """Kill all that a process of :func:`start_child` has started, however it has hidden it.
+    """Kill a process of :func:`start_child` and all that it has started, even hidden ones.
 
-    Linux: all processes of its session, and all that have `folder` or one in it as TMPDIR.
-    Elsewhere: its process group.
-
-    Parameters
-    ----------
-    process
-        The process; it is killed, too, if it lives.
-    folder
-        Its temporary folder, which no other process has.
-    alive
-        Whether it is called again later, when the process has ended.
+    Linux: all processes of its session, and all with a TMPDIR in `folder`. Elsewhere: its
+    process group. With `alive`, this is called again when the process has ended.
     """
     if sys.platform == "linux":
         linux.end_relatives(process.pid, folder)
@@ -263,18 +233,17 @@ def end_family(
 
 
 def end_process(pid: int) -> None:
-    """Kill a process at once; nothing happens if it is gone."""
+    """Kill a process; do nothing if it is gone."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
 
 def tie_to_parent(descriptor: int) -> None:
-    """End this process, and those it has started, when the other end of the pipe is closed.
+    """End this process, and its children, when the other end of the pipe is closed.
 
-    The parent holds the writing end of a pipe, the child the reading end. When the parent is
-    gone, however it went, Linux sends the child and all of its process group a signal: native
-    code that hangs in a loop cannot prevent that. (A thread that reads the pipe, as elsewhere,
-    could not be sure to get its turn; the parent-death signal of Linux follows the parent's
+    When the parent, which holds the writing end, is gone, Linux signals the child's process
+    group, even during an infinite loop in native code. (A thread that reads the pipe, as
+    elsewhere, might never be scheduled; Linux' parent-death signal follows the parent's
     thread, not the parent.)
     """
     if sys.platform == "linux":
@@ -295,7 +264,7 @@ def _watch(descriptor: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of orphans among the descendants of this process, where Linux allows it."""
+    """Become the parent of orphaned descendants of this process, if Linux permits it."""
     if sys.platform == "linux":
         linux.become_subreaper()
 
@@ -306,7 +275,7 @@ def hide_core_files() -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Limit the address space of this process, in bytes, where the system can.
+    """Limit the address space of this process, in bytes, if the system can.
 
     macOS refuses it (https://github.com/python/cpython/issues/78783).
     """
@@ -318,7 +287,7 @@ def limit_memory(size: int) -> None:
 
 
 def memory_limit() -> float:
-    """Return the limit on the address space of this process, in bytes; infinite without one."""
+    """Return the limit on the address space of this process, in bytes; infinite if none."""
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     return math.inf if most == resource.RLIM_INFINITY else most
 
@@ -331,23 +300,20 @@ def limit_processor_time(seconds: int) -> None:
 
 
 def offer_to_be_ended_first() -> None:
-    """Have the system end this process before others when memory is short."""
+    """Let the system end this process before others when memory is short."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("900", encoding="ascii")
 
 
 def in_a_copy(work: Callable[[], bytes]) -> bytes:
-    """Return what `work` returns in a copy of this process; nothing if the copy dies.
-
-    Only for processes that have one thread.
-    """
+    """Return the result of `work` in a copy of this (single-threaded) process, or nothing."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            found = work()
+            result = work()
             with os.fdopen(write, "wb") as stream:
-                stream.write(found)
+                stream.write(result)
         finally:
             os._exit(0)
     os.close(write)
@@ -358,7 +324,7 @@ def in_a_copy(work: Callable[[], bytes]) -> bytes:
 
 
 def kind_of_crash(code: int) -> str | None:
-    """Return the name of the signal that ended a process; ``None`` if it has ended by itself."""
+    """Return the name of the signal that ended a process; ``None`` if it ended by itself."""
     if code >= 0:
         return None
     try:
@@ -368,7 +334,7 @@ def kind_of_crash(code: int) -> str | None:
 
 
 def was_killed(code: int) -> bool:
-    """Return whether a process was ended from outside, by what cannot be caught."""
+    """Return whether a process was killed from outside, by a signal that cannot be caught."""
     return code == -signal.SIGKILL
 
 
@@ -381,7 +347,7 @@ def without_waiting(descriptor: int) -> None:
 
 
 def read_available(descriptor: int, count: int) -> bytes | None:
-    """Return what is in a pipe, ``b""`` when its other end is closed, ``None`` if nothing yet."""
+    """Return the data in a pipe, ``b""`` if its other end is closed, ``None`` if none yet."""
     try:
         return os.read(descriptor, count)
     except BlockingIOError:
@@ -389,40 +355,27 @@ def read_available(descriptor: int, count: int) -> bytes | None:
 
 
 def readable(descriptors: Sequence[int], seconds: float) -> list[tuple[int, bool]]:
-    """Wait until something is in one of some pipes, or one is closed.
-
-    Returns
-    -------
-    list
-        Descriptors, each with whether something is in there to be read; empty when the time
-        is over.
-    """
+    """Wait for pipes with data or closed; return these, each with whether there are data."""
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
-    return [(found, bool(event & select.POLLIN)) for found, event in poll.poll(1000.0 * seconds)]
+    return [(number, bool(event & select.POLLIN)) for number, event in poll.poll(1000.0 * seconds)]
 
 
 # ------------------------------------------------------------------------------------- the machine
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors available to this process."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class PrivateMemory:
-    """Private memory of a process that is in use, in bytes.
+    """Private memory in use by a process, this one by default, in bytes.
 
-    What is shared with other processes or mapped from files does not count. Where the system
-    does not tell (it does on Linux and on Windows), the size is always 0.
-
-    Parameters
-    ----------
-    pid
-        The process; this one by default.
+    Shared and mapped memory do not count; 0 unless on Linux or Windows.
     """
 
     def __init__(self, pid: int | None = None) -> None:
@@ -434,7 +387,7 @@ class PrivateMemory:
             self._file = -1
 
     def __call__(self) -> int:
-        """Return the size now; 0 for a process that has ended."""
+        """Return the present size; 0 for a process that has ended."""
         if self._file < 0:
             return 0
         try:
@@ -444,14 +397,14 @@ class PrivateMemory:
         return (int(resident) - int(shared)) * resource.getpagesize()
 
     def close(self) -> None:
-        """Forget the process."""
+        """Release the process."""
         file, self._file = self._file, -1
         if file >= 0:
             os.close(file)
 
 
 def resident_bytes() -> float | None:
-    """Return the resident memory of this process; its greatest so far where only that is known."""
+    """Return the resident memory of this process, or its maximum if only that is known."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, IndexError, ValueError):
@@ -464,7 +417,7 @@ def resident_bytes() -> float | None:
 
 
 def flush_c_streams() -> None:
-    """Write out what native code has printed."""
+    """Flush the printed output of native code."""
     _C.fflush(None)
 
 
@@ -478,21 +431,21 @@ def _address(function: Any) -> int:
 
 
 def text_formatter() -> int | None:
-    """Return the address of Windows' function behind ``vsnprintf``; ``None``: C has that itself."""
+    """Return the address of Windows' ``vsnprintf`` function; ``None``: C has its own."""
     return None
 
 
 def unload_library(handle: int) -> None:
-    """Remove a shared library from the process."""
+    """Unload a shared library from the process."""
     _C.dlclose(handle)
 
 
 def end_after_crash(error: OSError) -> None:
-    """End this process if :mod:`ctypes` has made an exception of a crash, as it does on Windows."""
+    """End this process if :mod:`ctypes` turned a crash into an exception, as on Windows."""
 
 
 def library_hint(message: str) -> str | None:
-    """Return what to do when the loader refuses a library, from its words, if they tell."""
+    """Return advice if the loader's message on a refused library permits it."""
     if "failed to map segment" in message:
         return "the temporary folder forbids programs (noexec); let TMPDIR name another one"
     if "No such file" in message or "cannot open shared object" in message:

@@ -108,16 +108,10 @@ def start_child(
     stderr: int | IO[bytes] | None = None,
     env: dict[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a process that leads a group of its own; Ctrl-C is for the parent alone.
+    """Start a process that leads its own group; Ctrl-C reaches only the parent.
 
-    Parameters
-    ----------
-    command
-        Program and arguments. What :func:`passed_on` takes follows, one for each of `passed`.
-    passed
-        Descriptors that the child gets.
-    stdin, stdout, stderr, env
-        As for :class:`subprocess.Popen`.
+    `command` gets one more argument for each descriptor in `passed`, to be decoded by
+    :func:`passed_on`. The others are as for :class:`subprocess.Popen`.
     """
     import subprocess
 
@@ -152,12 +146,12 @@ def _set_inheritable(handle: int, inheritable: bool) -> None:
 
 
 def _process_handle(process: subprocess.Popen[bytes]) -> int:
-    found: Any = process
-    return int(found._handle)
+    popen: Any = process
+    return int(popen._handle)
 
 
 def passed_on(argument: str) -> int:
-    """Return, in the child, the descriptor that an argument stands for."""
+    """Return, in the child, the descriptor encoded by an argument."""
     flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
     descriptor: int = msvcrt().open_osfhandle(int(argument), flags)
     return descriptor
@@ -169,7 +163,7 @@ def own_group() -> dict[str, Any]:
 
 
 def end_child(process: ChildProcess) -> None:
-    """Kill a process of :func:`start_child` and its group, if it lives."""
+    """Kill a process of :func:`start_child` and its group, if it is alive."""
     if process.poll() is None:
         if process.pid in _jobs:
             _jobs[process.pid].end(_ENDED)
@@ -180,18 +174,9 @@ def end_child(process: ChildProcess) -> None:
 def end_family(
     process: ChildProcess, folder: str | os.PathLike[str], *, alive: bool = False
 ) -> None:
-    """Kill all that a process of :func:`start_child` has started, however it has hidden it.
+    """Kill a process of :func:`start_child` and all that it has started, even hidden ones.
 
-    Windows: all of its job, which a process cannot leave.
-
-    Parameters
-    ----------
-    process
-        The process; it is killed, too, if it lives.
-    folder
-        Its temporary folder, which no other process has.
-    alive
-        Whether it is called again later, when the process has ended.
+    Windows: its whole job, which a process cannot leave.
     """
     job = _jobs.get(process.pid)
     if job is not None:
@@ -202,16 +187,15 @@ def end_family(
 
 
 def end_process(pid: int) -> None:
-    """Kill a process at once; nothing happens if it is gone."""
+    """Kill a process; do nothing if it is gone."""
     with contextlib.suppress(OSError):
         os.kill(pid, _ENDED)  # TerminateProcess, for all numbers but those of Ctrl-C and Ctrl-Break
 
 
 def tie_to_parent(descriptor: int) -> None:
-    """End this process, and those it has started, when the other end of the pipe is closed.
+    """End this process, and its children, when the other end of the pipe is closed.
 
-    Windows: the job does that already. A thread that waits for the end of the pipe does it where
-    a job could not be had.
+    Windows: the job already does so, or else a thread that waits for the end of the pipe.
     """
     threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
 
@@ -223,11 +207,11 @@ def _watch(descriptor: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of orphans among the descendants of this process, where Linux allows it."""
+    """Become the parent of orphaned descendants of this process, if Linux permits it."""
 
 
 def hide_core_files() -> None:
-    """Write no core file when this process crashes; on Windows: show no box, and do not wait."""
+    """Write no core file on a crash; on Windows: show no dialog, and do not wait."""
     kernel32().SetErrorMode(NO_ERROR_BOXES)
 
 
@@ -252,13 +236,13 @@ def _limit_own(job: Job) -> None:
 
 
 def offer_to_be_ended_first() -> None:
-    """Have the system end this process before others when memory is short."""
+    """Let the system end this process before others when memory is short."""
 
 
 def in_a_copy(work: Callable[[], bytes]) -> bytes:
-    """Return what `work` returns in a copy of this process; nothing if the copy dies.
+    """Return the result of `work` in a copy of this process; empty if the copy dies.
 
-    Windows cannot do it: :data:`COPIES_PROCESSES` is to be asked before.
+    Not supported on Windows: check :data:`COPIES_PROCESSES` first.
     """
     raise NotImplementedError("Windows makes no copies of processes")
 
@@ -271,7 +255,7 @@ def start_copy(
 
 
 def kind_of_crash(code: int) -> str | None:
-    """Return the name of the signal that ended a process; ``None`` if it has ended by itself."""
+    """Return the name of the signal that ended a process; ``None`` if it ended by itself."""
     known = _CRASHES.get(code & 0xFFFFFFFF)
     if known is not None:
         return known
@@ -279,7 +263,7 @@ def kind_of_crash(code: int) -> str | None:
 
 
 def was_killed(code: int) -> bool:
-    """Return whether a process was ended from outside, by what cannot be caught."""
+    """Return whether a process was killed from outside, by a signal that cannot be caught."""
     return code & 0xFFFFFFFF == _ENDED
 
 
@@ -287,7 +271,7 @@ def was_killed(code: int) -> bool:
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors available to this process."""
     import psutil  # type: ignore[import-untyped]
 
     try:
@@ -297,15 +281,9 @@ def processors() -> int:
 
 
 class PrivateMemory:
-    """Private memory of a process that is in use, in bytes.
+    """Private memory in use by a process, this one by default, in bytes.
 
-    What is shared with other processes or mapped from files does not count. Where the system
-    does not tell (it does on Linux and on Windows), the size is always 0.
-
-    Parameters
-    ----------
-    pid
-        The process; this one by default.
+    Shared and mapped memory do not count; 0 unless on Linux or Windows.
     """
 
     def __init__(self, pid: int | None = None) -> None:
@@ -317,19 +295,19 @@ class PrivateMemory:
         self._gone = (psutil.Error, OSError, AttributeError)
 
     def __call__(self) -> int:
-        """Return the size now; 0 for a process that has ended."""
+        """Return the present size; 0 for a process that has ended."""
         try:
             return int(self._process.memory_info().private)
         except self._gone:
             return 0
 
     def close(self) -> None:
-        """Forget the process."""
+        """Release the process."""
         self._process = None
 
 
 def resident_bytes() -> float | None:
-    """Return the resident memory of this process; its greatest so far where only that is known."""
+    """Return the resident memory of this process, or its maximum if only that is known."""
     import psutil
 
     try:
@@ -342,7 +320,7 @@ def resident_bytes() -> float | None:
 
 
 def _c() -> Any:
-    """Return the C library of Python itself; an FMU may have another, with buffers of its own."""
+    """Return Python's own C library; an FMU may have another, with separate buffers."""
     return ctypes.CDLL("ucrtbase")
 
 
@@ -351,7 +329,7 @@ def _address(function: Any) -> int:
 
 
 def flush_c_streams() -> None:
-    """Write out what native code has printed."""
+    """Flush the printed output of native code."""
     _c().fflush(None)
 
 
@@ -361,19 +339,19 @@ def allocator() -> tuple[int, int]:
 
 
 def text_formatter() -> int | None:
-    """Return the address of Windows' function behind ``vsnprintf``; ``None``: C has that itself."""
+    """Return the address of Windows' ``vsnprintf`` function; ``None``: C has its own."""
     return _address(getattr(_c(), "__stdio_common_vsprintf"))
 
 
 def unload_library(handle: int) -> None:
-    """Remove a shared library from the process."""
+    """Unload a shared library from the process."""
     kernel32().FreeLibrary(handle)
 
 
 def end_after_crash(error: OSError) -> None:
-    """End this process if :mod:`ctypes` has made an exception of a crash, as it does on Windows.
+    """End this process if :mod:`ctypes` turned a crash into an exception, as on Windows.
 
-    What native code has left is not to be gone on with; a process of its own protects from that.
+    The state after a crash is undefined.
     """
     if str(error).startswith("exception: "):
         os.write(2, f"native code crashed: {error}\n".encode())
@@ -381,7 +359,7 @@ def end_after_crash(error: OSError) -> None:
 
 
 def library_hint(message: str) -> str | None:
-    """Return what to do when the loader refuses a library, from its words, if they tell."""
+    """Return advice if the loader's message on a refused library permits it."""
     if "WinError 193" in message:
         return "the library is for another processor: export the FMU for this one"
     if "WinError 126" in message or "one of its dependencies" in message:
@@ -436,7 +414,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 @functools.cache
 def kernel32() -> Any:
-    """Return the library with the signatures of what is used of it."""
+    """Return the library with the signatures of the functions used."""
     library = getattr(ctypes, "WinDLL")("kernel32", use_last_error=True)  # noqa: B009 - see mypy
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
@@ -453,16 +431,9 @@ def last_error() -> int:
 class Job:
     """A job object: processes that are limited and ended together, with all that they start.
 
-    They are ended when the last handle is closed, that is, when this process is gone, too.
-
-    Parameters
-    ----------
-    memory
-        Greatest committed memory of each of its processes, bytes; ``None``: no limit.
-    seconds
-        Greatest processor time of each of its processes in user mode; ``None``: no limit.
-    ends_with_owner
-        Whether closing the handle ends them.
+    If `ends_with_owner`, they end with this process. `memory` is the maximum committed
+    memory of each process, bytes, and `seconds` its user-mode processor time; ``None`` for
+    no limit.
     """
 
     def __init__(
@@ -480,7 +451,7 @@ class Job:
             )
 
     def take(self, process: int) -> bool:
-        """Add a process by its handle; return whether that was possible."""
+        """Add a process by its handle; return success."""
         return bool(self._handle and kernel32().AssignProcessToJobObject(self._handle, process))
 
     def end(self, code: int) -> None:
@@ -489,7 +460,7 @@ class Job:
             kernel32().TerminateJobObject(self._handle, code)
 
     def close(self) -> None:
-        """Give the handle back."""
+        """Close the handle."""
         handle, self._handle = self._handle, None
         if handle:
             kernel32().CloseHandle(handle)
@@ -502,7 +473,7 @@ class Job:
 def limits_of(
     memory: int | None, seconds: float | None, *, ends_with_owner: bool
 ) -> ctypes.Structure:
-    """Return the limits of a job as Windows takes them."""
+    """Return the limits of a job as a Windows structure."""
     limits = _Limits()
     limits.basic.flags = DIE_ON_UNHANDLED | (KILL_ON_CLOSE if ends_with_owner else 0)
     if memory is not None:
@@ -515,7 +486,7 @@ def limits_of(
 
 
 def held_in_pipe(handle: int) -> int | None:
-    """Return how many bytes wait in a pipe; ``None`` when its other end is closed."""
+    """Return the number of bytes waiting in a pipe; ``None`` when its other end is closed."""
     available = c_uint32()
     if kernel32().PeekNamedPipe(handle, None, 0, None, ctypes.byref(available), None):
         return available.value
@@ -523,7 +494,7 @@ def held_in_pipe(handle: int) -> int | None:
 
 
 def msvcrt() -> Any:
-    """Return Python's module of that name."""
+    """Return the Python module ``msvcrt``."""
     return importlib.import_module("msvcrt")
 
 
@@ -537,19 +508,9 @@ def handle_of(descriptor: int) -> int:
 
 
 def lock_path(path: Path) -> int:
-    """Lock a folder or a file until :func:`unlock`, or until this process ends, however it does.
+    """Lock a folder or a file until :func:`unlock`, or until this process ends, in any way.
 
-    Windows: holds for processes of one session on one machine.
-
-    Returns
-    -------
-    int
-        What holds the lock; -1 where there is no such object.
-
-    Raises
-    ------
-    TakenError
-        It is held already.
+    Windows: for processes of one session. Returns a number; raises `TakenError` if locked.
     """
     name = os.path.normcase(os.path.realpath(path))
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
@@ -563,7 +524,7 @@ def lock_path(path: Path) -> int:
 
 
 def unlock(lock: int) -> None:
-    """Give back what :func:`lock_path` returned; nothing happens for -1."""
+    """Release a lock of :func:`lock_path`; -1 has no effect."""
     if lock >= 0:
         kernel32().CloseHandle(lock)
 
@@ -571,10 +532,7 @@ def unlock(lock: int) -> None:
 def lock_record_file(descriptor: int) -> None:
     """Lock an open file for this process, but not for its children.
 
-    Raises
-    ------
-    OSError
-        Another process holds it (EACCES, EDEADLK), or there are no locks.
+    Raises `OSError` if another process holds it (EACCES, EDEADLK), or there are no locks.
     """
     os.lseek(descriptor, _LOCK_AT, os.SEEK_SET)
     try:
@@ -588,8 +546,7 @@ def lock_record_file(descriptor: int) -> None:
 def remove_locked_file(path: Path, descriptor: int) -> None:
     """Remove a file that is locked by an open descriptor, and close that.
 
-    Windows: the other way round, since nobody may remove an open file. If another process opens
-    it in between, it stays.
+    Windows: in reverse order; if another process opens it in between, it remains.
     """
     os.close(descriptor)
     with contextlib.suppress(OSError):
@@ -600,26 +557,26 @@ def remove_locked_file(path: Path, descriptor: int) -> None:
 
 
 def open_record_file(path: Path) -> int:
-    """Open a file to read and write, made when missing; children do not get it."""
+    """Open a file to read and write, created if missing; children do not inherit it."""
     flags = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
     return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o644)
 
 
 def read_at(descriptor: int, count: int, offset: int) -> bytes:
-    """Read at a place, by any thread; fewer bytes at the end of the file."""
+    """Read at an offset, from any thread; fewer bytes at the end of the file."""
     with _kept_place(descriptor, offset):
         return os.read(descriptor, count)
 
 
 def read_into(descriptor: int, buffer: memoryview, offset: int) -> int:
-    """Read at a place into memory; return how many bytes were there."""
+    """Read at an offset into memory; return the number of bytes read."""
     content = read_at(descriptor, len(buffer), offset)
     buffer[: len(content)] = content
     return len(content)
 
 
 def write_at(descriptor: int, pieces: Sequence[bytes | memoryview], offset: int) -> int:
-    """Write pieces one after the other at a place; return how many bytes were written."""
+    """Write pieces one after the other at an offset; return the number of bytes written."""
     written = 0
     with _kept_place(descriptor, offset):
         for piece in pieces:
@@ -632,7 +589,7 @@ def write_at(descriptor: int, pieces: Sequence[bytes | memoryview], offset: int)
 
 @contextmanager
 def _kept_place(descriptor: int, offset: int) -> Iterator[None]:
-    """Go to a place in a file and back: there is one for all threads."""
+    """Seek in a file and back, since all threads share the position."""
     with _placing:
         before = os.lseek(descriptor, 0, os.SEEK_CUR)
         os.lseek(descriptor, offset, os.SEEK_SET)
@@ -643,19 +600,18 @@ def _kept_place(descriptor: int, offset: int) -> Iterator[None]:
 
 
 def write_room(descriptor: int, offset: int, count: int) -> None:
-    """Have a file grow by room that is going to be written, where that can be."""
+    """Preallocate space of a file that will be written, if possible."""
 
 
 def synchronise(descriptor: int) -> None:
-    """Wait until the content of a file is on the disk."""
+    """Wait until the content of a file is on disk."""
     os.fsync(descriptor)
 
 
 def memory_file(name: str, size: int = 0) -> int:
-    """Return the descriptor of a new file in memory, or on disk where there is no such thing.
+    """Return the descriptor of a new file in memory, or on disk if not supported.
 
-    Windows: a temporary file (``O_TEMPORARY``), which is removed when its last descriptor is
-    closed, and kept in memory as far as there is room (``O_SHORT_LIVED``).
+    Windows: a temporary file (``O_TEMPORARY``), if possible in memory (``O_SHORT_LIVED``).
     """
     import tempfile
 
@@ -669,7 +625,7 @@ def memory_file(name: str, size: int = 0) -> int:
 
 @contextmanager
 def come_back() -> Iterator[None]:
-    """Come back to the working directory, whatever native code makes of it."""
+    """Restore the working directory afterwards, whatever native code does to it."""
     before = os.getcwd()  # noqa: PTH109 - as it is
     try:
         yield
@@ -679,15 +635,12 @@ def come_back() -> Iterator[None]:
 
 
 def belongs_to_user(found: os.stat_result) -> bool:
-    """Return whether what :func:`os.stat` has found belongs to the user of this process.
-
-    Windows does not say. The folder for temporary files is the user's own there.
-    """
+    """Return whether a result of :func:`os.stat` belongs to the user; Windows does not tell."""
     return True
 
 
 def is_administrator() -> bool:
-    """Return whether this process may install programs for all; on Windows nothing asks for it."""
+    """Return whether this process may install programs for all users; unused on Windows."""
     return False
 
 
@@ -699,7 +652,7 @@ def without_waiting(descriptor: int) -> None:
 
 
 def read_available(descriptor: int, count: int) -> bytes | None:
-    """Return what is in a pipe, ``b""`` when its other end is closed, ``None`` if nothing yet."""
+    """Return the data in a pipe, ``b""`` if its other end is closed, ``None`` if none yet."""
     held = held_in_pipe(handle_of(descriptor))
     if held is None:
         return b""
@@ -707,14 +660,7 @@ def read_available(descriptor: int, count: int) -> bytes | None:
 
 
 def readable(descriptors: Sequence[int], seconds: float) -> list[tuple[int, bool]]:
-    """Wait until something is in one of some pipes, or one is closed.
-
-    Returns
-    -------
-    list
-        Descriptors, each with whether something is in there to be read; empty when the time
-        is over.
-    """
+    """Wait for pipes with data or closed; return these, each with whether there are data."""
     deadline = time.monotonic() + seconds
     handles = [(descriptor, handle_of(descriptor)) for descriptor in descriptors]
     while True:

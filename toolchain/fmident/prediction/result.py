@@ -63,7 +63,7 @@ class Prediction:
         return text
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML for notebooks."""
         html: str = above("report.prediction.folder").PREDICTION.view(self)
         return html
 

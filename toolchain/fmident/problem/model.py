@@ -349,7 +349,7 @@ class Problem:
         return f"<Problem {self.fmu.stem}: {searched}, {count}, {self.estimator.name}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML for notebooks."""
         html: str = above("report.notebook").problem_view(self)
         return html
 

@@ -279,7 +279,7 @@ class ProfileResult:
         return f"<ProfileResult {self.status}: {', '.join(ends)}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML for notebooks."""
         html: str = above("report.profile_folder").PROFILES.view(self)
         return html
 

@@ -152,7 +152,7 @@ class BootstrapResult:
         return text
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML for notebooks."""
         html: str = above("report.bootstrap.folder").BOOTSTRAP.view(self)
         return html
 

@@ -98,23 +98,13 @@ _LARGEST = 0.9999
 
 @dataclass(frozen=True)
 class Fit:
-    """What criteria need of a fit.
+    """Data of a fit for the criteria.
 
-    Parameters
-    ----------
-    count
-        Samples that were compared.
-    squares
-        Sum of the squared residuals, each over its sigma.
-    constant
-        Sum of ``ln(2 pi sigma^2)`` over the samples.
-    searched
-        Parameters that were searched.
-    sigma_known
-        Whether sigma was given; else it is known up to a common factor only.
-    noise
-        Unknowns of a model of the noise; `squares` are those of its innovations then, and
-        `constant` is the rest of ``-2 ln L``.
+    `squares` is the sum of squared residuals over sigma, `constant` the sum of
+    ``ln(2 pi sigma^2)`` over the samples, and `searched` the number of free parameters.
+    Unless `sigma_known`, sigma is known only up to a common factor. With `noise` unknowns
+    of a noise model, `squares` are those of its innovations, and `constant` is the rest of
+    ``-2 ln L``.
     """
 
     count: int
@@ -126,12 +116,12 @@ class Fit:
 
     @property
     def parameters(self) -> int:
-        """Searched parameters, and the unknowns of the noise where it was estimated."""
+        """Number of free parameters and of unknowns of an estimated noise."""
         return self.searched + (self.noise or (not self.sigma_known))
 
     @property
     def deviance(self) -> float:
-        """``-2 ln L`` at the estimate; minus infinity where the residuals are zero."""
+        """``-2 ln L`` at the estimate; minus infinity if the residuals are zero."""
         if self.sigma_known or self.noise:
             return self.constant + self.squares
         if self.squares <= 0.0:
@@ -141,15 +131,9 @@ class Fit:
 
 @dataclass(frozen=True)
 class Criteria:
-    """Information criteria of a result.
+    """Information criteria of a result: of Akaike, of Hurvich and Tsai, and of Schwarz.
 
-    Parameters
-    ----------
-    aic, aicc, bic
-        Of Akaike, of Hurvich and Tsai, and of Schwarz; NaN where there are none, infinite AICc
-        where there are too few samples for it.
-    missing
-        Why there are none; empty where there are.
+    NaN without any, for the reason in `missing`; infinite AICc for too few samples.
     """
 
     aic: float = math.nan
@@ -159,14 +143,9 @@ class Criteria:
 
 
 def criteria(fit: Fit, inflation: float = 1.0) -> Criteria:
-    """Return the criteria of a fit.
+    """Return the criteria of a fit at the maximum of the likelihood.
 
-    Parameters
-    ----------
-    fit
-        At the maximum of the likelihood.
-    inflation
-        Samples that hold as much information as one independent sample: 1 for white residuals.
+    `inflation` is the number of samples with as much information as one independent sample.
     """
     deviance = fit.deviance / inflation
     if not math.isfinite(deviance):
@@ -181,17 +160,10 @@ def criteria(fit: Fit, inflation: float = 1.0) -> Criteria:
 
 
 def akaike_weights(values: Sequence[float]) -> list[float]:
-    """Return the weights of models from their AICc, which add up to 1.
+    """Return the weights of models, which add up to 1, from their AICc for the same data.
 
-    Parameters
-    ----------
-    values
-        Of the same data; NaN where a model has none, which gets NaN.
-
-    Notes
-    -----
-    H. Akaike, Bulletin of the International Statistical Institute 50 (1983); Burnham and Anderson
-    2002, section 2.9.
+    NaN for a model without AICc. H. Akaike, Bulletin of the International Statistical
+    Institute 50 (1983); Burnham and Anderson 2002, section 2.9.
     """
     known = [v for v in values if math.isfinite(v)]
     if not known:
@@ -203,13 +175,10 @@ def akaike_weights(values: Sequence[float]) -> list[float]:
 
 
 def inflation_of(series: Sequence[F64]) -> float:
-    """Return the number of samples that hold as much as one independent sample; at least 1.
+    """Return the number of samples with as much information as an independent one, from 1.
 
-    Parameters
-    ----------
-    series
-        Residuals of each output, in order of time, NaN where a sample is missing. One whose
-        neighbours are not correlated (99.9 % limits) counts as white.
+    `series` are the residuals of each output in order of time, NaN for missing samples. A
+    series without correlated neighbours (99.9 % limits) counts as white.
     """
     count = sum(int(np.count_nonzero(np.isfinite(r))) for r in series)
     independent = sum(_independent(r) for r in series)
@@ -218,20 +187,14 @@ def inflation_of(series: Sequence[F64]) -> float:
 
 def _independent(residuals: F64) -> float:
     known = int(np.count_nonzero(np.isfinite(residuals)))
-    found = residual_statistics(residuals)
-    if found.white or not found.autocorrelation > 0.0:
+    statistics = residual_statistics(residuals)
+    if statistics.white or not statistics.autocorrelation > 0.0:
         return float(known)
     return known / correlation_time(residuals)
 
 
 def correlation_time(residuals: F64) -> float:
-    """Return ``1 + 2 sum rho_k`` of residuals, in samples; at least 1.
-
-    Parameters
-    ----------
-    residuals
-        In order of time, NaN where a sample is missing, shape (m,).
-    """
+    """Return ``1 + 2 sum rho_k`` of residuals in order of time, in samples; at least 1."""
     there = np.isfinite(residuals)
     if np.count_nonzero(there) < 2:
         return 1.0
@@ -251,22 +214,17 @@ def _autocovariances(values: F64) -> F64:
     """Return ``sum x_i x_i+k``, shape (m,)."""
     size = 1 << (2 * values.size - 1).bit_length()
     spectrum = np.abs(np.fft.rfft(values, size)) ** 2
-    found: F64 = np.fft.irfft(spectrum, size)[: values.size]
-    return found
+    sums: F64 = np.fft.irfft(spectrum, size)[: values.size]
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
 class ModelledLikelihood:
-    """Of residuals at their best model of the noise.
+    """The likelihood of residuals for the best noise model.
 
-    Parameters
-    ----------
-    deviance
-        ``-2 ln L``; minus infinity where an output has no residuals but zeros.
-    unknowns
-        Coefficients and variances that were estimated.
-    innovations
-        The residuals whitened by the model, of variance 1, shape (m,).
+    `deviance` is ``-2 ln L``, minus infinity if the residuals of an output are all zero;
+    `unknowns` counts the estimated coefficients and variances; `innovations` are the
+    residuals whitened by the model, of variance 1.
     """
 
     deviance: float
@@ -277,16 +235,9 @@ class ModelledLikelihood:
 def modelled_likelihood(
     outputs: Sequence[NoisyOutput], coefficients: Sequence[F64], residuals: F64
 ) -> ModelledLikelihood:
-    """Return the greatest likelihood of residuals over autoregressions of given orders.
+    """Return the maximum likelihood of residuals over autoregressions of given orders.
 
-    Parameters
-    ----------
-    outputs
-        To which the residuals belong.
-    coefficients
-        Of the autoregression of each, by which the search begins; their number is the order.
-    residuals
-        Shape (m,).
+    `coefficients` are the initial values for each output; their number is the order.
     """
     fits: list[FittedAutoregression] = []
     deviance, unknowns = 0.0, 0
@@ -309,22 +260,13 @@ def modelled_likelihood(
 
 @dataclass(frozen=True)
 class LikelihoodRatio:
-    """A test of a model against a larger one.
+    """A test of a model against a larger one with `extra` parameters.
 
-    Parameters
-    ----------
-    statistic
-        Difference of the sums of squares over the variance; F times the degrees of freedom where
-        sigma is not known.
-    extra
-        Further parameters.
-    boundary
-        Those of them that the smaller model holds at a bound.
-    freedom
-        Degrees of freedom of the residual variance; infinite where sigma is known.
-    p_value
-        Probability of such a difference if the smaller model is right; an upper limit with several
-        parameters at bounds.
+    The statistic is the difference of the sums of squares over the variance, or F times the
+    degrees of freedom for unknown sigma. `boundary` of the extra parameters are held at a
+    bound by the smaller model; with several, `p_value`, the probability of the difference
+    for a correct smaller model, is an upper limit. `freedom` is that of the residual
+    variance, infinite for known sigma.
     """
 
     statistic: float
@@ -340,7 +282,7 @@ class LikelihoodRatio:
 
     @property
     def distribution(self) -> str:
-        """Of the statistic if the smaller model is right, in words."""
+        """Distribution of the statistic for a correct smaller model, in words."""
         full = self._named(self.extra)
         if not self.boundary:
             return full
@@ -356,22 +298,12 @@ class LikelihoodRatio:
 def likelihood_ratio(
     smaller: Fit, larger: Fit, *, boundary: int = 0, inflation: float = 1.0
 ) -> LikelihoodRatio:
-    """Return the test of a model against a larger one.
+    """Return the test of a model against a larger one with the same samples and sigma.
 
-    Parameters
-    ----------
-    smaller, larger
-        Of the same samples with the same sigma.
-    boundary
-        Parameters of the larger model that the smaller one holds at a bound of the larger one.
-    inflation
-        As of :func:`fmident.statistics.choice.criteria`; degrees of freedom count independent
-        samples, too.
-
-    Returns
-    -------
-    LikelihoodRatio
-        NaN for the probability without degrees of freedom, or if the larger model leaves nothing.
+    `boundary` is the number of parameters that the smaller model holds at a bound of the
+    larger one; `inflation` is that of :func:`fmident.statistics.choice.criteria`, which
+    also reduces the degrees of freedom. The probability is NaN without degrees of freedom,
+    or if the larger model has no residuals.
     """
     extra = larger.searched - smaller.searched
     statistic = max(smaller.squares - larger.squares, 0.0) / inflation

@@ -1,8 +1,8 @@
-"""Products of powers that are determined where single parameters are not: ``k/m``.
+"""Products of powers that are determined although their factors are not: ``k/m``.
 
-Parameters that always occur as a product or a quotient can be scaled against each other without
-any effect. In ``log |p|`` the direction of no effect is then the same at all points, with
-components that are small whole numbers, whereas in ``p`` it turns from point to point.
+Parameters that always occur as a product or a quotient can be scaled against each other
+without any effect. In ``log |p|`` the direction without effect is then the same at all
+points, with small integer components, whereas in ``p`` it rotates from point to point.
 """
 
 from __future__ import annotations
@@ -37,18 +37,9 @@ _PART = 0.2
 
 @dataclass(frozen=True)
 class PointSensitivity:
-    """A Jacobian somewhere inside the bounds.
+    """A Jacobian at a point within the bounds, whitened, shape (m, n).
 
-    Parameters
-    ----------
-    point
-        Free parameters, shape (n,).
-    jacobian
-        Whitened, shape (m, n).
-    column_errors
-        Lengths of the errors of its columns, shape (n,).
-    rank
-        Numerical rank.
+    `column_errors` are the lengths of the errors of its columns, shape (n,).
     """
 
     point: F64
@@ -60,21 +51,10 @@ class PointSensitivity:
 def product_verdict(
     names: Sequence[str], sensitivities: Sequence[PointSensitivity], judged: Identifiability
 ) -> tuple[tuple[str, ...], str] | None:
-    """Return the products that are determined, and the verdict that names them.
+    """Return the determined products, and the statement that names them.
 
-    Parameters
-    ----------
-    names
-        Of the free parameters, shape (n,).
-    sensitivities
-        At several points, the initial point first; two or more tell products from sums.
-    judged
-        At the initial point.
-
-    Returns
-    -------
-    determined, verdict
-        ``None`` where nothing speaks for products, or everything is identifiable.
+    Sensitivities at two or more points, the initial one first, distinguish products from
+    sums. ``None`` if nothing indicates products, or all parameters are identifiable.
     """
     count = len(names)
     if judged.rank in (0, count) or judged.undecided or len(sensitivities) < 2:
@@ -90,25 +70,22 @@ def product_verdict(
         plain.append(null_space(s.jacobian, missing))
     if _spread(relative) > _SAME or _spread(relative) >= _spread(plain):
         return None
-    found = _products(names, relative[0])
-    return None if found is None else (found.texts, products_verdict(names, judged.rank, found))
+    products = _products(names, relative[0])
+    return (
+        None
+        if products is None
+        else (products.texts, products_verdict(names, judged.rank, products))
+    )
 
 
 @dataclass(frozen=True)
 class Products:
-    """Products of powers that may be all that acts.
+    """Products of powers that may determine the outputs.
 
-    Parameters
-    ----------
-    texts
-        Such as ``"R1*C"``.
-    powers
-        Exponents of all parameters, shape (k, n).
-    directions
-        In the logarithms of the parameters' sizes, shape (n, missing): along these none of the
-        products changes.
-    involved
-        Indices of the parameters that cannot be told apart.
+    `texts` are such as ``"R1*C"``, with the exponents of all parameters in `powers`, shape
+    (k, n). None of the products changes along `directions` in the logarithms of the
+    parameters' sizes, shape (n, missing). `involved` are the parameters that are not
+    identifiable separately.
     """
 
     texts: tuple[str, ...]
@@ -118,27 +95,19 @@ class Products:
 
 
 def products_of(names: Sequence[str], relative: F64, missing: int) -> list[Products]:
-    """Return the products that a Jacobian with respect to ``log p`` speaks for, at one point.
+    """Return the products that a Jacobian with respect to ``log p`` indicates at one point.
 
-    The best founded come first. Where the Jacobian is inexact, as next to jumps, those with small
-    powers only that are near what it says follow: they need a test.
-
-    Parameters
-    ----------
-    names
-        Of the free parameters, shape (n,).
-    relative
-        Shape (m, n).
-    missing
-        Dimension of its null space.
+    The best supported come first. For an inexact Jacobian, as near jumps, products with
+    only small powers that are close to it follow, which need a test. `missing` is the
+    dimension of its null space.
     """
     basis = null_space(relative, missing)
-    found: list[Products] = []
+    candidates: list[Products] = []
     for same, largest in _LADDER:
         more = _products(names, basis, same, largest)
-        if more is not None and more.texts not in [f.texts for f in found]:
-            found.append(more)
-    return found
+        if more is not None and more.texts not in [f.texts for f in candidates]:
+            candidates.append(more)
+    return candidates
 
 
 def _products(
@@ -164,17 +133,7 @@ def _products(
 
 
 def products_verdict(names: Sequence[str], rank: int, found: Products) -> str:
-    """Return the verdict that names the products.
-
-    Parameters
-    ----------
-    names
-        Of the free parameters, shape (n,).
-    rank
-        Numerical rank.
-    found
-        The products.
-    """
+    """Return the statement that names the products; `rank` is the numerical rank."""
     rest = [j for j in range(len(names)) if j not in found.involved]
     return combined_verdict(names, rank, found.involved, found.texts, rest)
 
@@ -188,24 +147,13 @@ def combined_verdict(
     silent: Sequence[bool] | npt.NDArray[np.bool_] = (),
     count: int | None = None,
 ) -> str:
-    """Return the verdict that names combinations.
+    """Return the statement that names combinations.
 
-    Parameters
-    ----------
-    names
-        Of the free parameters, shape (n,).
-    rank
-        Numerical rank.
-    involved
-        Indices of the parameters that cannot be told apart.
-    determined
-        The combinations of them that are determined; empty texts for those without a name.
-    identifiable
-        Indices of the parameters that are determined themselves.
-    silent
-        Which parameters have no visible influence, shape (n,); none by default.
-    count
-        Parameters that are not held on a bound; by default all.
+    `involved` are the indices of parameters that are not identifiable separately,
+    `determined` their determined combinations (empty texts for those without a name),
+    `identifiable` the indices of determined parameters, and `silent` those without visible
+    influence. `count` is the number of parameters that are not held on a bound; by default
+    all.
     """
     tangled = [names[j] for j in sorted(involved)]
     rest = [names[j] for j in identifiable]
@@ -219,29 +167,22 @@ def combined_verdict(
 
 
 def blocks(null: F64) -> list[list[int]]:
-    """Return groups of parameters such that every direction of no effect is of one group.
+    """Return index groups such that every direction without effect lies in one group.
 
-    Parameters
-    ----------
-    null
-        Orthonormal basis of the directions of no effect, shape (n, missing).
-
-    Returns
-    -------
-    list of lists
-        Of indices; parameters that are in no such direction are in none.
+    `null` is an orthonormal basis of these directions, shape (n, missing). Parameters that
+    are in no such direction are in no group.
     """
     linked = np.abs(null @ null.T) > _NOTHING
     left = {int(j) for j in np.flatnonzero(np.linalg.norm(null, axis=1) > _NOTHING)}
-    found = []
+    groups = []
     while left:
         group, new = set[int](), {min(left)}
         while new:
             group |= new
             new = {k for j in new for k in left if linked[j, k]} - group
         left -= group
-        found.append(sorted(group))
-    return found
+        groups.append(sorted(group))
+    return groups
 
 
 def product_text(powers: Sequence[int], names: Sequence[str]) -> str:
@@ -268,8 +209,8 @@ def null_space(jacobian: F64, missing: int) -> F64:
     scale = np.where(analysis.column_norms > 0.0, analysis.column_norms, 1.0)
     directions = analysis.right[:, -missing:] / scale[:, np.newaxis]
     basis, _ = np.linalg.qr(directions)
-    found: F64 = basis
-    return found
+    orthonormal: F64 = basis
+    return orthonormal
 
 
 def _spread(bases: Sequence[F64]) -> float:
@@ -285,12 +226,12 @@ def _spread(bases: Sequence[F64]) -> float:
 def _complement(basis: F64) -> F64:
     left, values, _ = np.linalg.svd(basis, full_matrices=True)
     rank = int(np.count_nonzero(values > _NOTHING))
-    found: F64 = left[:, rank:].T
-    return found
+    complement: F64 = left[:, rank:].T
+    return complement
 
 
 def _whole_rows(rows: F64, same: float, largest: int) -> list[list[int]] | None:
-    """Return rows that span the same as whole numbers, or ``None`` if they are none."""
+    """Return integer rows that span the same space, or ``None`` if there are none."""
     reduced = rows.copy()
     pivots = []
     # Numerators read best when the first names are above the line.

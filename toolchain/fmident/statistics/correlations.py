@@ -1,4 +1,4 @@
-"""Correlation and spectrum of residuals: what a model leaves unexplained, and of which input.
+"""Correlation and spectrum of residuals, and their correlation with the inputs.
 
 Source: Ljung, System Identification, 2nd ed., section 16.6 (residual analysis).
 """
@@ -21,16 +21,9 @@ _SEGMENTS, _LONGEST_SEGMENT = 8, 1024
 
 @dataclass(frozen=True)
 class Correlation:
-    """Correlation over lags.
+    """Correlation, between -1 and 1, over lags in samples, shape (m,) each.
 
-    Parameters
-    ----------
-    lags
-        In samples, shape (m,).
-    values
-        Between -1 and 1, shape (m,).
-    bound
-        What 95 of 100 stay below in magnitude where nothing is correlated.
+    `bound` is the 95 % limit of the magnitude of uncorrelated signals.
     """
 
     lags: F64
@@ -39,19 +32,10 @@ class Correlation:
 
 
 def autocorrelation(residuals: F64, most: int = MOST_LAGS) -> Correlation | None:
-    """Return the correlation of residuals with themselves, later by 1, 2, ... samples.
+    """Return the autocorrelation of residuals at lags of 1, 2, ... samples.
 
-    Parameters
-    ----------
-    residuals
-        Shape (n,), NaN where missing: such pairs are left out.
-    most
-        The largest lag, less with few samples.
-
-    Returns
-    -------
-    Correlation or None
-        ``None`` where there are too few samples, or they do not vary.
+    NaN marks missing residuals, whose pairs are left out; `most` is the largest lag, less
+    with few samples. ``None`` for too few samples or constant ones.
     """
     e, present = _centred(residuals)
     lags = _lags(e.size, most)
@@ -63,25 +47,12 @@ def autocorrelation(residuals: F64, most: int = MOST_LAGS) -> Correlation | None
 
 
 def cross_correlation(residuals: F64, signal: F64, most: int = MOST_LAGS) -> Correlation | None:
-    """Return the correlation of residuals with an input before them by a lag.
+    """Return the correlation of residuals with an input before them by a lag, from -m to m.
 
-    At positive lags, the model lacks a part of what the input did before; at negative ones, the
-    input depends on the output, as it does in a closed loop.
-
-    Parameters
-    ----------
-    residuals
-        Shape (n,), NaN where missing.
-    signal
-        The input at the same times, shape (n,).
-    most
-        The largest lag, less with few samples.
-
-    Returns
-    -------
-    Correlation or None
-        Lags from ``-m`` to ``m``. ``None`` where there are too few samples, or one of both does not
-        vary. The bound counts that both may be correlated with themselves.
+    At positive lags, the model lacks a part of the effect of earlier inputs; at negative
+    ones, the input depends on the output, as in a closed loop. NaN marks missing residuals;
+    `most` is the largest lag, less with few samples. ``None`` for too few samples or a
+    constant signal. The bound accounts for the autocorrelation of both.
     """
     e, present = _centred(residuals)
     u, known = _centred(signal)
@@ -99,22 +70,12 @@ def cross_correlation(residuals: F64, signal: F64, most: int = MOST_LAGS) -> Cor
 
 
 def spectrum(residuals: F64, step: float) -> tuple[F64, F64] | None:
-    """Return the one-sided power spectral density by Welch's method (Hann, half overlapping).
+    """Return frequencies and one-sided power spectral density (Welch, Hann, half overlap).
 
-    Source: Welch, IEEE Trans. Audio Electroacoust. 15, 1967.
-
-    Parameters
-    ----------
-    residuals
-        Shape (n,), at equal steps; missing ones count as zero.
-    step
-        Between samples, s.
-
-    Returns
-    -------
-    frequencies, density : array, shape (m,)
-        In Hz without zero, and in the square of the unit over Hz; ``None`` with few samples. White
-        residuals of variance 1 have the density ``2 * step``.
+    Source: Welch, IEEE Trans. Audio Electroacoust. 15, 1967. Missing residuals count as
+    zero; `step` is the sampling interval, s. Frequencies are in Hz without zero, densities
+    in the square of the unit over Hz; ``None`` for few samples. White residuals of variance
+    1 have the density ``2 * step``.
     """
     e, _ = _centred(residuals)
     length = min(e.size // (_SEGMENTS // 2), _LONGEST_SEGMENT)
@@ -133,7 +94,7 @@ def spectrum(residuals: F64, step: float) -> tuple[F64, F64] | None:
 
 
 def _centred(values: F64) -> tuple[F64, F64]:
-    """Return values without their mean, zero where missing, and 1 where there is one, else 0."""
+    """Return values minus their mean, zero if missing, and 1 for values that exist, else 0."""
     finite = np.isfinite(values)
     if not bool(finite.any()):
         return np.zeros(values.size), np.zeros(values.size)
@@ -144,7 +105,7 @@ def _centred(values: F64) -> tuple[F64, F64]:
 
 
 def _at(first: F64, second: F64, has_first: F64, has_second: F64, lag: int) -> float:
-    """Return the correlation of `first` with what `second` is `lag` samples later."""
+    """Return the correlation of `first` with `second` `lag` samples later."""
     n = first.size - lag
     pairs = float(has_first[:n] @ has_second[lag:])
     scale = np.sqrt((first @ first) / has_first.sum() * (second @ second) / has_second.sum())

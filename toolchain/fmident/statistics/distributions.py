@@ -1,9 +1,9 @@
-"""Quantiles and tails of the normal, Student's, the chi-squared and the F distribution.
+"""Quantiles and tails of the normal, Student's t, chi-squared and F distributions.
 
-Of single numbers, and without SciPy, which takes longer to import than a small estimation takes.
-Values are right to ten digits and mostly to twelve, those of F to eight, as the test shows.
-Formulas by number are those of the NIST Digital Library of Mathematical Functions
-(https://dlmf.nist.gov).
+For scalars, and without SciPy, which takes longer to import than a small estimation
+takes. Values are accurate to ten digits and mostly to twelve, those of F to eight, as
+the test shows. Formula numbers are those of the NIST Digital Library of Mathematical
+Functions (https://dlmf.nist.gov).
 """
 
 from __future__ import annotations
@@ -38,26 +38,12 @@ _HALVINGS = 60
 
 
 def normal_quantile(level: float) -> float:
-    """Return the value below which a standard normal variable is with probability `level`.
-
-    Parameters
-    ----------
-    level
-        Between 0 and 1; infinite at the ends, NaN beyond them.
-    """
+    """Return the standard normal quantile; infinite for a level of 0 or 1, NaN beyond."""
     return _quantile(level, _normal_tail, lambda x: math.exp(-0.5 * x * x) / math.sqrt(math.tau))
 
 
 def student_quantile(level: float, freedom: float) -> float:
-    """Return the value below which Student's t is with probability `level`.
-
-    Parameters
-    ----------
-    level
-        Between 0 and 1; infinite at the ends, NaN beyond them.
-    freedom
-        Degrees of freedom, above zero (else NaN); infinite for the normal distribution.
-    """
+    """Return the quantile of Student's t; infinite for a level of 0 or 1, NaN beyond."""
     if not freedom > 0.0:
         return math.nan
     if math.isinf(freedom):
@@ -71,19 +57,10 @@ def student_quantile(level: float, freedom: float) -> float:
 
 
 def student_freedom(level: float, quantile: float) -> float:
-    """Return the degrees of freedom for which Student's t has a quantile.
+    """Return the degrees of freedom for which Student's t has a quantile at `level` above 0.5.
 
-    Parameters
-    ----------
-    level
-        Above one half.
-    quantile
-        The normal one, or a smaller one, has infinite degrees of freedom.
-
-    Returns
-    -------
-    float
-        1 where the quantile is larger than that of 1; NaN where it is NaN.
+    Infinite for the normal quantile or a smaller one; 1 if the quantile is larger than that
+    of 1; NaN for NaN.
     """
     if math.isnan(quantile):
         return math.nan
@@ -100,15 +77,7 @@ def student_freedom(level: float, quantile: float) -> float:
 
 
 def chi_squared_tail(freedom: float, value: float) -> float:
-    """Return the probability that chi-squared exceeds a value.
-
-    Parameters
-    ----------
-    freedom
-        Degrees of freedom, above zero.
-    value
-        NaN where it is not a number, or negative.
-    """
+    """Return the probability that chi-squared exceeds a value; NaN if that is negative."""
     if not value >= 0.0:
         return math.nan
     if value == 0.0 or math.isinf(value):
@@ -123,15 +92,7 @@ def chi_squared_tail(freedom: float, value: float) -> float:
 
 
 def f_tail(first: float, second: float, value: float) -> float:
-    """Return the probability that F exceeds a value; DLMF 8.17.
-
-    Parameters
-    ----------
-    first, second
-        Degrees of freedom of numerator and denominator, above zero (else NaN).
-    value
-        NaN where it is not a number, or negative.
-    """
+    """Return the probability that F exceeds a value, NaN if that is negative; DLMF 8.17."""
     if not (value >= 0.0 and first > 0.0 and second > 0.0):
         return math.nan
     if value == 0.0 or math.isinf(value):
@@ -150,7 +111,7 @@ def f_tail(first: float, second: float, value: float) -> float:
 def _quantile(
     level: float, tail: Callable[[float], float], density: Callable[[float], float]
 ) -> float:
-    """Return a quantile of a symmetric distribution, from its upper tail, by Newton's method."""
+    """Return a quantile of a symmetric distribution by Newton's method on its upper tail."""
     if not 0.0 < level < 1.0:
         return {0.0: -math.inf, 1.0: math.inf}.get(level, math.nan)
     if level < 0.5:
@@ -186,7 +147,7 @@ def _normal_tail(x: float) -> float:
 
 
 def _student_tail(t: float, freedom: float) -> float:
-    """Return the probability that t exceeds a value that is not negative; DLMF 8.17.22."""
+    """Return the probability that t exceeds a non-negative value; DLMF 8.17.22."""
     a, square = 0.5 * freedom, t * t / freedom
     # x^a (1 - x)^(1/2) / B(a, 1/2) with x = 1/(1 + t^2/freedom)
     root = math.sqrt(square / (1.0 + square))
@@ -200,7 +161,7 @@ def _student_tail(t: float, freedom: float) -> float:
 
 
 def _series(ratio: Callable[[int], float]) -> float:
-    """Return 1 + r_0 + r_0 r_1 + ..., all of them positive."""
+    """Return 1 + r_0 + r_0 r_1 + ..., for positive terms."""
     total = term = 1.0
     for n in range(_MOST):
         term *= ratio(n)

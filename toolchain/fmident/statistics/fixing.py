@@ -1,11 +1,11 @@
-"""Which parameter to fix first, where the data cannot tell all of them apart.
+"""Which parameters to fix if the data do not determine all of them.
 
-Of all parameters, the one is fixed without which the others can be told apart best: the smallest
-singular value of their Jacobian, its columns of unit length, becomes largest; while combinations
-are not determined at all, one without which fewer are open. That is repeated until nothing is
-nearly collinear any more (subset selection by collinearity: Brun, Reichert and Kuensch, Water
-Resources Research 37, 2001). A value that is fixed wrongly moves the others: by how much follows
-from the same Jacobian, and is the bias of what is then estimated.
+The parameter to fix is the one without which the others are best identifiable: the
+smallest singular value of their Jacobian, with columns of unit length, becomes largest;
+while combinations are undetermined, one without which fewer are. This is repeated until
+nothing is nearly collinear (subset selection by collinearity: Brun, Reichert and
+Kuensch, Water Resources Research 37, 2001). A wrong fixed value changes the others: the
+resulting bias follows from the same Jacobian.
 """
 
 from __future__ import annotations
@@ -30,17 +30,11 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True)
 class FixingStep:
-    """One parameter to fix, after those before it.
+    """One parameter to fix, after the previous ones.
 
-    Parameters
-    ----------
-    name
-        Of the parameter.
-    before, after
-        Collinearity index of what is free without and with it fixed: 1 over the smallest singular
-        value; infinite where the data do not determine all.
-    shifts
-        Relative change of each other free parameter per relative error of the fixed value.
+    `before` and `after` are the collinearity index of the free parameters without and with
+    it fixed: 1 over the smallest singular value, infinite if the data do not determine all.
+    `shifts` are the relative changes of the others per relative error of the fixed value.
     """
 
     name: str
@@ -52,20 +46,10 @@ class FixingStep:
 def ranked_for_fixing(
     names: Sequence[str], jacobian: F64, sizes: F64, enough: float = ENOUGH
 ) -> tuple[FixingStep, ...]:
-    """Return the parameters to fix, the first one first; nothing where none need be.
+    """Return the parameters to fix in order; empty if none, or for very many parameters.
 
-    Nor where they are very many, for which it would take long.
-
-    Parameters
-    ----------
-    names
-        Of the free parameters, n of them.
-    jacobian
-        Whitened residuals by these, shape (m, n).
-    sizes
-        Of the parameters, to which relative changes refer, shape (n,).
-    enough
-        Collinearity index at which no more are fixed.
+    `jacobian` is that of the whitened residuals, `sizes` are those to which relative
+    changes refer, and `enough` is the collinearity index at which no more are fixed.
     """
     norms = np.linalg.norm(jacobian, axis=0)
     # What does nothing cannot be told from anything; collinearity has nothing to do with it.
@@ -84,8 +68,8 @@ def ranked_for_fixing(
         shifts = {}
         if np.isfinite(after):
             columns = [place[k] for k in free]
-            moved = -np.linalg.lstsq(unit[:, columns], unit[:, place[best]], rcond=None)[0]
-            effect = moved * norms[best] * sizes[best] / (norms[free] * sizes[free])
+            changes = -np.linalg.lstsq(unit[:, columns], unit[:, place[best]], rcond=None)[0]
+            effect = changes * norms[best] * sizes[best] / (norms[free] * sizes[free])
             shifts = dict(zip((names[k] for k in free), effect.tolist(), strict=True))
         steps.append(FixingStep(names[best], now, after, shifts))
         now = after
@@ -93,14 +77,14 @@ def ranked_for_fixing(
 
 
 def fixing_sentence(steps: Sequence[FixingStep], *, most: int = 3) -> str:
-    """Return what to fix in which order, and what that does to the others; empty without steps."""
+    """Return what to fix in which order, and the effect on the others; empty without steps."""
     if not steps:
         return ""
     parts = []
     for step in steps:
-        moved = sorted(step.shifts.items(), key=lambda one: -abs(one[1]))[:most]
+        largest = sorted(step.shifts.items(), key=lambda one: -abs(one[1]))[:most]
         words = ", ".join(
-            f"{name} {_percent(10.0 * shift)}" for name, shift in moved if abs(shift) > _NOTHING
+            f"{name} {_percent(10.0 * shift)}" for name, shift in largest if abs(shift) > _NOTHING
         )
         effect = f"; +10 % in it gives {words}" if words else ""
         change = f"collinearity {collinearity_text(step.before)} to {collinearity_text(step.after)}"
@@ -114,7 +98,7 @@ def _collinearity(unit: F64) -> float:
 
 
 def _deficiency(unit: F64) -> tuple[int, float]:
-    """Return how many combinations are not determined, and the collinearity of the others."""
+    """Return the number of undetermined combinations, and the collinearity of the others."""
     values = np.linalg.svd(unit, compute_uv=False)
     seen = values[values > _SINGULAR]
     return unit.shape[1] - seen.size, 1.0 / float(seen[-1]) if seen.size else float("inf")

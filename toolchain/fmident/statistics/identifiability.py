@@ -1,10 +1,10 @@
-"""Rank of the Jacobian, and in words which parameters the data cannot tell apart.
+"""Rank of the Jacobian, and descriptions of parameters that are not identifiable.
 
-The columns of the whitened Jacobian ``J`` are scaled to unit length, ``J = J_s D``, so that
-the verdict does not depend on units. With ``J_s = U S V^T``, the rows of ``V_r^T D`` span the
-linear combinations of the parameters that the data determine, and ``D^-1 V_0`` the directions
-in which the parameters can be moved without any effect on the outputs (Golub and Van Loan,
-Matrix Computations, section 5.5).
+The columns of the whitened Jacobian ``J`` are scaled to unit length, ``J = J_s D``, so
+that the result does not depend on units. With ``J_s = U S V^T``, the rows of
+``V_r^T D`` span the linear combinations of the parameters that the data determine, and
+``D^-1 V_0`` the directions in which the parameters can be moved without any effect on
+the outputs (Golub and Van Loan, Matrix Computations, section 5.5).
 """
 
 from __future__ import annotations
@@ -44,21 +44,13 @@ _EXACT, _DENOMINATOR = 1e-6, 12
 
 @dataclass(frozen=True, eq=False)
 class DeterminedCombination:
-    """What data determine of parameters that they cannot tell apart: a product of sums.
+    """A determined combination of parameters that are not identifiable separately.
 
-    Parameters
-    ----------
-    text
-        Such as ``"mA + 2*mB"``, ``"k/m"`` or ``"(k1 + k2)/m"``; empty where units do not fit.
-    sums
-        Coefficients of all free parameters, one row for each factor, shape (f, n).
-    powers
-        Of the factors, shape (f,); of a plain sum 1.
-    leading
-        Index of the member after which it is named; no other combination begins with it.
-    everywhere
-        Whether that is so whatever the values are: then it is a base parameter, else the
-        combination is one of the derivatives at one point.
+    The text is such as ``"mA + 2*mB"``, ``"k/m"`` or ``"(k1 + k2)/m"``, empty if units do
+    not fit. `sums` has the coefficients of all parameters, one row per factor, and `powers`
+    those of the factors. `leading` is the member after which it is named, with which no
+    other begins. It is a base parameter if it is determined `everywhere`, otherwise it is
+    that of the derivatives at one point.
     """
 
     text: str
@@ -73,11 +65,11 @@ class DeterminedCombination:
         return tuple(int(j) for j in np.flatnonzero(self.sums.any(axis=0)))
 
     def value(self, p: F64) -> float:
-        """Return the value at parameters, shape (n,)."""
+        """Return the value for parameters, shape (n,)."""
         return float(np.prod((self.sums @ p) ** np.array(self.powers, dtype=np.float64)))
 
     def gradient(self, p: F64) -> F64:
-        """Return the derivatives by the parameters, shape (n,)."""
+        """Return the derivatives with respect to the parameters, shape (n,)."""
         if self.powers == (1,):
             plain: F64 = self.sums[0]
             return plain
@@ -89,16 +81,10 @@ class DeterminedCombination:
 class WeakDirection:
     """A direction of the parameters along which the residuals change little.
 
-    Parameters
-    ----------
-    singular_value
-        Length of the change of the whitened residuals for one unit of it: how many times worse the
-        parameters are known along it than each would be if all others were known, inverted.
-    determined
-        Whether the data tell it from no change at all.
-    shares
-        Of each parameter that is not held at a bound, in units of the standard error that it would
-        have if all others were known; their squares add up to 1, and the largest is positive.
+    `singular_value` is the change of the whitened residuals per unit of it; its inverse is
+    the ratio of the standard error along it to that of a parameter if all others were
+    known, the unit of the `shares` of parameters. Their squares add up to 1. `determined`
+    directions differ from no change.
     """
 
     singular_value: float
@@ -108,38 +94,36 @@ class WeakDirection:
 
 @dataclass(frozen=True)
 class Identifiability:
-    """What the Jacobian at the solution says.
+    """Identifiability by the Jacobian at the solution.
 
     Parameters
     ----------
     singular_values
-        Of the column-scaled, whitened Jacobian, descending, shape (n,); n counts the
-        parameters that are not held at a bound.
+        Of the column-scaled, whitened Jacobian, descending, one for each parameter that is
+        not held at a bound.
     rank
         Numerical rank.
     verdict
         In words: every parameter is identifiable, or which combination is not.
     determined
-        Combinations that the data do determine, where single parameters are not.
+        Combinations that the data determine although their members are not.
     undecided
-        Parameters of which the derivatives are too inexact to tell whether they are
+        Parameters whose derivatives are too inexact to decide whether they are
         identifiable.
     jumps
         Parameters without an interval, since the cost jumps next to the estimate.
     withheld
-        Parameters that are identifiable, but of which the derivatives are too inexact for a
-        standard error.
+        Identifiable parameters whose derivatives are too inexact for a standard error.
     rank_known
-        Whether the rank says what the data determine; not where the cost jumps.
+        Whether the rank is meaningful; not if the cost jumps.
     weakest
         Directions that the data determine least, six at most, the weakest first.
     fixing
-        Parameters to fix, the first one first, where they are collinear or cannot be told apart.
+        Parameters to fix, in order, if they are collinear or not identifiable separately.
     silent
         Parameters without a visible influence on the outputs.
     by_choice
-        Whether the estimator has solved for the base parameters themselves, so that the values of
-        their members are its choice.
+        Whether the estimator has chosen the values of members of base parameters.
     """
 
     singular_values: F64
@@ -157,7 +141,7 @@ class Identifiability:
 
     @property
     def full_rank(self) -> bool:
-        """Whether the data determine every parameter that is free between its bounds."""
+        """Whether the data determine every parameter that is not on a bound."""
         return self.rank_known and 0 < self.singular_values.size == self.rank
 
 
@@ -165,12 +149,8 @@ class Identifiability:
 class DirectionErrors:
     """Errors of a Jacobian that was computed along directions instead of columns.
 
-    Parameters
-    ----------
-    directions
-        In physical parameters, linearly independent, shape (n, n).
-    lengths
-        Of the error of the derivative along each, shape (n,).
+    `directions` are in physical parameters, linearly independent, shape (n, n); `lengths`
+    are those of the error of the derivative along each, shape (n,).
     """
 
     directions: F64
@@ -184,23 +164,13 @@ class DirectionErrors:
 
 @dataclass(frozen=True)
 class RankAnalysis:
-    """Singular value decomposition of the column-scaled Jacobian and what follows from it.
+    """Singular value decomposition of the column-scaled Jacobian, with its numerical rank.
 
-    Parameters
-    ----------
-    column_norms
-        Lengths of the Jacobian's columns, shape (n,).
-    singular_values
-        Descending, shape (n,).
-    right
-        Right singular vectors as columns, shape (n, n), in scaled parameters
-        ``column_norms * p``.
-    tolerance
-        The largest singular values that count as zero, shape (n,).
-    rank
-        Number of leading singular values above `tolerance`.
-    involved
-        Parameters that are part of an undetermined direction, boolean, shape (n,).
+    `column_norms` are the lengths of the Jacobian's columns, and `right` are the right
+    singular vectors as columns, shape (n, n), in scaled parameters ``column_norms * p``.
+    The rank is the number of leading singular values (descending) above their `tolerance`;
+    `involved` are the parameters in undetermined directions. The others have the shape
+    (n,).
     """
 
     column_norms: F64
@@ -212,27 +182,19 @@ class RankAnalysis:
 
     @property
     def without_influence(self) -> npt.NDArray[np.bool_]:
-        """Parameters whose column is zero, boolean, shape (n,)."""
+        """Whether the column of a parameter is zero, shape (n,)."""
         zero: npt.NDArray[np.bool_] = self.column_norms == 0.0
         return zero
 
     @property
     def blur(self) -> float:
-        """How well the null vectors are known: tolerance over the gap to the next value."""
+        """Uncertainty of the null vectors: tolerance over the gap to the next singular value."""
         smallest_kept = float(self.singular_values[self.rank - 1]) if self.rank else 1.0
         return float(self.tolerance[self.rank :].max(initial=0.0)) / smallest_kept
 
 
 def scaled_jacobian_error(column_norms: F64, column_errors: F64) -> float:
-    """Return the Frobenius norm of the error of the column-scaled Jacobian.
-
-    Parameters
-    ----------
-    column_norms
-        Lengths of the columns, shape (n,).
-    column_errors
-        Lengths of the errors of the columns, shape (n,), in the same unit.
-    """
+    """Return the Frobenius norm of the error of the column-scaled Jacobian."""
     used = column_norms > 0.0
     ratio = column_errors[used] / column_norms[used]
     return float(np.linalg.norm(ratio))
@@ -243,23 +205,16 @@ def analyse_rank(
     column_errors: F64 | None = None,
     spread: F64 | None = None,
 ) -> RankAnalysis:
-    """Decompose a Jacobian and decide its numerical rank.
+    """Decompose a Jacobian and determine its numerical rank.
 
-    A singular value counts as zero when rounding or the known error of the Jacobian could
-    have made it: by Weyl's inequality an error matrix ``E`` moves a singular value by
-    ``||E||`` at most, and to first order by the error along its singular vector, which counts
-    where it is known. A column that is no longer than its own error counts as zero.
+    A singular value counts as zero if rounding or the known error of the Jacobian can
+    explain it: by Weyl's inequality an error matrix ``E`` changes a singular value by at
+    most ``||E||``, and to first order by the error along its singular vector, which is used
+    if it is known. A column that is no longer than its own error counts as zero.
 
-    Parameters
-    ----------
-    jacobian
-        Whitened, finite, shape (m, n).
-    column_errors
-        Lengths of the errors of the columns, shape (n,), as the finite differences report
-        them; ``None`` for an exact Jacobian.
-    spread
-        Difference of two independent estimates of the Jacobian, shape (m, n): its error along any
-        direction is measured; takes the place of `column_errors`.
+    `jacobian` is whitened and finite; `column_errors` are the lengths of the errors of its
+    columns, ``None`` if exact. `spread`, the difference of two independent estimates of the
+    Jacobian, measures its error along any direction and replaces `column_errors`.
     """
     rows, columns = jacobian.shape
     norms: F64 = np.linalg.norm(jacobian, axis=0)
@@ -284,26 +239,16 @@ def analyse_rank(
         tolerance = np.maximum(tolerance, scaled_jacobian_error(norms, column_errors))
     rank = int(np.count_nonzero(np.cumprod(singular > tolerance)))
     nobody = np.zeros(columns, dtype=np.bool_)
-    found = RankAnalysis(norms, singular, right, tolerance, rank, nobody)
+    analysis = RankAnalysis(norms, singular, right, tolerance, rank, nobody)
     # Smaller shares in a null vector than it is known to mean nothing.
-    least = min(0.1, max(_NEGLIGIBLE, 3.0 * found.blur))
-    return replace(found, involved=np.linalg.norm(right[:, rank:], axis=1) > least)
+    least = min(0.1, max(_NEGLIGIBLE, 3.0 * analysis.blur))
+    return replace(analysis, involved=np.linalg.norm(right[:, rank:], axis=1) > least)
 
 
 def determined_combinations(
     analysis: RankAnalysis, names: Sequence[str], units: Sequence[str | None] | None = None
 ) -> tuple[DeterminedCombination, ...]:
-    """Return the combinations of the involved parameters that the data do determine.
-
-    Parameters
-    ----------
-    analysis
-        Of the Jacobian with one column per name.
-    names
-        Shape (n,).
-    units
-        Of the parameters, shape (n,). What would add one unit to another has no text.
-    """
+    """Return the determined combinations; sums of terms with different units have no text."""
     units = [None] * len(names) if units is None else units
     index = [int(i) for i in np.flatnonzero(analysis.involved & ~analysis.without_influence)]
     if not index:
@@ -328,15 +273,9 @@ def determined_combinations(
 def weakest_directions(analysis: RankAnalysis, names: Sequence[str]) -> tuple[WeakDirection, ...]:
     """Return the directions that the data determine least, the weakest first.
 
-    Of several that are not determined at all, any combination is not determined either: those that
-    move the fewest parameters are returned.
-
-    Parameters
-    ----------
-    analysis
-        Of the Jacobian with one column per name.
-    names
-        Shape (n,).
+    If several are not determined at all, neither is any combination of them: those that
+    move the fewest parameters are returned. `analysis` is that of the Jacobian with one
+    column per name.
     """
     null, values = analysis.right[:, analysis.rank :], analysis.singular_values
     open_ones = []
@@ -346,18 +285,18 @@ def weakest_directions(analysis: RankAnalysis, names: Sequence[str]) -> tuple[We
         open_ones.append((value, False, vector))
     open_ones.sort(key=lambda one: one[0])
     known = [(float(values[k]), True, analysis.right[:, k]) for k in reversed(range(analysis.rank))]
-    found = []
+    directions = []
     for value, determined, vector in [*open_ones, *known][:_MOST_DIRECTIONS]:
         sign = 1.0 if vector[np.argmax(np.abs(vector))] > 0.0 else -1.0
         shares = {n: float(sign * x) for n, x in zip(names, vector, strict=True)}
-        found.append(WeakDirection(value, determined, shares))
-    return tuple(found)
+        directions.append(WeakDirection(value, determined, shares))
+    return tuple(directions)
 
 
 def format_combination(coefficients: F64, names: Sequence[str]) -> str:
     """Return a linear combination as a user would write it.
 
-    Coefficients have four digits, or are small fractions where that is exact.
+    Coefficients have four digits, or are small fractions if that is exact.
 
     >>> format_combination(np.array([1.0, 2.0, -1.0 / 3.0]), ["mA", "mB", "mC"])
     'mA + 2*mB - mC/3'
@@ -375,11 +314,11 @@ def format_combination(coefficients: F64, names: Sequence[str]) -> str:
 
 
 def simple_fractions(coefficients: F64) -> F64:
-    """Return coefficients with those that are a small fraction but for rounding made exact."""
+    """Return coefficients, with those close to a small fraction made exact."""
     near = np.array([float(_fraction(float(c))) for c in coefficients])
     same = np.abs(near - coefficients) <= _EXACT * np.abs(coefficients)
-    found: F64 = np.where(same, near, coefficients)
-    return found
+    fractions: F64 = np.where(same, near, coefficients)
+    return fractions
 
 
 def _fraction(value: float) -> Fraction:
@@ -398,27 +337,19 @@ def _term(size: float, name: str) -> str:
 
 
 def can_be_added(units: Sequence[str | None]) -> bool:
-    """Return whether values in these units have a sum; an unknown unit fits any other."""
+    """Return whether values in these units can be added; an unknown unit fits any other."""
     known = [u for u in units if u is not None]
     return all(same_dimension(known[0], u) for u in known[1:])
 
 
 def without_influence(names: Sequence[str]) -> str:
-    """Return the sentence on parameters that the outputs do not show."""
+    """Return the sentence on parameters without influence on the outputs."""
     verb = "has" if len(names) == 1 else "have"
     return f"{listed(names)} {verb} no visible influence on the measured outputs."
 
 
 def not_told_apart(names: Sequence[str], determined: Sequence[str]) -> str:
-    """Return the sentence on parameters that the data cannot tell apart.
-
-    Parameters
-    ----------
-    names
-        Of the parameters.
-    determined
-        The combinations of them that are determined; empty texts for those without a name.
-    """
+    """Return the sentence on parameters that are not identifiable separately."""
     known = [text for text in determined if text]
     if len(known) > _MOST_NAMED:
         known = []
@@ -438,22 +369,12 @@ def describe(
     undecided: Mapping[str, float] | None = None,
     withheld: Mapping[str, float] | None = None,
 ) -> str:
-    """Return the verdict in words.
+    """Return the identifiability in words; `names` are the parameters not held at a bound.
 
-    Parameters
-    ----------
-    analysis
-        Of the Jacobian with one column per name.
-    names
-        Parameters that are not held at a bound, shape (n,).
-    combinations
-        From :func:`determined_combinations`.
-    undecided
-        Parameters of which the errors of the Jacobian, not the data, leave open whether they
-        are identifiable, with the smallest standard error that they can have.
-    withheld
-        Parameters without a standard error, since the derivatives are too inexact, with the
-        relative change of it from one estimate of the derivatives to another.
+    `undecided` are parameters whose identifiability is open because of errors of the
+    Jacobian, not the data, with their smallest possible standard error. `withheld` are
+    those without a standard error because of inexact derivatives, with its relative change
+    from one estimate of the derivatives to another.
     """
     undecided = undecided or {}
     count = len(names)
@@ -500,7 +421,7 @@ def describe(
 
 
 def rank_sentence(rank: int, count: int, *, undecided: bool = False) -> str:
-    """Return with what a verdict begins where the rank is not full."""
+    """Return the beginning of the description of a rank-deficient problem."""
     return f"Rank {'at least ' if undecided else ''}{rank} of {count}."
 
 
@@ -509,7 +430,7 @@ def _percent(share: float) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as an enumeration: ``"a, b and c"``, or the first and how many others."""
+    """Return words as an enumeration: ``"a, b and c"``, or the first and the number of others."""
     if len(words) < 2:
         return "".join(words)
     if len(words) > _MOST_LISTED:
@@ -518,7 +439,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def _row_reduce(matrix: F64) -> F64:
-    """Return the reduced row echelon form; entries of the size of errors become zero."""
+    """Return the reduced row echelon form, with entries of the size of errors set to zero."""
     reduced = matrix.copy()
     row = 0
     for column in range(reduced.shape[1]):

@@ -1,16 +1,17 @@
-"""How far the cost may rise inside a confidence interval: the likelihood ratio.
+"""Increase of the cost within a confidence interval: the likelihood ratio.
 
-With ``C_p(theta)`` the cost ``1/2 sum r^2`` at a fixed value of one parameter and the best values
-of all others, and ``C`` its minimum,
+With ``C_p(theta)`` the cost ``1/2 sum r^2`` at a fixed value of one parameter and the
+best values of all others, and ``C`` its minimum,
 
 ``tau(theta) = sign(theta - theta_hat) * sqrt(2 (C_p(theta) - C) / s^2)``
 
-is the profile t function of Bates and Watts (Nonlinear Regression Analysis and Its Applications,
-1988, section 6.1). It is ``(theta - theta_hat) / standard error`` for a linear model, a straight
-line. Known noise: ``s = 1``, and ``tau^2`` has the chi-squared distribution with one degree of
-freedom in the limit of many samples (Venzon and Moolgavkar, Applied Statistics 37, 1988). Unknown
-noise: ``s^2 = 2 C / (m - n)``, and ``tau^2`` has the F distribution with 1 and ``m - n`` degrees
-of freedom, exactly so for a linear model.
+is the profile t function of Bates and Watts (Nonlinear Regression Analysis and Its
+Applications, 1988, section 6.1). It is ``(theta - theta_hat) / standard error`` for a
+linear model, a straight line. Known noise: ``s = 1``, and ``tau^2`` has the chi-squared
+distribution with one degree of freedom in the limit of many samples (Venzon and
+Moolgavkar, Applied Statistics 37, 1988). Unknown noise: ``s^2 = 2 C / (m - n)``, and
+``tau^2`` has the F distribution with 1 and ``m - n`` degrees of freedom, exactly so for
+a linear model.
 """
 
 from __future__ import annotations
@@ -26,26 +27,13 @@ from fmident.statistics.distributions import normal_quantile, student_quantile
 def critical_tau(
     level: float, freedom: float, *, sigma_known: bool, parameters: Literal[1, 2] = 1
 ) -> float:
-    """Return the magnitude of tau at the ends of a confidence interval, or the edge of a region.
+    """Return the magnitude of tau at the ends of an interval or the edge of a region.
 
-    Parameters
-    ----------
-    level
-        Probability of the interval, between 0 and 1.
-    freedom
-        Residuals minus determined parameters, or effective ones; looked at only where the noise is
-        unknown.
-    sigma_known
-        Whether the residuals were divided by known standard deviations of the noise.
-    parameters
-        1 for an interval, 2 for the region of two parameters.
-
-    Returns
-    -------
-    float
-        The root of the quantile of chi-squared with so many degrees of freedom, or of F with these
-        and `freedom` times their number: 1.96 for one parameter, 95 % and known noise. NaN without
-        degrees of freedom.
+    It is the root of the quantile of chi-squared with `parameters` degrees of freedom (1
+    for an interval, 2 for a region), or of F with these and `freedom` times their number:
+    1.96 for one parameter, 95 % and known noise. `freedom`, residuals minus determined
+    parameters or an effective number, is only used for unknown noise. NaN without degrees
+    of freedom.
     """
     if parameters == 2:  # both distributions are known in closed form
         beyond = 1.0 - level
@@ -62,21 +50,14 @@ def critical_tau(
 def joint_freedom(freedoms: F64) -> float:
     """Return the second degrees of freedom of F for two combinations together.
 
-    Both are independent, in units of their own standard errors, which are known to different
-    degrees: F has the mean of half the sum of their squares (Fai and Cornelius, Approximate F-tests
-    of multiple degree of freedom hypotheses in generalized least squares analyses of unbalanced
-    split-plot experiments, J. Statistical Computation and Simulation 54, 1996).
+    Both are independent, in units of their own standard errors, which have different
+    degrees of freedom: F has the mean of half the sum of their squares (Fai and Cornelius,
+    Approximate F-tests of multiple degree of freedom hypotheses in generalized least
+    squares analyses of unbalanced split-plot experiments, J. Statistical Computation and
+    Simulation 54, 1996).
 
-    Parameters
-    ----------
-    freedoms
-        Of Student's t of each of them, shape (2,); may be infinite.
-
-    Returns
-    -------
-    float
-        Infinite where both are; the smaller one where that is 2 or less, so that t squared has no
-        mean.
+    `freedoms` are those of Student's t of each, shape (2,). The result is infinite if both
+    are, and the smaller one if that is 2 or less, so that t squared has no mean.
     """
     least = float(np.min(freedoms))
     if not least > 2.0:
@@ -88,16 +69,12 @@ def joint_freedom(freedoms: F64) -> float:
 def tau_of(rise: float, variance: float) -> float:
     """Return the magnitude of tau for a rise of the cost.
 
-    Parameters
-    ----------
-    rise
-        ``C_p(theta) - C``; one below zero, a better minimum than the estimate, counts as zero.
-    variance
-        ``s^2``: 1 when the noise is known.
+    `rise` is ``C_p(theta) - C``; a negative one, for a better minimum than the estimate,
+    counts as zero. `variance` is ``s^2``, 1 for known noise.
     """
     return float(np.sqrt(2.0 * max(rise, 0.0) / variance))
 
 
 def rise_of(tau: float, variance: float) -> float:
-    """Return the rise of the cost that belongs to a value of tau."""
+    """Return the rise of the cost for a value of tau."""
     return 0.5 * variance * tau**2

@@ -1,8 +1,9 @@
-"""How a least-squares estimate answers to the noise and to what was taken for known.
+"""Response of a least-squares estimate to noise and to errors of held values.
 
-The whitened residuals are ``r = e + J dp + J_h dh`` near the solution, with the noise ``e``, the
-errors ``dp`` of the estimate and those ``dh`` of values that it held. Least squares answers with
-``dp = -J^+ (e + J_h dh)`` (Seber and Wild, Nonlinear Regression, section 2.1.2).
+The whitened residuals are ``r = e + J dp + J_h dh`` near the solution, with the noise
+``e``, the errors ``dp`` of the estimate and the errors ``dh`` of held values. The
+response of least squares is ``dp = -J^+ (e + J_h dh)`` (Seber and Wild, Nonlinear
+Regression, section 2.1.2).
 """
 
 from __future__ import annotations
@@ -19,37 +20,23 @@ from fmident.statistics.noise import NoiseFinding
 
 @dataclass(frozen=True, eq=False)
 class Linearisation:
-    """Least squares near its solution.
+    """Least squares near its solution, for all n free parameters.
+
+    `jacobian` and `residuals` are whitened; for a robust loss the residuals are those of a
+    least-squares problem with the same step. `analysis` is that of the columns `kept`, of
+    parameters that are not on a bound; the derivatives of `undecided` ones are too inexact
+    to decide whether they are identifiable. `noise` and its degrees of freedom are 1 and
+    infinite if known; `coloured` replaces both unless it is white noise of one size. The
+    last `priors` rows are those of priors, in units of the noise.
 
     Parameters
     ----------
-    jacobian
-        Of the whitened residuals with respect to all free parameters, shape (m, n).
-    analysis
-        Of its columns `kept`.
-    kept
-        Parameters that do not lie on a bound, indices, shape (k,).
-    undecided
-        Parameters of which the derivatives are too inexact to tell whether they are
-        identifiable, boolean, shape (n,).
-    noise
-        Standard deviation of the noise of the residuals: 1 when known, else estimated.
-    freedom
-        Degrees of freedom of that; infinite when known.
-    residuals
-        Whitened, at the solution, shape (m,); of a robust loss those of a least-squares problem
-        with the same next step.
     tangent
-        Where constraints let the parameters move, shape (n, n): column j is the movement for 1 of
+        Directions allowed by constraints, shape (n, n): column j is the movement for 1 of
         parameter j, and the Jacobian is that along it. ``None`` without constraints.
-    priors
-        Number of rows at the end that are of priors, in units of the noise.
-    coloured
-        The noise of the residuals where it is not white noise of one size: it takes the place of
-        `noise` and `freedom` in all that follows from the noise.
     within
-        Directions along which the estimate is that of least squares, as columns in physical
-        parameters, shape (n, r), where it moves along no others; ``None``: along all.
+        The only directions along which the estimate is that of least squares, as physical
+        columns, shape (n, r); ``None``: all.
     """
 
     jacobian: F64
@@ -66,26 +53,26 @@ class Linearisation:
 
     @property
     def samples(self) -> int:
-        """Number of rows that are of the data."""
+        """Number of data rows."""
         return self.residuals.size - self.priors
 
     @property
     def data_jacobian(self) -> F64:
-        """The rows of the Jacobian that are of the data, shape (samples, n)."""
+        """Data rows of the Jacobian, shape (samples, n)."""
         return self.jacobian[: self.samples]
 
     @property
     def on_bound(self) -> npt.NDArray[np.bool_]:
-        """Parameters that lie on a bound or are held by constraints, shape (n,)."""
-        found = np.ones(self.jacobian.shape[1], dtype=np.bool_)
-        found[self.kept] = False
+        """Whether a parameter is on a bound or held by constraints, shape (n,)."""
+        bound = np.ones(self.jacobian.shape[1], dtype=np.bool_)
+        bound[self.kept] = False
         if self.tangent is not None:
-            found = np.asarray(~(self.tangent != 0.0).any(axis=1), dtype=np.bool_)
-        return found
+            bound = np.asarray(~(self.tangent != 0.0).any(axis=1), dtype=np.bool_)
+        return bound
 
     @property
     def column_norms(self) -> F64:
-        """Lengths of the Jacobian's columns, shape (n,); 0 for those that are invisible."""
+        """Lengths of the Jacobian's columns, shape (n,); 0 for invisible ones."""
         norms = np.zeros(self.jacobian.shape[1])
         norms[self.kept] = self.analysis.column_norms
         return norms
@@ -93,22 +80,22 @@ class Linearisation:
     @property
     def open_directions(self) -> F64:
         """Directions of the parameters that the data leave open, as columns, shape (n, d)."""
-        found = self.analysis
-        safe = np.where(found.column_norms > 0.0, found.column_norms, 1.0)
-        shares = np.where(found.involved[:, np.newaxis], found.right[:, found.rank :], 0.0)
+        analysis = self.analysis
+        safe = np.where(analysis.column_norms > 0.0, analysis.column_norms, 1.0)
+        shares = np.where(analysis.involved[:, np.newaxis], analysis.right[:, analysis.rank :], 0.0)
         directions = np.zeros((self.jacobian.shape[1], shares.shape[1]))
         directions[self.kept] = shares / safe[:, np.newaxis]
         return self._along(directions)
 
     def answer(self, change: F64) -> F64:
-        """Return by how much the estimate moves when the residuals change: (m, h) -> (n, h).
+        """Return the change of the estimate by changes of the residuals, (m, h) -> (n, h).
 
-        Along open directions it does not move; parameters on a bound stay there.
+        It does not move along open directions, and parameters on a bound stay there.
         """
         return -self._along(self._pseudo_inverse() @ change)
 
     def answer_to_noise(self) -> F64:
-        """Return by how much the estimate moves for noise of one standard deviation, (n, m).
+        """Return the change of the estimate by noise of one standard deviation, (n, m).
 
         Its product with its own transpose is the covariance.
         """
@@ -119,34 +106,30 @@ class Linearisation:
         return -self.noise * self._along(self._pseudo_inverse())
 
     def white_errors(self) -> F64:
-        """Return the standard errors if the noise were white and of one size, shape (n,)."""
+        """Return the standard errors for white noise of one size, shape (n,)."""
         errors: F64 = self.noise * np.linalg.norm(self._along(self._pseudo_inverse()), axis=1)
         return errors
 
     def freedoms(self, rows: F64, known: F64 | None = None) -> F64:
         """Return the degrees of freedom of the variances of quantities, shape (h,).
 
-        Parameters
-        ----------
-        rows
-            Derivatives of the quantities with respect to the parameters, shape (h, n).
-        known
-            Variance of each that does not come from the noise, shape (h,); by default what priors
-            contribute to that of the estimate.
+        `rows` are their derivatives with respect to the parameters, shape (h, n); `known` is
+        the part of each variance that is not noise, by default the contribution of priors to
+        the estimate.
         """
         if self.coloured is None:
             return np.full(len(rows), self.freedom)
         answers = rows @ self._along(self._pseudo_inverse())
         data, rest = answers[:, : self.samples], self.noise * answers[:, self.samples :]
-        found = self.coloured.freedoms(data)
+        degrees = self.coloured.freedoms(data)
         if not self.priors:
-            return found
+            return degrees
         # The variance that priors contribute is known.
         from_data = np.sum(self.coloured.answers(data) ** 2, axis=1)
         certain = np.sum(rest**2, axis=1) if known is None else known
         with np.errstate(invalid="ignore", divide="ignore"):
             shares: F64 = 1.0 + certain / from_data
-        return found * shares**2
+        return degrees * shares**2
 
     def _along(self, movements: F64) -> F64:
         """Return movements of all parameters from those of `kept`."""
@@ -155,13 +138,13 @@ class Linearisation:
     def _pseudo_inverse(self) -> F64:
         """Return the pseudo-inverse of the column-scaled Jacobian in physical units, (n, m)."""
         if self.within is not None:
-            moved = self.jacobian @ self.within
-            inverse = np.asarray(np.linalg.pinv(moved), dtype=np.float64)
+            columns = self.jacobian @ self.within
+            inverse = np.asarray(np.linalg.pinv(columns), dtype=np.float64)
             return np.asarray(self.within @ inverse, dtype=np.float64)
-        found, rank = self.analysis, self.analysis.rank
-        safe = np.where(found.column_norms > 0.0, found.column_norms, 1.0)
-        scaled = np.where(found.column_norms > 0.0, self.jacobian[:, self.kept], 0.0) / safe
-        right, singular = found.right[:, :rank], found.singular_values[:rank]
+        analysis, rank = self.analysis, self.analysis.rank
+        safe = np.where(analysis.column_norms > 0.0, analysis.column_norms, 1.0)
+        scaled = np.where(analysis.column_norms > 0.0, self.jacobian[:, self.kept], 0.0) / safe
+        right, singular = analysis.right[:, :rank], analysis.singular_values[:rank]
         left = (scaled @ right) / singular
         inverse = np.zeros(self.jacobian.T.shape)
         inverse[self.kept] = ((right / singular) @ left.T) / safe[:, np.newaxis]

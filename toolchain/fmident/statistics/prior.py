@@ -1,20 +1,20 @@
-r"""What data and what priors contributed to an estimate, and whether they contradict each other.
+"""Contributions of data and priors to an estimate, and conflicts between them.
 
 Near the solution, with the information :math:`A = J^T J / s^2` of the data and
-:math:`P = D^T D` of the priors (:math:`D` the derivatives of their standardised deviations), the
-covariance :math:`C = (A + P)^{-1}` is the sum of what the noise of the data and what the doubt of
-the priors leave,
+:math:`P = D^T D` of the priors (:math:`D` the derivatives of their standardised
+deviations), the covariance :math:`C = (A + P)^{-1}` is the sum of the contributions of
+the noise of the data and of the uncertainty of the priors,
 
 .. math:: C = C A C + C P C,
 
 so that the diagonal of :math:`C P C` over that of :math:`C` is the share of the priors.
 
-Conflict is tested by the prior predictive distribution (Box, Sampling and Bayes' inference in
-scientific modelling and robustness, Journal of the Royal Statistical Society A 143, 1980; Evans
-and Moshonov, Checking for prior-data conflict, Bayesian Analysis 1, 2006) of the estimate from the
-data alone: by how much the sum of squares grows where the priors are to be met as well is the
-squared Mahalanobis distance between the two, with one degree of freedom for each prior that the
-data say something of.
+Conflict is tested by the prior predictive distribution (Box, Sampling and Bayes'
+inference in scientific modelling and robustness, Journal of the Royal Statistical
+Society A 143, 1980; Evans and Moshonov, Checking for prior-data conflict, Bayesian
+Analysis 1, 2006) of the estimate from the data alone: the increase of the sum of
+squares needed to satisfy the priors, too, is the squared Mahalanobis distance between
+the two, with one degree of freedom for each prior on which the data have information.
 """
 
 from __future__ import annotations
@@ -46,14 +46,9 @@ _SILENT = 1e-3
 class PriorRows:
     """The priors at the solution.
 
-    Parameters
-    ----------
-    names
-        Parameter of each prior, length q.
-    deviations
-        Standard deviations by which each lies above the prior's centre, shape (q,).
-    slopes
-        Derivatives of these with respect to the physical parameters, shape (q, n).
+    `deviations` are the distances above the prior's centre in standard deviations, shape
+    (q,), and `slopes` their derivatives with respect to the physical parameters, shape
+    (q, n).
     """
 
     names: tuple[str, ...]
@@ -62,46 +57,28 @@ class PriorRows:
 
     @classmethod
     def at(cls, problem: Problem, p: F64) -> PriorRows | None:
-        """Return those of a problem at a point, shape (n,); ``None`` where no prior counts."""
+        """Return the priors of a problem at a point, shape (n,); ``None`` if no prior counts."""
         priors = Priors.of(problem)
         if not priors.count:
             return None
         return cls(priors.names, priors.deviations(p), priors.slopes(p))
 
     def along(self, basis: F64) -> PriorRows:
-        """Return the same with parameters that move along the columns of a basis, (n, n)."""
+        """Return the priors for parameters that move along the columns of a basis, (n, n)."""
         return PriorRows(self.names, self.deviations, self.slopes @ basis)
 
 
 @dataclass(frozen=True, eq=False)
 class PriorContribution:
-    """What priors contributed to an estimate.
+    """Contributions of q priors to an estimate of n parameters.
 
-    Parameters
-    ----------
-    names
-        Parameter of each prior, length q.
-    shares
-        Share of the priors in the variance of each free parameter, 0 to 1, shape (n,); NaN where
-        there is none.
-    data_values, data_errors
-        What the data alone say, to first order at the estimate, and its standard error, shape
-        (n,); NaN where they say nothing.
-    deviations
-        Distance of each prior from what data and other priors say, in standard deviations of the
-        difference, shape (q,); NaN where they say nothing of it.
-    p_values
-        Probability of a larger one, shape (q,).
-    distance
-        Squared Mahalanobis distance between all priors and the data.
-    compared
-        Its degrees of freedom; 0 where there is nothing to compare.
-    p_value
-        Probability of a larger one; NaN where there is nothing to compare.
-    data_rank
-        Number of combinations of parameters that the data determine.
-    open
-        Parameters that the data alone leave open, boolean, shape (n,).
+    `shares` are those of the priors in the variance of each parameter, 0 to 1. The data
+    alone give `data_values` with `data_errors`, to first order, determine `data_rank`
+    combinations and leave `open` parameters. `deviations`, shape (q,), are the distances of
+    each prior from the estimate by data and other priors, in standard deviations of the
+    difference. `distance` is the squared Mahalanobis distance between all priors and the
+    data, with `compared` degrees of freedom. P-values are probabilities of larger ones; all
+    are NaN if there is nothing to compare.
     """
 
     names: tuple[str, ...]
@@ -118,24 +95,14 @@ class PriorContribution:
 
     def alone(self) -> npt.NDArray[np.bool_]:
         """Return which parameters are determined by priors alone, shape (n,)."""
-        found: npt.NDArray[np.bool_] = np.nan_to_num(self.shares) > ALONE
-        return found
+        by_prior: npt.NDArray[np.bool_] = np.nan_to_num(self.shares) > ALONE
+        return by_prior
 
 
 def with_prior_rows(
     jacobian: F64, residuals: F64, spread: F64 | None, prior: PriorRows, noise: float
 ) -> tuple[F64, F64, F64 | None]:
-    """Return a least-squares problem with the priors as further rows.
-
-    Parameters
-    ----------
-    jacobian, residuals, spread
-        Of the data, shapes (m, n), (m,) and (m, n).
-    prior
-        At the same point.
-    noise
-        Standard deviation of the residuals of the data, in which the rows are scaled.
-    """
+    """Return a least-squares problem with the priors as further rows, scaled by the noise."""
     rows = np.vstack([jacobian, noise * prior.slopes])
     right = np.concatenate([residuals, noise * prior.deviations])
     exact = None if spread is None else np.vstack([spread, np.zeros_like(prior.slopes)])
@@ -145,16 +112,11 @@ def with_prior_rows(
 def without_invisible(
     jacobian: F64, spread: F64 | None, column_errors: F64 | None, prior: PriorRows
 ) -> tuple[F64, F64 | None, F64 | None]:
-    """Return derivatives of the data without columns that their own errors hide.
+    """Return derivatives of the data without columns that are smaller than their own errors.
 
-    Only those on which a prior has its word: it is exact, and must not drown in these errors.
-
-    Parameters
-    ----------
-    jacobian, spread, column_errors
-        As of :func:`~fmident.statistics.identifiability.analyse_rank`.
-    prior
-        At the same point.
+    Only columns of parameters with a prior are dropped, which is exact and should not be
+    obscured by these errors. The others are those of
+    :func:`~fmident.statistics.identifiability.analyse_rank`.
     """
     if spread is None and column_errors is None:
         return jacobian, None, None
@@ -173,33 +135,17 @@ def without_invisible(
 def freedoms_of(covariance: F64, shares: F64, freedom: float) -> F64:
     """Return the effective degrees of freedom of each standard error, shape (n,).
 
-    Priors have absolute standard deviations: only the part of the variance that the noise of the
-    data leaves is as uncertain as the noise (Satterthwaite, Biometrics Bulletin 2, 1946).
-
-    Parameters
-    ----------
-    covariance
-        Shape (n, n).
-    shares
-        Of the priors, shape (n,).
-    freedom
-        Degrees of freedom of the noise; infinite when it is known.
+    Priors have absolute standard deviations: only the part of the variance due to the noise
+    of the data is as uncertain as the noise (Satterthwaite, Biometrics Bulletin 2, 1946).
+    `shares` are those of the priors, `freedom` is that of the noise, infinite if known.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: F64 = freedom / (1.0 - np.nan_to_num(shares)) ** 2
-    return np.where(np.isfinite(np.diag(covariance)), found, freedom)
+        effective: F64 = freedom / (1.0 - np.nan_to_num(shares)) ** 2
+    return np.where(np.isfinite(np.diag(covariance)), effective, freedom)
 
 
 def prior_shares(covariance: F64, linear: Linearisation) -> F64:
-    """Return the share of the priors in each variance, 0 to 1, shape (n,); NaN without one.
-
-    Parameters
-    ----------
-    covariance
-        Of the parameters, data and priors together, shape (n, n).
-    linear
-        Of both together.
-    """
+    """Return the share of the priors in each variance, 0 to 1, shape (n,); NaN without one."""
     by_priors = np.sum(linear.answer_to_noise()[:, linear.samples :] ** 2, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares: F64 = np.minimum(by_priors / np.diag(covariance), 1.0)
@@ -218,33 +164,21 @@ def prior_contribution(
     column_errors: F64 | None = None,
     spread: F64 | None = None,
 ) -> PriorContribution:
-    """Return what data and priors contributed.
+    """Return the contributions of data and priors.
 
-    Parameters
-    ----------
-    jacobian, residuals
-        Of the data alone, shapes (m, n) and (m,).
-    values
-        Parameters, shape (n,).
-    prior
-        At these.
-    covariance
-        Of both together, shape (n, n); NaN where there is none.
-    linear
-        Of both together.
-    sigma_known
-        Whether the residuals were divided by known standard deviations.
-    column_errors, spread
-        As for :func:`~fmident.statistics.identifiability.analyse_rank`, of all columns.
+    `jacobian` and `residuals` are those of the data alone, `covariance` and `linear` those
+    of data and priors together, with a covariance of NaN if there is none. `column_errors`
+    and `spread` are those of :func:`~fmident.statistics.identifiability.analyse_rank`, of
+    all columns.
     """
-    count, kept = values.size, linear.kept
+    count, indices = values.size, linear.kept
     data = analyse_rank(
-        jacobian[:, kept],
-        None if column_errors is None else column_errors[kept],
-        None if spread is None else spread[:, kept],
+        jacobian[:, indices],
+        None if column_errors is None else column_errors[indices],
+        None if spread is None else spread[:, indices],
     )
     safe = np.where(data.column_norms > 0.0, data.column_norms, 1.0)
-    seen_columns = np.where(data.column_norms > 0.0, jacobian[:, kept], 0.0)
+    seen_columns = np.where(data.column_norms > 0.0, jacobian[:, indices], 0.0)
     singular = data.singular_values[: data.rank]
     back = data.right[:, : data.rank] / safe[:, np.newaxis] / singular
     left = seen_columns @ back  # its columns are orthonormal
@@ -255,18 +189,18 @@ def prior_contribution(
 
     clear = ~data.involved & ~data.without_influence
     data_values, data_errors = np.full(count, np.nan), np.full(count, np.nan)
-    data_values[kept[clear]] = (values[kept] - back @ pulled)[clear]
+    data_values[indices[clear]] = (values[indices] - back @ pulled)[clear]
     if linear.coloured is None:
         errors = np.sqrt(variance * np.sum(back**2, axis=1))
     else:
         errors = np.linalg.norm(linear.coloured.answers(-back @ left.T), axis=1)
-    data_errors[kept[clear]] = errors[clear]
+    data_errors[indices[clear]] = errors[clear]
     left_open = np.zeros(count, dtype=np.bool_)
-    left_open[kept[~clear]] = True
+    left_open[indices[~clear]] = True
 
     # To first order at the minimum next to the values.
     move = linear.answer(linear.residuals)
-    known = np.isfinite(np.diag(covariance)[kept]).all()
+    known = np.isfinite(np.diag(covariance)[indices]).all()
     deviations = prior.deviations + prior.slopes @ move
     # Of the deviations: what is left of the priors' own doubt, and what the noise adds.
     answers = np.nan_to_num(prior.slopes @ linear.answer_to_noise())
@@ -280,7 +214,7 @@ def prior_contribution(
     limits = np.full(len(prior.names), limit)
     distance, compared = float("nan"), 0
     if variance > 0.0:
-        off = left.T @ (residuals + seen_columns @ move[kept])
+        off = left.T @ (residuals + seen_columns @ move[indices])
         distance = float(off @ off) / variance + float(deviations @ deviations)
         compared = len(prior.names) + data.rank - linear.analysis.rank
         compared = int(np.clip(compared, 0, np.count_nonzero(comparable)))
@@ -306,7 +240,7 @@ def prior_contribution(
 
 
 def _probability(squared: float, compared: int, freedom: float) -> float:
-    """Return how probable a larger squared distance is: chi-squared, or F for unknown noise."""
+    """Return the probability of a larger squared distance; chi-squared, or F without sigma."""
     if not np.isfinite(squared) or freedom <= 0.0 or compared == 0:
         return float("nan")
     if np.isinf(freedom):
@@ -315,17 +249,7 @@ def _probability(squared: float, compared: int, freedom: float) -> float:
 
 
 def prior_sentences(found: PriorContribution, names: Sequence[str], count: int) -> str:
-    """Return what the data alone would determine, in words; empty where that is everything.
-
-    Parameters
-    ----------
-    found
-        Of the estimate.
-    names
-        Of the free parameters, shape (n,).
-    count
-        How many of them lie between their bounds.
-    """
+    """Return what the data alone would determine, in words; empty if that is everything."""
     alone = [n for n, flag in zip(names, found.alone(), strict=True) if flag]
     mixed = [n for n, flag in zip(names, found.open, strict=True) if flag and n not in alone]
     sentences = []

@@ -28,20 +28,10 @@ from fmident.statistics.distributions import chi_squared_tail, normal_quantile
 class ResidualStatistics:
     """Size and whiteness of residuals.
 
-    Parameters
-    ----------
-    count
-        Residuals that are not NaN.
-    chi2
-        Sum of the squared whitened residuals.
-    reduced_chi2
-        `chi2` per degree of freedom: near 1 for a right model with known noise.
-    p_value
-        Probability of a `chi2` as large as this for a right model with known noise.
-    autocorrelation
-        Correlation of neighbouring residuals; near 0 for white noise.
-    white
-        Whether `autocorrelation` is within 99.9 % limits of white noise.
+    `count` and `chi2` are the number and sum of squares of whitened residuals;
+    `reduced_chi2`, per degree of freedom, is near 1 for a correct model with known noise,
+    and `p_value` is the probability of so large a `chi2` for it. `white` says whether the
+    autocorrelation of neighbours is within 99.9 % limits of white noise.
     """
 
     count: int
@@ -55,12 +45,8 @@ class ResidualStatistics:
 def residual_statistics(residuals: F64, parameters: int = 0) -> ResidualStatistics:
     """Return size and whiteness of the residuals of one output, in order of time.
 
-    Parameters
-    ----------
-    residuals
-        Whitened, shape (m,); NaN where a sample is missing.
-    parameters
-        Number of fitted parameters to take off the degrees of freedom.
+    The residuals are whitened, NaN for missing samples; `parameters` is subtracted from the
+    degrees of freedom.
     """
     known = residuals[np.isfinite(residuals)]
     count = int(known.size)
@@ -92,13 +78,8 @@ def _lag_one(residuals: F64) -> float:
 class ResidualScores:
     """Scores of the residuals at a robust estimate.
 
-    Parameters
-    ----------
-    values
-        The score of each whitened residual, the derivative of its loss, shape (m,).
-    slopes
-        The derivative of the score with respect to the residual, shape (m,); 1 where the loss
-        is the square.
+    The score is the derivative of the loss of a whitened residual, shape (m,); `slopes` are
+    its derivatives, 1 for the quadratic loss.
     """
 
     values: F64
@@ -111,25 +92,20 @@ class ResidualScores:
         return residuals
 
     def weights(self, residuals: F64) -> F64:
-        """Return the factors on residuals whose sum of squares has the slope of the loss, (m,).
+        """Return the weights for which the sum of squares has the slope of the loss, shape (m,).
 
-        Held while the parameters move, they make a parabola that lies above the loss and touches
-        it here (Huber and Ronchetti, section 7.8).
-
-        Parameters
-        ----------
-        residuals
-            Those of the scores, shape (m,).
+        With fixed weights it is a parabola that lies above the loss and touches it here (Huber
+        and Ronchetti, section 7.8). The residuals must be those of the scores.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             squared = np.where(residuals != 0.0, self.values / residuals, self.slopes)
-        found: F64 = np.sqrt(np.maximum(squared, 0.0))
-        return found
+        factors: F64 = np.sqrt(np.maximum(squared, 0.0))
+        return factors
 
     def variance(self, parameters: int) -> float:
         """Return the factor on ``(J^T J)^-1`` for a number of determined parameters.
 
-        NaN without degrees of freedom, or where the loss is not convex in the mean.
+        NaN without degrees of freedom, or if the loss is not convex on average.
         """
         count = self.values.size
         freedom = count - parameters

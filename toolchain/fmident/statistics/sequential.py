@@ -1,24 +1,25 @@
 r"""Covariance of parameters that were estimated one after the other.
 
-A later estimate that holds what an earlier one has found inherits its errors. With the answers
-of :mod:`fmident.statistics.linearisation`, the later parameters have the errors
+A later estimate that holds earlier ones inherits their errors. With the responses of
+:mod:`fmident.statistics.linearisation`, the later parameters have the errors
 
 .. math:: \delta p_2 = -J_2^+ e_2 + G \, \delta p_1, \qquad G = -J_2^+ J_{21},
 
-so that :math:`V_2 = V_{2|1} + G V_1 G^T`, and two more terms where both have used the same
-samples, whose noise enters twice (Murphy and Topel, Estimation and inference in two-step
-econometric models, Journal of Business & Economic Statistics 3(4), 1985, theorem 1; Newey, A
-method of moments interpretation of sequential estimators, Economics Letters 14, 1984). Here each
-parameter keeps a row with its answer to the noise of every estimate in the chain. Products of
-rows are the joint covariance, whatever the number of estimates and whichever samples they share.
+so that :math:`V_2 = V_{2|1} + G V_1 G^T`, and two more terms if both have used the same
+samples, whose noise enters twice (Murphy and Topel, Estimation and inference in
+two-step econometric models, Journal of Business & Economic Statistics 3(4), 1985,
+theorem 1; Newey, A method of moments interpretation of sequential estimators, Economics
+Letters 14, 1984). Here each parameter has a row with its response to the noise of every
+estimate in the chain. Products of rows are the joint covariance, for any number of
+estimates and any shared samples.
 
-Where noise levels were estimated, each is the residual variance with the held values free, too,
-so that their errors do not count as noise (the residuals are projected, as for the t test of a
-linear model with more columns; Seber and Wild, Nonlinear Regression, section 2.1.2). The variance
-of a parameter is a sum of parts, each known as well as one noise level. Student's t has the
-degrees of freedom of Welch and Satterthwaite (Satterthwaite, Biometrics Bulletin 2, 1946; JCGM
-100:2008, G.4), extended to noise levels that were estimated from common samples and are correlated
-therefore.
+If noise levels were estimated, each is the residual variance with the held values free,
+too, so that their errors do not count as noise (the residuals are projected, as for the
+t test of a linear model with more columns; Seber and Wild, Nonlinear Regression,
+section 2.1.2). The variance of a parameter is a sum of parts, each with the uncertainty
+of one noise level. Student's t has the degrees of freedom of Welch and Satterthwaite
+(Satterthwaite, Biometrics Bulletin 2, 1946; JCGM 100:2008, G.4), extended to noise
+levels that are correlated because they were estimated from common samples.
 """
 
 from __future__ import annotations
@@ -45,16 +46,11 @@ _FEWEST = 3
 
 @dataclass(frozen=True)
 class HeldValues:
-    """Parameters that an estimate held at values found before.
+    """Parameters that an estimate held at earlier values.
 
-    Parameters
-    ----------
-    names
-        Of those whose uncertainty is known to the chain, h of them.
-    jacobian
-        Of the whitened residuals with respect to them, shape (m, h).
-    errors
-        Lengths of the errors of its columns, shape (h,).
+    `names` are those whose uncertainty is known to the chain; `jacobian` is that of the
+    whitened residuals with respect to them, shape (m, h), with errors of its columns of
+    length `errors`.
     """
 
     names: tuple[str, ...] = ()
@@ -64,7 +60,7 @@ class HeldValues:
 
 @dataclass(frozen=True, eq=False)
 class _Noise:
-    """Noise of the residuals of one estimate; samples that several estimates use have numbers."""
+    """Noise of the residuals of one estimate; samples used by several estimates have numbers."""
 
     level: float
     freedom: float
@@ -78,9 +74,9 @@ _Columns = tuple[slice | npt.NDArray[np.intp], slice | npt.NDArray[np.intp]]
 
 @dataclass(eq=False)
 class _Row:
-    """How one parameter answers: to each noise (by its number), and along open directions.
+    """Response of one parameter to each noise (by its number), and along open directions.
 
-    Where a noise is not white noise of one size, also the degrees of freedom of its part.
+    For noise other than white noise of one size, also the degrees of freedom of its part.
     """
 
     noise: dict[int, F64] = field(default_factory=dict)
@@ -89,10 +85,7 @@ class _Row:
 
 
 class SequentialCovariance:
-    """Joint covariance of parameters estimated one after the other, the latest value of each.
-
-    Estimates are added in the order in which they were made. Not thread-safe.
-    """
+    """Joint covariance of parameters estimated in sequence, the latest value of each."""
 
     def __init__(self) -> None:
         self._noises: list[_Noise] = []
@@ -107,11 +100,11 @@ class SequentialCovariance:
         return self._noises[-1].level
 
     def knows(self, name: str) -> bool:
-        """Return whether the uncertainty of a parameter is known, be it infinite."""
+        """Return whether the uncertainty of a parameter is known, even if infinite."""
         return name in self._rows
 
     def forget(self, names: Sequence[str]) -> None:
-        """Take parameters for known, since the uncertainty of their present values is not."""
+        """Treat parameters as exact, because the uncertainty of their present values is unknown."""
         for name in names:
             self._rows.pop(name, None)
 
@@ -122,19 +115,11 @@ class SequentialCovariance:
         held: HeldValues | None = None,
         samples: npt.NDArray[np.int64] | None = None,
     ) -> None:
-        """Add an estimate; it takes the place of earlier ones of the same parameters.
+        """Add an estimate, which replaces earlier ones of the same parameters.
 
-        Parameters
-        ----------
-        names
-            Of its free parameters, shape (n,).
-        found
-            At the solution.
-        held
-            What it held; every name is known here.
-        samples
-            A number for each residual, the same for the same sample in each estimate that uses
-            it, shape (m,); ``None`` where no other estimate uses any of them.
+        `found` is its linearisation at the solution, `held` are held values, whose names are
+        all known here. `samples` has a number for each residual, the same for the same sample
+        in each estimate that uses it; ``None`` if no other estimate uses any of them.
         """
         held = held or HeldValues()
         number = len(self._noises)
@@ -161,14 +146,10 @@ class SequentialCovariance:
                 self._rows[name] = row
 
     def combine(self, name: str, slopes: Mapping[str, float]) -> None:
-        """Add a combination of parameters that an estimate determines, though not each of them.
+        """Add a combination of parameters that is determined, although its members are not.
 
-        Parameters
-        ----------
-        name
-            Of the combination.
-        slopes
-            Its derivatives by its members; nothing is added where one of these is unknown here.
+        `slopes` are its derivatives with respect to its members; nothing is added if one of
+        these is unknown here.
         """
         if not all(n in self._rows for n in slopes):
             return
@@ -187,10 +168,7 @@ class SequentialCovariance:
         self._rows[name] = row
 
     def covariance(self, names: Sequence[str]) -> F64:
-        """Return the joint covariance, shape (n, n).
-
-        NaN for parameters that are unknown here or not identifiable.
-        """
+        """Return the joint covariance, NaN for unknown or unidentifiable parameters."""
         total = np.zeros((len(names), len(names)))
         for part in self._parts(names):
             total += part
@@ -224,8 +202,8 @@ class SequentialCovariance:
     def intervals(self, names: Sequence[str], values: F64, level: float = 0.95) -> F64:
         """Return intervals, shape (n, 2).
 
-        Infinite for parameters that are not identifiable, NaN for those that are unknown here
-        and where the derivatives are too inexact to tell.
+        Infinite for parameters that are not identifiable; NaN for unknown ones and for
+        derivatives that are too inexact to decide.
         """
         errors = np.sqrt(np.diag(self.covariance(names)))
         half = np.array(
@@ -241,7 +219,7 @@ class SequentialCovariance:
         return intervals
 
     def undetermined(self, names: Sequence[str]) -> list[str]:
-        """Return the parameters among `names` that take part in what no data determine."""
+        """Return the parameters among `names` in combinations that no data determine."""
         return [n for n in names if n in self._rows and self._rows[n].open]
 
     def _finite(self, names: Sequence[str]) -> npt.NDArray[np.bool_]:
@@ -249,7 +227,7 @@ class SequentialCovariance:
         return np.array([row is not None and not row.open for row in rows], dtype=np.bool_)
 
     def _inherit(self, rows: Sequence[_Row], found: Linearisation, held: HeldValues) -> None:
-        """Add the errors of what was held to the rows of an estimate."""
+        """Add the errors of held values to the rows of an estimate."""
         lengths = np.linalg.norm(held.jacobian, axis=0)
         seen = lengths > held.errors
         moves = np.where(seen, found.answer(held.jacobian), 0.0)
@@ -290,7 +268,7 @@ class SequentialCovariance:
     def _parts(self, names: Sequence[str]) -> list[F64]:
         """Return the covariance in parts, one per noise, each of shape (n, n).
 
-        The part of a noise is the product of the answers to it with those to all noises.
+        The part of a noise is the product of the responses to it with those to all noises.
         """
         blocks = [self._block(names, s) for s in range(len(self._noises))]
         parts = []
@@ -304,16 +282,16 @@ class SequentialCovariance:
         return parts
 
     def _block(self, names: Sequence[str], number: int) -> F64:
-        """Return the answers of parameters to one noise, shape (n, width)."""
+        """Return the responses of parameters to one noise, shape (n, width)."""
         rows = [self._rows.get(n) for n in names]
-        found = [None if row is None else row.noise.get(number) for row in rows]
-        width = max((answer.size for answer in found if answer is not None), default=0)
-        return np.array([np.zeros(width) if a is None else a for a in found]).reshape(
+        responses = [None if row is None else row.noise.get(number) for row in rows]
+        width = max((answer.size for answer in responses if answer is not None), default=0)
+        return np.array([np.zeros(width) if a is None else a for a in responses]).reshape(
             len(names), width
         )
 
     def _common(self, s: int, t: int) -> _Columns:
-        """Return which columns of two noises are the same."""
+        """Return the columns that two noises have in common."""
         if s == t:
             return slice(None), slice(None)
         first, second = self._noises[s].samples, self._noises[t].samples
@@ -326,25 +304,25 @@ class SequentialCovariance:
         return self._columns[s, t]
 
     def _alikeness(self) -> F64:
-        """Return the correlation of the estimated noise levels, from the samples they share."""
+        """Return the correlation of the estimated noise levels, from common samples."""
         count = len(self._noises)
-        found = np.eye(count)
+        correlation = np.eye(count)
         for s in range(count):
             for t in range(s):
                 mine, _ = self._common(s, t)
                 shared = mine.size if isinstance(mine, np.ndarray) else 0
                 sizes = self._noises[s].count * self._noises[t].count
-                found[s, t] = found[t, s] = shared / np.sqrt(sizes)
-        return found
+                correlation[s, t] = correlation[t, s] = shared / np.sqrt(sizes)
+        return correlation
 
 
 def _noise_alone(found: Linearisation, held: HeldValues) -> tuple[float, float]:
-    """Return the level of an estimate's noise and its degrees of freedom, whatever it held.
+    """Return the level of an estimate's noise and its degrees of freedom, without held values.
 
-    Errors of held values are part of the residuals, whether they come from other data or have
-    used up freedom of the same. They move the residuals along the columns of the Jacobian with
-    respect to them only: what is at right angles to these is noise alone. Where hardly any
-    residuals are left, the level is that of all.
+    Errors of held values are part of the residuals, whether they come from other data or
+    have used up degrees of freedom of the same. They change the residuals only along the
+    columns of the Jacobian with respect to them: the part orthogonal to these is noise
+    alone. If hardly any residuals remain, the level is that of all.
     """
     residuals = found.residuals[: found.samples]
     size = float(residuals @ residuals)
@@ -354,9 +332,9 @@ def _noise_alone(found: Linearisation, held: HeldValues) -> tuple[float, float]:
         return found.noise, found.freedom
     lengths = np.linalg.norm(held.jacobian, axis=0)
     seen = lengths > held.errors
-    moved = held.jacobian + found.jacobian @ found.answer(held.jacobian)
-    moved = moved[: found.samples]
-    left, singular, _ = np.linalg.svd(moved[:, seen] / lengths[seen], full_matrices=False)
+    effects = held.jacobian + found.jacobian @ found.answer(held.jacobian)
+    effects = effects[: found.samples]
+    left, singular, _ = np.linalg.svd(effects[:, seen] / lengths[seen], full_matrices=False)
     blur = float(np.linalg.norm(held.errors[seen] / lengths[seen]))
     ways = left[:, singular > max(_NEGLIGIBLE, blur)]
     freedom = found.freedom - ways.shape[1]
@@ -368,7 +346,7 @@ def _noise_alone(found: Linearisation, held: HeldValues) -> tuple[float, float]:
 
 
 def _compressed(answers: F64) -> F64:
-    """Return rows with the same products with each other, no longer than there are rows."""
+    """Return rows with the same inner products, at most as long as there are rows."""
     rows, columns = answers.shape
     if columns <= rows:
         return answers

@@ -1,15 +1,17 @@
-"""Uncertainty of parameters that keep constraints.
+"""Uncertainty of parameters with constraints.
 
-Near the estimate the parameters can only move along the tangent space of the constraints that hold
-with equality. There least squares is as always (Silvapulle and Sen, Constrained Statistical
-Inference, 2005, chapter 4): with columns T that span the tangent space, the covariance is
-``T (T^T J^T J T)^-1 T^T s^2``. T is chosen so that each column moves one of the parameters by 1 and
-those by which the constraints can be solved, the pivots, along with it.
+Near the estimate the parameters can only move along the tangent space of the active
+constraints. There the usual least-squares formulas hold (Silvapulle and Sen,
+Constrained Statistical Inference, 2005, chapter 4): with columns T that span the
+tangent space, the covariance is ``T (T^T J^T J T)^-1 T^T s^2``. T is chosen so that
+each column moves one of the parameters by 1, together with the pivots, for which the
+constraints can be solved.
 
-An inequality that holds with equality counts as one for standard errors, as a bound does. The
-intervals look at both sides of it: they are the likelihood-ratio region of the linearised problem
-inside the constraints, with the quantile of a problem without inequalities, so that they cover at
-least as often as they say (Self and Liang, J. American Statistical Association 82, 1987).
+An active inequality counts as an equality for standard errors, like a bound. The
+intervals consider both sides of it: they are the likelihood-ratio region of the
+linearised problem within the constraints, with the quantile of a problem without
+inequalities, so that their coverage is at least the nominal one (Self and Liang, J.
+American Statistical Association 82, 1987).
 """
 
 from __future__ import annotations
@@ -39,15 +41,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """Where the parameters can move.
+    """Directions in which the parameters can move.
 
-    Parameters
-    ----------
-    basis
-        Shape (n, n): column j is the movement for 1 of parameter j; zero for pivots and for
-        parameters that are held.
-    pivots
-        Parameters that follow from the others near the estimate, boolean, shape (n,).
+    Column j of `basis`, shape (n, n), is the movement for 1 of parameter j; zero for held
+    ones and for the `pivots`, which follow from the others near the estimate.
     """
 
     basis: F64
@@ -55,23 +52,13 @@ class Tangent:
 
 
 def tangent_of(rows: F64, sizes: F64, held: Flags) -> Tangent:
-    """Return where parameters can move along constraints.
-
-    Parameters
-    ----------
-    rows
-        Derivatives of the constraints that hold with equality, shape (k, n).
-    sizes
-        Of the parameters, shape (n,).
-    held
-        Parameters that do not move at all, shape (n,).
-    """
+    """Return the directions in which parameters that are not held can move along constraints."""
     from scipy import linalg  # here, since it is slow to import and seldom needed
 
     count = sizes.size
     basis, pivots = np.diag(np.where(held, 0.0, 1.0)), np.zeros(count, dtype=np.bool_)
-    kept = np.flatnonzero(~held)
-    scaled = rows[:, kept] * sizes[kept]
+    indices = np.flatnonzero(~held)
+    scaled = rows[:, indices] * sizes[indices]
     norms = np.linalg.norm(scaled, axis=1)
     scaled = scaled[norms > 0.0] / norms[norms > 0.0, np.newaxis]
     if not scaled.size:
@@ -79,7 +66,7 @@ def tangent_of(rows: F64, sizes: F64, held: Flags) -> Tangent:
     _, triangle, order = linalg.qr(scaled, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(triangle))
     rank = int(np.sum(diagonal > _RANK * diagonal[0]))
-    chosen, others = kept[order[:rank]], kept[order[rank:]]
+    chosen, others = indices[order[:rank]], indices[order[rank:]]
     solved = linalg.solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
     pivots[chosen] = True
     basis[chosen, chosen] = 0.0
@@ -88,17 +75,7 @@ def tangent_of(rows: F64, sizes: F64, held: Flags) -> Tangent:
 
 
 def along(found: ParameterStatistics, tangent: Tangent, values: F64) -> ParameterStatistics:
-    """Return statistics of the parameters without pivots as statistics of all of them.
-
-    Parameters
-    ----------
-    found
-        Of the Jacobian times the basis, with pivots held.
-    tangent
-        With pivots.
-    values
-        Of the parameters, shape (n,).
-    """
+    """Return statistics of the parameters without pivots as statistics of all of them."""
     linear = replace(found.linearisation, tangent=tangent.basis)
     noise, spread = linear.answer_to_noise(), linear.open_directions
     covariance: F64 = noise @ noise.T
@@ -138,23 +115,14 @@ def along(found: ParameterStatistics, tangent: Tangent, values: F64) -> Paramete
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The linearised problem inside its inequalities.
+    """The linearised problem within its inequalities.
 
     A step is ``tangent @ u``; the cost there, in units of the noise, is
-    ``gradient @ u + 1/2 |factor @ u|^2`` more than at the estimate.
-
-    Parameters
-    ----------
-    jacobian
-        Along the tangent of the equalities, over the noise, shape (m, q).
-    gradient
-        Of the cost along it, shape (q,).
-    tangent
-        Shape (n, q).
-    rows, slacks
-        Derivatives of the inequalities along the tangent, (k, q), and their values, (k,).
-    quantile
-        Of the intervals.
+    ``gradient @ u + 1/2 |factor @ u|^2`` more than at the estimate. `jacobian`, shape
+    (m, q), and `gradient`, shape (q,), are those along the `tangent` of the equalities,
+    shape (n, q), the Jacobian over the noise; `rows` are the derivatives of the
+    inequalities along it, (k, q), `slacks` their values and `quantile` that of the
+    intervals.
     """
 
     jacobian: F64
@@ -165,18 +133,10 @@ class Region:
     quantile: float
 
     def reach(self, movements: F64) -> F64 | None:
-        """Return how far quantities can be from the estimate, shape (h, 2).
+        """Return the range of changes of quantities from the estimate, shape (h, 2).
 
-        Parameters
-        ----------
-        movements
-            Derivatives of the quantities with respect to the parameters, shape (h, n).
-
-        Returns
-        -------
-        numpy.ndarray or None
-            Least and greatest change; ``None`` where no inequality is within reach, or the data
-            leave a direction open.
+        `movements` are their derivatives with respect to the parameters, shape (h, n). ``None``
+        if no inequality is within reach, or the data leave a direction open.
         """
         norms = np.linalg.norm(self.jacobian, axis=0)
         if not norms.size or not bool((norms > 0.0).all()):
@@ -199,7 +159,7 @@ class Region:
             return None
         rows, slacks = rows[near], np.maximum(slacks[near], 0.0)
         ways = movements @ self.tangent @ back
-        found = np.zeros((len(ways), 2))
+        changes = np.zeros((len(ways), 2))
         for place, reach in _slices(rows, slacks, center, radius):
             for k, way in enumerate(ways):
                 left = reach(way)
@@ -209,13 +169,13 @@ class Region:
                     if bool((rows @ y + slacks >= -_KEPT * max(radius, 1.0)).all()):
                         value = float(way @ y)
                         pick = min if end == 0 else max
-                        found[k, end] = pick(found[k, end], value)
-        return found
+                        changes[k, end] = pick(changes[k, end], value)
+        return changes
 
 
 @dataclass(frozen=True, eq=False)
 class _Slice:
-    """Part of the ball of the likelihood ratio on which some inequalities hold with equality."""
+    """Part of the ball of the likelihood ratio on which some inequalities are equalities."""
 
     point: F64
     radius: float
@@ -224,10 +184,10 @@ class _Slice:
 def _slices(
     rows: F64, slacks: F64, center: F64, radius: float
 ) -> Iterator[tuple[_Slice, _Projection]]:
-    """Yield the slices of all combinations of inequalities with what projects onto each.
+    """Yield the slices of all combinations of inequalities with the projection onto each.
 
-    The end of an interval is the extreme of a linear function on a ball cut by planes: it is that
-    on the slice of those planes on which it lies.
+    The end of an interval is the extreme of a linear function on a ball cut by planes,
+    which is that on the slice of those planes on which it lies.
     """
     for count in range(min(len(rows), center.size) + 1):
         for chosen in combinations(range(len(rows)), count):
@@ -243,7 +203,7 @@ def _slices(
 
 @dataclass(frozen=True, eq=False)
 class _Projection:
-    """Projects a direction onto the null space of rows."""
+    """Projection of a direction onto the null space of rows."""
 
     rows: F64
     inverse: F64
@@ -264,40 +224,23 @@ def region_of(
 ) -> Region:
     """Return the region of the intervals of constrained parameters.
 
-    Parameters
-    ----------
-    linear
-        Of the estimate, for the noise and its degrees of freedom.
-    jacobian, residuals
-        Whitened, at the estimate, shapes (m, n) and (m,).
-    tangent
-        Columns that span where the equalities let the parameters move, shape (n, q).
-    rows, slacks
-        Derivatives of the inequalities, shape (k, n), and their values, shape (k,).
+    `jacobian` and `residuals` are whitened; the columns of `tangent`, shape (n, q), span
+    the movements allowed by the equalities; `rows`, shape (k, n), and `slacks` are the
+    derivatives and values of the inequalities.
     """
-    moved = jacobian @ tangent / linear.noise
-    gradient = moved.T @ (residuals / linear.noise)
+    scaled = jacobian @ tangent / linear.noise
+    gradient = scaled.T @ (residuals / linear.noise)
     quantile = t_quantile(0.95, linear.freedom)
     if linear.coloured is not None:
-        moved, gradient = _of_the_same_covariance(linear.coloured, moved, gradient, linear.noise)
+        scaled, gradient = _of_the_same_covariance(linear.coloured, scaled, gradient, linear.noise)
         quantile = t_quantile(0.95, float(np.nanmin(linear.freedoms(np.eye(len(tangent))))))
-    return Region(moved, gradient, tangent, rows @ tangent, slacks, quantile)
+    return Region(scaled, gradient, tangent, rows @ tangent, slacks, quantile)
 
 
 def _of_the_same_covariance(
     noise: NoiseFinding, jacobian: F64, gradient: F64, level: float
 ) -> tuple[F64, F64]:
-    """Return a problem with white noise whose estimate and covariance are those of coloured noise.
-
-    Parameters
-    ----------
-    noise
-        Of the residuals.
-    jacobian, gradient
-        Over the level of white noise, shapes (m, q) and (q,).
-    level
-        That level.
-    """
+    """Return a white-noise problem with the estimate and covariance of coloured noise."""
     inverse = np.asarray(np.linalg.pinv(jacobian), dtype=np.float64)
     answers = noise.answers(inverse / level)
     step = np.linalg.lstsq(jacobian.T @ jacobian, gradient)[0]

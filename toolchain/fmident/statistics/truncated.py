@@ -1,16 +1,17 @@
-r"""Uncertainty of an estimate that moves along some directions only, and its bias.
+r"""Uncertainty and bias of an estimate that moves along some directions only.
 
-In scaled parameters ``x`` the estimate is that of least squares along orthonormal directions V, and
-stays at the start ``x_0`` across them. To first order
+In scaled parameters ``x`` the estimate is that of least squares along orthonormal
+directions V, and stays at the start ``x_0`` orthogonal to them. To first order
 
 .. math:: \hat x = x_0 + R (x - x_0) + V (A V)^+ e, \qquad R = V V^T,
 
-with the noise e: the covariance is that of least squares along V, and R, the *resolution*, says how
-much of the estimate comes from the data (Menke, Geophysical Data Analysis: Discrete Inverse Theory,
-4th ed., 2018, section 4.3; Aster, Borchers and Thurber, Parameter Estimation and Inverse Problems,
-3rd ed., 2018, section 3.2). The rest is bias: ``(I - R)`` times the error of the start. No interval
-counts that, so that one of a parameter that is not resolved holds only if the start is right along
-what was held.
+with the noise e: the covariance is that of least squares along V, and R, the
+*resolution*, is the contribution of the data to the estimate (Menke, Geophysical Data
+Analysis: Discrete Inverse Theory, 4th ed., 2018, section 4.3; Aster, Borchers and
+Thurber, Parameter Estimation and Inverse Problems, 3rd ed., 2018, section 3.2). The
+rest is bias: ``(I - R)`` times the error of the start. No interval includes it, so that
+the interval of a parameter that is not resolved holds only if the start is correct
+along the held directions.
 """
 
 from __future__ import annotations
@@ -37,26 +38,14 @@ CONFLICT = 0.01
 
 @dataclass(frozen=True, eq=False)
 class TruncatedStatistics:
-    """What an estimate that held some directions at the start says of its parameters.
+    """Statistics of an estimate that held some directions at the start.
 
-    Parameters
-    ----------
-    units
-        Of the parameters, physical, in which their starts and directions are measured, shape (n,).
-    resolution
-        Shape (n, n), in these units; symmetric. Zero for parameters on a bound.
-    singular_values
-        Of the Jacobian in these units over the noise, descending; their inverses are standard
-        errors along the singular vectors.
-    standard_errors, intervals
-        If the start is right along what was held, shapes (n,) and (n, 2).
-    resolved
-        Parameters of which that start does not matter, boolean, shape (n,).
-    compared
-        Directions that were held though the data tell something of them.
-    p_value
-        Probability of a cost that is so much higher than the least one if the start is right; NaN
-        where there is nothing to compare.
+    `units`, physical, measure starts and directions; in these, `resolution` is symmetric,
+    shape (n, n), and zero on bounds, and the inverses of `singular_values`, those of the
+    Jacobian over the noise, are standard errors along the singular vectors. Standard errors
+    and intervals hold for a correct start along the held directions, on which `resolved`
+    parameters do not depend. The data have some information on `compared` held directions;
+    `p_value` is the probability of such an increase of the cost if the start is correct.
     """
 
     units: F64
@@ -70,44 +59,32 @@ class TruncatedStatistics:
 
     @property
     def shares(self) -> F64:
-        """How much of each parameter comes from the data, from 0 to 1, shape (n,)."""
+        """Contribution of the data to each parameter, from 0 to 1, shape (n,)."""
         return np.clip(np.diag(self.resolution), 0.0, 1.0)
 
     @property
     def start_errors(self) -> F64:
-        """Error of each parameter if each start is wrong by one unit by chance, shape (n,)."""
+        """Error of each parameter for random errors of one unit in all starts, shape (n,)."""
         across = np.eye(self.units.size) - self.resolution
-        found: F64 = self.units * np.linalg.norm(across, axis=1)
-        return found
+        errors: F64 = self.units * np.linalg.norm(across, axis=1)
+        return errors
 
     @property
     def bias(self) -> F64:
         """Change of each parameter (row) per error of each start (column), physical, (n, n)."""
         across = np.eye(self.units.size) - self.resolution
-        found: F64 = across * self.units[:, np.newaxis] / self.units
-        return found
+        change: F64 = across * self.units[:, np.newaxis] / self.units
+        return change
 
 
 @dataclass(frozen=True)
 class TruncatedParameter:
-    """What of a parameter comes from the data, and what from where it started.
+    """Contributions of data and start to a parameter.
 
-    Parameters
-    ----------
-    name, unit
-        Of the parameter.
-    start, value
-        Of the parameter.
-    scale
-        Unit in which its start is measured.
-    resolution
-        How much of the value comes from the data: 1 all, 0 nothing.
-    start_error
-        Error of the value if each start is wrong by one scale by chance; counted by no interval.
-    standard_error, interval_95
-        If the start is right along what was held.
-    resolved
-        Whether the start does not matter: the interval holds as it is.
+    `resolution` is that of the data, from 0 to 1. `start_error`, which is in no interval,
+    is the error of the value for random errors of one `scale` in all starts. Standard error
+    and interval hold for a correct start along the held directions, and in any case for a
+    `resolved` parameter.
     """
 
     name: str
@@ -124,25 +101,14 @@ class TruncatedParameter:
 
 @dataclass(frozen=True)
 class Truncation:
-    """What an estimate held at the start, since the data do not determine it.
+    """Directions that an estimate held at the start because the data do not determine them.
 
-    Parameters
-    ----------
-    rule, limit
-        ``"noise"``: moved along what the data determine better than `limit` scales;
-        ``"relative"``: along what has singular values above `limit` times the largest.
-    rank
-        Number of directions along which it moved.
-    singular_values
-        Of the Jacobian in scales of the parameters, over the noise, descending: their inverses are
-        standard errors in scales.
-    parameters
-        Those that do not lie on a bound.
-    bias
-        Change of each parameter per error of each start, in their units, by name.
-    compared, p_value
-        Directions that were held though the data say something of them, and the probability of
-        what they say if the start is right; NaN where they say nothing.
+    It moved along `rank` directions: by the rule ``"noise"`` those that the data determine
+    better than `limit` scales, by ``"relative"`` those with singular values above `limit`
+    times the largest. The inverses of the singular values, descending, are standard errors
+    in scales of the parameters. `parameters` are those that do not lie on a bound; `bias`
+    is the change of each per error of each start, by name. See :class:`TruncatedStatistics`
+    for the test.
     """
 
     rule: str
@@ -156,29 +122,29 @@ class Truncation:
 
     @property
     def untouched(self) -> tuple[str, ...]:
-        """Parameters that are where they started."""
+        """Parameters that stayed at the start."""
         return tuple(p.name for p in self.parameters if p.resolution <= _NOTHING)
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Parameters of which a part comes from the start."""
+        """Parameters that depend partly on the start."""
         return tuple(p.name for p in self.parameters if not p.resolved)
 
     @property
     def conflict(self) -> bool:
-        """Whether the data contradict the start along what was held."""
+        """Whether the data contradict the start along the held directions."""
         return self.p_value < CONFLICT
 
     @property
     def sentence(self) -> str:
-        """What was held, in words."""
+        """Description of the held directions."""
         by = (
             f"known to better than {self.limit:g} scale{'s' * (self.limit != 1.0)}"
             if self.rule == "noise"
             else f"with singular values above {self.limit:g} of the largest"
         )
-        moved, rest = self.singular_values[: self.rank], self.singular_values[self.rank :]
-        errors = [1.0 / q for q in moved if q > 0.0]
+        leading, rest = self.singular_values[: self.rank], self.singular_values[self.rank :]
+        errors = [1.0 / q for q in leading if q > 0.0]
         known = f" (standard errors {_span(errors)})" if errors else ""
         open_ones = [1.0 / q if q > 0.0 else np.inf for q in rest]
         return (
@@ -201,14 +167,14 @@ class Truncation:
             shares = [f"{_percent(p.resolution)} of {p.name}" for p in partly]
             words.append(f"from the data come {_some(shares)}")
         whose = "its interval holds" if len(parts) == 1 else "their intervals hold"
-        said = "; ".join(words)
+        text = "; ".join(words)
         return (
-            f"{said[0].upper()}{said[1:]}; {whose} only if the start is right along what was held."
+            f"{text[0].upper()}{text[1:]}; {whose} only if the start is right along what was held."
         )
 
 
 def _some(items: Sequence[str]) -> str:
-    """Return the first ones in words, and how many more there are."""
+    """Return the first items in words, and the number of others."""
     more = len(items) - _MOST_NAMED
     if more > 1:
         return f"{', '.join(items[:_MOST_NAMED])} and {more} more"

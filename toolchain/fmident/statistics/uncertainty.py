@@ -49,41 +49,26 @@ ALLOWED = 0.03
 class ParameterStatistics:
     """Uncertainty of the free parameters.
 
+    Covariance and correlation, shape (n, n), and standard errors, shape (n,), are NaN for
+    parameters that are not identifiable or lie on a bound. The 95 % `intervals` are
+    infinite for the former, and NaN on a bound and for derivatives that are too inexact.
+
     Parameters
     ----------
-    covariance
-        Shape (n, n), physical units; NaN for parameters that are not identifiable or lie
-        on a bound.
-    correlation
-        Shape (n, n); NaN likewise.
-    standard_errors
-        Shape (n,); NaN likewise.
-    intervals
-        95 % intervals, shape (n, 2); infinite for parameters that are not identifiable,
-        NaN for those on a bound and where the derivatives are too inexact.
     residual_variance
-        Factor on ``(J^T J)^-1``: 1 when the noise is known, else ``sum r^2 / dof``; of a robust
-        loss what its scores tell.
-    degrees_of_freedom
-        Residuals minus determined parameters.
+        Factor on ``(J^T J)^-1``: 1 if the noise is known, otherwise ``sum r^2 / dof``; for
+        a robust loss, from its scores.
     freedoms
-        Degrees of freedom of each standard error, shape (n,): infinite where the noise is known,
-        effective ones where it is not white noise of one size.
-    identifiability
-        Rank and verdict.
+        Degrees of freedom of each standard error: infinite for known noise, effective ones
+        unless it is white noise of one size.
     linearisation
-        What all of these follow from, for estimates that hold what this one has found.
+        The basis of all of these, for later estimates that hold this one.
     remaining_step
-        Gauss-Newton step that would still lower the cost, shape (n,); 0 for parameters on a
-        bound and along what the data leave open. Intervals hold where it is small in relation
-        to the standard errors.
+        Gauss-Newton step that would still lower the cost; 0 on a bound and along open
+        directions. Intervals are valid if it is small compared with the standard errors.
     doubts
-        Relative change of each standard error from one estimate of the derivatives to another,
-        shape (n,); 0 where that was not measured.
-    prior
-        What priors contributed; ``None`` where there are none.
-    truncated
-        What was held at the start; ``None``: nothing.
+        Relative change of each standard error from one estimate of the derivatives to
+        another; 0 if that was not measured.
     """
 
     covariance: F64
@@ -117,72 +102,53 @@ def parameter_statistics(
     units: Sequence[str | None] | None = None,
     coloured: NoiseFinding | None = None,
 ) -> ParameterStatistics:
-    """Return covariance, intervals and the rank verdict at a least-squares solution.
+    """Return covariance, intervals and identifiability at a least-squares solution.
 
     The covariance is ``s^2 (J^T J)^-1`` by singular values of the column-scaled Jacobian;
-    ``s^2 = 1`` when the standard deviations of the noise were given, else the residual
-    variance ``sum r^2 / (m - rank)``. The interval is ``p +- t * standard error`` with
-    Student's t for ``m - rank`` degrees of freedom when the variance is estimated, and its
-    limit, the normal quantile, when it is known (Seber and Wild, Nonlinear Regression,
-    sections 2.1.2 and 5.1). Where the rank is deficient, parameters outside of the null space
-    keep their (estimable) variance by the pseudo-inverse.
+    ``s^2 = 1`` if the noise was given, otherwise the residual variance
+    ``sum r^2 / (m - rank)``. The interval is ``p +- t * standard error`` with Student's t
+    for ``m - rank`` degrees of freedom if the variance is estimated, and the normal
+    quantile if it is known (Seber and Wild, Nonlinear Regression, sections 2.1.2 and 5.1).
+    For a deficient rank, parameters outside the null space keep their variance by the
+    pseudo-inverse. Parameters on a bound are held there.
 
     Parameters
     ----------
-    jacobian
-        Of the whitened residuals with respect to the physical parameters, shape (m, n).
-    residuals
-        Whitened, shape (m,).
-    values
-        Parameters, shape (n,).
-    names
-        Of the parameters, for the verdict, length n.
-    sigma_known
-        Whether the residuals were divided by known standard deviations of the noise.
-    at_bound
-        Parameters that lie on a bound, boolean, shape (n,): held there, so that the
-        uncertainty of the others is conditional on them.
-    column_errors
-        Lengths of the errors of the Jacobian's columns, shape (n,); ``None`` if exact.
-    spread
-        Difference of two independent estimates of the Jacobian, shape (m, n): where it leaves more
-        than 3 % of a standard error open, that is withheld. Takes the place of `column_errors`.
+    jacobian, residuals
+        Whitened, of the data alone, in physical parameters, shapes (m, n), (m,).
+    column_errors, spread
+        Lengths of the errors of the Jacobian's columns, ``None`` if exact, or the
+        difference of two independent estimates of it: a standard error uncertain by more
+        than 3 % is withheld.
     scores
-        Of an estimate that minimises a robust loss: they tell the variance, whether or not the
-        noise is known.
+        Of a robust loss, from which the variance follows, for known noise, too.
     prior
-        Of the parameters. The residuals and the Jacobian are those of the data alone, from which
-        the variance is estimated; standard deviations of priors are absolute. Not together with
-        `scores`.
-    level
-        Probability of the intervals.
-    units
-        Of the parameters, for the verdict; ``None`` where unknown.
+        Of the parameters, with absolute standard deviations; not together with `scores`.
     coloured
-        The noise of the residuals, where it is not white noise of one size: the covariance is the
-        sandwich with its covariance, Student's t has effective degrees of freedom.
+        Noise other than white noise of one size: the covariance is the sandwich with its
+        covariance, and Student's t has effective degrees of freedom.
     """
     count = values.size
     held = np.zeros(count, dtype=np.bool_) if at_bound is None else at_bound
-    kept = [int(i) for i in np.flatnonzero(~held)]
-    kept_names = [names[i] for i in kept]
+    indices = [int(i) for i in np.flatnonzero(~held)]
+    kept_names = [names[i] for i in indices]
     data = jacobian, residuals, spread
     if prior is not None:
         jacobian, spread, column_errors = without_invisible(jacobian, spread, column_errors, prior)
         data = jacobian, residuals, spread
-        noise = 1.0 if sigma_known else _prior_noise(*data[:2], values, kept)
+        noise = 1.0 if sigma_known else _prior_noise(*data[:2], values, indices)
         jacobian, residuals, spread = with_prior_rows(*data, prior, noise)
     analysis = analyse_rank(
-        jacobian[:, kept],
-        None if column_errors is None else column_errors[kept],
-        None if spread is None else spread[:, kept],
+        jacobian[:, indices],
+        None if column_errors is None else column_errors[indices],
+        None if spread is None else spread[:, indices],
     )
     freedom = int(residuals.size) - analysis.rank
-    shown: float | None = None
+    residual_variance: float | None = None
     if prior is not None:
-        freedom = int(data[1].size) - len(kept)
+        freedom = int(data[1].size) - len(indices)
         variance = noise**2
-        shown = 1.0 if sigma_known else _variance(data[1], freedom)
+        residual_variance = 1.0 if sigma_known else _variance(data[1], freedom)
     elif scores is not None:
         variance, sigma_known = scores.variance(analysis.rank), False
     else:
@@ -191,7 +157,7 @@ def parameter_statistics(
     linearisation = Linearisation(
         jacobian,
         analysis,
-        np.array(kept, dtype=np.intp),
+        np.array(indices, dtype=np.intp),
         np.zeros(count, dtype=np.bool_),
         float(np.sqrt(variance)),
         np.inf if sigma_known else float(freedom),
@@ -207,12 +173,12 @@ def parameter_statistics(
         )
         partial *= variance
     else:
-        answers = linearisation.answer_to_noise()[kept]
+        answers = linearisation.answer_to_noise()[indices]
         partial = answers @ answers.T
     partial[analysis.involved, :] = np.nan
     partial[:, analysis.involved] = np.nan
     covariance = np.full((count, count), np.nan)
-    covariance[np.ix_(kept, kept)] = partial
+    covariance[np.ix_(indices, indices)] = partial
     errors: F64 = np.sqrt(np.diag(covariance))
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation: F64 = covariance / np.outer(errors, errors)
@@ -229,27 +195,27 @@ def parameter_statistics(
     intervals = np.column_stack([values - quantile * errors, values + quantile * errors])
     doubts = np.zeros(count)
     if spread is not None:
-        doubts[kept] = standard_error_doubts(jacobian[:, kept], spread[:, kept], analysis)
+        doubts[indices] = standard_error_doubts(jacobian[:, indices], spread[:, indices], analysis)
     inexact = doubts > ALLOWED
     covariance[inexact] = covariance[:, inexact] = np.nan
     correlation[inexact] = correlation[:, inexact] = np.nan
     errors[inexact] = np.nan
-    lost = np.array(kept, dtype=np.intp)[analysis.involved | ~np.isfinite(errors[kept])]
+    lost = np.array(indices, dtype=np.intp)[analysis.involved | ~np.isfinite(errors[indices])]
     intervals[lost] = (-np.inf, np.inf)
 
     undecided: dict[str, float] = {}
     intervals[inexact] = np.nan
     if spread is not None or column_errors is not None:
-        undecided = _undecided(analysis, kept_names, values[kept], variance)
-        open_ones = [kept[kept_names.index(name)] for name in undecided]
+        undecided = _undecided(analysis, kept_names, values[indices], variance)
+        open_ones = [indices[kept_names.index(name)] for name in undecided]
         intervals[open_ones] = np.nan
-    kept_units = None if units is None else [units[i] for i in kept]
+    kept_units = None if units is None else [units[i] for i in indices]
     combinations = () if undecided else determined_combinations(analysis, kept_names, kept_units)
     full = []
     for combination in (c for c in combinations if c.text):
         sums = np.zeros((1, count))
-        sums[:, kept] = combination.sums
-        full.append(replace(combination, sums=sums, leading=kept[combination.leading]))
+        sums[:, indices] = combination.sums
+        full.append(replace(combination, sums=sums, leading=indices[combination.leading]))
     withheld = {names[int(j)]: float(doubts[j]) for j in np.flatnonzero(inexact)}
     identifiability = Identifiability(
         analysis.singular_values,
@@ -277,7 +243,7 @@ def parameter_statistics(
             column_errors=column_errors,
             spread=data[2],
         )
-        more = prior_sentences(contribution, names, len(kept))
+        more = prior_sentences(contribution, names, len(indices))
         verdict = f"{identifiability.verdict} {more}".rstrip()
         identifiability = replace(identifiability, verdict=verdict)
     return ParameterStatistics(
@@ -285,7 +251,7 @@ def parameter_statistics(
         correlation,
         errors,
         intervals,
-        variance if shown is None else shown,
+        variance if residual_variance is None else residual_variance,
         freedom,
         identifiability,
         linearisation,
@@ -301,13 +267,9 @@ def _undecided(
 ) -> dict[str, float]:
     """Return parameters that might be well determined if the derivatives were exact.
 
-    A singular value that the errors of the Jacobian hide is at most the sum of both. Where even
-    that leaves a parameter uncertain by a good part of its value, the data are to blame.
-
-    Returns
-    -------
-    dict
-        Name to the smallest standard error; empty when the rank is full or the data are to blame.
+    A singular value below the errors of the Jacobian is at most the sum of both. If that
+    leaves the standard error of a parameter a considerable fraction of its value, the data
+    are the cause. Returns the smallest possible standard error by name.
     """
     tangled = [int(j) for j in np.flatnonzero(analysis.involved & ~analysis.without_influence)]
     if not tangled or analysis.rank == len(names):
@@ -335,14 +297,14 @@ def _variance(residuals: F64, freedom: int) -> float:
 
 
 def _prior_noise(jacobian: F64, residuals: F64, values: F64, kept: Sequence[int]) -> float:
-    """Return the standard deviation of noise of unknown size by which priors are weighed.
+    """Return the standard deviation of unknown noise that weighs the priors.
 
-    Without any noise, priors still decide what the data leave open.
+    Without any noise, priors still determine what the data leave open.
     """
     reach = np.linalg.norm(jacobian[:, kept], axis=0) * np.abs(values[kept])
     least = _FINEST * float(np.max(reach, initial=0.0)) / float(np.sqrt(residuals.size))
-    shown = _variance(residuals, residuals.size - len(kept))
-    return max(float(np.sqrt(shown)), least)
+    variance = _variance(residuals, residuals.size - len(kept))
+    return max(float(np.sqrt(variance)), least)
 
 
 def t_quantile(level: float, freedom: float) -> float:
@@ -358,26 +320,12 @@ def _pseudo_inverse_covariance(right: F64, singular: F64, norms: F64) -> F64:
 
 
 def standard_error_doubts(jacobian: F64, spread: F64, analysis: RankAnalysis) -> F64:
-    """Return by how much the standard errors change with the estimate of the Jacobian, shape (n,).
+    """Return the relative change of the standard errors with the Jacobian, shape (n,).
 
-    They are computed again with each of two Jacobians that are as far from this one as the two
-    estimates that it was verified with are from each other. Both have the same undetermined
-    directions, of which nothing is said.
-
-    Parameters
-    ----------
-    jacobian
-        Whitened, shape (m, n).
-    spread
-        Difference of two independent estimates of it, shape (m, n).
-    analysis
-        Of the Jacobian.
-
-    Returns
-    -------
-    numpy.ndarray
-        Relative; infinite where another estimate leaves a direction undetermined; 0 for parameters
-        that have no standard error.
+    They are computed again with each of two Jacobians at the same distance from this one as
+    the two estimates for its verification, whose difference is `spread`, from each other.
+    Undetermined directions are the same in both. Infinite if another estimate leaves a
+    direction undetermined; 0 for parameters without standard error.
     """
     rank = analysis.rank
     right = analysis.right[:, :rank]
@@ -406,5 +354,5 @@ def _sizes(matrix: F64, right: F64) -> F64:
     _, values, rotation = np.linalg.svd(matrix)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = (right @ rotation.T) / values
-    found: F64 = np.linalg.norm(np.where(np.isnan(shares), 0.0, shares), axis=1)
-    return found
+    errors: F64 = np.linalg.norm(np.where(np.isnan(shares), 0.0, shares), axis=1)
+    return errors

@@ -1,4 +1,4 @@
-"""The embedded compiler as one of fmident's compilers."""
+"""The embedded compiler as a plugin."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _OPTIONS = ("optimization", "integrator", "fmi", "sources")
 
 
 class EmbeddedCompiler(Compiler):
-    """Modelica to FMI 2.0 or 3.0 (Co-Simulation, Model Exchange), events, exact sensitivities.
+    """Compiler to FMI 2.0 or 3.0 (Co-Simulation, Model Exchange), with exact sensitivities.
 
     Options of a request:
 
     ``optimization``
         Optimisation level of the C compiler, 0 to 3; default 2.
     ``integrator``
-        What integrates the states: ``auto`` (default), ``explicit`` (Dormand-Prince 5(4)),
-        ``rosenbrock`` (Rodas5P) or ``cvode`` (BDF).
+        ``auto`` (default), ``explicit`` (Dormand-Prince 5(4)), ``rosenbrock`` (Rodas5P) or
+        ``cvode`` (BDF).
     ``fmi``
-        Version of FMI: ``"2.0"`` (default) or ``"3.0"``, in which arrays stay arrays.
+        Version of FMI: ``"2.0"`` (default) or ``"3.0"``, which keeps arrays.
     ``sources``
-        Whether the FMU holds its C sources, so that anyone can compile it; default true.
+        Whether the FMU includes its C sources, so that anyone can compile it; default true.
     """
 
     name = "embedded"
@@ -54,7 +54,7 @@ class EmbeddedCompiler(Compiler):
         return missing_tools()
 
     def tools(self) -> dict[str, str]:
-        """Return the C compilers, and where SUNDIALS and the standard library are."""
+        """Return the C compilers and the locations of SUNDIALS and the standard library."""
         from fmident.compilers.embedded.backend.compiling import sundials
         from fmident.compilers.embedded.backend.compiling.c_compilers import tools
         from fmident.compilers.embedded.frontend.reading.source import standard_library
@@ -66,7 +66,7 @@ class EmbeddedCompiler(Compiler):
         }
 
     def version(self) -> str:
-        """Return name and version, with a hash of all code that decides on the result."""
+        """Return name and version, with a hash of all code that affects the result."""
         return f"fmident embedded {__version__}+{_code_hash()}"
 
     def build(self, request: BuildRequest) -> BuildResult:
@@ -110,7 +110,7 @@ class EmbeddedCompiler(Compiler):
 
 
 def _left_out(model: OdeModel) -> Iterator[Diagnostic]:
-    """Say what the FMU of a model does not offer, and why."""
+    """Yield a diagnostic for each feature that the FMU does not offer, with the reason."""
     if model.constraints is not None:
         yield Diagnostic(
             "note",
@@ -161,7 +161,7 @@ def _options(request: BuildRequest) -> _Options:
 
 
 def _version(given: object) -> Version:
-    """Return a version of FMI, which a command line may give as a number."""
+    """Return the FMI version; command lines may give it as a number."""
     for version in VERSIONS:
         if given == version or (type(given) in (int, float) and given == float(version)):
             return version
@@ -173,7 +173,7 @@ def _version(given: object) -> Version:
 
 @cache
 def _code_hash() -> str:
-    """Return a hash of this package's code and of the libraries that shape the result."""
+    """Return a hash of this package's code and of the libraries that affect the result."""
     digest = hashlib.sha256()
     package = Path(__file__).resolve().parent
     for file in sorted(package.rglob("*")):

@@ -1,7 +1,4 @@
-"""The compiled model: what the front end hands to the code generator.
-
-The front end (Modelica source to :class:`OdeModel`) and the back end (:class:`OdeModel`
-to FMU) know each other only through this module.
+"""Compiled model: the only interface between front end and code generator.
 
 All functions are ``casadi.Function`` objects of SX expressions with these vectors:
 
@@ -12,11 +9,12 @@ All functions are ``casadi.Function`` objects of SX expressions with these vecto
 ``u``
     top-level inputs, in the order of ``inputs``
 ``p``
-    every parameter that can be set, in the order of ``parameters``
+    settable parameters, in the order of ``parameters``
 ``c``
-    constants and calculated parameters, in the order of ``calculated``; a function of ``p``.
-    Behind them, in a model with events, what it holds between two events (:class:`Events`), and
-    in a model with algebraic loops their unknowns and inverse matrices (:class:`Loops`)
+    constants and calculated parameters, in the order of ``calculated``; a function of
+    ``p``. They are followed, in a model with events, by values held between two events
+    (:class:`Events`) and, in a model with algebraic loops, by the unknowns and inverse
+    matrices of these (:class:`Loops`)
 """
 
 from __future__ import annotations
@@ -55,17 +53,17 @@ class ScalarVariable:
     kind
         Its role.
     start
-        Literal start value (default value of a parameter); ``None`` when computed.
+        Literal start value (default value of a parameter); ``None`` if computed.
     unit, display_unit, quantity
-        Modelica attributes; empty string when absent.
+        Modelica attributes; empty if absent.
     minimum, maximum, nominal
-        Modelica attributes; ``None`` when absent.
+        Modelica attributes; ``None`` if absent.
     description
         Modelica description string.
     derivative_of
         For kind ``"derivative"``: name of the state.
     type_name
-        Of a discrete variable; all others are Real.
+        Type of a discrete variable; all others are Real.
     """
 
     name: str
@@ -102,31 +100,31 @@ class ExperimentDefaults:
 
 @dataclass(frozen=True)
 class Events:
-    """What a model holds between events, and what happens at one.
+    """Values that a model holds between events, and actions at an event.
 
-    What is held is behind the calculated parameters in the vector ``c``, in this order:
-    relations, the phases ``initial()`` and ``terminal()``, the samples, discrete variables, the
-    conditions of when-equations. The last two are one vector, ``d``; ``pre`` is what it was
+    Held values follow the calculated parameters in the vector ``c``, in this order:
+    relations, the phases ``initial()`` and ``terminal()``, samples, discrete variables,
+    conditions of when-equations. The last two form the vector ``d``; ``pre`` is its value
     before the event.
 
     Parameters
     ----------
     variables
-        Discrete variables that the FMU shows.
+        Discrete variables visible in the FMU.
     outputs
         Names of those that are outputs.
     hidden
-        Number of further discrete variables and of conditions of when-equations.
+        Number of other discrete variables and of conditions of when-equations.
     relations
         Texts of the relations, for messages.
     live
-        ``(t, x, u, p, c) -> (r)``: what the relations would be now.
+        ``(t, x, u, p, c) -> (r)``: current values of the relations.
     samples
-        ``(p, c) -> (s)``: start and interval of each sample, in turns.
+        ``(p, c) -> (s)``: start and interval of each sample, alternating.
     starts
-        ``(t, x, u, p, c) -> (pre)``: what discrete variables are before the start.
+        ``(t, x, u, p, c) -> (pre)``: discrete variables before the start.
     update
-        ``(t, x, u, p, c, pre) -> (d, x)``: at an event, with the states after it.
+        ``(t, x, u, p, c, pre) -> (d, x)`` at an event, with the states after it.
     """
 
     variables: tuple[ScalarVariable, ...]
@@ -150,26 +148,17 @@ class Events:
 
     @property
     def held_count(self) -> int:
-        """Number of elements behind the calculated parameters."""
+        """Number of elements after the calculated parameters."""
         return len(self.relations) + 2 + self.sample_count + self.discrete_count
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Equations that are solved together while the model is simulated, by Newton's method.
+    """Equations that are solved simultaneously during simulation, by Newton's method.
 
-    Parameters
-    ----------
-    names
-        Unknowns of the iteration, after tearing.
-    equations
-        Texts of the equations that are left for them, as many.
-    residual
-        ``(t, x, u, p, c) -> (g)``, zero at the solution. It needs no loop behind it.
-    nominals
-        Attribute ``nominal`` of each unknown, 1 where there is none.
-    linear
-        Whether the residual is linear in the unknowns, so that one step solves it.
+    `names` are the unknowns after tearing, `equations` texts, equal in number. `residual`
+    is ``(t, x, u, p, c) -> (g)``, zero at the solution, independent of later loops; if
+    `linear` in the unknowns, one step solves it. `nominals` are 1 where absent.
     """
 
     names: tuple[str, ...]
@@ -186,19 +175,12 @@ class Loop:
 
 @dataclass(frozen=True)
 class Loops:
-    """Algebraic loops, in the order in which they are solved.
+    """Algebraic loops, in order of solution.
 
-    They are at the end of the vector ``c``: first the unknowns of all loops, those of `initial`
-    last, then for each loop the inverse of ``d g / d unknowns``, dense column-major.
-
-    Parameters
-    ----------
-    running
-        Those on which everything may depend.
-    initial
-        Those on which only the initial states depend. They contain no state.
-    starts
-        ``(p, c) -> (z)``: where the first iteration begins, for all unknowns.
+    They are at the end of the vector ``c``: first the unknowns of all loops, those of
+    `initial` last, then for each loop the inverse of ``d g / d unknowns``, dense
+    column-major. Only initial states depend on `initial` loops, which contain no state.
+    `starts` is ``(p, c) -> (z)``: initial guesses of all unknowns.
     """
 
     running: tuple[Loop, ...]
@@ -207,7 +189,7 @@ class Loops:
 
     @property
     def all(self) -> tuple[Loop, ...]:
-        """Those of both kinds."""
+        """Loops of both kinds."""
         return self.running + self.initial
 
     @property
@@ -223,15 +205,10 @@ class Loops:
 
 @dataclass(frozen=True)
 class Constraints:
-    """What binds the states to each other, besides what follows from their derivatives.
+    """Constraints between states that their derivatives do not ensure.
 
-    Parameters
-    ----------
-    equations
-        Texts of the equations that were differentiated.
-    residual
-        ``(t, x, u, p, c) -> (r)``, zero for states that are consistent. It depends on time, states
-        and parameters only.
+    `residual` is ``(t, x, u, p, c) -> (r)``, zero for consistent states, and depends on
+    time, states and parameters only.
     """
 
     equations: tuple[str, ...]
@@ -242,8 +219,8 @@ class Constraints:
 class OdeModel:
     """A causalised model: explicit ordinary differential equations with outputs.
 
-    An output that is also a state appears once in `outputs` (kind ``"output"``) and once
-    in `states` under the same name; the FMU then shows one variable.
+    An output that is also a state appears once in `outputs` (kind ``"output"``) and once in
+    `states` under the same name; the FMU then has one variable.
 
     Parameters
     ----------
@@ -254,13 +231,13 @@ class OdeModel:
     states, derivatives, inputs, outputs, locals, parameters, calculated
         Scalar variables, in the order of the vectors.
     calculated_parameters
-        ``(p) -> (c)``. Integer, Boolean and String parameters are fixed when the model is
-        compiled and are in no vector.
+        ``(p) -> (c)``. Integer, Boolean and String parameters are fixed at compile time and
+        are in no vector.
     initial_states
         ``(t, u, p, c) -> (x)``: start values and initial equations.
     free_starts
-        For each state, whether it begins at its ``start``, from which no other start value follows:
-        where that is a number, the host may set another.
+        For each state, whether it begins at its ``start`` and no other start value depends
+        on it; if that is a number, the host may change it.
     rhs
         ``(t, x, u, p, c) -> (xdot)``
     output_values
@@ -268,11 +245,11 @@ class OdeModel:
     local_values
         ``(t, x, u, p, c) -> (w)``
     assert_values
-        ``(t, x, u, p, c) -> (a)``; an element not greater than 0 means violated. The front end
-        gives 1 where the condition holds and 0 where it does not.
+        ``(t, x, u, p, c) -> (a)``; an assert is violated where its element is not greater
+        than
+        0. The front end gives 1 if the condition holds and otherwise 0.
     asserts
-        Messages, in the order of ``a``. What varies with time in a message is in it as
-        ``<expression>``.
+        Messages, in the order of ``a``, with time-varying parts as ``<expression>``.
     output_dependencies, derivative_dependencies
         For each output (derivative): names of the states and inputs it depends on.
     experiment
@@ -284,7 +261,7 @@ class OdeModel:
     events
         ``None`` for a model without events.
     loops
-        ``None`` for a model without algebraic loops that are solved by iteration.
+        ``None`` for a model without iterated algebraic loops.
     constraints
         ``None`` for a model whose states are independent.
     """
@@ -322,5 +299,5 @@ class OdeModel:
 
     @property
     def count_behind(self) -> int:
-        """Number of elements of ``c`` behind the calculated parameters."""
+        """Number of elements of ``c`` after the calculated parameters."""
         return self.held_count + (self.loops.count if self.loops else 0)

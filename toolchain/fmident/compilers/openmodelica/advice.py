@@ -1,4 +1,4 @@
-"""OpenModelica's messages as diagnostics, with the advice that they leave out."""
+"""OpenModelica's messages as diagnostics, with hints added."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIKE_LIBRARY = re.compile(r"^(?:Modelica|ModelicaServices|Complex)$")
 
 @dataclass(frozen=True)
 class Advice:
-    """A well-known message: how to tell it, its short name, what to do."""
+    """Hint for a well-known message: its pattern, a short name, and what to do."""
 
     pattern: re.Pattern[str]
     rule: str
@@ -91,15 +91,7 @@ KNOWN = (
 
 
 def to_diagnostic(message: Message, class_names: ClassNames | None = None) -> Diagnostic:
-    """Turn a message into a diagnostic.
-
-    Parameters
-    ----------
-    message
-        What OpenModelica said.
-    class_names
-        Finds names near one that is not there.
-    """
+    """Convert a message to a diagnostic; `class_names` finds names similar to a missing one."""
     severity = _SEVERITY.get(message.level, "note")
     rule, hint = _rule_and_hint(message.text, class_names)
     if rule is None and message.kind:
@@ -110,16 +102,16 @@ def to_diagnostic(message: Message, class_names: ClassNames | None = None) -> Di
 def to_diagnostics(
     messages: Sequence[Message], class_names: ClassNames | None = None
 ) -> list[Diagnostic]:
-    """Turn messages into diagnostics: errors first, each finding once."""
-    found: list[Diagnostic] = []
+    """Convert messages to diagnostics: errors first, without duplicates."""
+    diagnostics: list[Diagnostic] = []
     for message in messages:
         if message.level == "internal" or message.about_index:
             continue
         diagnostic = to_diagnostic(message, class_names)
-        if diagnostic not in found:
-            found.append(diagnostic)
+        if diagnostic not in diagnostics:
+            diagnostics.append(diagnostic)
     order = {"error": 0, "warning": 1, "note": 2}
-    return sorted(found, key=lambda d: order[d.severity])
+    return sorted(diagnostics, key=lambda d: order[d.severity])
 
 
 def _rule_and_hint(text: str, class_names: ClassNames | None) -> tuple[str | None, str | None]:
@@ -165,7 +157,7 @@ def _missing_library(name: str, version: str, path: str) -> str:
 
 @dataclass(frozen=True)
 class ClassSize:
-    """How many equations and variables a class has, as ``checkModel`` counts them."""
+    """Number of equations and variables of a class, as counted by ``checkModel``."""
 
     equations: int
     variables: int
@@ -178,7 +170,7 @@ class ClassSize:
 
 
 def parse_check(text: str) -> ClassSize | None:
-    """Read the counts in the answer of ``checkModel``; ``None`` when there are none."""
+    """Read the counts in the answer of ``checkModel``; ``None`` if there are none."""
     counts = _COUNTS.search(text)
     if counts is None:
         return None
@@ -187,10 +179,7 @@ def parse_check(text: str) -> ClassSize | None:
 
 
 def balance_diagnostic(class_name: str, size: ClassSize) -> Diagnostic | None:
-    """Return what is wrong with the counts, ``None`` when they are equal.
-
-    ``checkModel`` calls an unbalanced class successful; only its counts tell.
-    """
+    """Return a diagnostic for unequal counts, which ``checkModel`` does not report itself."""
     if size.balanced:
         return None
     gap = size.variables - size.equations

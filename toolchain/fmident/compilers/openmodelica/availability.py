@@ -1,4 +1,4 @@
-"""Where OpenModelica is, and how to get it where it is not."""
+"""Location of OpenModelica, and how to install it."""
 
 from __future__ import annotations
 
@@ -49,18 +49,12 @@ HOME_LIBRARIES = Path("~/.openmodelica/libraries")
 
 
 def is_root() -> bool:
-    """Whether this process runs as root, for whom omc is not an interactive server."""
+    """Return whether this process runs as root, for whom omc is not an interactive server."""
     return is_administrator()
 
 
 def choose_way(session: str) -> Way:
-    """Return how to run omc here.
-
-    Raises
-    ------
-    CompilationError
-        It cannot be done as asked; the hint says how else.
-    """
+    """Return how to run omc here."""
     if session == "docker":
         if shutil.which("docker") is None:
             raise CompilationError(
@@ -85,7 +79,7 @@ def choose_way(session: str) -> Way:
 
 
 def why_unavailable() -> str | None:
-    """Return why OpenModelica does not run here without more ado, ``None`` when it does."""
+    """Return why OpenModelica cannot run here directly, or ``None``."""
     if default_session() == "docker":
         trouble = docker_trouble()
         return None if trouble is None else f"{SESSION_VARIABLE} is 'docker', and {trouble}"
@@ -95,7 +89,7 @@ def why_unavailable() -> str | None:
 
 
 def docker_trouble() -> str | None:
-    """Return why containers cannot be run here, ``None`` when they can."""
+    """Return why containers cannot be run here, or ``None``."""
     if shutil.which("docker") is None:
         return "there is no 'docker' on the path"
     try:
@@ -106,30 +100,16 @@ def docker_trouble() -> str | None:
         return "its engine does not answer"
     if asked.returncode == 0:
         return None
-    said = asked.stderr.strip().splitlines()
-    return "its engine does not answer" + (f": {said[-1]}" if said else "")
+    lines = asked.stderr.strip().splitlines()
+    return "its engine does not answer" + (f": {lines[-1]}" if lines else "")
 
 
 def open_session(
     options: OpenModelicaOptions, folder: Path, sources: Iterable[Path], deadline: Deadline
 ) -> Session:
-    """Start omc.
+    """Start omc in the working directory `folder`; `sources` are the files it will read.
 
-    Parameters
-    ----------
-    options
-        Which session, which flags.
-    folder
-        Working directory.
-    sources
-        Files and folders that omc will read.
-    deadline
-        When to give up.
-
-    Raises
-    ------
-    CompilationError
-        omc is not there, cannot run as asked, or does not start.
+    Raises `CompilationError` if omc is missing, cannot run as requested, or does not start.
     """
     way = choose_way(options.session)
     if way == "script":
@@ -146,11 +126,9 @@ def open_session(
 
 
 def docker_arguments(folder: Path, sources: Iterable[Path]) -> list[str]:
-    """Return what makes folders visible in the container under the same names.
+    """Return options that mount folders in the container under the same names.
 
-    The working directory is the container's home, so that what omc keeps there can be
-    written; the libraries of this machine come along, and nothing can be changed but the
-    working directory.
+    The working directory is its home, where omc writes files; all others are read-only.
     """
     arguments = ["-v", f"{folder}:{folder}", "-e", f"HOME={folder}"]
     named = [Path(p) for p in os.environ.get("MODELICAPATH", "").split(os.pathsep) if p]
@@ -171,22 +149,17 @@ def find_omc() -> str | None:
     """Return the path of omc: in ``$OPENMODELICAHOME/bin``, or on the path."""
     home = os.environ.get("OPENMODELICAHOME")
     if home:
-        found = shutil.which("omc", path=str(Path(home) / "bin"))
-        if found:
-            return found
+        path = shutil.which("omc", path=str(Path(home) / "bin"))
+        if path:
+            return path
     return shutil.which("omc")
 
 
 def omc_folders(environment: Mapping[str, str] | None = None) -> tuple[Path, ...]:
-    """Return the folders in which ``loadModel`` of omc looks, those that exist.
+    """Return the existing folders that omc's ``loadModel`` searches.
 
-    ``OPENMODELICALIBRARY`` replaces the usual ones: ``lib/omlibrary`` of the installation and
-    ``~/.openmodelica/libraries``. omc does not read ``MODELICAPATH``.
-
-    Parameters
-    ----------
-    environment
-        Variables; those of the process by default.
+    ``OPENMODELICALIBRARY`` replaces the usual ones: ``lib/omlibrary`` of the installation
+    and ``~/.openmodelica/libraries``. omc does not read ``MODELICAPATH``.
     """
     variables = os.environ if environment is None else environment
     given = variables.get("OPENMODELICALIBRARY", "")
@@ -206,19 +179,15 @@ def name_of(place: Path) -> str:
 
 
 def version_of(place: Path) -> str:
-    """Return the version in a library's name without build metadata, ``""`` without any."""
+    """Return the version in a library's name without build metadata, or ``""``."""
     return plain_version(place.name.removesuffix(".mo").partition(" ")[2])
 
 
 def plain_version(version: str) -> str:
-    """Return a version without build metadata: ``"4.0.0"`` of ``"4.0.0+maint.om"``.
-
-    Metadata plays no part in whether one version is another (Semantic Versioning 2.0.0,
-    item 10).
-    """
+    """Return a version without build metadata (Semantic Versioning 2.0.0, item 10)."""
     return version.partition("+")[0].strip()
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, to be compared."""
+    """Return the numbers of a version, for comparison."""
     return tuple(int(part) for part in re.findall(r"\d+", plain_version(version)))

@@ -1,9 +1,10 @@
-"""The steps of a build with OpenModelica.
+"""Steps of a build with OpenModelica.
 
-Most of a build is spent on some 150 files of OpenModelica's runtime and of SUNDIALS that are the
-same in every FMU. omc calls CMake and passes no options on, so variables of the environment let
-CMake compile in parallel and use ccache. Binaries of other platforms are built in a container
-(as OpenModelica's own ``testsuite/special/FmuExportCrossCompile`` does).
+Most of the build time goes into some 150 files of OpenModelica's runtime and SUNDIALS
+that are the same in every FMU. omc calls CMake without passing on options, so
+environment variables make CMake compile in parallel and use ccache. Binaries of other
+platforms are built in a container (like OpenModelica's own
+``testsuite/special/FmuExportCrossCompile``).
 """
 
 from __future__ import annotations
@@ -112,15 +113,12 @@ class OpenModelicaCompiler(Compiler):
         return None if why is None else f"{why}\n{HOW_TO_GET}"
 
     def version(self) -> str:
-        """Return omc's version and fmident's, with a hash of the code that drives omc.
-
-        Without omc: ``"OpenModelica (not found), ..."``.
-        """
+        """Return omc's version and fmident's, with a hash of the code that calls omc."""
         omc = f"in {DEFAULT_IMAGE}" if default_session() == "docker" else _omc_version()
         return f"OpenModelica {omc}, fmident {installed_version('fmident')}+{_code_hash()}"
 
     def build(self, request: BuildRequest) -> BuildResult:
-        """Compile one class, see :class:`OpenModelicaOptions` for the options."""
+        """Compile one class; see :class:`OpenModelicaOptions` for the options."""
         begin = time.monotonic()
         options = parse_options(request.options)
         omc_platforms(request.platforms, options.platforms)  # refused before anything is done
@@ -139,7 +137,7 @@ class OpenModelicaCompiler(Compiler):
 
 
 class _Build:
-    """One build: what is known so far, and the next step."""
+    """State of one build."""
 
     def __init__(
         self,
@@ -159,7 +157,7 @@ class _Build:
         self._names: dict[str, tuple[str, ...]] = {}
 
     def run(self) -> tuple[Path, Element]:
-        """Return the FMU and the description it shall get."""
+        """Return the FMU and the description to put into it."""
         name, progress = self.request.class_name, self.request.progress
         progress(f"{name}: OpenModelica loads and checks it")
         experiment, comment = self.load_and_check()
@@ -212,7 +210,7 @@ class _Build:
         return _experiment(simulation) or Experiment(), text
 
     def library_of_class(self) -> list[Diagnostic]:
-        """Return a note on the version taken where the class is of an installed library."""
+        """Return a note on the version used if the class is in an installed library."""
         top = self.request.class_name.partition(".")[0]
         files = [f.parent for f in self.plan.files if name_of(f.parent) == top]
         return [
@@ -230,8 +228,7 @@ class _Build:
     def loading(self) -> list[str]:
         """Return the expressions that load libraries and sources.
 
-        Each is loaded from its file, without what it uses, which is loaded likewise: what omc looks
-        for by its name and version, it looks for in a package index, which it downloads.
+        Each is loaded separately, since omc downloads an index to look up dependencies.
         """
         missing = {**self.plan.missing, **self.options.libraries}
         libraries = [
@@ -242,7 +239,7 @@ class _Build:
         return libraries + files
 
     def wanted(self, experiment: Experiment) -> Experiment:
-        """Return the experiment that the FMU shall have."""
+        """Return the requested experiment of the FMU."""
         options = self.options
         return Experiment(
             experiment.start,
@@ -252,7 +249,7 @@ class _Build:
         )
 
     def load_text(self, name: str, text: str) -> None:
-        """Load a class that we wrote."""
+        """Load a generated class."""
         file = self.folder / f"{name}.mo"
         file.write_text(text, encoding="utf-8")
         reply = self.session.send(f"loadFile({quoted(file.as_posix())}, uses=false)")
@@ -260,7 +257,7 @@ class _Build:
             self.fail(f"the wrapper '{name}' cannot be loaded", reply.messages)
 
     def export(self, class_name: str, purpose: str) -> Path:
-        """Build an FMU; return where it is."""
+        """Build an FMU and return its path."""
         options = self.options
         prefix = re.sub(r"\W", "_", self.request.class_name)
         targets = omc_platforms(self.request.platforms, options.platforms)
@@ -286,10 +283,7 @@ class _Build:
         return written
 
     def reasons(self, class_name: str, place: Path) -> tuple[Message, ...]:
-        """Ask once more why a class cannot be built, where ``buildModelFMU`` gave no message.
-
-        ``translateModel`` goes the same way up to the C compiler.
-        """
+        """Determine by ``translateModel`` why ``buildModelFMU`` failed without a message."""
         with contextlib.suppress(CompilationError):  # it only serves the message
             replies = self.session.run(
                 f"cd({quoted(place.as_posix())})", f"translateModel({class_name})"
@@ -298,7 +292,7 @@ class _Build:
         return ()
 
     def with_ramps(self, base: str, plain: Element, comment: str) -> tuple[Path, Element] | None:
-        """Build once more with inputs as ramps; ``None`` where there is nothing to gain."""
+        """Build again with inputs as ramps; return ``None`` if that has no benefit."""
         options = self.options
         if not options.ramp_inputs or options.fmi_version != "2.0" or options.fmu_type == "me":
             return None
@@ -333,7 +327,7 @@ class _Build:
     def build_ramps(
         self, base: str, plan: RampPlan, plain: Element, comment: str
     ) -> tuple[Path, Element]:
-        """Build the class inside a wrapper that makes ramps of its inputs."""
+        """Build the class inside a wrapper that turns its inputs into ramps."""
         progress = self.request.progress
         progress(f"{self.request.class_name}: OpenModelica exports it with inputs on lines")
         self.load_text(RAMP, ramp_text(base, plan, default_experiment(plain), comment))
@@ -341,7 +335,7 @@ class _Build:
         return fmu, hide_wrapper(read_tree(fmu), plain, plan)
 
     def check(self, fmu: Path, plain: Element) -> None:
-        """Look at what came out."""
+        """Check the resulting FMU."""
         options = self.options
         integrates = options.fmu_type != "me" and has_states(plain)
         self.diagnostics += check_fmu(fmu, solver=options.fmi_flags, integrates=integrates)
@@ -355,7 +349,7 @@ class _Build:
             self.diagnostics += integration_notes(model)
 
     def keep(self, messages: Sequence[Message], errors: str = "error") -> None:
-        """Remember what omc said, each finding once."""
+        """Record omc's messages, without duplicates."""
         for finding in to_diagnostics(messages, self.class_names):
             finding = self.without_wrapper(finding)
             if finding.severity == "error" and errors == "warning":
@@ -364,7 +358,7 @@ class _Build:
                 self.diagnostics.append(finding)
 
     def without_wrapper(self, finding: Diagnostic) -> Diagnostic:
-        """Return a finding as if it were about the user's class itself."""
+        """Return a finding rewritten to refer to the user's class instead of the wrapper."""
         place = finding.location
         if place is not None and Path(place.file).absolute().is_relative_to(self.folder):
             place = None
@@ -372,11 +366,11 @@ class _Build:
         return replace(finding, message=message, location=place)
 
     def forgive(self) -> None:
-        """Take errors for warnings, because an FMU was built all the same."""
+        """Downgrade errors to warnings, because an FMU was built nevertheless."""
         self.diagnostics = [_weaker(d) if d.severity == "error" else d for d in self.diagnostics]
 
     def fail(self, message: str, messages: Sequence[Message]) -> NoReturn:
-        """Raise with all that is known."""
+        """Raise an error with all messages."""
         self.keep(messages)
         if any(d.rule == "unbalanced" for d in self.diagnostics):
             self.diagnostics += self.culprits()
@@ -396,10 +390,7 @@ class _Build:
         raise CompilationError(message, diagnostics=diagnostics, hint=hint)
 
     def culprits(self) -> list[Diagnostic]:
-        """Return which equation is too many, or which variable lacks one, and where.
-
-        omc names a variable that lacks one, at times. The embedded compiler's front end names both.
-        """
+        """Return diagnostics for surplus equations or undetermined variables."""
         if any(d.rule == "unbalanced" and d.location for d in self.diagnostics):
             return []
         from fmident.compilers.embedded.frontend import load_model
@@ -411,7 +402,7 @@ class _Build:
         return []
 
     def class_names(self, scope: str) -> tuple[str, ...]:
-        """Return the names of the classes in a class, ``""`` for the top."""
+        """Return the names of the classes in a class; ``""`` is the top level."""
         if scope not in self._names:
             self._names[scope] = ()
             with contextlib.suppress(CompilationError):  # it only serves a hint
@@ -439,7 +430,7 @@ def _weaker(finding: Diagnostic) -> Diagnostic:
 
 
 def _log_tail(folder: Path, lines: int = 15) -> str:
-    """Return the end of the newest build log, where a compiler's complaint is."""
+    """Return the end of the newest build log, which has the C compiler's messages."""
     logs = sorted(folder.rglob("*.log"), key=lambda p: p.stat().st_mtime)
     if not logs:
         return ""
@@ -449,7 +440,7 @@ def _log_tail(folder: Path, lines: int = 15) -> str:
 
 @functools.cache
 def _code_hash() -> str:
-    """Return a hash of this package: it decides on wrappers and descriptions."""
+    """Return a hash of this package, which determines wrappers and descriptions."""
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(file.read_bytes())
@@ -476,23 +467,9 @@ def build_environment(
     contained: bool,
     environment: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the variables that a build gets.
+    """Return the environment variables of a build; those already set are kept.
 
-    Parameters
-    ----------
-    options
-        `jobs` and `object_cache` count.
-    folder
-        Of the build; paths below it are not part of what ccache compares.
-    contained
-        Whether omc runs in a container, where ccache of this machine is not.
-    environment
-        What is set already and stays; that of the process by default.
-
-    Raises
-    ------
-    CompilationError
-        ``object_cache = true``, and there is no ccache.
+    ccache ignores paths below `folder`; it is not available if omc is `contained`.
     """
     given = os.environ if environment is None else environment
     wanted = {"CMAKE_BUILD_PARALLEL_LEVEL": str(options.jobs or processors())}
@@ -514,27 +491,14 @@ def build_environment(
 
 
 def omc_platforms(names: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
-    """Return the argument ``platforms`` of ``buildModelFMU``.
-
-    Parameters
-    ----------
-    names
-        Platforms of the request; none for this machine's.
-    own
-        What the compiler's option says for this machine, such as ``"static"``.
-
-    Raises
-    ------
-    CompilationError
-        OpenModelica cannot compile for one of them, or not here; the hint says what it can do.
-    """
+    """Return the argument ``platforms`` of ``buildModelFMU``, with `own` for this machine."""
     if not names:
         return tuple(own)
     here = this_platform()
-    found: list[str] = []
+    platforms: list[str] = []
     for platform in read_platforms(names):
-        found += own if platform == here else [_in_container(platform)]
-    return tuple(found)
+        platforms += own if platform == here else [_in_container(platform)]
+    return tuple(platforms)
 
 
 def _in_container(platform: Platform) -> str:

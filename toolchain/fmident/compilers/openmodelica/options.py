@@ -21,42 +21,42 @@ DEFAULT_IMAGE = "openmodelica/openmodelica:v1.26.9-minimal"
 
 @dataclass(frozen=True)
 class OpenModelicaOptions:
-    """How OpenModelica builds an FMU.
+    """Options of a build with OpenModelica.
 
     Parameters
     ----------
     session
         ``"local"``: OMPython with ``omc`` on this machine. ``"script"``: ``omc file.mos``,
-        which works for root too. ``"docker"``: the container `image`. ``"auto"``: local,
+        which also works for root. ``"docker"``: the container `image`. ``"auto"``: local,
         or script for root.
     fmi_version, fmu_type, platforms
-        As ``buildModelFMU`` takes them. Platform ``"static"`` needs CMake; the FMU then
+        Arguments of ``buildModelFMU``. Platform ``"static"`` needs CMake; the FMU then
         depends on the C library only.
     fmi_flags
-        Solver of the Co-Simulation. Without ``"s:cvode"`` it is one explicit Euler step
-        per communication step.
+        Solver of the Co-Simulation. Without ``"s:cvode"`` it is one explicit Euler step per
+        communication step.
     image
         Container image for session ``"docker"``.
     timeout
-        Longest time for a whole build, s.
+        Time limit of a whole build, s.
     command_line_options
         More options for omc, such as ``"-d=newInst"``.
     libraries
-        Libraries to load first, name -> version (``""``: the newest installed), beside
-        those in the ``uses`` annotation.
+        Libraries to load first, name -> version (``""``: the newest installed), in addition
+        to those in the ``uses`` annotation.
     stop_time, interval
-        Replace what the ``experiment`` annotation says, s.
+        Replace the values of the ``experiment`` annotation, s.
     ramp_inputs
-        Whether inputs run on straight lines between communication points.
-        OpenModelica's own interpolation does nothing, so the class is wrapped.
-        ``"auto"``: where it has states and Real inputs.
+        Whether inputs are interpolated linearly between communication points, by a wrapper
+        around the class, since OpenModelica's own interpolation has no effect. ``"auto"``:
+        if the class has states and Real inputs.
     model_options
         Modification of the class, such as ``"redeclare model Friction = ..."``.
     jobs
-        Files that are compiled at a time; 0 for as many as this process may use cores.
+        Number of files compiled in parallel; 0 for the number of available cores.
     object_cache
-        Whether compilers run through ``ccache``, so that the files that are the same in every
-        FMU (its runtime, SUNDIALS) are compiled once. ``"auto"``: where it is installed.
+        Whether to compile with ``ccache``, so that files common to all FMUs (runtime,
+        SUNDIALS) are compiled once. ``"auto"``: if it is installed.
     """
 
     session: Literal["auto", "local", "docker", "script"] = "auto"
@@ -114,13 +114,7 @@ class OpenModelicaOptions:
 
 
 def parse_options(given: Mapping[str, object]) -> OpenModelicaOptions:
-    """Check and complete what the user gave.
-
-    Raises
-    ------
-    CompilationError
-        An option that is not known (the nearest is named) or has a wrong value.
-    """
+    """Check and complete the user's options."""
     known = {field.name for field in dataclasses.fields(OpenModelicaOptions)}
     for name in given:
         if name not in known:
@@ -134,7 +128,7 @@ def parse_options(given: Mapping[str, object]) -> OpenModelicaOptions:
 
 
 def default_session() -> str:
-    """Return the session to take where none is named: ``FMIDENT_OPENMODELICA_SESSION``."""
+    """Return the default session, from ``FMIDENT_OPENMODELICA_SESSION``."""
     return os.environ.get(SESSION_VARIABLE) or "auto"
 
 

@@ -1,4 +1,4 @@
-"""The FMU that OpenModelica wrote: checked, its description rewritten, put in its place."""
+"""The FMU written by OpenModelica: check, rewrite of its description, delivery."""
 
 from __future__ import annotations
 
@@ -29,13 +29,7 @@ _LITERAL = (
 
 
 def read_tree(fmu: Path) -> Element:
-    """Return the root of an FMU's description.
-
-    Raises
-    ------
-    CompilationError
-        No FMU, or no description in it.
-    """
+    """Return the root of an FMU's description."""
     try:
         return ElementTree.fromstring(_read(fmu, DESCRIPTION))
     except ElementTree.ParseError as error:
@@ -46,10 +40,7 @@ def read_tree(fmu: Path) -> Element:
 
 
 def read_model(fmu: Path) -> ModelDescription | None:
-    """Return an FMU's description, ``None`` for one that fmident cannot run.
-
-    That is one of FMI 3.0, or for Model Exchange only.
-    """
+    """Return an FMU's description; ``None`` for FMI 3.0 or Model Exchange only."""
     try:
         return parse_description(_read(fmu, DESCRIPTION), file=str(fmu))
     except FmuError:
@@ -57,27 +48,7 @@ def read_model(fmu: Path) -> ModelDescription | None:
 
 
 def check_fmu(fmu: Path, *, solver: str, integrates: bool) -> list[Diagnostic]:
-    """Look whether the FMU holds what was asked for.
-
-    Parameters
-    ----------
-    fmu
-        What omc wrote.
-    solver
-        The ``--fmiFlags`` that were given; empty for none.
-    integrates
-        Whether it is a Co-Simulation with states.
-
-    Returns
-    -------
-    list of Diagnostic
-        Warnings.
-
-    Raises
-    ------
-    CompilationError
-        The archive is broken or holds no binary.
-    """
+    """Check the contents of the FMU and return warnings; `solver` are its ``--fmiFlags``."""
     names = _names(fmu)
     if not any(n.startswith("binaries/") and not n.endswith("/") for n in names):
         raise CompilationError(
@@ -182,37 +153,23 @@ def _names(fmu: Path) -> list[str]:
 
 
 def calculated_from(description: Element) -> dict[str, tuple[str, ...]]:
-    """Read from a model description what calculated parameters depend on.
-
-    Parameters
-    ----------
-    description
-        Root of the description; its initial unknowns list the dependencies.
-    """
+    """Return what calculated parameters depend on, by the description's initial unknowns."""
     variables = list(description.iter("ScalarVariable"))
-    found: dict[str, tuple[str, ...]] = {}
+    dependencies: dict[str, tuple[str, ...]] = {}
     for unknown in description.iterfind("ModelStructure/InitialUnknowns/Unknown"):
         variable = variables[int(unknown.get("index", "0")) - 1]
         if variable.get("causality") != "calculatedParameter":
             continue
         if "dependencies" in unknown.attrib:
             indices = unknown.attrib["dependencies"].split()
-            found[variable.get("name", "")] = tuple(
+            dependencies[variable.get("name", "")] = tuple(
                 variables[int(i) - 1].get("name", "") for i in indices
             )
-    return found
+    return dependencies
 
 
 def reason(variable: Variable, sources: Sources | None = None) -> str | None:
-    """Return in words why a variable cannot be set, ``None`` when it can.
-
-    Parameters
-    ----------
-    variable
-        Any variable.
-    sources
-        As from :func:`calculated_from`.
-    """
+    """Return why a variable cannot be set, or ``None`` if it can."""
     if variable.causality == "calculatedParameter" and sources is not None:
         origin = sources.get(variable.name)
         if origin:
@@ -227,7 +184,7 @@ def reason(variable: Variable, sources: Sources | None = None) -> str | None:
 def frozen_parameters(
     description: ModelDescription, sources: Sources | None = None
 ) -> dict[str, str]:
-    """Return the parameters that cannot be set, with the reason in words."""
+    """Return the parameters that cannot be set, with the reason as text."""
     frozen = {}
     for variable in description.parameters:
         why = reason(variable, sources)
@@ -241,31 +198,18 @@ def check_interface(
     identifiable: Iterable[str],
     sources: Sources | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Check that parameters which shall be identified can be set.
+    """Check that the parameters to be identified can be set; return errors.
 
-    Parameters
-    ----------
-    description
-        Of the FMU.
-    identifiable
-        Names of parameters, as the catalogue or the problem gives them.
-    sources
-        As from :func:`calculated_from`; makes reasons more precise.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        One error per parameter that is missing or cannot be set. Whether a parameter
-        changes an output is found by simulation: :func:`fmident.fmu.influence`.
+    Whether a parameter changes an output is determined by :func:`fmident.fmu.influence`.
     """
-    found = []
+    findings = []
     settable = [v.name for v in description.settable_parameters]
     for name in identifiable:
         variable = description.by_name.get(name)
         if variable is None:
             message = f"the FMU of '{description.name}' has no parameter '{name}'"
             hint = did_you_mean(name, settable, kind="settable parameter")
-            found.append(Diagnostic("error", message, None, hint, "missing-parameter"))
+            findings.append(Diagnostic("error", message, None, hint, "missing-parameter"))
             continue
         why = reason(variable, sources)
         if why is not None:
@@ -275,12 +219,12 @@ def check_interface(
                 "identify " + " or ".join(f"'{n}'" for n in free) + " instead" if free else _LITERAL
             )
             message = f"'{name}' of '{description.name}' cannot be set: {why}"
-            found.append(Diagnostic("error", message, None, hint, "frozen-parameter"))
-    return tuple(found)
+            findings.append(Diagnostic("error", message, None, hint, "frozen-parameter"))
+    return tuple(findings)
 
 
 def frozen_note(description: ModelDescription, sources: Sources | None = None) -> Diagnostic | None:
-    """Return a note on the frozen parameters at the top level, ``None`` without any."""
+    """Return a note on the frozen parameters at the top level, or ``None``."""
     frozen = {n: w for n, w in frozen_parameters(description, sources).items() if "." not in n}
     if not frozen:
         return None
@@ -291,13 +235,7 @@ def frozen_note(description: ModelDescription, sources: Sources | None = None) -
 
 
 def integration_notes(description: ModelDescription) -> tuple[Diagnostic, ...]:
-    """Return notes on how an FMU will be integrated, and on what is fixed with it.
-
-    Parameters
-    ----------
-    description
-        Of the FMU as it was built.
-    """
+    """Return notes on how an FMU will be integrated, and what is fixed in it."""
     if description.sees_events_late and description.capabilities.kind == "model-exchange":
         return (
             Diagnostic(

@@ -1,4 +1,4 @@
-"""Which files hold a class and what else it needs."""
+"""Files that contain a class and its dependencies."""
 
 from __future__ import annotations
 
@@ -22,17 +22,10 @@ _USED = re.compile(r'\b([A-Za-z_]\w*)\s*\(\s*version\s*=\s*"([^"\n]*)"')
 
 @dataclass(frozen=True)
 class LoadPlan:
-    """What omc must load.
+    """What omc must load: files including all dependencies, libraries first.
 
-    Parameters
-    ----------
-    files
-        Files, libraries first: ``package.mo`` of a folder, or single files. With all that is used
-        among them, omc need not look for anything.
-    missing
-        Libraries that are used and not among the sources, with the version asked for.
-    found
-        Whether the class's top-level package is among the sources.
+    `missing` are libraries not among the sources, with the requested version; `found` says
+    whether the class's top-level package is among them.
     """
 
     files: tuple[Path, ...]
@@ -41,20 +34,7 @@ class LoadPlan:
 
 
 def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:
-    """Find the class among the sources, and what its top-level class uses.
-
-    Parameters
-    ----------
-    class_name
-        Full Modelica name.
-    sources
-        Files, folders with ``package.mo``, and folders that hold such folders.
-
-    Raises
-    ------
-    CompilationError
-        A source that does not exist, or a name that is none.
-    """
+    """Find the class among the sources (files or folders), and what its top-level class uses."""
     if not CLASS_NAME.fullmatch(class_name):
         raise CompilationError(
             f"'{class_name}' is not the full name of a Modelica class",
@@ -73,7 +53,7 @@ def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:
     begun: set[Path] = set()  # Modelica and ModelicaServices use each other
 
     def add(name: str, version: str) -> None:
-        """Add a library and, before it, what it uses."""
+        """Add a library, preceded by what it uses."""
         entry = find_top_level(name, sources)
         if entry is None:
             missing.setdefault(name, version)
@@ -93,7 +73,7 @@ def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:
 
 
 def find_top_level(name: str, sources: Sequence[Path]) -> Path | None:
-    """Return the file to load for the top-level class `name`, ``None`` if no source has it."""
+    """Return the file to load for the top-level class `name`, or ``None``."""
     for source in sources:
         for candidate in _candidates(name, source):
             if candidate.is_file():
@@ -117,7 +97,7 @@ def _candidates(name: str, source: Path) -> Iterator[Path]:
 
 
 def entry_file(file: Path) -> Path:
-    """Return the file by which a file is loaded: of a package in a folder, its package.mo."""
+    """Return the file to load for a file: ``package.mo`` if it is in a package folder."""
     entry = file
     folder = file.resolve().parent
     if re.search(r"^\s*within\s+[A-Za-z_]", without_comments(read_source(file))):
@@ -128,7 +108,7 @@ def entry_file(file: Path) -> Path:
 
 
 def top_level_classes(text: str) -> tuple[str, ...]:
-    """Return the names of the classes that a file declares at its top."""
+    """Return the names of the top-level classes of a file."""
     tokens = _TOKEN.findall(without_comments(text))
     names: list[str] = []
     place = 0
@@ -149,7 +129,7 @@ def top_level_classes(text: str) -> tuple[str, ...]:
 
 
 def _behind_class(tokens: Sequence[str], place: int) -> int:
-    """Return the place behind the class whose name is at `place`."""
+    """Return the position after the class whose name is at `place`."""
     name = tokens[place]
     if tokens[place + 1 : place + 2] == ["="]:  # short form: type Angle = Real;
         while place < len(tokens) and tokens[place] != ";":
@@ -163,8 +143,8 @@ def _behind_class(tokens: Sequence[str], place: int) -> int:
 
 
 def used_libraries(text: str) -> dict[str, str]:
-    """Return what the ``uses`` annotations of a file name: library -> version."""
-    found: dict[str, str] = {}
+    """Return the libraries in the ``uses`` annotations of a file: library -> version."""
+    libraries: dict[str, str] = {}
     text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
     for match in _USES.finditer(text):
         depth, place = 1, match.end()
@@ -172,8 +152,8 @@ def used_libraries(text: str) -> dict[str, str]:
             depth += {"(": 1, ")": -1}.get(text[place], 0)
             place += 1
         for name, version in _USED.findall(text[match.end() : place]):
-            found.setdefault(name, version)
-    return found
+            libraries.setdefault(name, version)
+    return libraries
 
 
 def without_comments(text: str) -> str:
@@ -182,13 +162,7 @@ def without_comments(text: str) -> str:
 
 
 def read_source(file: Path) -> str:
-    """Read a Modelica file.
-
-    Raises
-    ------
-    CompilationError
-        It is not there or not UTF-8.
-    """
+    """Read a Modelica file; raise `CompilationError` if it is missing or not UTF-8."""
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -210,14 +184,14 @@ def read_source(file: Path) -> str:
 
 def missing_source(class_name: str, sources: Sequence[Path]) -> str:
     """Return a hint for a top-level class that is in no source and no library."""
-    found: set[str] = set()
+    classes: set[str] = set()
     for source in sources:
         if source.is_file():
-            found.update(top_level_classes(read_source(source)))
+            classes.update(top_level_classes(read_source(source)))
         elif (source / "package.mo").is_file():
-            found.add(source.resolve().name.partition(" ")[0])
+            classes.add(source.resolve().name.partition(" ")[0])
         else:
-            found.update(p.parent.name.partition(" ")[0] for p in source.glob("*/package.mo"))
-            found.update(p.stem for p in source.glob("*.mo"))
+            classes.update(p.parent.name.partition(" ")[0] for p in source.glob("*/package.mo"))
+            classes.update(p.stem for p in source.glob("*.mo"))
     top = class_name.partition(".")[0]
-    return "in the sources, " + did_you_mean(top, found, kind="top-level class")
+    return "in the sources, " + did_you_mean(top, classes, kind="top-level class")

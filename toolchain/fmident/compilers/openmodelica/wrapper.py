@@ -59,7 +59,7 @@ _BEHIND_ANNOTATIONS = ("ModelVariables",)
 
 @dataclass(frozen=True)
 class Experiment:
-    """What the ``experiment`` annotation says: times in s."""
+    """Values of the ``experiment`` annotation; times in s."""
 
     start: float = 0.0
     stop: float = 1.0
@@ -68,7 +68,7 @@ class Experiment:
 
     @property
     def annotation(self) -> str:
-        """As Modelica."""
+        """Annotation as Modelica text."""
         return (
             f"annotation(experiment(StartTime={self.start!r}, StopTime={self.stop!r},"
             f" Tolerance={self.tolerance!r}, Interval={self.interval!r}));"
@@ -77,7 +77,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Signal:
-    """An input or output of the class, one scalar."""
+    """A scalar input or output of the class."""
 
     name: str
     type: SignalType
@@ -86,17 +86,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class RampPlan:
-    """What a wrapper with ramps passes on.
-
-    Parameters
-    ----------
-    ramps
-        Real inputs, which become ramps.
-    held
-        Integer and Boolean inputs, which stay as they are.
-    outputs
-        All outputs.
-    """
+    """Signals of a wrapper: Real inputs become `ramps`, others are `held`."""
 
     ramps: tuple[Signal, ...]
     held: tuple[Signal, ...]
@@ -104,18 +94,7 @@ class RampPlan:
 
 
 def plan_ramps(description: Element) -> RampPlan | str:
-    """Decide whether ramps make sense and can be made.
-
-    Parameters
-    ----------
-    description
-        Root of the model description of the class as it is.
-
-    Returns
-    -------
-    RampPlan or str
-        The reason in words where there will be no ramps.
-    """
+    """Return the plan of the ramps, or the reason why they are useless or impossible."""
     if not has_states(description):
         return "there are no states, so nothing happens between communication points"
     ramps: list[Signal] = []
@@ -143,14 +122,14 @@ def plan_ramps(description: Element) -> RampPlan | str:
 
 
 def has_states(description: Element) -> bool:
-    """Whether a model description (its root is given) has continuous states."""
+    """Return whether a model description, given by its root, has continuous states."""
     return any("derivative" in v[0].attrib for v in description.iter("ScalarVariable"))
 
 
 def default_experiment(description: Element) -> Experiment:
-    """Return the default experiment of a model description (its root is given)."""
-    found = description.find("DefaultExperiment")
-    attributes = found.attrib if found is not None else {}
+    """Return the default experiment of a model description, given by its root."""
+    element = description.find("DefaultExperiment")
+    attributes = element.attrib if element is not None else {}
     usual = Experiment()
     return Experiment(
         float(attributes.get("startTime", usual.start)),
@@ -161,7 +140,7 @@ def default_experiment(description: Element) -> Experiment:
 
 
 def export_text(class_name: str, modification: str, experiment: Experiment, comment: str) -> str:
-    """Return the wrapper that changes experiment and modifiers only."""
+    """Return a wrapper that changes only experiment and modifiers."""
     modified = f"({modification})" if modification.strip() else ""
     quoted = comment.replace("\\", "\\\\").replace('"', '\\"')
     return (
@@ -173,19 +152,7 @@ def export_text(class_name: str, modification: str, experiment: Experiment, comm
 
 
 def ramp_text(base: str, plan: RampPlan, experiment: Experiment, comment: str) -> str:
-    """Return the wrapper whose Real inputs are ramps.
-
-    Parameters
-    ----------
-    base
-        The class inside.
-    plan
-        Its inputs and outputs.
-    experiment
-        Annotation of the wrapper.
-    comment
-        Its description.
-    """
+    """Return the wrapper that turns the Real inputs of the class `base` into ramps."""
     quoted = comment.replace("\\", "\\\\").replace('"', '\\"')
     count = len(plan.ramps)
     starts = ", ".join(signal.start or "0.0" for signal in plan.ramps)
@@ -225,12 +192,10 @@ def ramp_text(base: str, plan: RampPlan, experiment: Experiment, comment: str) -
 
 
 def fixed_names(plan: RampPlan) -> dict[str, str]:
-    """Return the names that a user sees for the wrapper's own inputs and outputs.
+    """Return the user-visible names of the wrapper's own inputs and outputs.
 
-    Notes
-    -----
-    The value of a ramp takes the name of the input: a master that knows of no ramps sets
-    it, the slope stays 0, and the input is held, as without the wrapper.
+    The value of a ramp has the input's name, so that a master unaware of ramps sets only
+    this and holds the input.
     """
     names = {TIME: "fmident.referenceTime"}
     for k, signal in enumerate(plan.ramps, start=1):
@@ -245,17 +210,17 @@ def fixed_names(plan: RampPlan) -> dict[str, str]:
 
 
 def slope_name(name: str) -> str:
-    """Return the name under which the slope of an input is set."""
+    """Return the name of the slope of an input."""
     return f"fmident.slope.{name}"
 
 
 def held_name(kind: SignalType) -> str:
-    """Return the wrapper's array of inputs of a type that are passed on."""
+    """Return the name of the wrapper's array of inputs of a type that are passed through."""
     return f"fmident_held{kind}"
 
 
 def output_name(kind: SignalType) -> str:
-    """Return the wrapper's array of outputs of a type."""
+    """Return the name of the wrapper's array of outputs of a type."""
     return f"fmident_output{kind}"
 
 
@@ -264,12 +229,12 @@ def _of(signals: Sequence[Signal], kind: SignalType) -> list[Signal]:
 
 
 def without_false_claims(description: Element) -> Element:
-    """Return a copy of an OpenModelica FMU's description that claims no more than is true.
+    """Return a copy of an OpenModelica FMU's description without false claims.
 
-    Its Co-Simulation accepts input derivatives and integrates with held inputs all the
-    same: a master that believes ``canInterpolateInputs`` is off by up to a tenth of a
-    signal's range. Its instances share one pool of memory, which ``fmi2FreeInstance`` of any
-    of them frees: there can be one only in a process. ``der(der(x))`` is not a name in FMI.
+    Its Co-Simulation accepts input derivatives but integrates with held inputs: relying on
+    ``canInterpolateInputs`` causes errors of up to a tenth of a signal's range. Its
+    instances share one memory pool, which ``fmi2FreeInstance`` of any of them frees, so a
+    process can have only one. ``der(der(x))`` is not a valid name in FMI.
     """
     root = copy.deepcopy(description)
     for part in root.iter("CoSimulation"):
@@ -283,33 +248,18 @@ def without_false_claims(description: Element) -> Element:
 
 
 def _write_derivatives(root: Element) -> None:
-    """Give derivatives of higher order the names that FMI knows."""
+    """Rename higher-order derivatives as FMI requires."""
     variables = [v for v in root.iterfind("ModelVariables/*") if "name" in v.attrib]
-    taken = {v.get("name", "") for v in variables}
+    names = {v.get("name", "") for v in variables}
     for variable in variables:
         new = structured_name(variable.get("name", ""))
-        if new not in taken:
+        if new not in names:
             variable.set("name", new)
-            taken.add(new)
+            names.add(new)
 
 
 def hide_wrapper(wrapped: Element, plain: Element, plan: RampPlan) -> Element:
-    """Return the wrapped class's description under the plain class's names.
-
-    Parameters
-    ----------
-    wrapped
-        Root of the description of the FMU with ramps.
-    plain
-        Root of the description of the same class without.
-    plan
-        What the wrapper passes on.
-
-    Raises
-    ------
-    CompilationError
-        The two do not offer the same inputs, outputs and parameters.
-    """
+    """Return the wrapped class's description with the names of the plain class."""
     root = copy.deepcopy(wrapped)
     root.set("modelName", plain.get("modelName", ""))
     variables = list(root.iter("ScalarVariable"))
@@ -338,17 +288,19 @@ def hide_wrapper(wrapped: Element, plain: Element, plan: RampPlan) -> Element:
 
 
 def lost_interface(root: Element, plain: Element) -> list[str]:
-    """Return in words what `plain` offers and `root` does not."""
+    """Return descriptions of what `plain` offers and `root` does not."""
     lost = []
-    found = {v.get("name", ""): v.get("causality", "local") for v in root.iter("ScalarVariable")}
+    causalities = {
+        v.get("name", ""): v.get("causality", "local") for v in root.iter("ScalarVariable")
+    }
     for variable in plain.iter("ScalarVariable"):
         name, causality = variable.get("name", ""), variable.get("causality", "local")
         if causality not in ("input", "output", "parameter"):
             continue
-        if name not in found:
+        if name not in causalities:
             lost.append(f"{causality} '{name}' is missing")
-        elif found[name] != causality:
-            lost.append(f"{causality} '{name}' has become {found[name]}")
+        elif causalities[name] != causality:
+            lost.append(f"{causality} '{name}' has become {causalities[name]}")
     return lost
 
 
@@ -383,7 +335,7 @@ def _new_names(
 
 
 def _take_texts(variable: Element, original: Element) -> None:
-    """Give a variable the description, unit, start, bounds and nominal of its original."""
+    """Copy description, unit, start, bounds and nominal of the original variable."""
     if "description" in original.attrib:
         variable.set("description", original.attrib["description"])
     mine, other = variable[0], original[0]

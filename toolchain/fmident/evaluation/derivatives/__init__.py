@@ -1,1 +1,1 @@
-"""Derivatives by difference: steps from measured noise, events, ladders that verify."""
+"""Finite differences: steps from measured noise, events, verification by step ladders."""

@@ -1,4 +1,4 @@
-"""Curvature of the residuals by second differences: of a smooth model, not of its events."""
+"""Curvature of the residuals by second differences, excluding the effect of events."""
 
 from __future__ import annotations
 
@@ -49,25 +49,14 @@ def measure_curvature(
 ) -> tuple[F64, Flags, Flags]:
     """Return the root mean square second derivative, and two flags per parameter.
 
-    They tell whether anything changed, and whether some rows changed as events make them; such
-    rows are left out of the curvature. Rows that stand out are looked at with shorter trials:
-    a smooth peak counts, however narrow it is.
+    The flags tell whether anything changed, and whether rows changed as with events; these
+    are excluded, after shorter trial steps have ruled out a narrow smooth peak.
 
-    As in section 5.1 of More and Wild (ACM TOMS 38, 2012), the function must not change by more
-    than a tenth of its size over the second difference. They want the difference to stand out of
-    the noise by a factor of 100 as well; starting from the largest step, one that does not gives
-    an upper limit of the curvature, which is all that the choice of a step needs.
-
-    Parameters
-    ----------
-    around
-        The point.
-    size
-        Size of the parameters in the search space, shape (n,).
-    noise
-        Root mean square of the noise per residual.
-    magnitude
-        Root mean square of the whitened outputs.
+    As in section 5.1 of More and Wild (ACM TOMS 38, 2012), the function must not change by
+    more than a tenth of its size over the second difference. They also require a difference
+    of 100 times the noise; starting from the largest step, a smaller one gives an upper
+    limit of the curvature, which is sufficient. `size` is that of the parameters, shape
+    (n,).
     """
     trial = longest_step(around, size)
     columns = [_Curve() for _ in range(size.size)]
@@ -98,8 +87,8 @@ def measure_curvature(
 class _Probe:
     """Second difference and change of one column; NaN if it failed.
 
-    Root mean squares without the rows that stand out, with them, and of the change; the largest
-    of the rows that stand out, 0 if none does.
+    Root mean squares `second` without outlying rows, `whole` with them, and `change`;
+    `peak` is the largest of the outlying rows.
     """
 
     second: float
@@ -110,7 +99,7 @@ class _Probe:
 
 @dataclass
 class _Curve:
-    """What the trials so far show of one column."""
+    """Results of the trials for one column so far."""
 
     curvature: float = np.nan
     influence: bool = False
@@ -121,7 +110,7 @@ class _Curve:
     def take(
         self, probe: _Probe, trial: float, noise: float, floor: float, magnitude: float
     ) -> bool:
-        """Take in a trial; return whether a shorter one is needed."""
+        """Add a trial; return whether a shorter one is needed."""
         self.influence |= not probe.change <= NOTHING * _EPS * magnitude  # NaN, a failure, is one
         if not np.isfinite(probe.second):
             self._probes.clear()
@@ -148,10 +137,7 @@ class _Curve:
 def _second_differences(
     around: Neighbourhood, trial: F64, columns: Sequence[int], floor: float
 ) -> list[_Probe]:
-    """Return one probe per column; centred where the bounds allow it, else one-sided.
-
-    Rows that stand out and exceed `floor` are taken for those of events.
-    """
+    """Return one probe per column, central if possible; rows above `floor` may be events."""
     base, z = around.base, around.z
     points = []
     one_sided = []

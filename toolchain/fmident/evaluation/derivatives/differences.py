@@ -54,16 +54,10 @@ class JacobianError(EstimationError):
 
 @dataclass(frozen=True)
 class Columns:
-    """A Jacobian by finite differences.
+    """A Jacobian by finite differences with respect to the search space, shape (m, n).
 
-    Parameters
-    ----------
-    jacobian
-        With respect to the search space, shape (m, n).
-    errors
-        Expected root mean square error per entry of each column, shape (n,).
-    crossings
-        Rows that an event would have spoilt.
+    `errors` are the expected root mean square errors per entry of each column, shape (n,);
+    `crossings` are the rows corrected for events.
     """
 
     jacobian: F64
@@ -73,15 +67,15 @@ class Columns:
     @property
     def smooth(self) -> F64:
         """The Jacobian with 0 where events crossed, shape (m, n)."""
-        found = self.jacobian.copy()
+        jacobian = self.jacobian.copy()
         for crossing in self.crossings:
-            found[crossing.rows, crossing.column] = 0.0
-        return found
+            jacobian[crossing.rows, crossing.column] = 0.0
+        return jacobian
 
 
 @dataclass
 class _Column:
-    """One column on its way."""
+    """Intermediate state of one column."""
 
     values: F64
     error: float = np.inf
@@ -102,32 +96,12 @@ def difference_columns(
 ) -> Columns:
     """Return the derivative of the residuals with respect to the search space.
 
-    A forward step that would leave the bounds goes backwards; a central difference near a bound
-    has a shorter step or goes to one side, with two points. A column whose simulation fails is
-    tried on the other side and with smaller steps. With ``"auto"`` the columns whose forward
-    difference is too inexact are computed again by central ones. Rows that a step moved an event
-    across are found and corrected (see :mod:`fmident.evaluation.derivatives.events`).
-
-    Parameters
-    ----------
-    around
-        The point.
-    sizes
-        Steps, noise and curvature.
-    names
-        Of the parameters, for the message.
-    difference
-        Scheme.
-    reason
-        Returns why the last simulation failed.
-    known
-        The smooth derivatives somewhere else, shape (m, n): rows that stand out no more than these
-        are not suspected of events.
-
-    Raises
-    ------
-    JacobianError
-        A column cannot be computed; the message names the parameter.
+    A forward step that would leave the bounds goes backwards; a central difference near a
+    bound is shortened or one-sided. If a simulation fails, the other side and smaller steps
+    are tried. With ``"auto"``, inaccurate columns are recomputed by central differences.
+    Rows crossed by events are corrected (see :mod:`fmident.evaluation.derivatives.events`).
+    `known` are smooth derivatives at another point, shape (m, n), which limit the suspicion
+    of events.
     """
     base = around.base
     everyone = range(around.z.size)
@@ -159,7 +133,7 @@ def difference_columns(
 
 
 def _both(around: Neighbourhood, column: int, step: float) -> list[float]:
-    """Return the offsets of a central difference, or of one aside where a bound is too near."""
+    """Return the offsets of a central difference, or of a one-sided one near a bound."""
     down, up = around.room(column)
     near = min(down, up)
     if near >= step:
@@ -177,11 +151,11 @@ def _fill(
     sizes: StepSizes,
     wanted: dict[int, list[float]],
 ) -> None:
-    """Evaluate all offsets as one batch and put in the columns that are better than before."""
+    """Evaluate all offsets as one batch and update the columns that improve."""
     probes = [(j, offset) for j, offsets in wanted.items() for offset in offsets]
-    found = iter(around.samples(probes))
+    samples_of = iter(around.samples(probes))
     for j, offsets in wanted.items():
-        samples = [s for s in (next(found) for _ in offsets) if s is not None]
+        samples = [s for s in (next(samples_of) for _ in offsets) if s is not None]
         if not samples:
             continue
         scheme, values = _derivative(samples)
@@ -204,7 +178,7 @@ def _derivative(samples: Sequence[Sample]) -> tuple[Scheme, F64]:
 
 
 def _retry(columns: Sequence[_Column], around: Neighbourhood, sizes: StepSizes) -> None:
-    """Try columns whose simulations failed on the other side and with smaller steps."""
+    """Retry columns whose simulations failed on the other side and with smaller steps."""
     for side, factor in _RETRIES:
         wanted = {}
         for j, column in enumerate(columns):
@@ -217,10 +191,7 @@ def _retry(columns: Sequence[_Column], around: Neighbourhood, sizes: StepSizes) 
 
 
 def _lengthen(columns: Sequence[_Column], around: Neighbourhood, sizes: StepSizes) -> None:
-    """Take longer steps where nothing changes at all although the parameter acts.
-
-    Outputs that are rounded coarsely do not notice a step that is too short.
-    """
+    """Increase steps without effect, for parameters of coarsely rounded outputs."""
     if sizes.influence is None:
         return
     for factor in _LONGER:
@@ -241,7 +212,7 @@ def _lengthen(columns: Sequence[_Column], around: Neighbourhood, sizes: StepSize
 
 
 def _too_inexact(columns: Sequence[_Column], base: F64) -> list[int]:
-    """Return the columns whose errors matter for the next step, or for where the search ends."""
+    """Return the columns whose errors affect the next step or the end of the search."""
     jacobian = np.column_stack([c.values for c in columns])
     norms = np.linalg.norm(jacobian, axis=0)
     seen = np.flatnonzero(norms > 0.0)
@@ -262,7 +233,7 @@ def _too_inexact(columns: Sequence[_Column], base: F64) -> list[int]:
 def _separate_events(
     columns: Sequence[_Column], around: Neighbourhood, sizes: StepSizes, known: F64 | None
 ) -> list[Crossing]:
-    """Correct rows that an event crossed; costs nothing where none is suspected."""
+    """Correct rows crossed by an event; costs nothing if none is suspected."""
     noise = sizes.noise_or_rounding
     watched = sizes.events if sizes.events is not None else np.zeros(len(columns), dtype=np.bool_)
     groups = around.groups
@@ -303,14 +274,9 @@ def _separate_events(
 
 @dataclass(frozen=True)
 class DirectionalDerivatives:
-    """Derivatives of the residuals along directions.
+    """Derivatives of the residuals along directions, shape (m, k), NaN if all failed.
 
-    Parameters
-    ----------
-    values
-        Shape (m, k); NaN where every simulation failed.
-    errors
-        Measured length of the error of each, shape (k,); infinite where it is NaN.
+    `errors` are measured norms, shape (k,), infinite for NaN.
     """
 
     values: F64
@@ -318,16 +284,10 @@ class DirectionalDerivatives:
 
 
 def longest_steps(directions: F64, size: F64, visible: F64) -> F64:
-    """Return the longest step along each direction that may still be near enough, shape (k,).
+    """Return the longest acceptable step along each direction, shape (k,).
 
-    Parameters
-    ----------
-    directions
-        Shape (n, k).
-    size
-        Of the parameters, shape (n,).
-    visible
-        Step that is expected to change the outputs by their own size, shape (k,).
+    `size` is that of the parameters, shape (n,); `visible` steps change the outputs by
+    about their own size, shape (k,).
     """
     with np.errstate(divide="ignore"):
         far = _FARTHEST * size[:, np.newaxis] / np.abs(directions)

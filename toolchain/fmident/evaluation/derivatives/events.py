@@ -1,13 +1,12 @@
-"""Derivatives where a step of the finite differences moves an event across a sample.
+"""Derivatives where a finite-difference step moves an event across a sample.
 
-Contact, stick-slip and switches make outputs jump, or bend, at instants that depend on the
-parameters. A sample between the instants of the event before and after the step lies on the
-other branch: the difference quotient of that row is the jump over the step, not a derivative
-(for what the derivative is, see Galan, Feehery and Barton, Parametric sensitivity functions for
-hybrid discrete/continuous systems, Appl. Num. Math. 31, 1999). An event crosses a given sample
-on one side only, so the two one-sided differences of that row disagree by far more than noise
-and curvature explain. Differences with a smaller step tell which of the two is right: a
-derivative stays as it is, the quotient of a jump grows or goes away.
+Contact, stick-slip and switches make outputs jump, or bend, at instants that depend on
+the parameters. For a sample that the event crosses, the difference quotient is the jump
+over the step, not a derivative (for that see Galan, Feehery and Barton, Parametric
+sensitivity functions for hybrid discrete/continuous systems, Appl. Num. Math. 31,
+1999). An event crosses a sample on one side only, so the one-sided differences disagree
+by far more than noise and curvature explain. With a smaller step, a derivative does not
+change, while the quotient of a jump grows or vanishes.
 """
 
 from __future__ import annotations
@@ -44,19 +43,9 @@ _AGREE = 0.05
 
 @dataclass(frozen=True)
 class Crossing:
-    """Rows of a column that a step moved an event across.
+    """Rows of a column, shape (k,), that an event crosses because of a step.
 
-    Parameters
-    ----------
-    column
-        Parameter.
-    rows
-        Residuals, shape (k,).
-    step
-        In the search space.
-    resolved
-        Whether the derivative was found for each of them, shape (k,): else neither side gives
-        one, and the smaller of the differences was taken.
+    Where not `resolved`, neither side gives a derivative, and the smaller one was used.
     """
 
     column: int
@@ -66,24 +55,14 @@ class Crossing:
 
 
 def jumping(sample: Sample, noise: float, groups: Sequence[slice]) -> Flags:
-    """Return the rows that change far more than nearly all others of their group on one side.
-
-    It is as if an event had crossed these samples; the other side shows more.
-    """
+    """Return the rows that change far more than most others of their group, on one side."""
     return standing_out(sample.change, _DEVIATIONS * noise, _SCREEN, groups)
 
 
 def disagreeing(up: Sample, down: Sample, noise: float, groups: Sequence[slice]) -> Flags:
     """Return the rows whose one-sided differences differ by more than noise and curvature.
 
-    Parameters
-    ----------
-    up, down
-        Samples at either side, or two at the same side.
-    noise
-        Root mean square of the noise per residual.
-    groups
-        Rows that are compared with each other.
+    `up` and `down` are samples on either side, or two on the same side.
     """
     width = min(abs(up.offset), abs(down.offset))
     gap = width * (up.slope - down.slope)
@@ -91,25 +70,16 @@ def disagreeing(up: Sample, down: Sample, noise: float, groups: Sequence[slice])
 
 
 def exceeding(slopes: F64, known: F64 | None, groups: Sequence[slice]) -> Flags:
-    """Return the rows that are far beyond all known derivatives of their group.
+    """Return the rows far beyond all derivatives of their group `known` at another point.
 
-    A narrow peak of a smooth model stands out in every Jacobian; it is looked at in the first.
-
-    Parameters
-    ----------
-    slopes
-        Sizes of the difference quotients, shape (m,).
-    known
-        Derivatives somewhere else, shape (m,); ``None`` for all rows.
-    groups
-        Rows that are compared with each other.
+    A narrow peak of a smooth model is thus examined in the first Jacobian only.
     """
-    found = np.ones(slopes.shape, dtype=np.bool_)
+    flags = np.ones(slopes.shape, dtype=np.bool_)
     if known is not None:
         for rows in groups:
             largest = float(np.max(np.abs(known[rows]), initial=0.0))
-            found[rows] = slopes[rows] > _FAMILIAR * largest
-    return found
+            flags[rows] = slopes[rows] > _FAMILIAR * largest
+    return flags
 
 
 def resolve(
@@ -117,22 +87,9 @@ def resolve(
     columns: Sequence[tuple[int, F64, Sequence[Sample], Flags]],
     noise: float,
 ) -> list[Crossing]:
-    """Look at suspicious rows with a smaller step and correct their derivatives in place.
+    """Correct suspicious rows in place using a smaller step; return the crossed ones.
 
-    Parameters
-    ----------
-    around
-        Where the samples are from.
-    columns
-        Parameter, its column of the Jacobian (changed in place), the samples it is made of, and
-        the rows to look at.
-    noise
-        Root mean square of the noise per residual.
-
-    Returns
-    -------
-    list of Crossing
-        Of the rows that an event crosses on either side.
+    `columns` has parameter index, column of the Jacobian, its samples, and rows to examine.
     """
     probes: list[tuple[int, float]] = []
     owners: list[tuple[int, int]] = []
@@ -140,15 +97,15 @@ def resolve(
         for side, sample in enumerate(samples):
             probes.append((j, SMALLER * sample.offset))
             owners.append((number, side))
-    found = dict(zip(owners, around.samples(probes), strict=True))
+    near_samples = dict(zip(owners, around.samples(probes), strict=True))
     crossings = []
     for number, (j, column, samples, flagged) in enumerate(columns):
-        pairs = [(s, found[number, side]) for side, s in enumerate(samples)]
-        kept = [(far, near) for far, near in pairs if near is not None]
+        pairs = [(s, near_samples[number, side]) for side, s in enumerate(samples)]
+        usable_pairs = [(far, near) for far, near in pairs if near is not None]
         rows = np.flatnonzero(flagged)
-        if not kept or rows.size == 0:
+        if not usable_pairs or rows.size == 0:
             continue
-        crossing = _correct(j, column, rows, kept, noise)
+        crossing = _correct(j, column, rows, usable_pairs, noise)
         if crossing is not None:
             crossings.append(crossing)
     return crossings
@@ -195,10 +152,9 @@ def _correct(
 
 
 def _merely_curved(far: F64, near: F64, scatter: F64) -> Flags:
-    """Return where the differences of both sides are those of a strongly curved smooth model.
+    """Return where the differences of both sides fit a strongly curved smooth model.
 
-    Curvature moves the two differences apart by the same amount each, in proportion to the
-    step; an event moves one of them.
+    Curvature shifts both differences by equal amounts; an event shifts only one.
     """
     if far.shape[0] != 2:
         return np.zeros(far.shape[1], dtype=np.bool_)

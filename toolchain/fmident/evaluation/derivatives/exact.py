@@ -1,8 +1,8 @@
 """Columns of the Jacobian from exact sensitivities, without differences.
 
-An FMU that integrates its sensitivities gives the derivatives of its outputs in the simulation
-itself; those of the residuals follow by the chain rule through the measurement model and the cost
-(:mod:`fmident.problem.chain_rule`). Parameters of the measurement model alone need no simulation.
+An FMU that integrates its sensitivities provides output derivatives; those of the
+residuals follow by the chain rule (:mod:`fmident.problem.chain_rule`). Parameters of
+the measurement model alone need no simulation.
 """
 
 from __future__ import annotations
@@ -44,39 +44,17 @@ _REMEMBERED = 3
 
 @dataclass(frozen=True)
 class Linearised:
-    """Residuals at a point and their derivatives.
-
-    Parameters
-    ----------
-    residuals
-        Whitened, shape (m,).
-    jacobian
-        With respect to the physical parameters that have exact columns, shape (m, c).
-    """
+    """Whitened residuals, shape (m,), and their c exact physical derivatives, shape (m, c)."""
 
     residuals: F64
     jacobian: F64
 
 
 class Exact:
-    """The columns of a problem's Jacobian that need no differences.
+    """Columns of a problem's Jacobian that need no differences.
 
-    Parameters
-    ----------
-    runs
-        Simulates; simulations at single points have sensitivities from now on.
-    differentiable
-        FMU variables with respect to which the executor differentiates.
-
-    Attributes
-    ----------
-    columns, others
-        Indices of the free parameters with exact derivatives, and of the others.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The problem asks for sensitivities, but some parameters have none.
+    `columns` and `others` are the indices of the free parameters with and without exact
+    derivatives. Simulations by `runs` at single points include sensitivities.
     """
 
     def __init__(self, runs: Runs, differentiable: frozenset[str]) -> None:
@@ -85,49 +63,41 @@ class Exact:
         self._runs, self._problem = runs, problem
         self._found: Recent[Linearised] = Recent(_REMEMBERED)
         self._relative: F64 | None = None
-        moved = [moved_variables(problem, e) for e in problem.experiments]
+        variables = [moved_variables(problem, e) for e in problem.experiments]
         everyone = range(len(problem.free))
         self.columns: tuple[int, ...] = ()
         if problem.evaluation.takes_sensitivities:
             self.columns = tuple(
-                j for j in everyone if all(v in differentiable for names in moved for v in names[j])
+                j
+                for j in everyone
+                if all(v in differentiable for names in variables for v in names[j])
             )
         self.others = tuple(j for j in everyone if j not in self.columns)
-        self._refuse_others(moved)
-        self._acting = frozenset(j for j in everyone if any(names[j] for names in moved))
+        self._refuse_others(variables)
+        self._acting = frozenset(j for j in everyone if any(names[j] for names in variables))
         known = tuple(
-            tuple(dict.fromkeys(v for j in self.columns for v in names[j])) for names in moved
+            tuple(dict.fromkeys(v for j in self.columns for v in names[j])) for names in variables
         )
         self._needed = any(known)
         if self._needed:
             runs.sensitive.known = known
 
     def branch(self, runs: Runs) -> Exact:
-        """Return the same for a branch of the runs, with what is known of their errors."""
+        """Return a copy for a branch of the runs, with the known errors."""
         known = runs.sensitive.known
-        found = Exact(runs, self.differentiable)
+        branch = Exact(runs, self.differentiable)
         runs.sensitive.known = known
-        found.take_over(self)
-        return found
+        branch.take_over(self)
+        return branch
 
     def take_over(self, other: Exact) -> None:
-        """Go on with what another of the same problem knows."""
+        """Adopt the results of another object for the same problem."""
         self._found, self._relative = other._found.copy(), other._relative
 
     def at(self, point: F64, tolerance: float | None = None) -> Linearised | None:
-        """Return residuals and exact columns at a point, shape (n,).
+        """Return residuals and exact columns at a physical point, ``None`` if not possible.
 
-        Parameters
-        ----------
-        point
-            Physical.
-        tolerance
-            Of the integrator, in place of that of the problem.
-
-        Returns
-        -------
-        Linearised or None
-            ``None`` where the simulation fails, or cannot be differentiated.
+        `tolerance` replaces that of the problem.
         """
         if not self.columns:
             return None
@@ -141,43 +111,34 @@ class Exact:
 
     @property
     def needs_simulation(self) -> bool:
-        """Whether any of its columns stems from a simulation."""
+        """Whether any of its columns requires a simulation."""
         return self._needed
 
     def knows(self, point: F64, tolerance: float | None = None) -> bool:
-        """Return whether :meth:`at` would cost nothing."""
+        """Return whether :meth:`at` would need no simulation."""
         return self._found.get((point.tobytes(), tolerance)) is not None
 
     def origin(self, column: int) -> Origin:
-        """Return where the exact derivative of a parameter comes from."""
+        """Return the origin of the exact derivative of a parameter."""
         return Origin("sensitivities" if column in self._acting else "measurement-model")
 
     def why_not(self, column: int) -> str:
-        """Return in words why a parameter has no exact derivative."""
+        """Return the reason why a parameter has no exact derivative."""
         scheme = self._problem.evaluation.difference
         if not self._problem.evaluation.takes_sensitivities:
             return f'evaluation.difference = "{scheme}"'
         if not self.differentiable:
             fmu, interface = self._problem.fmu, self._problem.evaluation.interface
-            said = why_not(fmu, interface) if is_zipfile(fmu) else ""
-            return said or "the FMU offers no sensitivities"
+            reason = why_not(fmu, interface) if is_zipfile(fmu) else ""
+            return reason or "the FMU offers no sensitivities"
         q = self._problem.free[column]
         return f"the FMU does not differentiate with respect to '{q.variable}'"
 
     def errors(self, point: F64, jacobian: F64, tighter: float | None) -> F64:
-        """Return the expected lengths of the errors of the exact columns, shape (c,).
+        """Return the expected error norms of the exact columns, shape (c,).
 
-        Compared with a simulation at a tighter tolerance, if that has been run at this point; in
-        proportion to what such a comparison has shown elsewhere; else from the tolerance.
-
-        Parameters
-        ----------
-        point
-            Shape (n,).
-        jacobian
-            Of the exact columns there, shape (m, c).
-        tighter
-            Tolerance to compare with; ``None`` if there is none.
+        They are measured against a simulation with the `tighter` tolerance if there is one at
+        this point, or scaled from such a comparison elsewhere, or derived from the tolerance.
         """
         lengths = np.linalg.norm(jacobian, axis=0)
         other = None if tighter is None else self._found.get((point.tobytes(), tighter))
@@ -194,7 +155,7 @@ class Exact:
 
     @cached_property
     def _predicted(self) -> F64:
-        """Relative errors of the columns before any was measured, shape (c,)."""
+        """Return the relative errors of the columns before any measurement, shape (c,)."""
         if self._runs.without_integration:
             return np.full(len(self.columns), _ROUNDING)
         tolerance = self._runs.tolerance
@@ -244,36 +205,19 @@ def differentiated_outputs(
 ) -> tuple[F64, F64] | None:
     """Return variables and their derivatives from one simulation with exact sensitivities.
 
-    Parameters
-    ----------
-    evaluator
-        Simulates.
-    experiment
-        Times, inputs and start values.
-    variables
-        FMU variables to record, v of them.
-    p
-        Free parameters, shape (n,).
-    starts
-        Further FMU variables with respect to which they are differentiated, s of them, such as
-        start values that the experiment sets.
-
-    Returns
-    -------
-    tuple or None
-        Values, shape (instants, v), and derivatives with respect to `p`, then `starts`, shape
-        (instants, v, n + s). ``None`` where the FMU offers no sensitivities for all of them, or the
-        simulation has none.
+    Values have shape (instants, v), derivatives with respect to `p`, shape (n,), and then
+    `starts`, s further FMU variables, shape (instants, v, n + s). ``None`` without
+    sensitivities.
     """
     problem = evaluator.problem
-    moved = moved_variables(problem, experiment)
-    names = tuple(dict.fromkeys([*(v for known in moved for v in known), *starts]))
+    free_variables = moved_variables(problem, experiment)
+    names = tuple(dict.fromkeys([*(v for known in free_variables for v in known), *starts]))
     if not names or not evaluator.differentiable.issuperset(names):
         return None
-    found = evaluator.simulate_outputs(experiment, variables, p[np.newaxis, :], names)[0]
-    if not bool(np.isfinite(found).all()):
+    outputs = evaluator.simulate_outputs(experiment, variables, p[np.newaxis, :], names)[0]
+    if not bool(np.isfinite(outputs).all()):
         return None
-    blocks = found.reshape(experiment.times.size, 1 + len(names), len(variables))
+    blocks = outputs.reshape(experiment.times.size, 1 + len(names), len(variables))
     slopes = np.zeros((*blocks[:, 0].shape, p.size + len(starts)))
     for name, row in parameter_derivatives_for(problem, experiment, p).items():
         if row.any():

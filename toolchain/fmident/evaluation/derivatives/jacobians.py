@@ -1,4 +1,4 @@
-"""Jacobians of a problem's residuals: steps chosen, columns computed, results remembered."""
+"""Jacobians of a problem's residuals: choice of steps, columns, cache."""
 
 from __future__ import annotations
 
@@ -69,20 +69,8 @@ _SHOWN = 3
 class Derivatives:
     """Derivatives of the whitened residuals with respect to the physical parameters.
 
-    Parameters
-    ----------
-    runs
-        Simulates the points.
-    space
-        The search space, in which steps are taken.
-    exact
-        The columns that need no differences, of the same runs.
-
-    Attributes
-    ----------
-    steps
-        Steps of the finite differences; ``None`` before the first Jacobian that needs some. NaN
-        for parameters that need none.
+    Finite-difference `steps` are in the search space, NaN for parameters that need none,
+    and ``None`` before the first Jacobian that needs some.
     """
 
     def __init__(self, runs: Runs, space: SearchSpace, exact: Exact) -> None:
@@ -101,19 +89,13 @@ class Derivatives:
         self._chosen_at: F64 = space.from_physical(runs.problem.initial)
 
     def branch(self, runs: Runs) -> Derivatives:
-        """Return derivatives from other runs that begin with the steps and Jacobian known here.
-
-        Parameters
-        ----------
-        runs
-            Of the same problem.
-        """
-        found = Derivatives(runs, self._space, self._exact.branch(runs))
-        found.take_over(self)
-        return found
+        """Return derivatives for other runs of the problem, with current steps and Jacobian."""
+        branch = Derivatives(runs, self._space, self._exact.branch(runs))
+        branch.take_over(self)
+        return branch
 
     def take_over(self, other: Derivatives) -> None:
-        """Go on with the steps and the last Jacobian of another of the same problem."""
+        """Adopt the steps and the last Jacobian of another object for the same problem."""
         self.steps, self._chosen_at = other.steps, other._chosen_at
         self._stepped, self._differenced = other._stepped, other._differenced
         self._exact.take_over(other._exact)
@@ -123,17 +105,11 @@ class Derivatives:
         self._integration.take_over(other._integration)
 
     def knows(self, point: F64) -> bool:
-        """Return whether :meth:`jacobian` at `point` would cost nothing."""
+        """Return whether :meth:`jacobian` at `point` would need no simulation."""
         return self._jacobians.get(point.tobytes()) is not None
 
     def jacobian(self, point: F64) -> F64:
-        """Return the Jacobian at `point`, (n,) -> (m, n).
-
-        Raises
-        ------
-        JacobianError
-            The simulation fails at `point`, or all around it.
-        """
+        """Return the Jacobian at `point`, (n,) -> (m, n)."""
         known = self._jacobians.get(point.tobytes())
         if known is not None:
             return known.copy()
@@ -144,17 +120,17 @@ class Derivatives:
                 f"there is no Jacobian where the simulation fails: {self._runs.reason()}",
                 hint="start elsewhere, or narrow the bounds",
             )
-        found = self._columns(point, base, exact)
+        columns = self._columns(point, base, exact)
         self._runs.counts.add(jacobians=1)
-        self._last = (point.tobytes(), found)
-        jacobian: F64 = found.jacobian / self._space.derivative(point)
+        self._last = (point.tobytes(), columns)
+        jacobian: F64 = columns.jacobian / self._space.derivative(point)
         if exact is not None:
             jacobian[:, self._exact.columns] = exact.jacobian
         self._jacobians.put(point.tobytes(), jacobian)
         return jacobian.copy()
 
     def _columns(self, point: F64, base: F64, exact: Linearised | None) -> Columns:
-        """Return the Jacobian with respect to the search space: differences where it takes them."""
+        """Return the Jacobian with respect to the search space, by differences where needed."""
         count = point.size
         others = tuple(range(count)) if exact is None else self._exact.others
         whole, errors = np.zeros((base.size, count)), np.zeros(count)
@@ -192,44 +168,44 @@ class Derivatives:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know of the Jacobians: rows that events crossed, fall-backs."""
+        """Notes for the user about the Jacobians: rows crossed by events, fallbacks."""
         crossed = () if self._last is None else self._places.notes(self._last[1].crossings)
         return (*crossed, *self._runs.sensitive.notes)
 
     def origins(self) -> dict[str, Origin]:
-        """Return by parameter where its last derivative comes from; empty before a Jacobian."""
+        """Return the origin of the last derivatives by parameter; empty before a Jacobian."""
         if self._last is None:
             return {}
-        found = {}
+        origins = {}
         for j, q in enumerate(self._problem.free):
             if j not in self._differenced:
-                found[q.name] = self._exact.origin(j)
+                origins[q.name] = self._exact.origin(j)
             elif j in self._exact.columns:
-                found[q.name] = Origin("differences", self._runs.sensitive.reason)
+                origins[q.name] = Origin("differences", self._runs.sensitive.reason)
             else:
-                found[q.name] = Origin("differences", self._exact.why_not(j))
-        return found
+                origins[q.name] = Origin("differences", self._exact.why_not(j))
+        return origins
 
     @property
     def differenced(self) -> tuple[int, ...]:
-        """Indices of the parameters that take differences wherever the simulation works."""
+        """Indices of the parameters that need differences even if the simulation works."""
         return self._exact.others
 
     def is_exact(self, point: F64) -> bool:
-        """Return whether the Jacobian at `point`, where it is known, needed no differences."""
+        """Return whether the Jacobian at `point`, if known, needed no differences."""
         known = self._last is not None and self._last[0] == point.tobytes()
         return known and not self._differenced and not self.is_given(point)
 
     def exact_at(self, point: F64, tolerance: float) -> F64 | None:
-        """Return the Jacobian at another tolerance without differences; ``None`` without one."""
-        found = None if self._exact.others else self._exact.at(point, tolerance)
-        return None if found is None else found.jacobian.copy()
+        """Return the exact Jacobian at another tolerance, or ``None``."""
+        linearised = None if self._exact.others else self._exact.at(point, tolerance)
+        return None if linearised is None else linearised.jacobian.copy()
 
     def noise(self, point: F64) -> float:
-        """Return about what the simulation adds to each residual at `point`, root mean square.
+        """Return the approximate error of the simulation in each residual, root mean square.
 
-        As measured for the steps of differences; where there are none, the error of the integration
-        where that was measured, else the tolerance in relation to the outputs. Rounding at least.
+        It is the measured noise; without differences the measured integration error, or else
+        the tolerance relative to the outputs; at least rounding.
         """
         if self.steps is not None:
             return self.steps.noise_or_rounding
@@ -241,19 +217,9 @@ class Derivatives:
         return max(measured, _EPS * magnitude)
 
     def influence(self, point: F64) -> tuple[Flags | None, float]:
-        """Return which parameters change residuals at `point`, and what counts as no change.
+        """Return which parameters change residuals at `point`, and the threshold of no change.
 
-        Parameters
-        ----------
-        point
-            Shape (n,), where the simulation works.
-
-        Returns
-        -------
-        flags
-            Shape (n,); ``None`` where it was not looked at.
-        nothing
-            Root mean square per residual.
+        The flags have shape (n,), ``None`` if not determined.
         """
         exact = self._exact.at(point)
         if exact is None:
@@ -267,29 +233,26 @@ class Derivatives:
         acts = np.zeros(z.size, dtype=np.bool_)
         acts[columns] = np.sqrt(np.mean((exact.jacobian * reach) ** 2, axis=0)) > nothing
         if others:
-            moved = self._steps_for(point, tuple(others)).influence
-            acts[others] = False if moved is None else moved[others]
+            influence = self._steps_for(point, tuple(others)).influence
+            acts[others] = False if influence is None else influence[others]
         return acts, nothing
 
     def is_given(self, point: F64) -> bool:
-        """Return whether the Jacobian at `point` was handed over, not computed here."""
+        """Return whether the Jacobian at `point` was supplied by a caller."""
         return self._known_errors is not None and self._known_errors[0] == point.tobytes()
 
     def remember(self, point: F64, jacobian: F64, column_errors: F64) -> None:
-        """Take over a Jacobian and the expected error of its columns."""
+        """Store a Jacobian and the expected error of its columns."""
         key = point.tobytes()
         self._jacobians.put(key, jacobian)
         self._known_errors = (key, column_errors)
 
     def measure_steps(self, point: F64) -> StepSizes:
-        """Return the steps at `point`, chosen anew when those at hand mean little there.
-
-        Of the parameters that need some; of all where none does.
-        """
+        """Return the steps at `point`, chosen again if the present ones do not apply there."""
         return self._steps_for(point, self._exact.others or tuple(range(point.size)))
 
     def _steps_for(self, point: F64, columns: tuple[int, ...]) -> StepSizes:
-        """Return steps among which are those of these columns."""
+        """Return steps that include those of these columns."""
         z = self._space.from_physical(point)
         if self.steps is None or not self._stepped.issuperset(columns) or self._stale(z):
             wanted = tuple(sorted({*columns, *self._stepped}))
@@ -306,7 +269,7 @@ class Derivatives:
         return self.steps
 
     def column_errors(self, point: F64) -> F64 | None:
-        """Return the expected length of the error of each column at `point`, shape (n,)."""
+        """Return the expected error norm of each column at `point`, shape (n,)."""
         if self._known_errors is not None and self.is_given(point):
             return self._known_errors[1]
         if self._last is None and (self.steps is None or self._exact.columns):
@@ -324,29 +287,25 @@ class Derivatives:
         return errors
 
     def along(self, point: F64, directions: F64) -> DirectionalDerivatives:
-        """Return derivatives along `directions`, (n, k), in physical parameters.
-
-        Raises
-        ------
-        JacobianError
-            The simulation fails at `point`, or all around it.
-        """
+        """Return derivatives along `directions`, (n, k), in physical parameters."""
         self.jacobian(point)
         if self.is_exact(point):
             return self._exact_along(point, directions)
         climb = self.climb(point, directions)
         for _ in range(_CLIMBS):
-            found = climb.found()
-            lengths = np.linalg.norm(found.differences, axis=0)
-            crude = lengths > _ENOUGH * np.linalg.norm(found.values, axis=0)
+            derivatives = climb.found()
+            lengths = np.linalg.norm(derivatives.differences, axis=0)
+            crude = lengths > _ENOUGH * np.linalg.norm(derivatives.values, axis=0)
             if not climb.refine([int(k) for k in np.flatnonzero(crude)]):
                 break
-        found = climb.found()
-        lengths = np.linalg.norm(found.differences, axis=0)
-        return DirectionalDerivatives(found.values, np.where(np.isnan(lengths), np.inf, lengths))
+        derivatives = climb.found()
+        lengths = np.linalg.norm(derivatives.differences, axis=0)
+        return DirectionalDerivatives(
+            derivatives.values, np.where(np.isnan(lengths), np.inf, lengths)
+        )
 
     def _exact_along(self, point: F64, directions: F64) -> DirectionalDerivatives:
-        """Return what sensitivities say along directions, compared with a tighter tolerance."""
+        """Return exact derivatives along directions, with errors from a tighter tolerance."""
         jacobian, other = self.jacobian(point), self.other_columns(point)
         self._runs.counts.add(jacobians=1)
         if other is not None and bool(np.isfinite(other).all()):
@@ -364,23 +323,9 @@ class Derivatives:
         noise: float | None = None,
         tolerance: float | None = None,
     ) -> Climb:
-        """Begin with derivatives along directions that verify themselves.
+        """Start self-verifying derivatives along physical `directions`, shape (n, k).
 
-        Parameters
-        ----------
-        point
-            Shape (n,).
-        directions
-            In physical parameters, shape (n, k).
-        noise
-            Root mean square per residual, if more is known of it than what was measured.
-        tolerance
-            Of the integrator, in place of that of the problem.
-
-        Raises
-        ------
-        JacobianError
-            The simulation fails at `point`, or all around it.
+        `noise` per residual and `tolerance` override the measured one and the problem's.
         """
         jacobian = self.jacobian(point)
         base, steps = self._base(point), self.measure_steps(point)
@@ -417,24 +362,20 @@ class Derivatives:
         return Climb(ladder, known, crossed)
 
     def other_columns(self, point: F64) -> F64 | None:
-        """Return the Jacobian at `point` by other, far longer steps, one simulation per column.
+        """Return the Jacobian at `point` with other, much longer steps, shape (m, n).
 
-        Exact columns are those at a tighter tolerance, which take one simulation together.
-        The same derivatives to first order in the steps, which are as long as the curvature that
-        was measured allows, so that noise that the short steps mistake for a slope is seen. A
-        column whose step is long already has a shorter one, where noise allows it.
+        To first order in the steps, which are as long as the measured curvature allows, the
+        derivatives are the same, so that noise mistaken for a slope becomes visible. A column
+        whose step is already long gets a shorter one. Exact columns use a tighter tolerance.
 
-        Returns
-        -------
-        numpy.ndarray or None
-            Shape (m, n); NaN in columns for which no such step is known, or that fail; ``None``
-            where the Jacobian was not computed here, or events cross rows, which no long step has.
+        Columns that fail or have no such step are NaN. ``None`` if the Jacobian was not
+        computed here, or events cross rows.
         """
         if self._last is None or self._last[0] != point.tobytes():
             return None
         if self._last[1].crossings:
             return None
-        found = np.full(self._last[1].jacobian.shape, np.nan)
+        matrix = np.full(self._last[1].jacobian.shape, np.nan)
         exact = [j for j in self._exact.columns if j not in self._differenced]
         if exact:
             self.integration_error(point)
@@ -442,35 +383,26 @@ class Derivatives:
             if tighter is not None and self._exact.knows(point, tighter):
                 tight = self._exact.at(point, tighter)
                 assert tight is not None
-                found[:, exact] = tight.jacobian
+                matrix[:, exact] = tight.jacobian
         others = self._differenced
         if others and self.steps is not None:
             z = self._space.from_physical(point)
             around, size = self._around(self._base(point), z), self._parameter_size(z)
             known = self._last[1].jacobian
             slopes = by_other_steps(around, self.steps, known, size, others)
-            found[:, others] = slopes / self._space.derivative(point)[list(others)]
-        return found
+            matrix[:, others] = slopes / self._space.derivative(point)[list(others)]
+        return matrix
 
     def integration_error(self, point: F64) -> F64 | None:
-        """Return what the integrator's tolerance leaves in the residuals at `point`, shape (m,).
-
-        See :meth:`Integration.error`.
-        """
+        """Return the integration error of the residuals at `point`; see `Integration.error`."""
         return self._integration.error(point, self._base(point))
 
     def step_error(self, point: F64) -> F64 | None:
-        """Return the residuals at `point` minus those with half the communication step, (m,).
-
-        See :meth:`Integration.of_step`.
-        """
+        """Return the effect of half the communication step; see :meth:`Integration.of_step`."""
         return self._integration.of_step(point, self._base(point))
 
     def integration_order(self, point: F64) -> float:
-        """Return the power of the tolerance with which the error of the integration falls there.
-
-        Takes one more simulation of each experiment.
-        """
+        """Return the order of the integration error in the tolerance at `point`."""
         return self._integration.order(point, self._base(point))
 
     def _crossings(self, point: F64) -> tuple[Crossing, ...]:
@@ -490,7 +422,7 @@ class Derivatives:
         return bool((shrunk | far).any())
 
     def _choose_steps(self, base: F64, z: F64, columns: tuple[int, ...]) -> StepSizes:
-        """Return the steps of some parameters, an item for each of these."""
+        """Return the steps of some parameters, one item for each."""
         settings = self._problem.evaluation
         size = self._parameter_size(z)[list(columns)]
         magnitude = self._runs.output_magnitude(base)
@@ -505,7 +437,7 @@ class Derivatives:
         return chosen.with_own_steps(own, scheme)
 
     def _own_steps(self, z: F64) -> F64:
-        """Return the steps that the problem gives, in the search space; NaN where it does not."""
+        """Return the steps given by the problem, in the search space; NaN where there are none."""
         own = np.array([np.nan if q.step is None else q.step for q in self._problem.free])
         p = self._space.to_physical(z)
         # With log scaling by how much the logarithm grows.
@@ -519,7 +451,7 @@ class Derivatives:
         return Neighbourhood(self._in_space, base, z, lower, upper, self._places.groups)
 
     def _in_space(self, points: F64, tolerance: float | None = None) -> F64:
-        """Return residuals at points of the search space that are not candidates for the best."""
+        """Return residuals at points of the search space; they cannot become the best point."""
         physical = self._space.to_physical(points)
         inside = np.clip(physical, self._problem.lower, self._problem.upper)
         return self._runs.probe(inside, tolerance)
@@ -528,22 +460,10 @@ class Derivatives:
 def by_other_steps(
     around: Neighbourhood, steps: StepSizes, jacobian: F64, size: F64, columns: Sequence[int]
 ) -> F64:
-    """Return columns of a Jacobian by other steps, one simulation each, shape (m, c).
+    """Return `columns` of a Jacobian with other steps, one simulation each, shape (m, c).
 
-    NaN where no such step is known, or the simulation fails.
-
-    Parameters
-    ----------
-    around
-        The point.
-    steps
-        Those used, noise and curvature.
-    jacobian
-        By these, in the search space, shape (m, n).
-    size
-        Of the parameters, shape (n,).
-    columns
-        c of the n parameters.
+    `jacobian` is that of the original `steps`, shape (m, n). NaN if there is no such step,
+    or the simulation fails.
     """
     root, longest = np.sqrt(around.base.size), longest_step(around, size)
     offsets = {}
@@ -561,22 +481,15 @@ def by_other_steps(
         offset = around.inside(j, float(-np.sign(around.inside(j, used)) * length))
         if abs(offset) > 0.5 * length:
             offsets[j] = offset
-    found = np.full((around.base.size, len(columns)), np.nan)
+    matrix = np.full((around.base.size, len(columns)), np.nan)
     for j, sample in zip(offsets, around.samples(list(offsets.items())), strict=True):
         if sample is not None:
-            found[:, list(columns).index(j)] = sample.slope
-    return found
+            matrix[:, list(columns).index(j)] = sample.slope
+    return matrix
 
 
 class Places:
-    """Places of a problem's residuals.
-
-    Parameters
-    ----------
-    problem
-        Its experiments, measurements and cost. Only residuals whose cost gives intervals are
-        sure to be those of the samples one by one; else notes name no time.
-    """
+    """Positions of a problem's residuals, with times if there is one residual per sample."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -587,10 +500,7 @@ class Places:
 
     @cached_property
     def groups(self) -> tuple[slice, ...]:
-        """Rows of each measurement of each experiment, which can be compared to find events.
-
-        All rows where the cost orders samples its own way; none where it mixes them.
-        """
+        """Rows of each measurement of each experiment, compared with each other to find events."""
         if not self._problem.cost.by_sample:
             return ()
         layout = self._layout

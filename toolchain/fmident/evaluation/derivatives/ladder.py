@@ -1,13 +1,12 @@
-"""Derivatives along directions by central differences that verify themselves.
+"""Derivatives along directions by self-verifying central differences.
 
-Each direction is differenced with several steps, a ladder with rungs a factor of 8 apart. The
-error of a central difference is a part from noise, which falls with the step, and one from the
-third derivative, which rises with its square (Richardson, Phil. Trans. A 210, 1911); where an
-integrator changes its sequence of steps, or an event crosses a sample, neither law holds. So no
-error is predicted from a model of the noise: it is read from the disagreement of neighbouring
-rungs, whatever makes them disagree. Each residual takes the pair of rungs that agree best, so that
-a single sample on a sharp bend has a shorter step than the others. Extrapolated differences count
-as rungs, too.
+Each direction has a ladder of steps, with rungs a factor of 8 apart. The error of a
+central difference has a part from noise, which decreases with the step, and one from
+the third derivative, which increases with its square (Richardson, Phil. Trans. A 210,
+1911); neither law holds where an integrator changes its steps or an event crosses a
+sample. The error is therefore measured by the disagreement of neighbouring rungs,
+whatever its cause. Each residual uses the pair of rungs that agree best. Extrapolated
+differences count as rungs, too.
 """
 
 from __future__ import annotations
@@ -64,16 +63,10 @@ a jump."""
 
 @dataclass(frozen=True)
 class LadderDerivatives:
-    """Derivatives along directions and their measured errors.
+    """Derivatives along directions, shape (m, k), NaN where the simulations failed.
 
-    Parameters
-    ----------
-    values
-        Shape (m, k); NaN where the simulations failed.
-    differences
-        Disagreement of the two best estimates of each, shape (m, k).
-    steps
-        The longest step that most residuals use, shape (k,).
+    `differences` are the disagreements of the two best estimates, shape (m, k); `steps` are
+    the longest that most residuals use, shape (k,).
     """
 
     values: F64
@@ -99,28 +92,12 @@ class _Rail:
 
 
 class Ladder:
-    """Differences along directions; rungs are added where they are asked for.
+    """Differences along directions, with rungs added on request.
 
-    Parameters
-    ----------
-    evaluate
-        Residuals at points of the search space, (k, n) -> (k, m); NaN rows where it failed.
-    base
-        Residuals at `z`, shape (m,), by the same simulations.
-    z
-        Point, shape (n,).
-    directions
-        Shape (n, k).
-    reach
-        Longest step along each direction, shape (k,).
-    expected
-        Length of the derivative along each, about, shape (k,).
-    lower, upper
-        Bounds, shape (n,).
-    noise
-        Root mean square of the simulation's noise per residual, for the first steps.
-    groups
-        Rows that can be compared with each other.
+    `evaluate` returns residuals at points of the search space, (k, n) -> (k, m), NaN for
+    failures; `base` are those at `z`. For each of k `directions`, shape (n, k), `reach` is
+    the longest step and `expected` the approximate norm of the derivative. `noise` is the
+    root mean square per residual.
     """
 
     def __init__(
@@ -157,7 +134,7 @@ class Ladder:
         return bool(more)
 
     def found(self) -> LadderDerivatives:
-        """Return what the rungs so far say."""
+        """Return the result of the present rungs."""
         shape = (self._base.size, len(self._rails))
         values, differences = np.full(shape, np.nan), np.full(shape, np.nan)
         steps = np.zeros(len(self._rails))
@@ -227,7 +204,7 @@ class Ladder:
         return wanted
 
     def _sizes(self, slopes: Sequence[F64]) -> list[float]:
-        """Return by how much neighbouring rungs disagree, root mean square."""
+        """Return the root mean square disagreements of neighbouring rungs."""
         return [_rms(b - a, self._groups) for a, b in pairwise(slopes)]
 
     def _simulate(self, wanted: dict[int, list[float]]) -> None:
@@ -238,12 +215,12 @@ class Ladder:
             points += [self._z + f * h * rail.way for h in steps for f in factors]
         if not points:
             return
-        found = self._evaluate(np.clip(np.array(points), self._lower, self._upper))
+        residuals = self._evaluate(np.clip(np.array(points), self._lower, self._upper))
         row = 0
         for k, steps in wanted.items():
             rail = self._rails[k]
             for h in steps:
-                first, second = found[row : row + 2]
+                first, second = residuals[row : row + 2]
                 row += 2
                 if rail.side == 0:
                     slope = (first - second) / (2.0 * h)
@@ -264,35 +241,35 @@ class Ladder:
             a + (a - b) / ((long / short) ** 2 - 1.0)
             for (a, b), (short, long) in zip(pairwise(slopes), pairwise(steps), strict=True)
         ]
-        found = [
+        pairs = [
             _Pair(a, b, quiet, step)
             for (a, b), quiet, step in zip(pairwise(slopes), noisy, steps[1:], strict=True)
         ]
-        found += [
+        pairs += [
             _Pair(a, b, quiet, step)
             for (a, b), quiet, step in zip(pairwise(better), noisy[1:], steps[2:], strict=True)
         ]
-        return found
+        return pairs
 
 
 def _seen(rail: _Rail) -> tuple[list[float], list[F64]]:
-    """Return the steps and slopes without those that rounded outputs do not notice."""
-    moved = [int(np.count_nonzero(s)) for s in rail.slopes]
-    seen = [k for k, count in enumerate(moved) if count >= _BLIND * max(moved)]
+    """Return steps and slopes, without steps too short for rounded outputs to change."""
+    counts = [int(np.count_nonzero(s)) for s in rail.slopes]
+    seen = [k for k, count in enumerate(counts) if count >= _BLIND * max(counts)]
     if len(seen) < 2:
         return rail.steps, rail.slopes
     return [rail.steps[k] for k in seen], [rail.slopes[k] for k in seen]
 
 
 def _still(rail: _Rail) -> bool:
-    """Return whether nothing has moved so far, though there are longer steps."""
-    moved = any(bool(s.any()) for s in rail.slopes)
-    return len(rail.steps) > 1 and not moved and rail.reach > _LONGER * rail.steps[-1]
+    """Return whether nothing has changed so far although longer steps are possible."""
+    changes = any(bool(s.any()) for s in rail.slopes)
+    return len(rail.steps) > 1 and not changes and rail.reach > _LONGER * rail.steps[-1]
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two estimates of a derivative, that with the shorter steps first."""
+    """Two estimates of a derivative, the one with shorter steps first."""
 
     shorter: F64
     longer: F64
@@ -301,12 +278,12 @@ class _Pair:
 
     @property
     def value(self) -> F64:
-        """The better one: where noise makes them differ, that with the longer step."""
+        """The better estimate: if noise makes them differ, that with the longer step."""
         return self.longer if self.noisy else self.shorter
 
 
 def _choose(pairs: Sequence[_Pair], groups: Sequence[slice]) -> tuple[F64, F64, int]:
-    """Return per row the value and the disagreement of the best pair, and that of most rows."""
+    """Return per row the value and disagreement of the best pair, and that of most rows."""
     differences = np.array([p.longer - p.shorter for p in pairs])
     values = np.array([p.value for p in pairs])
     typical = np.empty_like(differences)
@@ -322,24 +299,14 @@ def _choose(pairs: Sequence[_Pair], groups: Sequence[slice]) -> tuple[F64, F64, 
 
 
 def _rms(row: F64, groups: Sequence[slice]) -> float:
-    """Return the root mean square of the rows that do not stand out."""
+    """Return the root mean square of the rows that are not outliers."""
     out = standing_out(row, 0.0, groups=groups or (slice(None),))
-    kept = row[~out]
-    return float(np.sqrt(np.mean(kept**2))) if kept.size else 0.0
+    inliers = row[~out]
+    return float(np.sqrt(np.mean(inliers**2))) if inliers.size else 0.0
 
 
 def room(z: F64, direction: F64, reach: float, lower: F64, upper: F64) -> tuple[int, float]:
-    """Return the side, 0 for both, and the longest step that stays inside the bounds.
-
-    Parameters
-    ----------
-    z, lower, upper
-        Point and bounds, shape (n,).
-    direction
-        Shape (n,).
-    reach
-        Longest step that is wanted.
-    """
+    """Return the side, 0 for both, and the longest step up to `reach` inside the bounds."""
     moving = direction != 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         up, down = (upper - z) / direction, (lower - z) / direction
@@ -352,35 +319,26 @@ def room(z: F64, direction: F64, reach: float, lower: F64, upper: F64) -> tuple[
 
 
 class Climb:
-    """Derivatives along directions that become better with every round of simulations.
+    """Directional derivatives that improve with every round of simulations.
 
-    Parameters
-    ----------
-    ladder
-        Of all rows.
-    known
-        Derivatives by the Jacobian, shape (m, k): right for rows that an event crosses.
-    crossed
-        Which rows these may be, shape (m,).
+    `known` are those by the Jacobian, right for rows crossed by events, shape (m, k); rows
+    that may be crossed are marked, shape (m,).
     """
 
     def __init__(self, ladder: Ladder, known: F64, crossed: Flags) -> None:
         self._ladder, self._known, self._crossed = ladder, known, crossed
 
     def refine(self, wanted: Sequence[int]) -> bool:
-        """Simulate for these directions; return whether there was anything left to try."""
+        """Simulate for these directions; return whether any step was left to try."""
         return self._ladder.climb(wanted)
 
     def found(self) -> LadderDerivatives:
-        """Return what is known so far, shape (m, k).
-
-        A row that an event seems to cross may be one on a sharp bend, on which two rungs agree.
-        """
-        found = self._ladder.found()
+        """Return the current results, shape (m, k)."""
+        derivatives = self._ladder.found()
         rows = np.flatnonzero(self._crossed)
         if rows.size == 0:
-            return found
-        values, differences = found.values.copy(), found.differences.copy()
+            return derivatives
+        values, differences = derivatives.values.copy(), derivatives.differences.copy()
         # The quotient of a jump is larger than all derivatives by about the width of a peak over
         # the step.
         familiar = np.max(np.abs(self._known), axis=0, initial=0.0)
@@ -393,4 +351,4 @@ class Climb:
         differences[open_ones] = apart[open_ones]
         values[open_ones] = self._known[open_ones]
         values[torn], differences[torn] = self._known[torn], 0.0
-        return LadderDerivatives(values, differences, found.steps)
+        return LadderDerivatives(values, differences, derivatives.steps)

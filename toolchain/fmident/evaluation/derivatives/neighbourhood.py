@@ -1,4 +1,4 @@
-"""Residuals at points next to a base point, one parameter moved at a time."""
+"""Residuals around a base point, with one parameter varied at a time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ from fmident.arrays import F64
 
 @dataclass(frozen=True)
 class Sample:
-    """Residuals where one parameter is moved.
-
-    Parameters
-    ----------
-    offset
-        By how much, as it really was in floating-point numbers.
-    change
-        Residuals there minus those at the base point, shape (m,), finite.
-    """
+    """Change of the residuals, shape (m,), for an actual `offset` of one parameter."""
 
     offset: float
     change: F64
@@ -32,21 +24,11 @@ class Sample:
 
 
 class Neighbourhood:
-    """Evaluates residuals around a point of the search space, inside the bounds.
+    """Evaluates residuals around a point `z` of the search space, inside the bounds.
 
-    Parameters
-    ----------
-    evaluate
-        Residuals at points of the search space, (k, n) -> (k, m); NaN rows where it failed.
-    base
-        Residuals at `z`, shape (m,), finite.
-    z
-        Point, shape (n,).
-    lower, upper
-        Bounds, shape (n,).
-    groups
-        Rows that belong together, such as those of one output; none where rows that stand out
-        are not those that an event jumps across.
+    `evaluate` returns residuals at points, (k, n) -> (k, m), NaN for failures; `base` are
+    those at `z`. `groups` are rows that belong together, such as those of one output; empty
+    if outlying rows do not indicate events.
     """
 
     def __init__(
@@ -63,17 +45,17 @@ class Neighbourhood:
         self.lower, self.upper = lower, upper
 
     def room(self, column: int) -> tuple[float, float]:
-        """Return how far the parameter can go down and up."""
+        """Return the distances of the parameter to its lower and upper bounds."""
         z = float(self.z[column])
         return z - float(self.lower[column]), float(self.upper[column]) - z
 
     def contains(self, column: int, offset: float) -> bool:
-        """Return whether the parameter moved by `offset` is within its bounds."""
-        moved = self.z[column] + offset
-        return bool(self.lower[column] <= moved <= self.upper[column])
+        """Return whether the parameter stays within its bounds if changed by `offset`."""
+        value = self.z[column] + offset
+        return bool(self.lower[column] <= value <= self.upper[column])
 
     def inside(self, column: int, step: float) -> float:
-        """Return the step with the sign, and if need be the size, that keeps to the bounds."""
+        """Return the step with a sign, and if necessary a size, that respects the bounds."""
         if self.contains(column, step):
             return step
         if self.contains(column, -step):
@@ -82,7 +64,7 @@ class Neighbourhood:
         return up if up >= down else -down
 
     def only(self, columns: Sequence[int]) -> Neighbourhood:
-        """Return the same point with these parameters alone, the others held."""
+        """Return the neighbourhood in these parameters only, the others fixed."""
         chosen = list(columns)
 
         def evaluate(points: F64) -> F64:
@@ -100,26 +82,15 @@ class Neighbourhood:
         )
 
     def samples(self, probes: Sequence[tuple[int, float]]) -> list[Sample | None]:
-        """Evaluate all probes as one batch.
-
-        Parameters
-        ----------
-        probes
-            Column and offset of each.
-
-        Returns
-        -------
-        list
-            ``None`` where the simulation failed or the offset vanished in rounding.
-        """
+        """Evaluate probes (column, offset) as a batch, ``None`` if failed or without offset."""
         if not probes:
             return []
         points = np.tile(self.z, (len(probes), 1))
         for row, (column, offset) in enumerate(probes):
             points[row, column] += offset
-        found: list[Sample | None] = []
+        samples: list[Sample | None] = []
         for (column, _), point, values in zip(probes, points, self.evaluate(points), strict=True):
             offset = float(point[column] - self.z[column])
             good = offset != 0.0 and bool(np.isfinite(values).all())
-            found.append(Sample(offset, values - self.base) if good else None)
-        return found
+            samples.append(Sample(offset, values - self.base) if good else None)
+        return samples

@@ -1,10 +1,9 @@
-"""Noise level of a simulation by difference tables.
+"""Noise level of a simulation, from difference tables.
 
-A simulation with an adaptive solver is not a smooth function of its parameters: step-size
-control makes it jump by about its tolerance. Differences of high order along a line remove
-the smooth part and leave the noise (ECnoise: More and Wild, Estimating computational noise,
-SIAM J. Sci. Comput. 33, 2011, sections 3-5). Here the table holds whole residual vectors,
-so that the level is the root mean square over the residuals and needs few points.
+Step-size control makes a simulation with an adaptive solver jump by about its
+tolerance. High-order differences along a line remove the smooth part and leave the
+noise (ECnoise: More and Wild, Estimating computational noise, SIAM J. Sci. Comput. 33,
+2011, sections 3-5). Here the table has whole residual vectors and needs few points.
 """
 
 from __future__ import annotations
@@ -52,17 +51,10 @@ _FEWEST = 10
 
 @dataclass(frozen=True)
 class NoiseEstimate:
-    """Outcome of a difference table.
+    """Result of a difference table: root mean square noise per component.
 
-    Parameters
-    ----------
-    level
-        Root mean square of the noise per component; NaN unless `outcome` is ``"found"``.
-    outcome
-        ``"too-large"``: the spacing is so large that the smooth part hides the noise;
-        ``"too-small"``: it is so small that the function hardly changes.
-    order
-        Order of the differences the level was read from.
+    `outcome` is ``"too-large"`` if the smooth part hides the noise at this spacing, and
+    ``"too-small"`` if the function hardly changes; then `level` is NaN.
     """
 
     level: float
@@ -75,13 +67,8 @@ def noise_level(values: F64) -> NoiseEstimate:
 
     The level of order k is ``sqrt(gamma_k * mean(T_k^2))`` with the k-th differences
     ``T_k`` and ``gamma_k = (k!)^2 / (2k)!`` (equation 4.2). It is taken at the first order
-    where three successive levels agree within a factor of 4 and the differences change sign
-    along the line.
-
-    Parameters
-    ----------
-    values
-        Shape (points, m), at least 5 points, finite.
+    for which three successive levels agree within a factor of 4 and the differences change
+    sign along the line. `values` has shape (points, m), at least 5 points, finite.
     """
     count = values.shape[0]
     varying = np.ptp(values, axis=0) > 0.0
@@ -114,16 +101,9 @@ def noise_level(values: F64) -> NoiseEstimate:
 
 
 def measure_noise(around: Neighbourhood, size: F64, magnitude: float) -> tuple[float, str]:
-    """Return the noise level along one direction, and in words how it was found.
+    """Return the noise level along one direction, and a description of its origin.
 
-    Parameters
-    ----------
-    around
-        The point.
-    size
-        Size of the parameters in the search space, shape (n,).
-    magnitude
-        Root mean square of the whitened outputs.
+    `magnitude` is the root mean square of the whitened outputs.
     """
     floor = _EPS * magnitude
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=size.size)
@@ -140,11 +120,11 @@ def measure_noise(around: Neighbourhood, size: F64, magnitude: float) -> tuple[f
         if not bool(np.isfinite(values).all()):
             spacing *= _NARROWER
             continue
-        found = noise_level(values)
-        if found.outcome == "found":
-            level = max(found.level, floor)
+        estimate = noise_level(values)
+        if estimate.outcome == "found":
+            level = max(estimate.level, floor)
             return level, f"noise {level:.2g} measured at relative spacing {spacing:g}"
-        spacing *= _NARROWER if found.outcome == "too-large" else _WIDER
+        spacing *= _NARROWER if estimate.outcome == "too-large" else _WIDER
         if spacing > 1.5 * _WIDEST:
             break
     assumed = _EPS ** (2.0 / 3.0) * magnitude
@@ -154,33 +134,23 @@ def measure_noise(around: Neighbourhood, size: F64, magnitude: float) -> tuple[f
 def standing_out(
     values: F64, floor: float, factor: float = HEAVY, groups: Sequence[slice] = (slice(None),)
 ) -> Flags:
-    """Return which rows are far larger than nearly all others, at most a tenth of each group.
+    """Return the rows far larger than nearly all others, at most a tenth of each group.
 
-    Where more than nine tenths of a group are zero, all of its other rows stand out.
-
-    Parameters
-    ----------
-    values
-        Shape (m,), finite.
-    floor
-        Smaller values never stand out, such as some noise levels.
-    factor
-        Times the 0.9 quantile of the sizes.
-    groups
-        Rows that are compared with each other, such as those of one output.
+    The threshold is `factor` times the 0.9 quantile of the magnitudes, at least `floor`; if
+    that quantile is zero, all non-zero rows are outliers.
     """
     sizes = np.abs(values)
-    found = np.zeros(values.shape, dtype=np.bool_)
+    flags = np.zeros(values.shape, dtype=np.bool_)
     for rows in groups:
         group = sizes[rows]
         if group.size >= _FEWEST:
-            found[rows] = group > max(factor * float(np.quantile(group, _SHARE)), floor)
-    return found
+            flags[rows] = group > max(factor * float(np.quantile(group, _SHARE)), floor)
+    return flags
 
 
 def standing_out_of_active(values: F64, floor: float) -> Flags:
-    """Return the same where rows that are zero do not count, for a parameter that acts on few."""
-    found = np.zeros(values.shape, dtype=np.bool_)
+    """Return outliers among non-zero rows, for a parameter that affects few rows."""
+    flags = np.zeros(values.shape, dtype=np.bool_)
     active = values != 0.0
-    found[active] = standing_out(values[active], floor)
-    return found
+    flags[active] = standing_out(values[active], floor)
+    return flags

@@ -1,10 +1,10 @@
-"""Steps of finite differences from the measured noise of the simulation.
+"""Finite-difference steps from the measured noise of the simulation.
 
-The error of a forward difference is least for ``h = 8^(1/4) * sqrt(eps_f / |f''|)`` with the
-noise level ``eps_f`` (More and Wild, Estimating derivatives of noisy simulations, ACM TOMS 38,
-2012, theorem 3.2); for residual vectors both are root mean squares over the components. A
-fixed step of 1e-8, the default of general optimisers, lies far below the tolerance of a
-variable-step solver and gives a Jacobian of noise.
+The error of a forward difference is minimal for ``h = 8^(1/4) * sqrt(eps_f / |f''|)``
+with the noise level ``eps_f`` (More and Wild, Estimating derivatives of noisy
+simulations, ACM TOMS 38, 2012, theorem 3.2); for residual vectors both are root mean
+squares over the components. A fixed step of 1e-8, the default of general optimisers, is
+far below the tolerance of a variable-step solver and gives a Jacobian of noise.
 """
 
 from __future__ import annotations
@@ -37,34 +37,27 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class StepSizes:
-    """Steps in the search space and where they come from.
+    """Steps in the search space and their origin; arrays have shape (n,).
 
     Parameters
     ----------
-    steps
-        Shape (n,), positive.
     noise
-        Root mean square of the simulation's noise per whitened residual; NaN if not measured.
+        Root mean square of the simulation's noise per whitened residual; NaN if not
+        measured.
     curvature
-        Root mean square of the second derivative per residual, shape (n,); NaN if not
-        measured; an upper limit where it could not be told from noise.
+        Root mean square of the second derivative per residual; NaN if not measured; an
+        upper limit if it could not be distinguished from noise.
     errors
-        Expected root mean square error per entry of a column of the Jacobian with respect
-        to the search space, shape (n,).
-    reasons
-        In words, one per parameter.
+        Expected root mean square error per entry of a column of the Jacobian.
     influence
-        Whether any residual changed with the parameter by more than rounding, shape (n,); ``None``
-        if not measured.
+        Whether any residual changed with the parameter by more than rounding; ``None`` if
+        not measured.
     central
-        Steps of central differences, shape (n,); ``None``: `steps` serve both.
-    size
-        Size of the parameters, shape (n,); ``None`` if unknown.
+        Steps of central differences; ``None`` to use `steps` for both.
     rounding
-        What is taken for noise where it was not measured.
+        Used as noise if that was not measured.
     events
-        Whether the parameter seems to move events across samples, shape (n,); ``None`` if not
-        looked at.
+        Whether the parameter seems to move events across samples; ``None`` if not checked.
     """
 
     steps: F64
@@ -79,7 +72,7 @@ class StepSizes:
     events: Flags | None = None
 
     def only(self, columns: Sequence[int]) -> StepSizes:
-        """Return the steps of these parameters alone."""
+        """Return the steps of these parameters only."""
         chosen = list(columns)
 
         def of(values: NDArray[Any] | None) -> Any:
@@ -92,14 +85,9 @@ class StepSizes:
         )
 
     def among(self, columns: Sequence[int], reasons: Sequence[str]) -> StepSizes:
-        """Return the same among parameters without steps: NaN, and that these act.
+        """Return a copy extended by parameters without steps: NaN, with influence.
 
-        Parameters
-        ----------
-        columns
-            Places of these parameters.
-        reasons
-            For all parameters; those of these are kept.
+        `columns` are the positions of the present parameters, which keep their reasons.
         """
         chosen = list(columns)
 
@@ -122,21 +110,14 @@ class StepSizes:
 
     @property
     def noise_or_rounding(self) -> float:
-        """Noise per residual, measured or not."""
+        """Noise per residual, measured or assumed as rounding."""
         return self.noise if np.isfinite(self.noise) else self.rounding
 
     def error(self, column: int, scheme: Scheme, step: float) -> float:
         """Return the expected root mean square error per entry of a column.
 
-        Parameters
-        ----------
-        column
-            Parameter.
-        scheme
-            ``"one-sided"``: one step; ``"central"``: one to each side; ``"aside"``: one and two
-            steps to the same side, to second order.
-        step
-            Positive.
+        `scheme` is ``"one-sided"``: one step; ``"central"``: one to each side; ``"aside"``: one
+        and two steps to the same side, of second order.
         """
         noise = self.noise_or_rounding / step
         second = float(np.nan_to_num(self.curvature[column]))
@@ -149,7 +130,7 @@ class StepSizes:
         return float(np.hypot(np.sqrt(6.5) * noise, step**2 * third / 3.0))
 
     def with_own_steps(self, own: F64, scheme: Scheme) -> StepSizes:
-        """Return the same with steps that the user chose, shape (n,); NaN leaves them."""
+        """Return a copy with steps chosen by the user, shape (n,); NaN keeps the present ones."""
         chosen = np.isfinite(own)
         if not bool(chosen.any()):
             return self
@@ -170,15 +151,7 @@ class StepSizes:
 def parameter_size(space: SearchSpace, initial: F64, z: F64) -> F64:
     """Return the size of the parameters in the search space, shape (n,).
 
-    A parameter that comes near zero keeps a part of its initial size; one that starts there
-    has its scale.
-
-    Parameters
-    ----------
-    space
-        Of the problem.
-    initial, z
-        Initial and present point, shape (n,).
+    It is at least a fraction of the initial size, or the scale if that is zero.
     """
     first = np.abs(initial)
     floor = np.where(first > 0.0, _SMALLEST_SIZE * first, 1.0)
@@ -188,19 +161,7 @@ def parameter_size(space: SearchSpace, initial: F64, z: F64) -> F64:
 
 
 def fixed_steps(relative: float, size: F64, magnitude: float, difference: Difference) -> StepSizes:
-    """Return steps that the user chose.
-
-    Parameters
-    ----------
-    relative
-        Step relative to the size of the parameter in the search space.
-    size
-        Size of the parameters in the search space, shape (n,).
-    magnitude
-        Root mean square of the whitened outputs; the noise is taken for rounding.
-    difference
-        Scheme.
-    """
+    """Return steps chosen by the user, `relative` to `size`, with rounding as noise."""
     steps = relative * size
     noise = _EPS * magnitude
     factor = 1.0 / np.sqrt(2.0) if difference == "central" else np.sqrt(2.0)
@@ -221,18 +182,7 @@ def choose_steps(
 ) -> StepSizes:
     """Measure noise and curvature at `z` and choose the steps.
 
-    Costs 6 simulations for the noise and, as a rule, 2 per parameter for the curvature.
-
-    Parameters
-    ----------
-    around
-        The point.
-    size
-        Size of the parameters in the search space, shape (n,).
-    magnitude
-        Root mean square of the whitened outputs.
-    difference
-        Scheme.
+    Costs 6 simulations for the noise and usually 2 per parameter for the curvature.
     """
     noise, origin = measure_noise(around, size, magnitude)
     curvature, influence, events = measure_curvature(around, size, noise, magnitude)
@@ -250,7 +200,7 @@ def choose_steps(
         f"{origin}; " + ("nearly linear, largest step" if h < w else f"curvature {c:.2g}")
         for h, w, c in zip(steps, wanted, curvature, strict=True)
     )
-    found = StepSizes(
+    sizes = StepSizes(
         steps,
         noise,
         curvature,
@@ -263,5 +213,5 @@ def choose_steps(
         events,
     )
     scheme: Scheme = "central" if difference == "central" else "one-sided"
-    errors = np.array([found.error(j, scheme, float(h)) for j, h in enumerate(steps)])
-    return dataclasses.replace(found, errors=errors)
+    errors = np.array([sizes.error(j, scheme, float(h)) for j, h in enumerate(steps)])
+    return dataclasses.replace(sizes, errors=errors)

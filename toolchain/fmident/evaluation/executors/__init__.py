@@ -1,9 +1,4 @@
-"""Who runs simulations: this process, worker processes, other machines.
-
-An executor takes a batch and returns the outcomes in the same order. That is all the
-:class:`~fmident.evaluation.Evaluator` knows, so that a batch may as well go to a plain Python
-function in a test.
-"""
+"""Executors of simulations: this process, worker processes, other machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The executor that chooses for itself."""
+"""Executor that chooses between this process and worker processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORTH = 0.02
 
 @dataclasses.dataclass
 class _Spent:
-    """What simulations of one kind have taken in this process."""
+    """Time used by simulations of one kind in this process."""
 
     seconds: float = 0.0
     simulations: int = 0
@@ -41,18 +41,12 @@ class _Spent:
 
 
 class AutoExecutor(Executor):
-    """Begins in this process, and goes over to worker processes when that pays.
+    """Starts in this process and changes to worker processes when that pays.
 
-    It does so before a batch of two or more simulations that will take some time, after the
-    simulations so far have taken :data:`PATIENCE` seconds, and when simulations leak memory.
-    Batches of other experiments that take less than :data:`WORTH` seconds stay in this process
-    even then: a recursive estimator asks for thousands of simulations over one sample each. The
-    outputs are the same to the last bit either way.
-
-    Parameters
-    ----------
-    problem
-        What to simulate, with an FMU that need not be isolated.
+    It changes before a batch of two or more long simulations, after simulations of
+    :data:`PATIENCE` seconds, and when memory leaks. Batches of other experiments that take
+    less than :data:`WORTH` seconds remain in this process: a recursive estimator requests
+    thousands of simulations of one sample. The outputs are identical to the last bit.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -66,21 +60,21 @@ class AutoExecutor(Executor):
 
     @property
     def simultaneous(self) -> int:  # type: ignore[override]
-        """How many simulations run at once now."""
+        """Present number of simultaneous simulations."""
         return self._present.simultaneous
 
     @property
     def isolated(self) -> bool:  # type: ignore[override]
-        """Whether the problem's own experiments run in worker processes by now."""
+        """Whether the problem's own experiments now run in worker processes."""
         return self._present.isolated
 
     @property
     def differentiable(self) -> frozenset[str]:  # type: ignore[override]
-        """FMU variables that the sensitivities of a task may name."""
+        """FMU variables for which tasks may request sensitivities."""
         return self._present.differentiable
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks here, or in worker processes."""
+        """Run all tasks here or in worker processes."""
         self._choose(len(tasks), self._own)
         executor = self._present
         return self._timed(executor, self._own, len(tasks), lambda: executor.run(tasks, done))
@@ -92,7 +86,7 @@ class AutoExecutor(Executor):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Simulate an experiment that need not be one of the problem's."""
+        """Simulate an experiment that need not belong to the problem."""
         spent = self._other.setdefault(experiment.times.size, _Spent())
         self._choose(len(values), spent)
         small = len(values) * self._guess(experiment, spent) <= WORTH
@@ -105,7 +99,7 @@ class AutoExecutor(Executor):
         )
 
     def report(self) -> ExecutorReport:
-        """Return what has been done so far, in this process and in workers."""
+        """Return the report of both this process and workers."""
         now = self._present.report()
         if self._processes is None:
             return dataclasses.replace(now, name="auto: inline")
@@ -123,7 +117,7 @@ class AutoExecutor(Executor):
         )
 
     def close(self) -> None:
-        """Free both."""
+        """Close both."""
         try:
             if self._inline is not None:
                 self._inline.close()
@@ -138,7 +132,7 @@ class AutoExecutor(Executor):
         return executor
 
     def _guess(self, experiment: Experiment, spent: _Spent) -> float:
-        """Return the seconds that a simulation will take in this process."""
+        """Return the expected duration of a simulation in this process, s."""
         if spent.simulations:
             return spent.mean
         instants = max(sum(e.times.size for e in self._problem.experiments), 1)
@@ -146,7 +140,7 @@ class AutoExecutor(Executor):
         return self._own.mean * share
 
     def _choose(self, count: int, spent: _Spent) -> None:
-        """Start processes if the time has come, and leave this process if it suffers."""
+        """Start processes if they pay, and leave this process if it suffers."""
         inline = self._inline
         if inline is None:
             return
@@ -167,10 +161,10 @@ class AutoExecutor(Executor):
     def _timed(
         self, executor: Executor, spent: _Spent, count: int, work: Callable[[], list[Simulated]]
     ) -> list[Simulated]:
-        """Run a batch, and keep what it has taken if it ran in this process."""
+        """Run a batch, and record its duration if it ran in this process."""
         # What other processes of a busy machine take is not a reason to start more of them.
         began = time.thread_time()
-        found = work()
+        outcomes = work()
         if executor is self._inline:
             spent.add(time.thread_time() - began, count)
-        return found
+        return outcomes

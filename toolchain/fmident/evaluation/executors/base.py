@@ -1,4 +1,4 @@
-"""What an executor is: it takes a batch of simulations and returns the outcomes in order."""
+"""Contract of executors: a batch of simulations in, outcomes in order out."""
 
 from __future__ import annotations
 
@@ -29,25 +29,11 @@ replaced. A leak of 1 kB per run is then renewed every 250 000 runs, one of 10 M
 
 @dataclass(frozen=True)
 class ExecutorReport:
-    """What an executor has done so far, for the result's settings.
+    """Activity of an executor so far, for the result's settings.
 
-    Parameters
-    ----------
-    name
-        Such as ``"inline"`` or ``"processes"``.
-    workers
-        Simulations at once.
-    renewals
-        Workers or instances replaced in good order: their share of runs done, or their memory
-        grown.
-    crashes
-        Workers that died in a simulation, whatever killed them.
-    timeouts
-        Simulations given up because they took too long.
-    notes
-        What the user should know, in sentences.
-    doubts
-        What makes the outcomes doubtful, in sentences: that the FMU does not repeat itself.
+    `renewals` are workers or instances replaced as planned, `crashes` workers that died in
+    a simulation, `timeouts` simulations aborted because of the time limit. `notes` are for
+    the user; `doubts` are reasons to doubt the outcomes, such as irreproducible results.
     """
 
     name: str
@@ -59,7 +45,7 @@ class ExecutorReport:
     doubts: tuple[str, ...] = ()
 
     def settings(self) -> dict[str, object]:
-        """Return what belongs into the settings of a result."""
+        """Return the entries for the settings of a result."""
         return {
             "executor": self.name,
             "workers": self.workers,
@@ -70,7 +56,7 @@ class ExecutorReport:
 
 
 class Executor(Closes, ABC):
-    """Runs batches of simulations; a context manager that frees what it holds.
+    """Runs batches of simulations; a context manager that frees its resources.
 
     Not thread-safe. All executors give the same outputs to the last bit for the same task,
     whatever they ran before and in whatever order.
@@ -78,12 +64,12 @@ class Executor(Closes, ABC):
     Class attributes
     ----------------
     simultaneous
-        How many simulations it runs at once.
+        Number of simultaneous simulations.
     isolated
-        Whether native code that crashes leaves this process alone.
+        Whether this process survives a crash of native code.
     differentiable
-        FMU variables that the sensitivities of a task may name. One that names others is never
-        handed in; none by default, so that an executor need not know of sensitivities.
+        FMU variables allowed as sensitivities of a task; tasks never contain others. Empty
+        by default, so that an executor need not support sensitivities.
     """
 
     simultaneous: int = 1
@@ -99,17 +85,17 @@ class Executor(Closes, ABC):
         tasks
             Independent of each other; they may run in any order.
         done
-            Called with each outcome once, as soon as it is known, in any order: what an executor
-            reports early is not lost when this process dies in the middle of the batch.
+            Called once with each outcome, as soon as it is known, in any order: outcomes
+            reported early are not lost if this process dies during the batch.
 
         Returns
         -------
         list
-            In the order of `tasks`: outputs of shape (instants, outputs), the outputs of
-            the experiment in the order of :func:`~fmident.evaluation.setups.output_variables`,
-            or a :class:`SimulationFailure`; wider where a task asks for sensitivities, see
-            :class:`SimulationTask`. A failure never raises; ``KeyboardInterrupt`` does,
-            and so does an FMU that cannot be loaded at all.
+            In the order of `tasks`: outputs of the experiment, shape (instants, outputs), in
+            the order of :func:`~fmident.evaluation.setups.output_variables`, or a
+            :class:`SimulationFailure`; wider for a task with sensitivities, see
+            :class:`SimulationTask`. A failed simulation never raises; ``KeyboardInterrupt`` and
+            an FMU that cannot be loaded do.
         """
 
     def run_other(
@@ -119,32 +105,32 @@ class Executor(Closes, ABC):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Simulate an experiment that need not be one of the problem's.
+        """Simulate an experiment that may be foreign to the problem.
 
         Parameters
         ----------
         experiment
-            Times, inputs and start values; its measurements are not looked at.
+            Times, inputs and start values; its measurements are ignored.
         variables
             FMU variables to record, outputs or not.
         values
             FMU variable to value, one mapping per simulation.
         sensitivities
-            As of a task; handed in only if there are any, so an executor that is not
-            :attr:`differentiable` can do without this argument.
+            As in a task; passed only if there are any, so an executor that is not
+            :attr:`differentiable` can omit this argument.
 
         Returns
         -------
         list
-            In the order of `values`: shape (instants, variables), wider with sensitivities, or the
-            failure.
+            In the order of `values`: shape (instants, variables), wider with sensitivities, or
+            the failure.
 
         Raises
         ------
         fmident.errors.EstimationError
             This executor can only run the problem's experiments.
         fmident.errors.FmuError
-            A variable or an input that the FMU does not have.
+            The FMU does not have a variable or an input of that name.
         """
         raise EstimationError(
             f"{type(self).__name__} can only run the experiments of the problem",
@@ -153,22 +139,16 @@ class Executor(Closes, ABC):
         )
 
     def report(self) -> ExecutorReport:
-        """Return what the executor has done so far."""
+        """Return a report of the executor's activity so far."""
         return ExecutorReport(type(self).__name__, self.simultaneous)
 
     def close(self) -> None:
-        """Free what the executor holds. It cannot run tasks after that."""
+        """Free the executor's resources; it cannot run tasks afterwards."""
         return
 
 
 class HandingOn(Executor):
-    """Hands everything on to another executor; the base of those that add something.
-
-    Parameters
-    ----------
-    whole
-        Runs the simulations. It stays open when this is closed.
-    """
+    """Delegates to another executor, which stays open; base class of those that add something."""
 
     def __init__(self, whole: Executor) -> None:
         self.whole = whole
@@ -177,21 +157,21 @@ class HandingOn(Executor):
 
     @property
     def simultaneous(self) -> int:  # type: ignore[override]
-        """How many simulations run at once."""
+        """Number of simultaneous simulations."""
         return self.whole.simultaneous
 
     @property
     def isolated(self) -> bool:  # type: ignore[override]
-        """Whether native code that crashes leaves this process alone."""
+        """Whether this process survives a crash of native code."""
         return self.whole.isolated
 
     @property
     def differentiable(self) -> frozenset[str]:  # type: ignore[override]
-        """FMU variables that the sensitivities of a task may name."""
+        """FMU variables for which tasks may request sensitivities."""
         return self.whole.differentiable
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Have all tasks run."""
+        """Delegate all tasks."""
         return self.whole.run(tasks, done)
 
     def run_other(
@@ -201,11 +181,11 @@ class HandingOn(Executor):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Have an experiment simulated that need not be one of the problem's."""
+        """Delegate the simulation of an experiment that may be foreign to the problem."""
         return run_other(self.whole, experiment, variables, values, sensitivities)
 
     def report(self) -> ExecutorReport:
-        """Return what the whole executor has done so far."""
+        """Return the report of the whole executor."""
         return self.whole.report()
 
 
@@ -216,21 +196,16 @@ def run_other(
     values: Sequence[Mapping[str, float]],
     sensitivities: Sequence[str],
 ) -> list[Simulated]:
-    """Have an executor simulate another experiment; it may not know of sensitivities."""
+    """Let an executor, which may not support sensitivities, simulate another experiment."""
     if not sensitivities:
         return executor.run_other(experiment, variables, values)
     return executor.run_other(experiment, variables, values, sensitivities)
 
 
 class SubsetExecutor(HandingOn):
-    """Hands the simulations of some experiments on, so that stages share one executor.
+    """Delegates the simulations of some experiments, so that stages share one executor.
 
-    Parameters
-    ----------
-    whole
-        Knows all experiments. It stays open when this is closed.
-    experiments
-        Index of each experiment in the problem of `whole`.
+    `experiments` are the indices in the problem of `whole`, which stays open.
     """
 
     def __init__(self, whole: Executor, experiments: Sequence[int]) -> None:

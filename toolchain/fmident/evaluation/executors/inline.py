@@ -1,4 +1,4 @@
-"""Simulations in this process: nothing to start, nothing to send, nothing protected."""
+"""Simulations in this process, without overhead and without protection."""
 
 from __future__ import annotations
 
@@ -29,21 +29,7 @@ _ADVICE = (
 
 
 class InProcessExecutor(PreparedExecutor):
-    """Runs one simulation after the other on one instance of the FMU in this process.
-
-    Parameters
-    ----------
-    problem
-        Its experiments and evaluation settings.
-    fmu
-        An open FMU, which the executor does not close; the problem's by default, which it
-        opens and closes.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        The FMU cannot be opened or instantiated, or does not fit the experiments.
-    """
+    """Runs simulations on one instance of the FMU in this process; a given `fmu` stays open."""
 
     def __init__(self, problem: Problem, fmu: Fmu | None = None) -> None:
         super().__init__(problem)
@@ -67,22 +53,22 @@ class InProcessExecutor(PreparedExecutor):
 
     @property
     def memory_grows(self) -> bool:
-        """Whether memory kept growing although the instance was replaced."""
+        """Whether memory continued to grow although the instance was replaced."""
         return bool(self._notes)
 
     @property
     def needs_processes(self) -> bool:
-        """Whether simulations in this process cannot go on well: results or memory suffer."""
+        """Whether results or memory suffer if simulations continue in this process."""
         unclean = self._verdict is not None and self._verdict.new_process
         return unclean or self.memory_grows
 
     @property
     def reset_verdict(self) -> ResetVerdict | None:
-        """What the trial of the FMU's reset showed; ``None`` before the first run."""
+        """Result of the FMU's reset test; ``None`` before the first run."""
         return self._verdict
 
     def report(self) -> ExecutorReport:
-        """Return what the executor has done so far."""
+        """Return a report of the executor's activity so far."""
         verdict = self._verdict
         advice = (_ADVICE,) if verdict is not None and verdict.new_process else ()
         doubt = (self._simulator.doubt,) if self._simulator.doubt else ()
@@ -132,7 +118,7 @@ class InProcessExecutor(PreparedExecutor):
         return refuse_not_finite(outputs, values, prepared.experiment, count)
 
     def _try_reset(self) -> None:
-        """Find out once whether the FMU can be reset."""
+        """Test once whether the FMU can be reset."""
         if self._verdict is None:
             from fmident.fmu.life_cycle.reset_test import try_reset
 
@@ -141,7 +127,7 @@ class InProcessExecutor(PreparedExecutor):
             self._verdict = try_reset(self._simulator, trials, time_limit=limit)
 
     def _watch(self, growth: int) -> None:
-        """Replace the instance after its share of runs, or when memory has grown over runs."""
+        """Replace the instance after a number of runs, or when memory has grown."""
         self._grown = max(self._grown + growth, 0)
         self._since_renewal += 1
         share = self._settings.renew_after

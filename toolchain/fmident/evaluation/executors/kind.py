@@ -1,4 +1,4 @@
-"""What fmident knows of an executor before it makes one: what plugins register."""
+"""Executor kinds that plugins register."""
 
 from __future__ import annotations
 
@@ -26,32 +26,33 @@ Warn: TypeAlias = Callable[[Diagnostic], None]
 
 @dataclass(frozen=True)
 class ExecutorKind:
-    """A kind of executor: how one is made, and what it can do.
+    """A kind of executor: its factory and its capabilities.
 
     Parameters
     ----------
     make
-        Called with the problem, the options (an instance of `options_type`) and what takes
-        warnings. What takes long to import, or may be missing, is imported in there.
+        Called with the problem, the options (an instance of `options_type`) and a function
+        for warnings. It should import packages that are slow or may be missing.
     summary
         One line for ``fmident plugins``.
     isolated
-        Whether native code that crashes leaves this process alone from the first simulation on;
-        may depend on the problem. If not, fmident tries the FMU in a child process first.
+        Whether this process survives a crash of native code from the first simulation on;
+        may depend on the problem. If not, fmident first tries the FMU in a child process.
     limits_memory
-        Whether ``memory_limit_mb`` holds.
+        Whether ``memory_limit_mb`` is respected.
     renews
-        Whether ``renew_after`` holds: workers or instances are replaced after their share.
+        Whether ``renew_after`` is respected: workers or instances are replaced.
     several_machines
-        Whether simulations may run on other machines than this one.
+        Whether simulations may run on other machines.
     options_type
-        A frozen dataclass. Its fields are keys of ``[evaluation]`` that only this executor takes.
+        A frozen dataclass. Its fields are keys of ``[evaluation]`` specific to this
+        executor.
 
     Raises
     ------
     fmident.errors.PluginError
-        The options are not a dataclass, or one of them is called like a key that all executors
-        share.
+        The options are not a dataclass, or one of them has the name of a key that all
+        executors share.
     """
 
     make: Callable[[Problem, Any, Warn], Executor]
@@ -68,25 +69,19 @@ class ExecutorKind:
                 f"the options_type of an executor is {self.options_type!r}",
                 hint="make it a frozen dataclass: its fields are keys of [evaluation]",
             )
-        for taken in sorted(KEYS & set(self.options)):
+        for name in sorted(KEYS & set(self.options)):
             raise PluginError(
-                f"an executor has an option '{taken}', which is a key of all executors",
+                f"an executor has an option '{name}', which is a key of all executors",
                 hint="give it another name, or use problem.evaluation",
             )
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Keys of ``[evaluation]`` that only this executor takes."""
+        """Keys of ``[evaluation]`` specific to this executor."""
         return tuple(f.name for f in fields(self.options_type) if f.init)
 
     def isolates(self, problem: Problem) -> bool:
-        """Return whether native code runs outside this process from the start.
-
-        Raises
-        ------
-        fmident.errors.PluginError
-            The plugin's function fails.
-        """
+        """Return whether native code runs outside this process from the start."""
         if not callable(self.isolated):
             return self.isolated
         module = module_of(self.isolated)
@@ -115,7 +110,7 @@ class ExecutorKind:
         fmident.errors.FmuError
             The FMU cannot be read or loaded, or does not fit the experiments.
         fmident.errors.PluginError
-            The plugin's code fails, or does not make an executor.
+            The plugin's code fails, or does not return an executor.
         """
         options = problem.evaluation.executor_options
         if options is None:
@@ -131,23 +126,10 @@ class ExecutorKind:
 
 
 class CheckedExecutor(HandingOn):
-    """Hands batches on to the executor of a plugin; what goes wrong is reported as the plugin's.
+    """Delegates batches to a plugin's executor and reports faults as the plugin's.
 
-    Outcomes that the plugin has not reported by `done` are reported when it returns.
-
-    Parameters
-    ----------
-    inner
-        What the plugin made.
-    problem
-        Its experiments say which outputs are expected.
-    what
-        What it is in messages, such as ``"the executor 'site'"``.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        What the plugin made is not an executor.
+    Outcomes not reported by `done` are reported when the plugin returns. `what` describes
+    the executor in messages.
     """
 
     def __init__(self, inner: Executor, problem: Problem, what: str) -> None:
@@ -163,20 +145,14 @@ class CheckedExecutor(HandingOn):
             raise self._error("differentiable", f"is {names!r}, not a frozenset of names")
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks.
-
-        Raises
-        ------
-        fmident.errors.PluginError
-            The plugin's code failed, or what it returned are not the outcomes of the tasks.
-        """
+        """Run all tasks."""
         caller = _Caller(done, len(tasks))
         with code_of_plugin(
             f"'run' of {self._what}", self._module, self.whole.run, caller.has_raised
         ):
-            found = self.whole.run(tasks, caller)
+            returned = self.whole.run(tasks, caller)
         shapes = [(self._shapes[t.experiment], len(t.sensitivities)) for t in tasks]
-        outcomes = self._outcomes("run", found, shapes)
+        outcomes = self._outcomes("run", returned, shapes)
         caller.report_the_rest(outcomes)
         return outcomes
 
@@ -187,32 +163,29 @@ class CheckedExecutor(HandingOn):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Simulate an experiment that need not be one of the problem's."""
+        """Simulate an experiment that need not belong to the problem."""
         with code_of_plugin(f"'run_other' of {self._what}", self._module, self.whole.run_other):
-            found = run_other(self.whole, experiment, variables, values, sensitivities)
+            returned = run_other(self.whole, experiment, variables, values, sensitivities)
         shape = (experiment.times.size, len(variables)), len(sensitivities)
-        return self._outcomes("run_other", found, [shape] * len(values))
+        return self._outcomes("run_other", returned, [shape] * len(values))
 
     def report(self) -> ExecutorReport:
-        """Return what the plugin's executor has done so far."""
+        """Return the report of the plugin's executor."""
         with code_of_plugin(f"'report' of {self._what}", self._module, self.whole.report):
-            found = self.whole.report()
-        if not isinstance(found, ExecutorReport):
-            raise self._error("report", f"returned {found!r}, not an ExecutorReport")
-        return found
+            report = self.whole.report()
+        if not isinstance(report, ExecutorReport):
+            raise self._error("report", f"returned {report!r}, not an ExecutorReport")
+        return report
 
     def close(self) -> None:
-        """Free what the plugin's executor holds."""
+        """Free the resources of the plugin's executor."""
         with code_of_plugin(f"'close' of {self._what}", self._module, self.whole.close):
             self.whole.close()
 
     def _outcomes(
         self, method: str, found: object, shapes: Sequence[tuple[tuple[int, int], int]]
     ) -> list[Simulated]:
-        """Return outcomes of these shapes without sensitivities, and as many sensitivities.
-
-        Those of an executor that ignores sensitivities are the outputs alone.
-        """
+        """Return outcomes after checking their shapes, possibly without sensitivities."""
         if not isinstance(found, list | tuple):
             raise self._error(method, f"returned {type(found).__name__}, not a list of outcomes")
         if len(found) != len(shapes):
@@ -244,7 +217,7 @@ class CheckedExecutor(HandingOn):
 
 
 class _Caller:
-    """Called with outcomes; knows which were reported, and what the host itself raised."""
+    """Receives outcomes; records which were reported and what the host itself raised."""
 
     def __init__(self, done: Done | None, count: int) -> None:
         self._done = done
@@ -264,32 +237,17 @@ class _Caller:
             raise
 
     def has_raised(self, error: BaseException) -> bool:
-        """Return whether an exception is the host's, which passed through the plugin."""
+        """Return whether an exception comes from the host and passed through the plugin."""
         return any(error is own for own in self._raised)
 
     def report_the_rest(self, outcomes: Sequence[Simulated]) -> None:
-        """Report what the plugin has not reported."""
+        """Report the outcomes that the plugin has not reported."""
         for index in sorted(self._waiting):
             self(index, outcomes[index])
 
 
 def open_checked(make: Callable[[], Executor], function: object, problem: Problem) -> Executor:
-    """Return the executor that a plugin makes for a problem, checked.
-
-    Parameters
-    ----------
-    make
-        Calls `function`.
-    function
-        The `make` of the plugin's description.
-    problem
-        For which it is made; it names the executor.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        The function cannot be called, fails, or returns something else.
-    """
+    """Return the checked executor that a plugin's `function` makes for a problem."""
     what = f"the executor '{problem.evaluation.executor}'"
     module = module_of(function)
     with code_of_plugin(f"making {what}", module, function):
@@ -314,18 +272,18 @@ def make_executor(
     *,
     warn: Warn | None = None,
 ) -> Executor:
-    """Return the executor that ``[evaluation] executor`` of the problem asks for.
+    """Return the executor selected by ``[evaluation] executor`` of the problem.
 
     Parameters
     ----------
     problem
         Its FMU, experiments and evaluation settings.
     kinds
-        Executors by name, such as ``load_plugins().executors.by_name``; by default those that
-        need no plugin.
+        Executors by name, such as ``load_plugins().executors.by_name``; by default those
+        that need no plugin.
     warn
-        Takes warnings that come up on the way, such as that a cluster has no workers just now;
-        Python warnings by default.
+        Called with warnings, for example that a cluster has no workers at present; by
+        default they become Python warnings.
 
     Raises
     ------
@@ -349,16 +307,10 @@ def make_executor(
 
 
 def runs_in_this_process(problem: Problem, kinds: Mapping[str, ExecutorKind] | None = None) -> bool:
-    """Return whether the executor of a problem runs native code in this process, at first.
+    """Return whether the executor of a problem at first runs native code in this process.
 
-    Then a crash would take this process along, and the FMU should be tried in a child first.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        The FMU cannot be read.
-    fmident.errors.EstimationError
-        There is no such executor.
+    The FMU should then be tried in a child process first, because of crashes. Raises
+    `FmuError` if the FMU cannot be read, and `EstimationError` for an unknown executor.
     """
     return not _kind(problem, kinds).isolates(problem)
 

@@ -1,4 +1,4 @@
-"""What executors share that simulate on this machine: tasks become setups of a table."""
+"""Base of executors on this machine: tasks become setups in a table."""
 
 from __future__ import annotations
 
@@ -21,18 +21,7 @@ Work = Sequence[tuple[Prepared, Mapping[str, float]]]
 
 
 class PreparedExecutor(Executor):
-    """An executor that runs setups, whatever experiments they come from.
-
-    Parameters
-    ----------
-    problem
-        Its experiments and evaluation settings.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        Times or inputs that cannot be simulated.
-    """
+    """An executor that runs setups of any experiments."""
 
     def __init__(self, problem: Problem) -> None:
         self._settings = problem.evaluation
@@ -41,11 +30,11 @@ class PreparedExecutor(Executor):
 
     @cached_property
     def differentiable(self) -> frozenset[str]:  # type: ignore[override]
-        """FMU variables that the sensitivities of a task may name."""
+        """FMU variables for which tasks may request sensitivities."""
         return differentiable(self._fmu, self._settings.interface)
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks, as many at a time as the executor runs at once."""
+        """Run all tasks, in parts of as many as the executor runs at once."""
         return self._run([(self._table.of(task), task.values) for task in tasks], done)
 
     def run_other(
@@ -55,7 +44,7 @@ class PreparedExecutor(Executor):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Simulate an experiment that need not be one of the problem's."""
+        """Simulate an experiment that need not belong to the problem."""
         prepared = self._table.other(experiment, variables, sensitivities)
         return self._run([(prepared, chosen) for chosen in values], None)
 

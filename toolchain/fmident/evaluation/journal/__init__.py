@@ -1,11 +1,8 @@
-"""Nothing that was simulated is lost: a journal on disk, a cache, and how a run goes on from them.
+"""Journal on disk and cache, so that no simulation is lost and a run can be resumed.
 
-A simulation is known by its key (``keys``): a digest of the FMU, of everything that is set, and
-of what is recorded. :class:`RecordedExecutor` (``executor``) is in front of any executor, serves
-what is known and keeps what is new. ``records`` is the format on disk, ``file`` one file of
-records, ``writer`` the threads that write them, ``journal`` what is kept where. ``workspace`` is
-the hidden folder of a run that has not ended, ``lock`` keeps a second run out of it, and
-``identity`` says whether it belongs to the same problem.
+A simulation is identified by a digest of the FMU, of all values set, and of what is
+recorded. :class:`RecordedExecutor` wraps any executor, serves known simulations and
+stores new ones.
 """
 
 from fmident.evaluation.journal.executor import RecordedExecutor, Served, recording

@@ -1,4 +1,4 @@
-"""An executor that serves what is known and keeps what is new."""
+"""Executor that serves known simulations and stores new ones."""
 
 from __future__ import annotations
 
@@ -34,17 +34,7 @@ _FAILURE_BYTES = 1000
 
 @dataclass
 class Served:
-    """Where the outcomes of a run came from.
-
-    Parameters
-    ----------
-    simulated
-        Run by an executor.
-    restored
-        From the journal of a run that was interrupted.
-    cached
-        Equal to a simulation of the same run.
-    """
+    """Number of outcomes by origin: simulated, restored from a journal, or cached."""
 
     simulated: int = 0
     restored: int = 0
@@ -53,34 +43,20 @@ class Served:
 
 @dataclass(frozen=True)
 class RecordedReport(ExecutorReport):
-    """The report of an executor, and where the outcomes came from."""
+    """Report of an executor, with the origins of the outcomes."""
 
     served: Served = field(default_factory=Served)
 
     def settings(self) -> dict[str, object]:
-        """Return what belongs into the settings of a result."""
+        """Return the entries for the settings of a result."""
         return {**super().settings(), **dataclasses.asdict(self.served)}
 
 
 class RecordedExecutor(HandingOn):
-    """Runs what is not known yet.
+    """Runs unknown simulations with `inner`, which is closed with this executor.
 
-    Parameters
-    ----------
-    inner
-        Who runs it; closed with this executor.
-    keys
-        What identifies a simulation.
-    journal
-        Keeps every outcome; stays open when this executor is closed. Without one, equal
-        simulations are served from memory while there is room.
-    served
-        Counted here, too, for executors that share a journal.
-
-    Attributes
-    ----------
-    served
-        Where the outcomes came from.
+    `journal` stores every outcome and stays open; without one, equal simulations are served
+    from memory. `served` counts the origins, for all executors that share a journal.
     """
 
     def __init__(
@@ -99,9 +75,9 @@ class RecordedExecutor(HandingOn):
         self.served = served or Served()
 
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Serve the known ones, run the others; each is kept as soon as it is done.
+        """Serve known simulations and run each other one once, storing it when it is done.
 
-        Equal ones are run once. The outputs cannot be written to: they may be served again.
+        The outputs are read-only, since they may be served again.
         """
         keys = [self._keys.of(task) for task in tasks]
         shapes = {k: self._keys.shapes(task) for k, task in zip(keys, tasks, strict=True)}
@@ -127,7 +103,7 @@ class RecordedExecutor(HandingOn):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Simulate an experiment that need not be one of the problem's."""
+        """Simulate an experiment that need not belong to the problem."""
         keys = [self._keys.of_other(experiment, variables, v, sensitivities) for v in values]
         shapes = self._keys.shapes_of_other(experiment, variables, sensitivities)
         batch = Batch(keys, lambda key: self._find(key, shapes))
@@ -144,7 +120,7 @@ class RecordedExecutor(HandingOn):
         return batch.outcomes()
 
     def report(self) -> ExecutorReport:
-        """Return what the executor has done so far, and what became of the journal."""
+        """Return the executor's report, with the state of the journal."""
         report = self.whole.report()
         notes = report.notes if self._journal is None else (*report.notes, *self._journal.notes)
         return RecordedReport(
@@ -159,37 +135,32 @@ class RecordedExecutor(HandingOn):
         )
 
     def close(self) -> None:
-        """Close the executor behind this one."""
+        """Close the inner executor."""
         self.whole.close()
 
     # ------------------------------------------------------------- populations
 
     @property
     def thrifty(self) -> bool:
-        """Whether only the costs of populations are kept, not the outputs."""
+        """Whether only the costs of populations are stored, not the outputs."""
         return self._journal is not None and self._journal.thrifty
 
     def find_population(self, scope: bytes, points: F64) -> Population | None:
         """Return the costs at points, shape (k, n), if they are known as one batch.
 
-        Parameters
-        ----------
-        scope
-            Digest of everything but the points that the costs depend on.
-        points
-            Shape (k, n).
+        `scope` is a digest of everything else that the costs depend on.
         """
         if self._journal is None:
             return None
         return self._journal.find_population(population_key(scope, points), len(points))
 
     def keep_population(self, scope: bytes, points: F64, population: Population) -> None:
-        """Keep costs, for :meth:`find_population`; the outputs of the batch are forgotten."""
+        """Store costs for :meth:`find_population` and drop the outputs of the batch."""
         if self._journal is not None:
             self._journal.keep_population(population_key(scope, points), population)
 
     def restored_population(self, simulations: int) -> None:
-        """Count the simulations that known costs have spared."""
+        """Count the simulations saved by known costs."""
         self.served.restored += simulations
 
     @contextmanager
@@ -203,7 +174,7 @@ class RecordedExecutor(HandingOn):
 
     @contextmanager
     def retaining(self) -> Iterator[None]:
-        """Keep for good what is asked for now, although it belongs to a population."""
+        """Keep outcomes permanently although they belong to a population."""
         counted = dataclasses.replace(self.served)
         self._retaining = True
         try:
@@ -221,10 +192,10 @@ class RecordedExecutor(HandingOn):
             if self._retaining and self._journal is not None:
                 self._journal.keep(key, recent)
             return recent
-        kept = None if self._journal is None else self._journal.find(key, shapes)
-        if kept is None:
+        stored = None if self._journal is None else self._journal.find(key, shapes)
+        if stored is None:
             return None
-        outcome, earlier = kept
+        outcome, earlier = stored
         self.served.restored += earlier
         self.served.cached += not earlier
         self._remember(key, outcome)
@@ -257,16 +228,10 @@ def recording(
     *,
     warn: Callable[[Diagnostic], None] | None = None,
 ) -> Callable[[Problem], Executor]:
-    """Return what makes the executor of a problem, with one journal for all of a run.
+    """Return a function that makes the executor of a problem, all with the same journal.
 
-    Parameters
-    ----------
-    journal
-        ``None``: equal simulations are served from memory only.
-    kinds
-        Executors by name, as for :func:`make_executor`.
-    warn
-        Takes warnings of the executors; Python warnings by default.
+    Without `journal`, equal simulations are served from memory. `kinds` and `warn` are as
+    for :func:`make_executor`.
     """
     served = Served()
 

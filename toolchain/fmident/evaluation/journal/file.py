@@ -80,28 +80,10 @@ _PENDING_BYTES = 32_000_000
 class RecordFile:
     """A file of records.
 
-    :meth:`append` and :meth:`empty` are for one thread, :meth:`read` for any.
-
-    Parameters
-    ----------
-    path
-        Made when missing. A torn end, as a crash leaves it, is cut off.
-
-    Attributes
-    ----------
-    places
-        Key and kind to the place of the last record of them.
-    earlier
-        Keys that were there when the file was opened.
-    size
-        Bytes that are in good order.
-    notes
-        What was wrong with it.
-
-    Raises
-    ------
-    OSError
-        It can be neither read nor made.
+    :meth:`append` and :meth:`empty` are for one thread, :meth:`read` for any. A missing
+    file is created; an incomplete record at its end is cut off. `places` maps key and kind
+    to their last record; `earlier` are the keys that existed when the file was opened.
+    `size` is the number of valid bytes, and `notes` describe damage.
     """
 
     def __init__(self, path: Path) -> None:
@@ -118,13 +100,7 @@ class RecordFile:
         self.earlier = {key for kind, key in self.places if kind is not Kind.COSTS}
 
     def append(self, record: Record) -> None:
-        """Write a record at the end.
-
-        Raises
-        ------
-        OSError
-            Nothing of the record is left in the file.
-        """
+        """Append a record; after an `OSError`, nothing of it is left in the file."""
         head, rest = record.pieces()
         whole = len(head) + len(rest)
         place = place_at(head, self.size)
@@ -147,13 +123,13 @@ class RecordFile:
         self.places[place.kind, place.key] = place
 
     def empty(self) -> None:
-        """Forget all records."""
+        """Delete all records."""
         self.places.clear()
         self.size = len(MAGIC)
         self._cut()
 
     def read(self, place: Place) -> memoryview | None:
-        """Return a copy of the payload of a record; ``None`` if it is damaged or gone by now."""
+        """Return a copy of the payload of a record; ``None`` if it is damaged or gone."""
         # Not mapped: each map would hold a descriptor, of which there are often only 1024.
         content = np.empty(HEADER_BYTES + place.length, np.uint8).data
         try:
@@ -166,17 +142,17 @@ class RecordFile:
         return payload if is_sound(payload, place) else None
 
     def _set_room_aside(self, needed: int) -> None:
-        """Have the file grow by many records at once, which nearly halves the time of writing."""
+        """Enlarge the file for many records at once, which nearly halves the writing time."""
         self._set_aside = needed + AHEAD_BYTES
         write_room(self._descriptor, self.size, self._set_aside - self.size)
 
     def _cut(self) -> None:
-        """Give back what was set aside."""
+        """Cut off the unused space."""
         os.ftruncate(self._descriptor, self.size)
         self._set_aside = self.size
 
     def sync(self) -> None:
-        """Wait until everything is on the disk."""
+        """Wait until everything is on disk."""
         if self.dirty:
             self.dirty = False
             synchronise(self._descriptor)
@@ -188,7 +164,7 @@ class RecordFile:
         os.close(self._descriptor)
 
     def _repair(self) -> int:
-        """Take in all sound records, cut off a torn end; return the size that is left."""
+        """Read all valid records, cut off an incomplete end, and return the remaining size."""
         size = os.fstat(self._descriptor).st_size
         if read_at(self._descriptor, len(MAGIC), 0) != MAGIC:
             if next(scan(self._descriptor), None) is not None:
@@ -231,7 +207,7 @@ class RecordFile:
 
 
 class Kind(IntEnum):
-    """What a record holds."""
+    """Content of a record."""
 
     OUTPUTS = 1
     FAILURE = 2
@@ -240,15 +216,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Record:
-    """A record before it is written.
-
-    Parameters
-    ----------
-    kind, key
-        What it is.
-    parts
-        The payload, in two pieces that need not be copied together; the first has 8 bytes.
-    """
+    """A record before it is written; the payload has two parts, the first of 8 bytes."""
 
     kind: Kind
     key: bytes
@@ -260,7 +228,7 @@ class Record:
         return HEADER_BYTES + _FIRST_BYTES + len(self.parts[1])
 
     def pieces(self) -> tuple[bytes, bytes | memoryview]:
-        """Return what is to be written: the header with the first bytes, and the rest."""
+        """Return what to write: the header with the first part, and the second part."""
         first, rest = self.parts
         length = _FIRST_BYTES + len(rest)
         head = _HEAD.pack(_MARKER, self.kind, length, self.key, _checksum(first, rest))
@@ -269,7 +237,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record is in a file: the offset of its header, and its payload's length."""
+    """Place of a record in a file: offset of its header and length of its payload."""
 
     kind: Kind
     key: bytes
@@ -285,17 +253,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Population:
-    """Costs that were computed as one batch.
-
-    Parameters
-    ----------
-    costs
-        Shape (k,); infinite where a simulation failed.
-    failures
-        Simulations that failed.
-    last_failure
-        The last of them.
-    """
+    """Costs that were computed as one batch, shape (k,); infinite where a simulation failed."""
 
     costs: F64
     failures: int = 0
@@ -323,18 +281,12 @@ def population_record(key: bytes, population: Population) -> Record:
 
 
 def is_sound(payload: memoryview, place: Place) -> bool:
-    """Return whether the payload of a record is what was written."""
+    """Return whether the payload of a record is as written."""
     return _checksum(payload[:_FIRST_BYTES], payload[_FIRST_BYTES:]) == place.check
 
 
 def outcome_of(kind: Kind, payload: memoryview, shapes: Container[tuple[int, int]]) -> Simulated:
-    """Return the outcome that a payload holds; it shares the memory.
-
-    Raises
-    ------
-    ValueError
-        It is none, or its outputs have none of the shapes that are asked for.
-    """
+    """Return the outcome in a payload, as a view of it."""
     if kind is Kind.FAILURE:
         return _failure(_table(payload))
     shape = _SHAPE.unpack_from(payload)
@@ -344,25 +296,19 @@ def outcome_of(kind: Kind, payload: memoryview, shapes: Container[tuple[int, int
 
 
 def population_of(payload: memoryview, count: int) -> Population:
-    """Return the costs of so many points that a payload holds.
-
-    Raises
-    ------
-    ValueError
-        It does not hold them.
-    """
+    """Return the costs of `count` points in a payload; raise `ValueError` if there are none."""
     (length,) = _CHECK.unpack_from(payload)
     begin = _CHECK.size
-    kept = _table(payload[begin : begin + length])
+    table = _table(payload[begin : begin + length])
     costs = np.frombuffer(bytes(payload[begin + length :]), dtype="<f8").copy()
     if costs.shape != (count,):
         raise ValueError(f"{costs.size} costs")
-    last = kept.maybe_table("last")
-    return Population(costs, kept.count("failures"), None if last is None else _failure(last))
+    last = table.maybe_table("last")
+    return Population(costs, table.count("failures"), None if last is None else _failure(last))
 
 
 def place_at(header: bytes | bytearray, offset: int) -> Place | None:
-    """Return what a header says that was read at `offset`; ``None`` if it is not sound."""
+    """Return the contents of a header read at `offset`; ``None`` if it is invalid."""
     if len(header) < HEADER_BYTES or header[:4] != _MARKER:
         return None
     if _CHECK.unpack_from(header, _HEAD.size)[0] != zlib.crc32(header[: _HEAD.size]):
@@ -375,10 +321,7 @@ def place_at(header: bytes | bytearray, offset: int) -> Place | None:
 
 
 def scan(descriptor: int) -> Iterator[Place]:
-    """Yield all sound and complete records of a file; payloads are not looked at.
-
-    What lies between them is damaged: the next record begins where the next sound header is.
-    """
+    """Yield all valid, complete records of a file, without payloads and damaged parts."""
     size = os.fstat(descriptor).st_size
     if size <= len(MAGIC):
         return
@@ -396,12 +339,12 @@ def scan(descriptor: int) -> Iterator[Place]:
 
 
 def written_bytes(descriptor: int, offset: int) -> int:
-    """Return how far a file goes on from an offset before nothing but zeros follow."""
-    found = 0
+    """Return where the data in a file end, after `offset`, so that only zeros follow."""
+    length = 0
     for begin in range(offset, os.fstat(descriptor).st_size, _BLOCK_BYTES):
         held = len(read_at(descriptor, _BLOCK_BYTES, begin).rstrip(b"\0"))
-        found = begin + held - offset if held else found
-    return found
+        length = begin + held - offset if held else length
+    return length
 
 
 def _record(kind: Kind, key: bytes, payload: bytes) -> Record:
@@ -409,12 +352,12 @@ def _record(kind: Kind, key: bytes, payload: bytes) -> Record:
 
 
 def _checksum(first: bytes | memoryview, rest: bytes | memoryview) -> int:
-    """Return 32 bits of the hash XXH3 of a payload, which takes microseconds for a simulation."""
+    """Return 32 bits of a payload's XXH3 hash, which takes microseconds for a simulation."""
     return xxhash.xxh3_64_intdigest(rest, seed=zlib.crc32(first)) & 0xFFFFFFFF
 
 
 def _text(content: dict[str, Any], before: int = 0) -> bytes:
-    """Return JSON, filled up so that what follows it begins at a multiple of 8 bytes."""
+    """Return JSON, padded so that what follows begins at a multiple of 8 bytes."""
     text = json.dumps(content).encode()
     return text + b" " * (-(len(text) + before) % 8)
 
@@ -453,16 +396,9 @@ _Job: TypeAlias = tuple[RecordFile, Record | None] | threading.Event | None
 
 
 class Writer:
-    """Appends records in a thread, and has a second one synchronise the files now and then.
+    """Appends records in a thread, while a second one synchronises the files periodically.
 
-    The first error ends all writing; reading goes on.
-
-    Parameters
-    ----------
-    files
-        All that are written to.
-    failed
-        Called once, in the writing thread, when something cannot be written.
+    The first error ends all writing and calls `failed` in the writing thread.
     """
 
     def __init__(self, files: tuple[RecordFile, ...], failed: Callable[[OSError], None]) -> None:
@@ -478,24 +414,24 @@ class Writer:
         self._threads: tuple[threading.Thread, ...] = ()
 
     def put(self, file: RecordFile, record: Record) -> None:
-        """Have a record written soon."""
+        """Queue a record for writing."""
         while self._given - self._written > _PENDING_BYTES and not self._broken:
             time.sleep(0.001)
         self._given += record.size
         self._put((file, record))
 
     def empty(self, file: RecordFile) -> None:
-        """Have a file emptied, after everything that was put before is written."""
+        """Queue emptying of a file, after everything queued before is written."""
         self._put((file, None))
 
     def flush(self) -> None:
-        """Wait until everything that was put is written, or writing has failed."""
+        """Wait until everything queued is written, or writing has failed."""
         reached = threading.Event()
         self._put(reached)
         reached.wait()
 
     def close(self, *, synchronise: bool = True) -> None:
-        """Write what is left, synchronise, end the threads."""
+        """Write what is left, synchronise, and end the threads."""
         if self._ending.is_set():
             return
         self._ending.set()
@@ -506,10 +442,9 @@ class Writer:
             self._sync()
 
     def _put(self, job: _Job) -> None:
-        """Hand over a job; the threads are started with the first.
+        """Queue a job; the first one starts the threads.
 
-        Until then the process has one thread, so that it can be copied (see
-        :func:`fmident.operating_system.start_copy`).
+        Until then the process can be copied, see :func:`fmident.operating_system.start_copy`.
         """
         self._jobs.put(job)
         if self._threads:
@@ -563,5 +498,5 @@ class Writer:
 
 
 def reason(error: OSError) -> str:
-    """Return in words what the system says."""
+    """Return the system's description of an error."""
     return os.strerror(error.errno) if error.errno else str(error)

@@ -1,4 +1,4 @@
-"""What is kept where: simulations, the costs of populations, and when it is enough."""
+"""Storage of simulations and population costs, with limits."""
 
 from __future__ import annotations
 
@@ -44,31 +44,14 @@ POPULATION = "population.journal"
 class Journal:
     """Simulations of one problem on disk.
 
-    Outputs go to ``simulations.journal``. A population method asks for costs only, of tens of
-    thousands of points; their outputs are kept there, too, while it is smaller than
-    :data:`THRIFTY_BYTES`. From then on they go to ``population.journal``, which holds
-    one batch: as soon as its costs are known these are kept instead, 8 bytes per point, and the
-    outputs are forgotten.
+    Outputs go to ``simulations.journal``. Those of a population method, which needs only
+    costs of tens of thousands of points, do so while it is smaller than
+    :data:`THRIFTY_BYTES`. Afterwards they go to ``population.journal``, which holds one
+    batch: as soon as its costs are known, these are stored instead, 8 bytes per point.
 
-    A failure that is not final (see :class:`SimulationFailure`) is not kept: on resume that
-    simulation is run again.
-
-    Parameters
-    ----------
-    folder
-        Holds the files; made when missing.
-    limit, thrifty, free
-        Bytes, see :data:`LIMIT_BYTES`, :data:`THRIFTY_BYTES` and :data:`FREE_BYTES`.
-
-    Attributes
-    ----------
-    found
-        What was wrong with the files when they were opened.
-
-    Raises
-    ------
-    OSError
-        The files can be neither read nor made.
+    A failure that is not final (see :class:`SimulationFailure`) is not stored but simulated
+    again on resume. `limit`, `thrifty` and `free` are in bytes, see :data:`LIMIT_BYTES`,
+    :data:`THRIFTY_BYTES` and :data:`FREE_BYTES`; `found` describes damaged files.
     """
 
     def __init__(
@@ -100,7 +83,7 @@ class Journal:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What went wrong since it was opened, in sentences."""
+        """Problems since it was opened, in sentences."""
         return tuple(self._notes)
 
     @property
@@ -110,35 +93,27 @@ class Journal:
 
     @property
     def simulations(self) -> int:
-        """Simulations that were there when the journal was opened."""
+        """Number of simulations present when the journal was opened."""
         return len(self._main.earlier | self._passing.earlier)
 
     @property
     def thrifty(self) -> bool:
-        """Whether only the costs of populations are kept by now."""
+        """Whether only the costs of populations are stored now."""
         return self._given > self._thrifty
 
     def find(self, key: bytes, shapes: Container[tuple[int, int]]) -> tuple[Simulated, bool] | None:
-        """Return an outcome, and whether an earlier process kept it; ``None`` if unknown.
-
-        Parameters
-        ----------
-        key
-            Of the simulation.
-        shapes
-            Those that its outputs may have: others are damage.
-        """
+        """Return a valid outcome, and whether an earlier process stored it; ``None`` if unknown."""
         for file in (self._main, self._passing):
             for kind in (Kind.OUTPUTS, Kind.FAILURE):
-                found = self._read(file, kind, key, lambda k, p: outcome_of(k, p, shapes))
-                if found is not None:
-                    return found, key in file.earlier
+                outcome = self._read(file, kind, key, lambda k, p: outcome_of(k, p, shapes))
+                if outcome is not None:
+                    return outcome, key in file.earlier
         return None
 
     def _read(
         self, file: RecordFile, kind: Kind, key: bytes, content: Callable[[Kind, memoryview], _Held]
     ) -> _Held | None:
-        """Return what a record holds; a damaged one is forgotten, with a note."""
+        """Return the content of a record; a damaged one is dropped, with a note."""
         place = file.places.get((kind, key))
         if place is None:
             return None
@@ -157,7 +132,7 @@ class Journal:
         return None
 
     def keep(self, key: bytes, outcome: Simulated) -> None:
-        """Have an outcome written."""
+        """Queue an outcome for writing."""
         if isinstance(outcome, SimulationFailure) and not outcome.final:
             return
         record = outcome_record(key, outcome)
@@ -169,18 +144,18 @@ class Journal:
             self._put(record)
 
     def find_population(self, key: bytes, count: int) -> Population | None:
-        """Return the costs of a batch of so many points, if they were kept."""
+        """Return the costs of a batch of `count` points, if stored."""
         return self._read(self._main, Kind.COSTS, key, lambda _, p: population_of(p, count))
 
     def keep_population(self, key: bytes, population: Population) -> None:
-        """Have the costs of a batch written; its outputs are forgotten then."""
+        """Queue the costs of a batch for writing, and drop its outputs."""
         self._put(population_record(key, population))
         self._writer.empty(self._passing)
         self._batch = 0
 
     @contextmanager
     def population(self) -> Iterator[None]:
-        """Keep the outcomes until the costs are known that follow from them."""
+        """Keep the outcomes until the costs computed from them are known."""
         self._in_population = True
         try:
             yield
@@ -188,17 +163,11 @@ class Journal:
             self._in_population = False
 
     def flush(self) -> None:
-        """Wait until everything that was given is in the files (not: on the disk)."""
+        """Wait until everything is in the files (but not necessarily on disk)."""
         self._writer.flush()
 
     def close(self, *, synchronise: bool = True) -> None:
-        """Write what is left, and close the files; they can be asked for nothing after that.
-
-        Parameters
-        ----------
-        synchronise
-            Wait until it is on the disk; in vain for files that are to be deleted.
-        """
+        """Write what is left, if `synchronise` to disk, and close the files."""
         if self._closed:
             return
         self._closed = True

@@ -1,4 +1,4 @@
-"""What identifies a simulation."""
+"""Keys that identify simulations."""
 
 from __future__ import annotations
 
@@ -38,22 +38,10 @@ def file_digest(path: Path) -> bytes:
 class SimulationKeys:
     """Gives equal keys to simulations with equal outcome, and different ones to all others.
 
-    A key covers the FMU and its interface, times, inputs, start values, recorded variables,
-    tolerance, interpolation, sensitivities, the version of fmident, the initial parameters
-    (executors find out there how the FMU takes its inputs), and names and bits of the parameter
-    values.
-
-    Parameters
-    ----------
-    problem
-        Its experiments and settings.
-    fmu
-        Digest of the FMU; anything for keys that do not outlive this process.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        Times or inputs that cannot be simulated.
+    A key covers the FMU and its interface, the setup, the version of fmident, the initial
+    parameters (at which executors determine how the FMU takes its inputs), and names and
+    bits of the parameter values. `fmu` is a digest, arbitrary for keys used in this process
+    only.
     """
 
     def __init__(self, problem: Problem, fmu: bytes = b"") -> None:
@@ -74,20 +62,17 @@ class SimulationKeys:
         values: Mapping[str, float],
         sensitivities: Sequence[str] = (),
     ) -> bytes:
-        """Return the key of a simulation that need not be one of the problem's."""
+        """Return the key of a simulation that may be foreign to the problem."""
         return self._key(self._table.other(experiment, variables, sensitivities), values)
 
     def shapes(self, task: SimulationTask) -> tuple[tuple[int, int], ...]:
-        """Return the shapes that the outputs of one of the problem's simulations may have.
-
-        Some executors leave out sensitivities.
-        """
+        """Return the valid output shapes of a task; some executors omit sensitivities."""
         return _shapes(self._table.of(task))
 
     def shapes_of_other(
         self, experiment: Experiment, variables: Sequence[str], sensitivities: Sequence[str] = ()
     ) -> tuple[tuple[int, int], ...]:
-        """Return those of a simulation that need not be one of the problem's."""
+        """Return the valid shapes for a simulation that may be foreign to the problem."""
         return _shapes(self._table.other(experiment, variables, sensitivities))
 
     def _key(self, prepared: Prepared, values: Mapping[str, float]) -> bytes:
@@ -105,13 +90,13 @@ class SimulationKeys:
             digest.update(struct.pack(f"<{len(names)}d", *values.values()))
         except struct.error:  # a value that is not a number
             digest.update(repr(tuple(values.values())).encode())
-        found: bytes = digest.digest()
-        return found
+        key: bytes = digest.digest()
+        return key
 
     def _setup(self, prepared: Prepared) -> bytes:
         """Return the digest of everything but the parameter values."""
-        found = self._setups.get(prepared.number)
-        if found is None:
+        content = self._setups.get(prepared.number)
+        if content is None:
             from fmident._version import __version__
 
             setup = prepared.setup
@@ -136,8 +121,8 @@ class SimulationKeys:
             digest.update(setup.times.tobytes())
             if setup.inputs is not None:
                 digest.update(setup.inputs.tobytes())
-            found = self._setups[prepared.number] = digest.digest()
-        return found
+            content = self._setups[prepared.number] = digest.digest()
+        return content
 
 
 def _shapes(prepared: Prepared) -> tuple[tuple[int, int], ...]:
@@ -147,7 +132,7 @@ def _shapes(prepared: Prepared) -> tuple[tuple[int, int], ...]:
 
 
 def population_key(scope: bytes, points: F64) -> bytes:
-    """Return the key of the costs at points, shape (k, n), of what `scope` is the digest of."""
+    """Return the key of the costs at points, shape (k, n); `scope` is the digest of the rest."""
     digest = hashlib.blake2b(scope, digest_size=KEY_BYTES)
     digest.update(repr(points.shape).encode())
     digest.update(points.tobytes())
@@ -155,10 +140,10 @@ def population_key(scope: bytes, points: F64) -> bytes:
 
 
 def identity_of(problem: Problem) -> dict[str, Any]:
-    """Return everything that the result depends on, as JSON's own types.
+    """Return everything that the result depends on, as JSON types.
 
-    Limits of the estimator (``max_...`` and ``generations``) and who runs the simulations are left
-    out: a run may well go on with others. Arrays and files are represented by a digest.
+    Limits of the estimator (``max_...`` and ``generations``) and the executor may differ on
+    resume and are excluded. Arrays and files are represented by digests.
     """
     from fmident._version import __version__
 
@@ -168,7 +153,7 @@ def identity_of(problem: Problem) -> dict[str, Any]:
     written = {c.name: c.written for c in problem.constraints}
     held_out = {e.name: e for e in problem.validation}
     state = cost if dataclasses.is_dataclass(cost) else None
-    found: dict[str, Any] = _plain(
+    identity: dict[str, Any] = _plain(
         {
             "fmident": __version__,
             "model": {"content": file_digest(problem.fmu).hex()},
@@ -183,7 +168,7 @@ def identity_of(problem: Problem) -> dict[str, Any]:
             "stages": {s.name: identity_of(s.problem) for s in problem.stages},
         }
     )
-    return found
+    return identity
 
 
 def _is_limit(option: str) -> bool:
@@ -196,10 +181,10 @@ def identity_digest(problem: Problem) -> bytes:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return in words what differs between two identities; nothing if they are equal."""
-    found = list(_differences(before, now, ""))
-    more = f" (and {len(found) - _SHOWN} more)" if len(found) > _SHOWN else ""
-    return "; ".join(found[:_SHOWN]) + more
+    """Return a text of the differences between two identities; empty if they are equal."""
+    texts = list(_differences(before, now, ""))
+    more = f" (and {len(texts) - _SHOWN} more)" if len(texts) > _SHOWN else ""
+    return "; ".join(texts[:_SHOWN]) + more
 
 
 def _differences(before: Any, now: Any, path: str) -> Iterator[str]:

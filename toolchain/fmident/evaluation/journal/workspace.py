@@ -1,4 +1,4 @@
-"""The hidden folder of a run that has not ended."""
+"""Hidden folder of a run that has not ended."""
 
 from __future__ import annotations
 
@@ -55,33 +55,16 @@ _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 
 class Workspace:
-    """What a run that writes the result folder ``NAME`` keeps beside it until it has ended.
+    """Files kept beside the result folder ``NAME`` by a run until it has ended.
 
-    ``.NAME.run`` holds the journal, the problem as text and what identifies it; ``.NAME.lock``
-    keeps a second run away. Both are gone after a run that ended by itself. After one that was
-    interrupted, killed, or ended by a limit the folder stays, and the next run may go on from it.
+    ``.NAME.run`` contains the journal, the problem as text and its identity; ``.NAME.lock``
+    excludes a second run. The folder remains after a run that was interrupted, killed, or
+    ended by a limit, and the next run may `resume` from it. Otherwise it is moved to
+    ``.NAME.run.1``, ``.NAME.run.2``, ..., or deleted if `replace`. `beside` is the identity
+    of the run in addition to the problem, as JSON types.
 
-    Parameters
-    ----------
-    result
-        The result folder.
-    problem
-        What is estimated.
-    resume
-        Go on from the unfinished run that is there.
-    replace
-        Without `resume`: delete an unfinished run that is there, instead of moving it aside
-        to ``.NAME.run.1``, ``.NAME.run.2``, ...
-    report
-        Takes notes.
-    beside
-        What identifies the run beside the problem, as JSON's own types.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        Another run is at work on the same result folder; the folder cannot be made; there is
-        nothing to resume, or it belongs to another problem.
+    Raises `EstimationError` if another run uses the result folder, the folder cannot be
+    created, or there is nothing to resume, or only from another problem.
     """
 
     def __init__(
@@ -139,44 +122,33 @@ class Workspace:
 
     @property
     def simulations(self) -> int:
-        """Simulations to be had from the run before."""
+        """Number of simulations available from the previous run."""
         return 0 if self.journal is None or not self.resumed else self.journal.simulations
 
     @property
     def resumable(self) -> bool:
-        """Whether another run can go on from here."""
+        """Whether another run can resume from here."""
         return (self.folder / _ABOUT).exists() and bool(_journal_bytes(self.folder))
 
     def keep(self) -> None:
-        """Keep the journal even if an error comes up: the estimation itself has ended."""
+        """Keep the journal even after an error, since the estimation itself has ended."""
         self._worth_keeping = True
 
     def placing(self, work: Path, status: str) -> None:
-        """Note which folder becomes the result, immediately before it is moved to its place.
+        """Record which folder becomes the result, immediately before it is moved into place.
 
-        A run that is killed between the move and :meth:`finish` has a result: the next run
-        recognises the folder and does not take this one for unfinished.
-
-        Parameters
-        ----------
-        work
-            The complete folder; a rename does not change its number in the file system.
-        status
-            Of the result.
+        If a run is killed between the move and :meth:`finish`, the next run recognises its
+        result by the folder's inode number, which a rename does not change.
         """
         with contextlib.suppress(OSError):  # a full disk: the mark is not worth an error
             about = {"status": status, "folder": _identity(work)}
             _write(self.folder / _PLACED, json.dumps(about))
 
     def finish(self, status: str) -> None:
-        """Note that the run has ended and its result is written.
+        """Record that the run has ended and its result is written.
 
-        Parameters
-        ----------
-        status
-            Of the result. After ``"converged"`` the journal is thrown away. After
-            ``"interrupted"`` it waits to be resumed. After any other it can be resumed, with more
-            iterations perhaps, but the next run that does not may throw it away.
+        The journal is deleted after the status ``"converged"``, and kept for a resume after
+        ``"interrupted"``. After any other the next run may resume or delete it.
         """
         if status == "converged":
             self.discard()
@@ -186,19 +158,19 @@ class Workspace:
             self._end(status)
 
     def discard(self) -> None:
-        """Throw the journal away."""
+        """Delete the journal."""
         self._close_journal(synchronise=False)
         self._remove()
 
     def close(self) -> None:
-        """Let other runs in; what is left can be resumed, unless nothing was simulated."""
+        """Release the lock; the remaining journal can be resumed unless it has no simulation."""
         self._close_journal()
         if self.folder.exists() and not _journal_bytes(self.folder):
             self._remove()
         self._lock.release()
         with contextlib.suppress(OSError):  # it is not empty, as a rule
-            for made in self._made:
-                made.rmdir()
+            for folder in self._made:
+                folder.rmdir()
 
     def _end(self, status: str) -> None:
         with contextlib.suppress(OSError):
@@ -252,13 +224,7 @@ class Workspace:
                 self._tell("warning", note)
 
     def _check(self, identity: dict[str, Any]) -> None:
-        """Refuse to go on from another problem's journal.
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            There is none, or it is of another problem.
-        """
+        """Raise `EstimationError` if there is no journal, or if it is of another problem."""
         try:
             about = JsonTable(loads_json((self.folder / _ABOUT).read_text(encoding="utf-8")))
             before, started = about.table("identity"), about.text("started")
@@ -289,10 +255,10 @@ class Workspace:
             shutil.rmtree(self.folder)
             return
         number = 1
-        while (kept := self.folder.with_name(f"{self.folder.name}.{number}")).exists():
+        while (target := self.folder.with_name(f"{self.folder.name}.{number}")).exists():
             number += 1
         try:
-            self.folder.rename(kept)
+            self.folder.rename(target)
         except OSError as error:
             raise EstimationError(
                 f"the unfinished run in '{self.folder}' cannot be moved aside: {reason(error)}",
@@ -302,7 +268,7 @@ class Workspace:
         self._tell(
             "note",
             f"an earlier run of '{self.result}' was not finished; this one begins anew, and the "
-            f"journal of the earlier one is kept as '{kept}'",
+            f"journal of the earlier one is kept as '{target}'",
             f"to go on from it: stop this run, move it back to '{self.folder}', use --resume",
         )
 
@@ -315,18 +281,18 @@ class Workspace:
 
 
 def unfinished_folder(result: Path) -> Path:
-    """Return where the journal of a run is that writes `result`."""
+    """Return the journal folder of a run that writes `result`."""
     return result.with_name(f".{result.name}.run")
 
 
 def _identity(folder: Path) -> str:
-    """Return what a folder keeps when it is renamed."""
-    found = folder.stat()
-    return f"{found.st_dev}:{found.st_ino}"
+    """Return an identity of a folder that survives renaming."""
+    status = folder.stat()
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _journal_bytes(folder: Path) -> int:
-    """Return the size of the records in a folder; 0 when nothing was simulated."""
+    """Return the size of the records in a folder; 0 if nothing was simulated."""
     total = 0
     for name in (SIMULATIONS, POPULATION):
         with contextlib.suppress(OSError):
@@ -336,7 +302,7 @@ def _journal_bytes(folder: Path) -> int:
 
 
 def _holds_any(path: Path) -> bool:
-    """Return whether there is more than room set aside, which reads as zeros."""
+    """Return whether a file has more than preallocated space, which reads as zeros."""
     with path.open("rb") as stream:
         stream.seek(16)
         while part := stream.read(1 << 20):
@@ -346,7 +312,7 @@ def _holds_any(path: Path) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that is either complete or not there."""
+    """Write a file atomically."""
     part = path.with_name(path.name + ".part")
     with part.open("w", encoding="utf-8") as stream:
         stream.write(text)
@@ -358,22 +324,9 @@ def _write(path: Path, text: str) -> None:
 class RunLock:
     """A lock that the system releases when the process ends, however it ends.
 
-    POSIX record locks are used, since child processes do not inherit them: workers that
-    outlive a killed run for a moment do not hold its lock.
-
-    Parameters
-    ----------
-    path
-        The lock file; it says who holds the lock, and is removed on release.
-    what
-        What is locked, for the message.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        Another run holds it; with its process number and start.
-    OSError
-        The file cannot be made.
+    POSIX record locks are not inherited by child processes, so that workers that outlive a
+    killed run do not hold its lock. The file says who holds the lock, and is removed on
+    release. Raises `EstimationError` if another run holds it.
     """
 
     def __init__(self, path: Path, what: Path) -> None:
@@ -390,7 +343,7 @@ class RunLock:
             write_at(self._descriptor, [json.dumps(_OWN[self._name]).encode()], 0)
 
     def release(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         with _CHANGING:
             if _OWN.pop(self._name, None) is None:
                 return
@@ -439,10 +392,10 @@ def _self() -> dict[str, Any]:
 
 def _holder(path: Path) -> dict[str, Any]:
     try:
-        found = loads_json(path.read_text(encoding="utf-8"))
+        holder = loads_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return holder if isinstance(holder, dict) else {}
 
 
 def _refusal(what: Path, holder: dict[str, Any]) -> EstimationError:

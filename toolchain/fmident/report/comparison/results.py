@@ -57,7 +57,7 @@ class Comparison:
         return comparison_text(self.results, self.choice, _TEXT)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML for notebooks."""
         fit, values = self.figures.reset_index(), self.parameters.reset_index()
         return embedded(
             "Comparison",

@@ -1,4 +1,4 @@
-"""Noise that is not white: models, tests, and the covariance of estimates under it."""
+"""Coloured noise: models, tests, and the covariance of estimates."""
 
 from fmident.statistics.noise.covariance import (
     NoiseFinding,

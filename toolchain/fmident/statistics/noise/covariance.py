@@ -106,26 +106,11 @@ _LARGEST = 1.0 - 1e-12
 
 @dataclass(frozen=True, eq=False)
 class OutputFinding:
-    """What the residuals of an output say of its noise.
+    """The noise of an output, determined from its residuals.
 
-    Parameters
-    ----------
-    name
-        Of the output.
-    correlation
-        Of neighbouring residuals; NaN where there are too few.
-    p_white
-        Probability of such autocorrelations in white noise.
-    order
-        Of its autoregression; 0: white.
-    coefficients
-        Of the autoregression, shape (order,).
-    deviation
-        Standard deviation of the innovations, in that of whitened residuals.
-    p_left
-        The same as `p_white` of the innovations; NaN without an autoregression.
-    samples
-        How many there are.
+    `p_white` is the probability of autocorrelations as large in white noise, and `p_left`
+    the same for the innovations of its autoregression, whose `deviation` is relative to
+    that of whitened residuals. An order of 0 means white noise.
     """
 
     name: str
@@ -140,27 +125,13 @@ class OutputFinding:
 
 @dataclass(frozen=True, eq=False)
 class NoiseFinding:
-    """The noise that the covariance of an estimate counts.
+    """The noise in the covariance of an estimate.
 
-    Parameters
-    ----------
-    model
-        Its model.
-    outputs
-        What was found of each output.
-    coloured
-        Whether any output is correlated in time.
-    unequal
-        Whether outputs have noise of different size.
-    uneven
-        Whether the noise changes its size along a record.
-    whitened
-        Whether the residuals and the Jacobian of the estimate were whitened with the model.
-    sums
-        Of scores, where the residuals contradict the model: the covariance is theirs then.
-    unsure
-        Of an estimate that was whitened: the Jacobian, shape (m, n), and a factor of what its
-        covariance has too little, since the model of the noise is estimated, shape (n, k).
+    An output may be `coloured` in time, outputs may have `unequal` sizes, and the size may
+    be `uneven` along a record. With `whitened`, residuals and Jacobian were whitened with
+    the model, and `unsure` has the Jacobian and a factor of the part missing from its
+    covariance because the model is estimated, shape (n, k). If the residuals contradict the
+    model, `sums` of scores give the covariance.
     """
 
     model: NoiseModel
@@ -173,40 +144,30 @@ class NoiseFinding:
     unsure: tuple[F64, F64] | None = None
 
     def answers(self, answers: F64) -> F64:
-        """Return how quantities answer to innovations of variance 1, shape (n, m).
+        """Return the responses of quantities to innovations of variance 1, shape (n, m).
 
-        The product with its own transpose is their covariance.
-
-        Parameters
-        ----------
-        answers
-            How they answer to the residuals, shape (n, m).
+        The product with its own transpose is their covariance. `answers` are their responses to
+        the residuals, shape (n, m).
         """
         if self.sums is not None:
-            found = np.zeros_like(answers)
-            found[:, : sum(self.sums.counts)] = answers @ self.sums.weights
-            return found
+            responses = np.zeros_like(answers)
+            responses[:, : sum(self.sums.counts)] = answers @ self.sums.weights
+            return responses
         if self.whitened:
-            found = answers if self.model.scales is None else answers * self.model.scales
-            found = self.model.mixed(found)
+            responses = answers if self.model.scales is None else answers * self.model.scales
+            responses = self.model.mixed(responses)
             if self.unsure is None:
-                return found
+                return responses
             jacobian, more = self.unsure
-            known = np.sum(found**2, axis=1, keepdims=True)
+            known = np.sum(responses**2, axis=1, keepdims=True)
             added = np.sum((answers @ jacobian @ more) ** 2, axis=1, keepdims=True)
             with np.errstate(invalid="ignore", divide="ignore"):
                 share = np.minimum(added / known, _MOST_UNSURE)
-                return np.asarray(found * np.sqrt(1.0 + share))
+                return np.asarray(responses * np.sqrt(1.0 + share))
         return self.model.answers_to_innovations(answers)
 
     def freedoms(self, answers: F64) -> F64:
-        """Return the effective degrees of freedom of the variances of quantities, shape (n,).
-
-        Parameters
-        ----------
-        answers
-            As of :meth:`answers`.
-        """
+        """Return the effective degrees of freedom of the variances of quantities, shape (n,)."""
         if self.sums is not None:
             return self.sums.freedoms(answers)
         if self.whitened:
@@ -226,28 +187,13 @@ def noise_found(
     steps: Sequence[Steps] = (),
     together: Sequence[Indices] = (),
 ) -> NoiseFinding | None:
-    """Return the noise that the residuals of a least-squares estimate show.
+    """Return the noise of the residuals of a least-squares estimate.
 
-    Parameters
-    ----------
-    outputs
-        To which each residual belongs.
-    residuals
-        At the estimate, shape (m,).
-    jacobian
-        Of the residuals, shape (m, n), with columns for all that was fitted.
-    sigma_known
-        Whether the residuals were divided by known standard deviations of the noise.
-    steps
-        Series of which the sensor has steps.
-    together
-        Of each experiment the places of samples of its outputs at the same instants among all
-        residuals, shape (k, outputs) each.
-
-    Returns
-    -------
-    NoiseFinding or None
-        ``None`` where nothing speaks against white noise of one size, known or not.
+    ``None`` if nothing contradicts white noise of one size, known or not. The `residuals`
+    are those at the estimate; `jacobian` has columns for all fitted parameters; `steps` are
+    the series whose sensor has steps. `together` has, for each experiment, the indices of
+    samples of its outputs at the same instants among all residuals, shape (k, outputs)
+    each.
     """
     # An estimator need not end where the cost is least: what a last step would take is not noise.
     columns = spanned(jacobian)
@@ -298,20 +244,8 @@ def noise_found(
 def waves_found(
     outputs: Sequence[NoisyOutput], residuals: F64, columns: F64, steps: Sequence[Steps] = ()
 ) -> tuple[Wave, ...]:
-    """Return the waves of random phase that residuals hold.
-
-    Parameters
-    ----------
-    outputs
-        Of the residuals.
-    residuals
-        Of least squares, shape (m,).
-    columns
-        Orthonormal, that span what the parameters can change, shape (m, r).
-    steps
-        Series of which the sensor has steps.
-    """
-    found: list[Wave] = []
+    """Return the waves of random phase in residuals; `columns` are as in `contradicted`."""
+    waves: list[Wave] = []
     untouched = without_parameters(outputs, residuals, columns)[0]
     for output in outputs:
         for series in output.series:
@@ -321,40 +255,25 @@ def waves_found(
                     rounded = steps_in(series, values, basis, known.simulated, known.step)
                     own = spanned(np.hstack([basis, *(w.shape for w in rounded)]))
                     values = values - own @ (own.T @ values)
-                    found += rounded
-            found += tones_in(series, values, basis)
-    return with_amplitudes(found, residuals, columns)
+                    waves += rounded
+            waves += tones_in(series, values, basis)
+    return with_amplitudes(waves, residuals, columns)
 
 
 def expected_squares(model: NoiseModel, columns: F64) -> float:
-    """Return the sum of squared residuals of least squares that a model of the noise expects.
-
-    Parameters
-    ----------
-    model
-        Of the noise.
-    columns
-        Orthonormal, that span what the parameters can change, shape (m, r).
-    """
-    taken = float(np.sum(model.answers_to_innovations(columns.T) ** 2))
-    return len(columns) * model.deviation**2 - taken
+    """Return the sum of squared residuals expected for a noise model."""
+    absorbed = float(np.sum(model.answers_to_innovations(columns.T) ** 2))
+    return len(columns) * model.deviation**2 - absorbed
 
 
 def contradicted(model: NoiseModel, residuals: F64, columns: F64) -> float:
-    """Return the probability that generalised least squares differs so much from ordinary.
+    """Return the probability of the difference between generalised and ordinary least squares.
 
-    The test of Hausman (Econometrica 46, 1978): with the model both estimate the same, and the
-    variance of their difference is the difference of their variances. A part of the residuals that
-    that comes from what the model of the machine lacks moves them apart.
-
-    Parameters
-    ----------
-    model
-        Fitted to the residuals.
-    residuals
-        Of ordinary least squares, shape (m,).
-    columns
-        Orthonormal, that span what the parameters can change, shape (m, r).
+    The test of Hausman (Econometrica 46, 1978): under the model both estimate the same, and
+    the variance of their difference is the difference of their variances. Model errors in
+    the residuals increase the difference. The residuals are those of ordinary least
+    squares; `columns` are orthonormal and span the possible changes by parameters, shape
+    (m, r).
     """
     left, triangle = np.linalg.qr(model.whiten(columns))
     step = np.linalg.solve(triangle, left.T @ model.whiten(residuals))
@@ -362,18 +281,18 @@ def contradicted(model: NoiseModel, residuals: F64, columns: F64) -> float:
     inverse = np.linalg.inv(triangle)
     apart = ordinary @ ordinary.T - inverse @ inverse.T
     values, vectors = np.linalg.eigh(apart)
-    kept = values > _SAME * np.max(np.sum(ordinary**2, axis=1))
-    if not kept.any():
+    distinct = values > _SAME * np.max(np.sum(ordinary**2, axis=1))
+    if not distinct.any():
         return float("nan")
-    statistic = float(np.sum((vectors[:, kept].T @ step) ** 2 / values[kept]))
-    return chi_squared_tail(int(kept.sum()), statistic)
+    statistic = float(np.sum((vectors[:, distinct].T @ step) ** 2 / values[distinct]))
+    return chi_squared_tail(int(distinct.sum()), statistic)
 
 
 def _is_noise(residuals: F64, left: F64, rank: int, *, sigma_known: bool) -> bool:
-    """Return whether residuals are noise of which to make a model.
+    """Return whether residuals are noise that can be modelled.
 
-    Far from the minimum most of them is none. Where they are much smaller than the noise is said to
-    be, they are what the solver or a filter has made, and the noise that was given counts.
+    Far from the minimum most of them are not. If they are much smaller than the given
+    noise, they come from the solver or a filter, and the given noise is used.
     """
     freedom = residuals.size - rank
     size = float(left @ left)
@@ -383,15 +302,7 @@ def _is_noise(residuals: F64, left: F64, rank: int, *, sigma_known: bool) -> boo
 
 
 def with_uneven_noise(model: NoiseModel, residuals: F64, jacobian: F64) -> tuple[NoiseModel, bool]:
-    """Return the model with the size of each innovation where these are unequal in time.
-
-    Parameters
-    ----------
-    model
-        Fitted to the residuals.
-    residuals, jacobian
-        Shapes (m,) and (m, n).
-    """
+    """Return the model with unequal sizes of innovations, and whether they are unequal."""
     white, left = model.whiten(residuals), spanned(model.whiten(jacobian))
     if not left.shape[1]:
         return model, False
@@ -407,17 +318,7 @@ def with_uneven_noise(model: NoiseModel, residuals: F64, jacobian: F64) -> tuple
 def whitened_finding(
     model: NoiseModel, residuals: F64, jacobian: F64, together: Sequence[Indices] = ()
 ) -> NoiseFinding:
-    """Return the noise of an estimate whose residuals were whitened with a model.
-
-    Parameters
-    ----------
-    model
-        Of the noise.
-    residuals, jacobian
-        Whitened, shapes (m,) and (m, n).
-    together
-        As of :func:`noise_found`.
-    """
+    """Return the noise of an estimate whose residuals were whitened with a model."""
     left = spanned(jacobian)
     innovations = residuals - left @ (left.T @ residuals)
     untouched = without_parameters(model.outputs, residuals, left)[0]
@@ -439,11 +340,11 @@ def whitened_finding(
 
 
 def _unsure(model: NoiseModel, jacobian: F64) -> F64:
-    """Return a factor of what the covariance has too little, shape (n, k).
+    """Return a factor of the part missing from the covariance, shape (n, k).
 
-    Weights that are estimated move the estimate, and make its variance look smaller: to first order
-    both by the same (Kackar and Harville, J. American Statistical Association 79, 1984; Kenward and
-    Roger, Biometrics 53, 1997).
+    Estimated weights add to the variance of the estimate, and make it look smaller: to
+    first order both by the same amount (Kackar and Harville, J. American Statistical
+    Association 79, 1984; Kenward and Roger, Biometrics 53, 1997).
     """
     norms = np.linalg.norm(jacobian, axis=0)
     norms = np.where(norms > 0.0, norms, 1.0)
@@ -456,8 +357,8 @@ def _unsure(model: NoiseModel, jacobian: F64) -> F64:
             moves.append((ends[0] - ends[1]) / (2.0 * _MOVE))
         if moves:
             root = _square_root(fit.spread[1:, 1:])
-            moved = np.array([model.answers_to_innovations(m) for m in moves])
-            parts.append(np.einsum("jk,jnm->nkm", root, moved).reshape(len(norms), -1))
+            responses = np.array([model.answers_to_innovations(m) for m in moves])
+            parts.append(np.einsum("jk,jnm->nkm", root, responses).reshape(len(norms), -1))
     if not parts:
         return np.zeros((norms.size, 1))
     wide = np.sqrt(2.0) * np.hstack(parts) / norms[:, np.newaxis]
@@ -466,7 +367,7 @@ def _unsure(model: NoiseModel, jacobian: F64) -> F64:
 
 
 def _answers_with(model: NoiseModel, place: int, unknown: int, move: float, raw: F64) -> F64:
-    """Return how generalised least squares answers to samples with one unknown moved, (n, m)."""
+    """Return the response of generalised least squares to samples with one unknown changed."""
     fit = model.fits[place]
     unknowns = fit.unknowns.copy()
     unknowns[unknown] += move
@@ -480,26 +381,18 @@ def _answers_with(model: NoiseModel, place: int, unknown: int, move: float, raw:
 def _square_root(matrix: F64) -> F64:
     """Return a factor whose product with its own transpose is a positive matrix."""
     values, vectors = np.linalg.eigh(matrix)
-    found: F64 = vectors * np.sqrt(np.maximum(values, 0.0))
-    return found
+    root: F64 = vectors * np.sqrt(np.maximum(values, 0.0))
+    return root
 
 
 def output_findings(model: NoiseModel, residuals: F64) -> tuple[OutputFinding, ...]:
-    """Return what residuals say of the noise of each output, and what its model leaves.
-
-    Parameters
-    ----------
-    model
-        Fitted to them.
-    residuals
-        Shape (m,).
-    """
+    """Return the noise of each output, and tests of the residuals of its model."""
     white = model.whiten(residuals)
-    found = []
+    findings = []
     for output, fit in zip(model.outputs, model.fits, strict=True):
         before = [residuals[s.rows] for s in output.series]
         after = [white[s.rows] for s in output.series]
-        found.append(
+        findings.append(
             OutputFinding(
                 output.name,
                 neighbours(output.series, before),
@@ -511,39 +404,29 @@ def output_findings(model: NoiseModel, residuals: F64) -> tuple[OutputFinding, .
                 output.size,
             )
         )
-    return tuple(found)
+    return tuple(findings)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreSums:
-    """Sums of scores, from which the covariance of an estimate follows.
+    """Sums of scores, which give the covariance of an estimate.
 
-    Parameters
-    ----------
-    weights
-        What turns answers to samples into the sums, shape (m, K): ``answers @ weights`` times its
-        own transpose is the covariance of the quantities.
-    counts
-        How many of the K sums each series has, or several that were sampled together.
+    ``answers @ weights``, with weights of shape (m, K), times its own transpose is the
+    covariance of the quantities; `counts` is the number of the K sums in each series, or in
+    several that were sampled together.
     """
 
     weights: F64
     counts: tuple[int, ...]
 
     def freedoms(self, answers: F64) -> F64:
-        """Return the degrees of freedom of the variances, shape (n,): Welch and Satterthwaite's.
-
-        Parameters
-        ----------
-        answers
-            Of the quantities to samples, shape (n, m).
-        """
+        """Return the Welch-Satterthwaite degrees of freedom of the variances, shape (n,)."""
         squares = (answers @ self.weights) ** 2
         starts = np.concatenate([[0], np.cumsum(self.counts)[:-1]])
         parts = np.add.reduceat(squares, starts, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: F64 = np.sum(parts, axis=1) ** 2 / np.sum(parts**2 / self.counts, axis=1)
-        return found
+            degrees: F64 = np.sum(parts, axis=1) ** 2 / np.sum(parts**2 / self.counts, axis=1)
+        return degrees
 
 
 def score_sums(
@@ -554,21 +437,10 @@ def score_sums(
 ) -> ScoreSums:
     """Return sums of scores over cosines.
 
-    Each series has cosines of its own: over gaps time goes on, between experiments it does not.
-    Outputs with samples at the same instants have the same ones, so that what they have in common
-    counts.
-
-    Parameters
-    ----------
-    series
-        All of them, of all outputs.
-    residuals
-        Shape (m,).
-    answers
-        Of the quantities by which the number of cosines is chosen, shape (n, m).
-    together
-        Of each experiment the places of samples of its outputs at the same instants, shape
-        (k, outputs) each.
+    Each series has its own cosines, which continue over gaps but not between experiments.
+    Outputs with samples at the same instants share them, so that common noise is included.
+    `answers`, shape (n, m), determine the number of cosines; `together` is as in
+    :func:`noise_found`.
     """
     groups = _groups(series, together)
     # The fewest of those that go together: slow sums need as many as the slowest allows.
@@ -590,14 +462,14 @@ def score_sums(
 
 
 def _groups(series: Sequence[Series], together: Sequence[Indices]) -> list[list[Series]]:
-    """Return series with all samples at the same instants beside each other, in groups."""
-    found: dict[tuple[int, bytes], list[Series]] = {}
+    """Return groups of series whose samples are all at the same instants."""
+    by_place: dict[tuple[int, bytes], list[Series]] = {}
     for number, one in enumerate(series):
         place = next((k for k, rows in enumerate(together) if np.isin(one.rows[0], rows)), None)
         whole = place is not None and len(together[place]) == one.rows.size
         key = (-1 - number, b"") if place is None or not whole else (place, one.positions.tobytes())
-        found.setdefault(key, []).append(one)
-    return list(found.values())
+        by_place.setdefault(key, []).append(one)
+    return list(by_place.values())
 
 
 def _count(series: Series, residuals: F64, answers: F64) -> int:
@@ -618,16 +490,10 @@ def _count(series: Series, residuals: F64, answers: F64) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Repetition:
-    """Series of one output that have a part of their residuals in common.
+    """Series of one output, by index, with a common part of their residuals.
 
-    Parameters
-    ----------
-    output
-        Its place among the outputs.
-    series
-        Which of its series, in their order.
-    correlation
-        The mean over pairs of them by samples, or the largest of a pair where some change sign.
+    `correlation` is the mean over pairs weighted by samples, or the largest of a pair if
+    some change sign.
     """
 
     output: int
@@ -638,25 +504,18 @@ class Repetition:
 def repetitions(
     outputs: Sequence[NoisyOutput], innovations: F64, level: float = 1e-3
 ) -> tuple[Repetition, ...]:
-    """Return which series of an output have residuals in common, sample by sample.
+    """Return the series of an output whose residuals have a common part, sample by sample.
 
-    Each pair of series is compared from its first sample on, over the length that both have, and
-    all pairs together: many weak correlations of one sign are found, too.
-
-    Parameters
-    ----------
-    outputs
-        To which each residual belongs.
-    innovations
-        What the noise model leaves of the residuals, shape (m,).
-    level
-        Probability of finding any in independent noise, by Bonferroni.
+    Each pair of series is compared from its first sample over their common length, and all
+    pairs together, which also detects many weak correlations of one sign. `innovations` are
+    those of the noise model, shape (m,); `level` is the probability of any detection in
+    independent noise, by Bonferroni.
     """
     each = [_pairs(output, innovations) for output in outputs]
     tests = sum(len(pairs) + (len(pairs) > 1) for pairs in each)
     if not tests:
         return ()
-    found = []
+    recurring = []
     for place, pairs in enumerate(each):
         strong = {
             pair
@@ -670,9 +529,11 @@ def repetitions(
             values = [pairs[pair] for pair in strong]
             mean = sum(r * n for r, n in values) / sum(n for _, n in values)
             opposed = any(r < -_MATTERS for r, _ in values) and any(r > _MATTERS for r, _ in values)
-            shown = max((r for r, _ in values), key=abs) if opposed else mean
-            found.append(Repetition(place, tuple(sorted({k for p in strong for k in p})), shown))
-    return tuple(found)
+            correlation = max((r for r, _ in values), key=abs) if opposed else mean
+            recurring.append(
+                Repetition(place, tuple(sorted({k for p in strong for k in p})), correlation)
+            )
+    return tuple(recurring)
 
 
 def _pairs(output: NoisyOutput, innovations: F64) -> dict[tuple[int, int], tuple[float, int]]:
@@ -690,7 +551,7 @@ def _pairs(output: NoisyOutput, innovations: F64) -> dict[tuple[int, int], tuple
 
 def _mean(pairs: dict[tuple[int, int], tuple[float, int]], series: int) -> float:
     """Return the mean correlation of a series with the others."""
-    own = [found for pair, found in pairs.items() if series in pair]
+    own = [correlation for pair, correlation in pairs.items() if series in pair]
     return sum(r * n for r, n in own) / sum(n for _, n in own)
 
 
@@ -710,8 +571,8 @@ def _chance(correlation: float, count: int) -> float:
 def _together(pairs: dict[tuple[int, int], tuple[float, int]]) -> float:
     """Return the probability of so large a mean correlation of one sign.
 
-    Pairs are uncorrelated, but not independent: of many series with n samples, the sum goes with
-    chi-square for n degrees of freedom, whose tail is the longer one.
+    Pairs are uncorrelated, but not independent: for many series with n samples, the sum is
+    distributed like chi-squared with n degrees of freedom, whose tail is longer.
     """
     counts = np.array([n for _, n in pairs.values()], dtype=np.float64)
     values = np.array([r for r, _ in pairs.values()])

@@ -1,16 +1,17 @@
 r"""A model of the noise of all residuals: independent outputs, each an autoregression.
 
-The one object that knows how noise hangs together: it whitens residuals and Jacobians, tells the
-covariance of what is linear in the residuals and how well that is known, and makes new noise of the
-same kind. An output without correlation has order 0; outputs differ in size.
+It whitens residuals and Jacobians, gives the covariance of linear functions of the
+residuals and its uncertainty, and simulates new noise of the same kind. An output
+without correlation has order 0; outputs differ in size.
 
-Waves of a random phase, C C^T of low rank, come on top of the autoregressions' covariance L L^T:
+Waves of a random phase, C C^T of low rank, are added to the autoregressions' covariance
+L L^T:
 
 .. math:: L L^T + C C^T = L (1 + K K^T) L^T, \qquad K = L^{-1} C
 
-and the root of the middle is known from K's singular values. What whitens samples takes each wave
-by itself, as an unknown of its own: how waves of several outputs lie relative to each other is
-known from the same samples only.
+and the root of the middle is known from K's singular values. Whitening treats each wave
+as a separate unknown: the phases of waves of several outputs relative to each other are
+known only from the same samples.
 """
 
 from __future__ import annotations
@@ -59,16 +60,10 @@ _SMALLEST = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class NoisyOutput:
-    """Residuals that share one noise: those of one output at one sampling rate.
+    """Residuals with a common noise: those of one output at one sampling rate.
 
-    Parameters
-    ----------
-    name
-        Of the output.
-    series
-        One per experiment, independent of each other.
-    measurement
-        The output's name alone, where `name` tells the sampling rate, too.
+    There is one series per experiment, independent of each other. `name` includes the
+    sampling rate if necessary; `measurement` is then the output's name alone.
     """
 
     name: str
@@ -77,7 +72,7 @@ class NoisyOutput:
 
     @property
     def even(self) -> bool:
-        """Whether all lie on grids, so that any order can be fitted."""
+        """Whether all series lie on grids, so that any order can be fitted."""
         return all(s.even for s in self.series)
 
     @property
@@ -89,23 +84,19 @@ class NoisyOutput:
 def outputs_of(
     signals: Iterable[tuple[str, Indices, F64]], records: Iterable[int] | None = None
 ) -> tuple[NoisyOutput, ...]:
-    """Return which residuals share one noise: those of one output at one sampling rate.
+    """Return the residuals of each noise: those of one output at one sampling rate.
 
-    Parameters
-    ----------
-    signals
-        For each output of each experiment its name, the places of its samples among all residuals,
-        shape (k,), and their times, s, shape (k,).
-    records
-        For each of them the number of its experiment; by default each is one of its own.
+    `signals` are, for each output of each experiment, its name, the indices of its samples
+    among all residuals, and their times, s; `records` are the numbers of the experiments,
+    by default all different.
     """
-    found: dict[str, list[tuple[float, list[Series]]]] = {}
+    by_name: dict[str, list[tuple[float, list[Series]]]] = {}
     numbers: Iterable[int | None] = repeat(None) if records is None else records
     for (name, rows, times), record in zip(signals, numbers, strict=False):
         if not rows.size:
             continue
         step = sampling_interval(times)
-        groups = found.setdefault(name, [])
+        groups = by_name.setdefault(name, [])
         place = next((g for g in groups if _alike(g[0], step)), None)
         if place is None:
             place = (step, [])
@@ -115,7 +106,7 @@ def outputs_of(
         NoisyOutput(
             name if len(groups) == 1 else f"{name}, every {step:.3g} s", tuple(series), name
         )
-        for name, groups in found.items()
+        for name, groups in by_name.items()
         for step, series in groups
     )
 
@@ -128,22 +119,11 @@ def _alike(first: float, second: float) -> bool:
 class NoiseModel:
     """Noise of all residuals.
 
-    Parameters
-    ----------
-    outputs
-        Each residual belongs to one of them.
-    fits
-        The autoregression of each.
-    scales
-        Standard deviation of each innovation over that of its output, shape (m,); ``None`` where
-        all are 1.
-    waves
-        That come on top of the autoregressions, of random phase. New noise and variances count that
-        those of one frequency in several outputs of an experiment have one phase; what whitens
-        samples treats each by itself.
-    shared
-        Outputs whose innovations go together. New noise and variances count that; what whitens
-        samples treats each output by itself.
+    Each output has an autoregression, and possibly waves of random phase in addition;
+    `scales` are the standard deviations of innovations over that of their output.
+    Simulations and variances include what outputs have in common: one phase of waves of one
+    frequency in several outputs of an experiment, and the correlated innovations of
+    `shared`. Whitening treats each wave and each output separately.
     """
 
     outputs: tuple[NoisyOutput, ...]
@@ -174,7 +154,7 @@ class NoiseModel:
 
     @cached_property
     def _on_top(self) -> tuple[F64, F64] | None:
-        """Of the waves among the innovations: orthonormal columns, (m, k), and their deviations."""
+        """Orthonormal columns of the waves among the innovations, (m, k), and their deviations."""
         return self._innovations_of([factor_of((w,), self.size) for w in self.waves])
 
     @cached_property
@@ -193,19 +173,19 @@ class NoiseModel:
 
     @cached_property
     def groups(self) -> tuple[tuple[Wave, ...], ...]:
-        """The waves, those together that outputs of an experiment have in common."""
+        """The waves, grouped by those that outputs of an experiment have in common."""
         return in_common(self.waves)
 
     def _rescaled(self, values: F64, sign: int) -> F64:
-        """Return innovations over their sizes (``sign`` 1), or times these (-1)."""
+        """Return innovations divided by their sizes (``sign`` 1), or multiplied (-1)."""
         if self.scales is None:
             return values
         sizes = np.maximum(self.scales, _SMALLEST) ** sign
-        found: F64 = (values.T / sizes).T
-        return found
+        scaled: F64 = (values.T / sizes).T
+        return scaled
 
     def _with_waves(self, values: F64, power: int) -> F64:
-        """Return innovations with the waves among them (``power`` 1), or without them (-1)."""
+        """Return innovations including the waves (``power`` 1), or without them (-1)."""
         return self._with(self._on_top, values, power)
 
     @staticmethod
@@ -213,8 +193,8 @@ class NoiseModel:
         if waves is None:
             return values
         left, sizes = waves
-        found: F64 = values + left @ ((sizes**power - 1.0) * (left.T @ values).T).T
-        return found
+        combined: F64 = values + left @ ((sizes**power - 1.0) * (left.T @ values).T).T
+        return combined
 
     @cached_property
     def _whitenings(self) -> tuple[tuple[Series, Whitening], ...]:
@@ -226,123 +206,94 @@ class NoiseModel:
 
     @property
     def log_determinant(self) -> float:
-        """Of the whitening matrix."""
-        found = sum(w.log_determinant for _, w in self._whitenings)
-        return found if self._on_top is None else found - float(np.sum(np.log(self._on_top[1])))
+        """Logarithm of the determinant of the whitening matrix."""
+        logarithm = sum(w.log_determinant for _, w in self._whitenings)
+        return (
+            logarithm
+            if self._on_top is None
+            else logarithm - float(np.sum(np.log(self._on_top[1])))
+        )
 
     def whiten(self, values: F64) -> F64:
-        """Return residuals as innovations of variance 1, or a Jacobian filtered likewise.
+        """Return residuals as innovations of variance 1, or a filtered Jacobian, (m,) or (m, n).
 
-        Of innovations of different sizes the size stays.
-
-        Parameters
-        ----------
-        values
-            Shape (m,) or (m, n).
+        Innovations of different sizes keep their size.
         """
         return self._rescaled(self._with_waves(self._rescaled(self._whitened(values), 1), -1), -1)
 
     def _whitened(self, values: F64) -> F64:
-        found = np.empty_like(values)
+        innovations = np.empty_like(values)
         for series, whitening in self._whitenings:
-            found[series.rows] = whitening.whiten(values[series.rows])
-        return found
+            innovations[series.rows] = whitening.whiten(values[series.rows])
+        return innovations
 
     def colour(self, innovations: F64) -> F64:
-        """Return noise from innovations of variance 1, shape (m,) or (m, n): undoes `whiten`."""
-        moved = self._rescaled(self._with_waves(self._rescaled(innovations, 1), 1), -1)
-        return self._coloured(moved)
+        """Return noise from innovations of variance 1, the inverse of `whiten`, (m,) or (m, n)."""
+        plain = self._rescaled(self._with_waves(self._rescaled(innovations, 1), 1), -1)
+        return self._coloured(plain)
 
     def _coloured(self, innovations: F64) -> F64:
-        found = np.empty_like(innovations)
+        noise = np.empty_like(innovations)
         for series, whitening in self._whitenings:
-            found[series.rows] = whitening.colour(innovations[series.rows])
-        return found
+            noise[series.rows] = whitening.colour(innovations[series.rows])
+        return noise
 
     def simulate(self, generator: np.random.Generator, count: int = 1) -> F64:
-        """Return new noise of this kind: Gaussian innovations, and waves of any phase.
-
-        Parameters
-        ----------
-        generator
-            Of the innovations.
-        count
-            How many records.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (count, m).
-        """
+        """Return `count` records of new noise: Gaussian innovations, waves of random phase."""
         innovations = generator.standard_normal((self.size, count))
         for shared in self.shared:
             shared.mix(innovations)
         if self.scales is not None:
             innovations *= self.scales[:, np.newaxis]
-        found = self._coloured(innovations)
+        noise = self._coloured(innovations)
         for group in self.groups:
             phases = generator.uniform(0.0, 2.0 * np.pi, count)
             mix = np.array([np.cos(phases), np.sin(phases)])
             for wave in group:
-                found[wave.rows] += wave.seen @ mix
-        return found.T
+                noise[wave.rows] += wave.seen @ mix
+        return noise.T
 
     def answers_to_innovations(self, answers: F64) -> F64:
-        """Return how quantities answer to innovations of variance 1.
+        """Return the responses of quantities to innovations of variance 1.
 
-        The product with its own transpose is the covariance of the quantities.
-
-        Parameters
-        ----------
-        answers
-            How they answer to the residuals' noise, shape (n, m).
+        The product with its own transpose is the covariance of the quantities. `answers` are
+        their responses to the residuals' noise, shape (n, m).
         """
         return self._with(self._in_common, self.mixed(self._to_own_innovations(answers)).T, 1).T
 
     def mixed(self, answers: F64) -> F64:
-        """Return how what answers to innovations answers to independent ones, (n, m).
-
-        Parameters
-        ----------
-        answers
-            To innovations of variance 1 that outputs may have in common, shape (n, m).
-        """
+        """Return responses to independent innovations from those to correlated ones, (n, m)."""
         if not self.shared:
             return answers
-        found = answers.T.copy()
+        responses = answers.T.copy()
         for shared in self.shared:
-            shared.mix(found)
-        return found.T
+            shared.mix(responses)
+        return responses.T
 
     def _to_own_innovations(self, answers: F64) -> F64:
-        found = np.empty_like(answers)
+        responses = np.empty_like(answers)
         for series, whitening in self._whitenings:
-            found[:, series.rows] = whitening.coloured_answers(answers[:, series.rows])
+            responses[:, series.rows] = whitening.coloured_answers(answers[:, series.rows])
         if self.scales is not None:
-            found *= self.scales
-        return found
+            responses *= self.scales
+        return responses
 
     def answers_to_samples(self, answers: F64) -> F64:
-        """Return how what answers to innovations of equal variance answers to residuals, (n, m)."""
+        """Return responses to residuals from those to innovations of equal variance, (n, m)."""
         answers = self._rescaled(self._with_waves(self._rescaled(answers.T, -1), -1), 1).T
-        found = np.empty_like(answers)
+        responses = np.empty_like(answers)
         for series, whitening in self._whitenings:
-            found[:, series.rows] = whitening.whitened_answers(answers[:, series.rows])
-        return found
+            responses[:, series.rows] = whitening.whitened_answers(answers[:, series.rows])
+        return responses
 
     def freedoms(self, answers: F64) -> F64:
-        r"""Return the effective degrees of freedom of the variances of quantities, shape (n,).
+        """Return the effective degrees of freedom of the variances of quantities, shape (n,).
 
-        ``2 V^2 / Var(V)`` (Satterthwaite, Biometrics Bulletin 2, 1946), with the variance of the
-        estimated variance V from the information on all unknowns of the noise by the delta method
-        (Kenward and Roger, Biometrics 53, 1997; Fai and Cornelius, J. Statistical Computation and
-        Simulation 54, 1996). Of white noise of one size it is the number of residuals minus that of
-        parameters.
-
-        Parameters
-        ----------
-        answers
-            As of :meth:`answers_to_innovations`.
+        ``2 V^2 / Var(V)`` (Satterthwaite, Biometrics Bulletin 2, 1946), with the variance of
+        the estimated variance V from the information on all unknowns of the noise by the delta
+        method (Kenward and Roger, Biometrics 53, 1997; Fai and Cornelius, J. Statistical
+        Computation and Simulation 54, 1996). For white noise of one size it is the number of
+        residuals minus that of parameters. `answers` are as in :meth:`answers_to_innovations`.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             total = np.sum(self.answers_to_innovations(answers) ** 2, axis=1)
@@ -361,8 +312,8 @@ class NoiseModel:
                 parts = self.answers_to_innovations(answers) ** 2
                 # The fourth power of a Gaussian innovation is three times its variance squared.
                 doubt += 2.0 / 3.0 * np.sum(parts**2, axis=1)
-            found: F64 = 2.0 * total**2 / doubt
-        return np.maximum(found, 1.0)
+            degrees: F64 = 2.0 * total**2 / doubt
+        return np.maximum(degrees, 1.0)
 
     def _slopes(self, answers: F64, output: NoisyOutput, fit: FittedAutoregression) -> F64:
         """Return derivatives of the variances with respect to an output's unknowns, (1 + p, n)."""
@@ -372,10 +323,10 @@ class NoiseModel:
             partial, deviation = np.tanh(unknowns[1:]), float(np.exp(0.5 * unknowns[0]))
             for series in output.series:
                 whitening = Whitening.of(series, partial, deviation)
-                moved = whitening.coloured_answers(answers[:, series.rows])
+                responses = whitening.coloured_answers(answers[:, series.rows])
                 if self.scales is not None:
-                    moved = moved * self.scales[series.rows]
-                total += np.sum(moved**2, axis=1)
+                    responses = responses * self.scales[series.rows]
+                total += np.sum(responses**2, axis=1)
             return total
 
         at = fit.unknowns
@@ -395,24 +346,12 @@ def fit_noise(
     criterion: str = "aicc",
     waves: Sequence[Wave] = (),
 ) -> NoiseModel:
-    """Return the noise model of the greatest restricted likelihood.
+    """Return the noise model of maximum restricted likelihood.
 
-    Each output tells its own noise, from what neither a parameter nor a wave can change of it.
-
-    Parameters
-    ----------
-    outputs
-        Of the residuals.
-    residuals
-        At the estimate, shape (m,).
-    jacobian
-        Of the residuals, shape (m, n), with columns for all that was fitted.
-    order
-        Of the autoregressions, of all or of each output; ``"auto"``: by the criterion.
-    criterion
-        ``"aicc"`` or ``"bic"``.
-    waves
-        That come on top.
+    The noise of each output follows from the part of its residuals that neither a parameter
+    nor a wave can change. `jacobian` has columns for all fitted parameters; `order` is that
+    of the autoregressions, common or for each output, ``"auto"`` chooses it by the
+    criterion, ``"aicc"`` or ``"bic"``.
     """
     orders = [order] * len(outputs) if isinstance(order, (int, str)) else list(order)
     if waves:
@@ -448,44 +387,30 @@ def _fitted(
 
 
 def spanned(columns: F64) -> F64:
-    """Return orthonormal columns that span the same, shape (m, r)."""
+    """Return orthonormal columns that span the same space, shape (m, r)."""
     norms = np.linalg.norm(columns, axis=0)
     seen = norms > 0.0
     if not seen.any():
         return np.empty((len(columns), 0))
     left, singular, _ = np.linalg.svd(columns[:, seen] / norms[seen], full_matrices=False)
-    found: F64 = left[:, singular > 1e-10 * singular[0]]
-    return found
+    basis: F64 = left[:, singular > 1e-10 * singular[0]]
+    return basis
 
 
 def without_parameters(
     outputs: Sequence[NoisyOutput], residuals: F64, columns: F64
 ) -> tuple[F64, list[int]]:
-    """Return what no parameter can change of each output by itself, and how much is left out.
+    """Return the part of each output that parameters cannot change, and its lost dimensions.
 
-    A loud output moves the parameters, and these move the residuals of a quiet one: what they do
-    there is not its noise.
-
-    Parameters
-    ----------
-    outputs
-        Of the residuals.
-    residuals
-        Shape (m,).
-    columns
-        That span what the parameters can change, shape (m, r).
-
-    Returns
-    -------
-    untouched
-        Shape (m,).
-    ranks
-        Dimensions that each output has lost.
+    A noisy output changes the parameters, and these the residuals of a quiet one: that
+    change is not the noise of the quiet output. `columns` span the possible changes by
+    parameters, shape (m, r); the first result has the shape (m,), the second one entry per
+    output.
     """
-    found, ranks = residuals.copy(), []
+    untouched, ranks = residuals.copy(), []
     for output in outputs:
         rows = np.concatenate([s.rows for s in output.series])
         basis = spanned(columns[rows])
-        found[rows] -= basis @ (basis.T @ residuals[rows])
+        untouched[rows] -= basis @ (basis.T @ residuals[rows])
         ranks.append(basis.shape[1])
-    return found, ranks
+    return untouched, ranks

@@ -1,18 +1,20 @@
-r"""Fitting an autoregression to the residuals of a regression by its exact restricted likelihood.
+r"""Fit of an autoregression to regression residuals by exact restricted likelihood.
 
-Residuals of a fit are smaller and whiter than the noise: the parameters have taken their part, most
-of it where the noise resembles what a parameter does, as slow noise resembles an offset. The
-likelihood of the combinations of samples that no parameter can change does not suffer from that
-(Patterson and Thompson, Biometrika 58, 1971; Harville, J. American Statistical Association 72,
-1977; for autoregressions Tunnicliffe Wilson, J. Royal Statistical Society B 51, 1989):
+Residuals of a fit are smaller and whiter than the noise, because the parameters have
+absorbed a part of it, especially noise that resembles the effect of a parameter, as
+slow noise resembles an offset. The likelihood of the combinations of samples that no
+parameter can change avoids this (Patterson and Thompson, Biometrika 58, 1971; Harville,
+J. American Statistical Association 72, 1977; for autoregressions Tunnicliffe Wilson, J.
+Royal Statistical Society B 51, 1989):
 
 .. math:: -2 \ell_R = \log|R| + \log|Q^T R^{-1} Q| + (m - r) \log \min_b \, (e - Q b)^T R^{-1}
     (e - Q b)
 
-with the covariance R of the samples for innovations of variance 1, and columns Q that span what the
-r parameters can change. The stationary start and missing samples are counted exactly, see
-:mod:`fmident.statistics.noise.series`. Products of samples at the distances that occur are summed
-once, so that a value of the likelihood costs nothing that grows with the record.
+with the covariance R of the samples for innovations of variance 1, and columns Q that
+span the possible changes by the r parameters. The stationary start and missing samples
+are treated exactly, see :mod:`fmident.statistics.noise.series`. Products of samples at
+the occurring distances are summed once, so that the cost of a likelihood value does not
+grow with the record.
 """
 
 from __future__ import annotations
@@ -56,20 +58,12 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class FittedAutoregression:
-    """An autoregression and how well the samples tell it.
+    """An autoregression and its uncertainty.
 
-    Parameters
-    ----------
-    partial
-        Partial autocorrelations, shape (p,).
-    deviation
-        Standard deviation of the innovations.
-    spread
-        Covariance of ``(log deviation^2, artanh(partial))``, shape (1 + p, 1 + p).
-    freedom
-        Samples minus what the parameters have taken.
-    log_likelihood
-        Restricted, but for a constant.
+    `partial` are the partial autocorrelations, shape (p,), and `deviation` is that of the
+    innovations; `spread` is the covariance of ``(log deviation^2, artanh(partial))``.
+    `freedom` is the number of samples minus the dimensions lost to parameters;
+    `log_likelihood` is restricted, up to a constant.
     """
 
     partial: F64
@@ -80,12 +74,12 @@ class FittedAutoregression:
 
     @property
     def order(self) -> int:
-        """Of the autoregression, p."""
+        """Order p of the autoregression."""
         return self.partial.size
 
     @property
     def coefficients(self) -> F64:
-        """Shape (p,)."""
+        """Coefficients, shape (p,)."""
         return coefficients_of(self.partial)
 
     @property
@@ -95,7 +89,7 @@ class FittedAutoregression:
 
 
 class _Products:
-    """Sums of products of samples and of columns at the distances that occur in a layout."""
+    """Sums of products of samples and of columns at the distances in a layout."""
 
     def __init__(self, layout: Layout, columns: F64) -> None:
         self.layout = layout
@@ -115,33 +109,28 @@ class _Products:
             self._parts.append((True, total.reshape(shape)))
 
     def at(self, partial: F64) -> tuple[F64, float]:
-        """Return the columns' products over the covariance, and the logarithm of its determinant.
+        """Return the columns' products over the covariance, and its log determinant.
 
         For innovations of variance 1; shape (c, c) for c columns.
         """
-        found = np.zeros((self._width, self._width))
+        products = np.zeros((self._width, self._width))
         logs = 0.0
         each = zip(self.layout.patterns, self._parts, predictors(self.layout, partial), strict=True)
         for (pattern, _), (summed, part), predictor in each:
             weights = np.concatenate([[1.0], -predictor.weights])
             if summed:
                 inner = np.tensordot(weights, part, axes=(0, 0))
-                found += np.tensordot(inner, weights, axes=(1, 0)) / predictor.variance
+                products += np.tensordot(inner, weights, axes=(1, 0)) / predictor.variance
             else:
                 errors = np.tensordot(part, weights, axes=(1, 0))
-                found += errors.T @ errors / predictor.variance
+                products += errors.T @ errors / predictor.variance
             logs += pattern.rows.size * float(np.log(predictor.variance))
-        return found, logs
+        return products, logs
 
     def largest(self) -> tuple[F64, int]:
-        """Return the sums of products of the first column where all earlier samples are there.
+        """Return the products of the first column with complete past, and their number.
 
-        Returns
-        -------
-        products
-            Shape (p + 1, p + 1).
-        count
-            Samples in the sums.
+        The products have the shape (p + 1, p + 1).
         """
         place = max(
             range(len(self._parts)),
@@ -155,19 +144,11 @@ class _Products:
 
 
 class RestrictedLikelihood:
-    """Of autoregressions of one order, given the residuals of several series that share one.
+    """Restricted likelihood of autoregressions of one order, common to several series.
 
-    Parameters
-    ----------
-    series
-        Independent of each other, with the same sampling interval.
-    residuals
-        Of each series, shape (k,).
-    columns
-        Of each series, that span what the parameters can change: shape (k, r), together
-        orthonormal.
-    order
-        Of the autoregression; at most 1 where a series is not even.
+    The series are independent of each other, with the same sampling interval. `columns`
+    span the possible changes by parameters, for each series with shape (k, r), together
+    orthonormal. The order is at most 1 if a series is not even.
     """
 
     def __init__(
@@ -187,18 +168,12 @@ class RestrictedLikelihood:
                 self._uneven.append((one.positions, values))
 
     def parts(self, unknowns: F64) -> tuple[float, float]:
-        """Return ``log|R| + log|Q^T R^-1 Q|`` and the least sum of squares.
-
-        Parameters
-        ----------
-        unknowns
-            ``artanh`` of the partial autocorrelations, shape (p,).
-        """
+        """Return ``log|R| + log|Q^T R^-1 Q|`` and the least sum of squares."""
         partial = np.tanh(np.clip(unknowns, -_LARGEST, _LARGEST))
         total, logs = np.zeros((self._rank + 1, self._rank + 1)), 0.0
         for products in self._products:
-            found, log = products.at(partial)
-            total, logs = total + found, logs + log
+            product, log = products.at(partial)
+            total, logs = total + product, logs + log
         for positions, values in self._uneven:
             correlation = float(partial[0]) if partial.size else 0.0
             weights, variances = continuous_predictors(positions, max(correlation, 0.0))
@@ -211,23 +186,17 @@ class RestrictedLikelihood:
         # Near a unit root the columns lose nearly all of what resembles a constant.
         values, vectors = np.linalg.eigh(total[1:, 1:])
         values = np.maximum(values, _EPS * max(float(values[-1]), 1e-300))
-        taken = (vectors.T @ total[1:, 0]) / np.sqrt(values)
+        absorbed = (vectors.T @ total[1:, 0]) / np.sqrt(values)
         logs += float(np.sum(np.log(values)))
-        return logs, max(float(total[0, 0] - taken @ taken), _ROUNDING * float(total[0, 0]))
+        return logs, max(float(total[0, 0] - absorbed @ absorbed), _ROUNDING * float(total[0, 0]))
 
     def deviance(self, unknowns: F64) -> float:
-        """Return ``-2`` times the likelihood with the best variance, but for a constant."""
+        """Return ``-2`` times the log likelihood at the best variance, up to a constant."""
         logs, squares = self.parts(_representable(unknowns))
         return float(logs + self.freedom * (np.log(squares) + _beyond(unknowns)))
 
     def fitted(self, start: F64 | None = None) -> FittedAutoregression:
-        """Return the autoregression of the greatest likelihood.
-
-        Parameters
-        ----------
-        start
-            Partial autocorrelations to begin with, shape (p,).
-        """
+        """Return the maximum-likelihood autoregression from initial partial autocorrelations."""
         at = np.zeros(self.order)
         if start is not None:
             at = np.arctanh(np.clip(start, -0.999, 0.999))
@@ -235,7 +204,7 @@ class RestrictedLikelihood:
             from scipy import optimize  # here, since it is slow to import and seldom needed
 
             limits = [(-_LARGEST if self._even else 0.0, _LARGEST)] * self.order
-            found = optimize.minimize(
+            solution = optimize.minimize(
                 self.deviance,
                 self._likely(np.clip(at, limits[0][0], None)),
                 method="L-BFGS-B",
@@ -243,7 +212,7 @@ class RestrictedLikelihood:
                 # Least squares begins near where long autoregressions end.
                 options={"maxiter": 100 if self.order <= _SHORT else 8},
             )
-            at = np.asarray(found.x, dtype=np.float64)
+            at = np.asarray(solution.x, dtype=np.float64)
         squares = self.parts(at)[1]
         deviation = float(np.sqrt(squares / self.freedom))
         return FittedAutoregression(
@@ -251,9 +220,9 @@ class RestrictedLikelihood:
         )
 
     def _likely(self, start: F64) -> F64:
-        """Return the likeliest of some points, with other correlations of neighbours.
+        """Return the most likely of some points that differ in the correlation of neighbours.
 
-        The likelihood is flat towards a unit root, whither a long step would lead.
+        The likelihood is flat towards a unit root, to which a long step would lead.
         """
         points = [start]
         for first in _NEIGHBOURS if self._even else [z for z in _NEIGHBOURS if z > 0.0]:
@@ -263,7 +232,7 @@ class RestrictedLikelihood:
         return min(points, key=self.deviance)
 
     def _spread(self, at: F64) -> F64:
-        """Return the inverse of the information of all unknowns, by differences."""
+        """Return the inverse of the information of all unknowns, by finite differences."""
         size = at.size
         if size > _SHORT:
             return _spread_of_many(at, self.freedom)
@@ -277,8 +246,8 @@ class RestrictedLikelihood:
                 logs, squares = self.parts(z)
                 return logs + self.freedom * squares / least, squares / least
 
-            moved = np.eye(size) * steps
-            high, low = [value(at + m) for m in moved], [value(at - m) for m in moved]
+            offsets = np.eye(size) * steps
+            high, low = [value(at + m) for m in offsets], [value(at - m) for m in offsets]
             middle = value(at)
             for j in range(size):
                 slope = (high[j][1] - low[j][1]) / (2.0 * steps[j])
@@ -286,21 +255,25 @@ class RestrictedLikelihood:
                 bend = (high[j][0] + low[j][0] - 2.0 * middle[0]) / steps[j] ** 2
                 information[j + 1, j + 1] = 0.5 * bend
                 for k in range(j):
-                    up = value(at + moved[j] + moved[k])[0] + value(at - moved[j] - moved[k])[0]
+                    up = (
+                        value(at + offsets[j] + offsets[k])[0]
+                        + value(at - offsets[j] - offsets[k])[0]
+                    )
                     mixed = up + 2.0 * middle[0] - high[j][0] - low[j][0] - high[k][0] - low[k][0]
                     bend = mixed / (2.0 * steps[j] * steps[k])
                     information[j + 1, k + 1] = information[k + 1, j + 1] = 0.5 * bend
         values, vectors = np.linalg.eigh(information)
         floor = 1e-3 * max(float(values.max()), 1.0) / self.freedom
-        found: F64 = (vectors / np.maximum(values, floor)) @ vectors.T
-        return found
+        inverse: F64 = (vectors / np.maximum(values, floor)) @ vectors.T
+        return inverse
 
 
 def _spread_of_many(at: F64, freedom: int) -> F64:
     """Return the covariance of the unknowns in large samples.
 
-    That of the coefficients is the inverse of their Toeplitz matrix of autocovariances over the
-    number of samples (Brockwell and Davis, Time Series: Theory and Methods, section 8.8).
+    That of the coefficients is the inverse of their Toeplitz matrix of autocovariances over
+    the number of samples (Brockwell and Davis, Time Series: Theory and Methods, section
+    8.8).
     """
     from scipy import linalg  # here, since it is slow to import and seldom needed
 
@@ -311,14 +284,14 @@ def _spread_of_many(at: F64, freedom: int) -> F64:
     toeplitz = linalg.toeplitz(autocovariance(partial, at.size))
     information = freedom * slopes.T @ toeplitz @ slopes
     values, vectors = np.linalg.eigh(information)
-    found = np.zeros((at.size + 1, at.size + 1))
-    found[0, 0] = 2.0 / freedom
-    found[1:, 1:] = (vectors / np.maximum(values, 1e-3)) @ vectors.T
-    return found
+    covariance = np.zeros((at.size + 1, at.size + 1))
+    covariance[0, 0] = 2.0 / freedom
+    covariance[1:, 1:] = (vectors / np.maximum(values, 1e-3)) @ vectors.T
+    return covariance
 
 
 def _beyond(unknowns: F64) -> float:
-    """Return a penalty that keeps a search away from processes that numbers cannot represent."""
+    """Return a penalty that keeps a search away from numerically degenerate processes."""
     return max(_log_variance(unknowns) - _LARGEST_VARIANCE, 0.0) ** 2
 
 
@@ -328,7 +301,7 @@ def _log_variance(unknowns: F64) -> float:
 
 
 def _representable(unknowns: F64) -> F64:
-    """Return the unknowns, shrunk to a process that numbers can represent."""
+    """Return the unknowns, shrunk to a numerically representable process."""
     low, high = 0.0, 1.0
     if _log_variance(unknowns) <= _LARGEST_VARIANCE:
         return unknowns
@@ -344,21 +317,12 @@ def _representable(unknowns: F64) -> F64:
 def chosen_order(
     series: Sequence[Series], residuals: Sequence[F64], most: int, criterion: str = "aicc"
 ) -> tuple[int, F64]:
-    """Return an order for an autoregression, and partial autocorrelations to begin with.
+    """Return an order for an autoregression, and initial partial autocorrelations.
 
-    Least squares on the samples of which all earlier ones are there, for each order by the same
-    samples (Hurvich and Tsai, Biometrika 76, 1989, for the corrected criterion of Akaike).
-
-    Parameters
-    ----------
-    series
-        On grids.
-    residuals
-        Of each, shape (k,).
-    most
-        Largest order that is tried.
-    criterion
-        ``"aicc"`` or ``"bic"``.
+    Least squares on the samples with complete past, with the same samples for each order
+    (Hurvich and Tsai, Biometrika 76, 1989, for the corrected criterion of Akaike). The
+    series lie on grids; `most` is the largest order, `criterion` is ``"aicc"`` or
+    ``"bic"``.
     """
     total, count = np.zeros((most + 1, most + 1)), 0
     while most > 0:
@@ -370,37 +334,27 @@ def chosen_order(
         return 0, np.empty(0)
     scores, fits = [], []
     for order in range(most + 1):
-        found = _regressed(total, order)
-        left = float(total[0, 0] - found @ total[1 : order + 1, 0]) / count
+        coefficients = _regressed(total, order)
+        left = float(total[0, 0] - coefficients @ total[1 : order + 1, 0]) / count
         unknowns = order + 1
         likely = count * np.log(max(left, 1e-300))
         if criterion == "bic":
             scores.append(likely + unknowns * np.log(count))
         else:
             scores.append(likely + 2.0 * unknowns * count / max(count - unknowns - 1, 1))
-        fits.append(found)
+        fits.append(coefficients)
     order = int(np.argmin(scores))
     return order, partial_of(fits[order])
 
 
 def rough_partial(series: Sequence[Series], residuals: Sequence[F64], order: int) -> F64:
-    """Return partial autocorrelations to begin with, by least squares, shape (order,).
-
-    Parameters
-    ----------
-    series
-        On grids.
-    residuals
-        Of each, shape (k,).
-    order
-        Of the autoregression.
-    """
+    """Return initial partial autocorrelations by least squares, for series on grids."""
     total, count = _lagged(series, residuals, order)
     return partial_of(_regressed(total, order)) if count > order else np.zeros(order)
 
 
 def _lagged(series: Sequence[Series], residuals: Sequence[F64], most: int) -> tuple[F64, int]:
-    """Return sums of products of samples and those up to `most` before, and how many there are."""
+    """Return sums of products of samples and the `most` ones before, and their number."""
     total, count = np.zeros((most + 1, most + 1)), 0
     for one, values in zip(series, residuals, strict=True):
         layout = layout_of(one, most)
@@ -414,25 +368,17 @@ def _lagged(series: Sequence[Series], residuals: Sequence[F64], most: int) -> tu
 
 
 def _regressed(products: F64, order: int) -> F64:
-    """Return the coefficients of least squares from sums of products, shape (order,)."""
+    """Return the least-squares coefficients from sums of products, shape (order,)."""
     among, with_first = products[1 : order + 1, 1 : order + 1], products[1 : order + 1, 0]
     return np.asarray(np.linalg.lstsq(among, with_first)[0], dtype=np.float64)
 
 
 def partial_of(coefficients: F64, largest: float = 0.99) -> F64:
-    """Return partial autocorrelations near those of coefficients, which may be unstable.
-
-    Parameters
-    ----------
-    coefficients
-        Shape (p,).
-    largest
-        Magnitude that none goes beyond.
-    """
-    found = np.zeros(coefficients.size)
+    """Return partial autocorrelations, up to `largest`, near those of unstable coefficients."""
+    partial = np.zeros(coefficients.size)
     left = coefficients
     for k in range(coefficients.size, 0, -1):
         value = float(np.clip(left[-1], -largest, largest))
-        found[k - 1] = value
+        partial[k - 1] = value
         left = (left[:-1] + value * left[-2::-1]) / (1.0 - value**2)
-    return found
+    return partial

@@ -56,18 +56,10 @@ _FEWEST = 20
 class Series:
     """Samples of one output in one experiment, in order of time.
 
-    Parameters
-    ----------
-    rows
-        Places of its samples among all residuals, shape (k,).
-    positions
-        Their times over the sampling interval, shape (k,): whole numbers where `even`.
-    even
-        Whether the samples lie on an equidistant grid, some of which may be missing.
-    step
-        The sampling interval, s.
-    record
-        Number of the experiment; ``None`` where it has no other series.
+    `rows` are their indices among all residuals, and `positions` their times over the
+    sampling interval `step`, s: integers on an equidistant grid, possibly with missing
+    samples, if `even`. `record` is the number of the experiment, ``None`` if it has no
+    other series.
     """
 
     rows: Indices
@@ -80,19 +72,7 @@ class Series:
 def series_of(
     rows: Indices, times: F64, step: float | None = None, record: int | None = None
 ) -> Series:
-    """Return samples at times as a series.
-
-    Parameters
-    ----------
-    rows
-        Places of the samples among all residuals, shape (k,).
-    times
-        Increasing, s, shape (k,).
-    step
-        Sampling interval, s; by default the median of what lies between the samples.
-    record
-        Number of the experiment.
-    """
+    """Return samples at times, s, as a series; the default step is the median distance."""
     if times.size < 2:
         return Series(rows, np.zeros(times.size), True, record=record)
     between = np.diff(times)
@@ -107,69 +87,45 @@ def series_of(
 
 
 def sampling_interval(times: F64) -> float:
-    """Return the sampling interval of increasing times, s: the median; NaN for a single one."""
+    """Return the median interval of increasing times, s; NaN for a single one."""
     return float(np.median(np.diff(times))) if times.size > 1 else float("nan")
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Samples that are predicted from earlier ones at the same distances.
-
-    Parameters
-    ----------
-    distances
-        In sampling intervals, increasing, shape (k,).
-    rows
-        Of the samples, counted in the series, shape (c,).
-    """
+    """Samples that are predicted from previous ones at the same distances, in intervals."""
 
     distances: npt.NDArray[np.int64]
     rows: Indices
 
     @cached_property
     def regular(self) -> bool:
-        """Whether these are the samples just before, as at the beginning of a series."""
+        """Whether the previous samples are consecutive, as at the beginning of a series."""
         return np.array_equal(self.distances, np.arange(1, self.distances.size + 1))
 
     @property
     def farthest(self) -> int:
-        """The largest distance."""
+        """Largest distance."""
         return int(self.distances[-1]) if self.distances.size else 0
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """How the samples of a series are predicted by an autoregression of some order.
-
-    Parameters
-    ----------
-    patterns
-        With the places of the earlier samples, shape (c, k) each.
-    size
-        Of the series.
-    """
+    """Scheme for predicting the samples of a series by an autoregression of some order."""
 
     patterns: tuple[tuple[Pattern, Indices], ...]
     size: int
 
     @cached_property
     def reach(self) -> int:
-        """Places from a sample back to the earliest that predicts it, at most."""
+        """Largest index difference between a sample and those that predict it."""
         return max(
             (int(np.max(p.rows[:, np.newaxis] - e)) for p, e in self.patterns if e.size), default=0
         )
 
 
 def layout_of(series: Series, order: int) -> Layout:
-    """Return from which samples each one of an even series is predicted.
-
-    Parameters
-    ----------
-    series
-        With samples on a grid.
-    order
-        Of the autoregression.
-    """
+    """Return the samples from which each sample of an even series is predicted."""
     positions = series.positions.astype(np.int64)
     size = positions.size
     if order == 0:
@@ -177,17 +133,17 @@ def layout_of(series: Series, order: int) -> Layout:
         nothing = np.empty((size, 0), dtype=np.intp)
         return Layout(((Pattern(np.empty(0, dtype=np.int64), rows), nothing),), size)
     runs = _consecutive(positions)
-    found: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
+    by_distances: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
     whole = np.flatnonzero(runs >= order)
     for i in np.flatnonzero(runs < order):
         places = _informative(positions, runs, int(i), order)
         distances = tuple(int(positions[i] - positions[j]) for j in places)
-        found.setdefault(distances, []).append((int(i), places))
+        by_distances.setdefault(distances, []).append((int(i), places))
     patterns = []
     if whole.size:
         steps = np.arange(1, order + 1)
         patterns.append((Pattern(steps, whole), whole[:, np.newaxis] - steps))
-    for distances, members in found.items():
+    for distances, members in by_distances.items():
         rows = np.array([i for i, _ in members], dtype=np.intp)
         earlier = np.array([p for _, p in members], dtype=np.intp).reshape(rows.size, -1)
         patterns.append((Pattern(np.array(distances, dtype=np.int64), rows), earlier))
@@ -195,7 +151,7 @@ def layout_of(series: Series, order: int) -> Layout:
 
 
 def _consecutive(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return how many samples precede each one without a gap, shape (k,)."""
+    """Return the number of samples that precede each one without a gap, shape (k,)."""
     joined = np.concatenate([[False], np.diff(positions) == 1])
     index = np.arange(positions.size)
     start = np.maximum.accumulate(np.where(joined, 0, index))
@@ -205,7 +161,7 @@ def _consecutive(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def _informative(
     positions: npt.NDArray[np.int64], runs: npt.NDArray[np.int64], i: int, order: int
 ) -> list[int]:
-    """Return the samples before sample i that tell all of it, the latest first."""
+    """Return the previous samples with all information on sample i, the latest first."""
     places: list[int] = []
     j = i - 1
     while j >= 0 and len(places) < _MOST and positions[i] - positions[j] <= _APART:
@@ -219,22 +175,14 @@ def _informative(
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """How a pattern is predicted: weights of the earlier samples, variance of the error."""
+    """Prediction of a pattern: weights of the previous samples, variance of the error."""
 
     weights: F64
     variance: float
 
 
 def predictors(layout: Layout, partial: F64) -> list[Predictor]:
-    """Return the predictor of each pattern, for innovations of variance 1.
-
-    Parameters
-    ----------
-    layout
-        Of the order of the autoregression.
-    partial
-        Partial autocorrelations, shape (p,).
-    """
+    """Return the predictor of each pattern, for innovations of variance 1."""
     orders = orders_of(partial)
     # Variances of what each order leaves: the process itself, ..., the innovations.
     left = np.cumprod(np.r_[variance_of(partial), 1.0 - partial**2])
@@ -260,11 +208,8 @@ def _predictor(distances: npt.NDArray[np.int64], gamma: F64) -> Predictor:
 class Whitening:
     """The whitening matrix of a series, a banded lower triangle.
 
-    Parameters
-    ----------
-    bands
-        LAPACK's lower bands: ``bands[d, i]`` is the element in row ``i + d`` and column ``i``,
-        shape (b + 1, k).
+    `bands` are LAPACK's lower bands: ``bands[d, i]`` is the element in row ``i + d`` and
+    column ``i``, shape (b + 1, k).
     """
 
     def __init__(self, bands: F64) -> None:
@@ -272,17 +217,12 @@ class Whitening:
 
     @classmethod
     def of(cls, series: Series, partial: F64, deviation: float) -> Whitening:
-        """Return that of an autoregression.
+        """Return the whitening matrix of an autoregression.
 
-        Parameters
-        ----------
-        series
-            With samples on a grid; else the order is at most 1, and the autoregression is one
-            in continuous time with this correlation over one sampling interval.
-        partial
-            Partial autocorrelations, shape (p,).
-        deviation
-            Standard deviation of the innovations over one sampling interval.
+        If the samples are not on a grid, the order is at most 1, and the autoregression is one
+        in continuous time with this correlation over one sampling interval. `partial` are the
+        partial autocorrelations, shape (p,); `deviation` is that of the innovations over one
+        sampling interval.
         """
         if not series.even:
             return cls(
@@ -290,13 +230,13 @@ class Whitening:
             )
         layout = layout_of(series, partial.size)
         bands = np.zeros((layout.reach + 1, layout.size))
-        for (pattern, earlier), found in zip(
+        for (pattern, earlier), predictor in zip(
             layout.patterns, predictors(layout, partial), strict=True
         ):
-            size = deviation * np.sqrt(found.variance)
+            size = deviation * np.sqrt(predictor.variance)
             bands[0, pattern.rows] = 1.0 / size
             if earlier.size:
-                bands[pattern.rows[:, np.newaxis] - earlier, earlier] = -found.weights / size
+                bands[pattern.rows[:, np.newaxis] - earlier, earlier] = -predictor.weights / size
         return cls(bands)
 
     @property
@@ -307,33 +247,28 @@ class Whitening:
     def whiten(self, values: F64) -> F64:
         """Return ``W @ values``: (k,) -> (k,) or (k, c) -> (k, c)."""
         columns = values.reshape(len(values), -1)
-        found: F64 = self._bands[0][:, np.newaxis] * columns
+        whitened: F64 = self._bands[0][:, np.newaxis] * columns
         for d in range(1, len(self._bands)):
-            found[d:] += (
+            whitened[d:] += (
                 self._bands[d, : len(columns) - d, np.newaxis] * columns[: len(columns) - d]
             )
-        return found.reshape(values.shape)
+        return whitened.reshape(values.shape)
 
     def colour(self, innovations: F64) -> F64:
         """Return ``W^-1 @ innovations``: samples of the process from white ones of variance 1."""
         return self._solved(innovations, "N")
 
     def whitened_answers(self, answers: F64) -> F64:
-        """Return ``answers @ W``, shape (n, k): undoes :meth:`coloured_answers`."""
-        found: F64 = answers * self._bands[0]
+        """Return ``answers @ W``, shape (n, k), the inverse of :meth:`coloured_answers`."""
+        whitened: F64 = answers * self._bands[0]
         for d in range(1, len(self._bands)):
-            found[:, :-d] += answers[:, d:] * self._bands[d, :-d]
-        return found
+            whitened[:, :-d] += answers[:, d:] * self._bands[d, :-d]
+        return whitened
 
     def coloured_answers(self, answers: F64) -> F64:
-        """Return ``answers @ W^-1``: how what answers to samples answers to innovations.
+        """Return ``answers @ W^-1``, responses to innovations from those to samples, (n, k).
 
         Its product with its own transpose is ``answers @ covariance @ answers^T``.
-
-        Parameters
-        ----------
-        answers
-            Shape (n, k).
         """
         return self._solved(np.ascontiguousarray(answers.T), "T").T
 
@@ -344,26 +279,21 @@ class Whitening:
         from scipy.linalg import lapack  # here, since it is slow to import and seldom needed
 
         columns = np.asfortranarray(right.reshape(len(right), -1))
-        found, _ = lapack.dtbtrs(
+        solution, _ = lapack.dtbtrs(
             np.asfortranarray(self._bands), columns, uplo="L", trans=transposed
         )
-        solved: F64 = np.asarray(found).reshape(right.shape)
+        solved: F64 = np.asarray(solution).reshape(right.shape)
         return solved
 
 
 def continuous_predictors(positions: F64, correlation: float) -> tuple[F64, F64]:
-    """Return weights and variances of an autoregression in continuous time.
+    """Return weights and variances of an autoregression in continuous time, shape (k,) each.
 
-    Over one sampling interval it has the correlation `correlation` and innovations of variance 1;
-    over d of them ``correlation^d`` (Jones, Fitting a continuous time autoregression to discrete
-    data, in Applied Time Series Analysis II, 1981).
-
-    Returns
-    -------
-    weights
-        Of the sample before each, shape (k,); 0 for the first.
-    variances
-        Of the prediction errors, shape (k,).
+    Over one sampling interval it has the correlation `correlation` and innovations of
+    variance 1; over d of them ``correlation^d`` (Jones, Fitting a continuous time
+    autoregression to discrete data, in Applied Time Series Analysis II, 1981). The weights
+    are those of the sample before each, 0 for the first; the variances are those of the
+    prediction errors.
     """
     weights = np.zeros(positions.size)
     weights[1:] = max(correlation, 0.0) ** np.diff(positions)
@@ -383,16 +313,10 @@ def _continuous(positions: F64, correlation: float, deviation: float) -> F64:
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """Outputs of one experiment whose innovations go together.
+    """Outputs of one experiment with correlated innovations.
 
-    Parameters
-    ----------
-    rows
-        Places of their samples at common instants among all residuals, shape (k, outputs).
-    correlation
-        Of their innovations, shape (outputs, outputs).
-    pairs
-        Which of them go together beyond chance, as columns of `rows`.
+    `rows` are the indices of their samples at common instants among all residuals, shape
+    (k, outputs); `pairs` are those correlated beyond chance, as columns of `rows`.
     """
 
     rows: Indices
@@ -400,57 +324,43 @@ class Shared:
     pairs: tuple[tuple[int, int], ...]
 
     def mix(self, innovations: F64) -> None:
-        """Give innovations that are independent the correlation, in place.
+        """Correlate independent innovations, shape (m, n), in place.
 
-        Parameters
-        ----------
-        innovations
-            Shape (m, n); of quantities that answer to innovations, transposed: what they answer to
-            independent ones then has the same covariance.
+        Responses to innovations, transposed, become responses to independent ones with the same
+        covariance.
         """
         innovations[self.rows] = np.einsum("ij,kjn->kin", self._root, innovations[self.rows])
 
     def doubt(self, answers: F64) -> F64:
-        """Return what the variances of estimated variances have more than without it, shape (n,).
+        """Return the additional variances of estimated variances, shape (n,).
 
         Of a Wishart distribution, ``2 tr(R M R M) / k`` with ``M`` the sum of the products of
-        answers, in place of its parts that each output contributes by itself.
-
-        Parameters
-        ----------
-        answers
-            Of quantities to innovations before they are mixed, shape (n, m).
+        responses, instead of the part that each output contributes separately. `answers` are
+        the responses of quantities to innovations before mixing, shape (n, m).
         """
         own = answers[:, self.rows]
         products = np.einsum("nki,nkj->nij", own, own, optimize=True)
         together = self.correlation @ products
         squares = np.einsum("nij,nji->n", together, together)
         alone = np.sum(np.einsum("nii->ni", products) ** 2, axis=1)
-        found: F64 = 2.0 * np.maximum(squares - alone, 0.0) / len(self.rows)
-        return found
+        additional: F64 = 2.0 * np.maximum(squares - alone, 0.0) / len(self.rows)
+        return additional
 
     @property
     def _root(self) -> F64:
         """Symmetric root of the correlation."""
         values, vectors = np.linalg.eigh(self.correlation)
-        found: F64 = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-        return found
+        root: F64 = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+        return root
 
 
 def shared_noise(innovations: F64, together: Sequence[Indices], rare: float) -> tuple[Shared, ...]:
     """Return which outputs have noise in common.
 
-    Parameters
-    ----------
-    innovations
-        Shape (m,).
-    together
-        Of each experiment the places of samples of its outputs at the same instants, shape
-        (k, outputs) each.
-    rare
-        Probability of such a correlation by chance, over all pairs, from which on it counts.
+    `together` is as in :func:`~fmident.statistics.noise.covariance.noise_found`; `rare` is
+    the largest probability, over all pairs, of such a correlation by chance.
     """
-    found = []
+    correlated = []
     for rows in together:
         pairs = [(i, j) for i in range(rows.shape[1]) for j in range(i)]
         if len(rows) < _FEWEST or not pairs:
@@ -468,8 +378,8 @@ def shared_noise(innovations: F64, together: Sequence[Indices], rare: float) -> 
             if len(pairs) * chi_squared_tail(1, _studentised(own[:, i] * own[:, j])) < rare
         ]
         if seen:
-            found.append(Shared(rows, own.T @ own / len(rows), tuple(sorted(seen))))
-    return tuple(found)
+            correlated.append(Shared(rows, own.T @ own / len(rows), tuple(sorted(seen))))
+    return tuple(correlated)
 
 
 def _studentised(products: F64) -> float:

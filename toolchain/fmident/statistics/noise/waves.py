@@ -1,25 +1,27 @@
-r"""Parts of the noise that are waves of a random phase: tones, and what a sensor rounds away.
+r"""Parts of the noise that are waves of a random phase: tones, and sensor rounding.
 
-A tone, such as hum of the mains, adds ``A cos(2 pi f t + phase)`` to an output. With a phase that
-is random, and the same in a whole record, its covariance is of rank two,
+A tone, such as mains hum, adds ``A cos(2 pi f t + phase)`` to an output. With a random
+phase that is the same in a whole record, its covariance is of rank two,
 
 .. math:: \tfrac12 A^2 (c c^T + s s^T)
 
-with the cosine c and the sine s of its frequency (Priestley, Spectral Analysis and Time Series,
-1981, section 4.9, on processes with a mixed spectrum). Rounding to steps of d leaves a sawtooth of
-the signal y, the sum of ``sin(2 pi k y / d)``; the zero of the sensor gives it its phase (Widrow
-and Kollár, Quantization Noise, 2008, chapters 4 and 5; noise before the rounding makes waves of
-high k small). Hum that several outputs of an experiment see is one wave: the residuals tell how it
-lies in them relative to each other, and only the phase of all of them is random. c and s are the
-wave in all of these outputs then, and the same a quarter of a period later. Both kinds are
-regressors beside the parameters: what no parameter can change
-tells the amplitude, and the rest is noise with a smooth spectrum.
+with the cosine c and the sine s of its frequency (Priestley, Spectral Analysis and Time
+Series, 1981, section 4.9, on processes with a mixed spectrum). Rounding to steps of d
+leaves a sawtooth of the signal y, the sum of ``sin(2 pi k y / d)``; the zero of the
+sensor determines its phase (Widrow and Kollár, Quantization Noise, 2008, chapters 4 and
+5; noise before the rounding makes waves of high k small). Hum in several outputs of an
+experiment is one wave: the residuals show its amplitude and phase in each relative to
+the others, and only the common phase is random. c and s are then the wave in all of
+these outputs, and the same a quarter of a period later. Both kinds are regressors in
+addition to the parameters: the part that no parameter can change gives the amplitude,
+and the rest is noise with a smooth spectrum.
 
-A line in the spectrum is an ordinate of the periodogram that stands out of those around it. Over
-their mean it is exponentially distributed in noise with a smooth spectrum (Brockwell and Davis,
-Time Series: Theory and Methods, 2nd ed., section 10.3), and their median tells that mean. Thomson's
-F test (Proc. IEEE 70, 1982) asks the same with several tapers, each of which widens a line, which
-helps where a spectrum falls by more decades than residuals' do.
+A line in the spectrum is an ordinate of the periodogram that is far above its
+neighbours. Over their mean it is exponentially distributed in noise with a smooth
+spectrum (Brockwell and Davis, Time Series: Theory and Methods, 2nd ed., section 10.3),
+and their median gives that mean. Thomson's F test (Proc. IEEE 70, 1982) tests the same
+with several tapers, each of which widens a line, which helps if a spectrum falls by
+more decades than that of residuals.
 """
 
 from __future__ import annotations
@@ -73,34 +75,16 @@ Kind = Literal["tone", "steps"]
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """A part of the noise of one series, known but for its phase.
+    """A part of the noise of one series that is known except for its phase.
 
-    Parameters
-    ----------
-    kind
-        ``"tone"``, or ``"steps"`` of a sensor.
-    rows
-        Of the series among all residuals, shape (k,).
-    shape
-        Its cosine and its sine at the samples, shape (k, 2).
-    ratio
-        Its power over that of the noise at the same place of the spectrum.
-    frequency
-        Of a tone, 1/s; of steps how many periods each has.
-    step
-        Of a sensor, in the unit of the output; 0 for a tone.
-    amplitude
-        In units of the residuals.
-    driven
-        Whether what the parameters do to the output has a line there, too: the motion has that
-        frequency, so that a tone may be what the model lacks.
-    phase
-        That it has in the residuals, rad: what counts is that of waves in common, relative to each
-        other.
-    record
-        Number of the experiment; ``None`` where nothing else belongs to it.
-    span
-        How long the series is, s.
+    It is a ``"tone"`` of a `frequency`, 1/s, or the ``"steps"`` of a sensor of size `step`,
+    in the unit of the output, with `frequency` as the number of periods in each. `rows` are
+    the indices of the series among all residuals, and `shape`, (k, 2), has cosine and sine
+    at its samples. `ratio` is the power over that of the noise at the same place of the
+    spectrum; `amplitude` is in units of the residuals, `phase` in rad, `span` in s.
+    `driven` says that the effect of the parameters on the output has a line there, too, so
+    that a tone may be a model error. `record` is the number of the experiment, ``None`` if
+    nothing else belongs to it.
     """
 
     kind: Kind
@@ -122,15 +106,15 @@ class Wave:
 
     @property
     def seen(self) -> F64:
-        """The wave as the residuals hold it, and a quarter of a period later, shape (k, 2)."""
+        """The wave in the residuals, and a quarter of a period later, shape (k, 2)."""
         cosine, sine = np.cos(self.phase), np.sin(self.phase)
-        found: F64 = self.shape @ (self.amplitude * np.array([[cosine, sine], [-sine, cosine]]))
-        return found
+        rotated: F64 = self.shape @ (self.amplitude * np.array([[cosine, sine], [-sine, cosine]]))
+        return rotated
 
     def goes_with(self, other: Wave) -> bool:
-        """Return whether another series of the experiment holds the same tone.
+        """Return whether another series of the experiment has the same tone.
 
-        Frequencies agree that are less than half a bin of the shorter record apart.
+        Frequencies agree if they are less than half a bin of the shorter record apart.
         """
         return (
             self.kind == other.kind == "tone"
@@ -142,24 +126,14 @@ class Wave:
 
     def columns(self, size: int) -> F64:
         """Return cosine and sine as columns among all residuals, shape (size, 2)."""
-        found = np.zeros((size, 2))
-        found[self.rows] = self.shape
-        return found
+        scattered = np.zeros((size, 2))
+        scattered[self.rows] = self.shape
+        return scattered
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """A sensor whose values come in steps.
-
-    Parameters
-    ----------
-    rows
-        Of its series among all residuals, shape (k,).
-    simulated
-        What it measures as the model says, shape (k,).
-    step
-        In the unit of `simulated`.
-    """
+    """A sensor whose values come in steps, with its signal according to the model."""
 
     rows: Indices
     simulated: F64
@@ -169,14 +143,7 @@ class Steps:
 def tones_in(series: Series, values: F64, basis: F64 | None = None) -> list[Wave]:
     """Return the tones of a series, the clearest first, without their amplitudes.
 
-    Parameters
-    ----------
-    series
-        On a grid, of which samples may be missing.
-    values
-        Shape (k,).
-    basis
-        What the parameters change in the series, shape (k, r).
+    `basis` are the effects of the parameters on the series, shape (k, r).
     """
     size = values.size
     if size < FEWEST or not series.even or not np.isfinite(values).all():
@@ -185,7 +152,7 @@ def tones_in(series: Series, values: F64, basis: F64 | None = None) -> list[Wave
     span = int(places[-1]) + 1
     if size < _FULL * span:
         return []
-    found: list[Wave] = []
+    tones: list[Wave] = []
     columns = np.ones((size, 1))
     left = values - values.mean()
     for _ in range(_MOST):
@@ -197,7 +164,7 @@ def tones_in(series: Series, values: F64, basis: F64 | None = None) -> list[Wave
         shape = _waves(2.0 * np.pi * cycles * series.positions)
         driven = basis is not None and _has_line(places, span, basis, place)
         frequency = cycles / series.step
-        found.append(
+        tones.append(
             Wave(
                 "tone",
                 series.rows,
@@ -211,11 +178,11 @@ def tones_in(series: Series, values: F64, basis: F64 | None = None) -> list[Wave
         )
         columns = np.column_stack([columns, shape])
         left = values - columns @ np.linalg.lstsq(columns, values)[0]
-    return found
+    return tones
 
 
 def _line_in(places: Indices, span: int, values: F64) -> tuple[int, float] | None:
-    """Return the place of the clearest line in the periodogram, and its power over the rest's."""
+    """Return the index of the clearest line in the periodogram, and its relative power."""
     power = _periodogram(places, span, values)
     if power.size < 2 * _LOWEST + _AROUND or not power.max() > 0.0:
         return None
@@ -228,7 +195,7 @@ def _line_in(places: Indices, span: int, values: F64) -> tuple[int, float] | Non
 
 
 def _has_line(places: Indices, span: int, columns: F64, place: int) -> bool:
-    """Return whether a column has a line at a place of its periodogram, or beside it."""
+    """Return whether a column has a line at or next to an index of its periodogram."""
     for column in columns.T:
         power = _periodogram(places, span, column)
         near = slice(place - 1, place + 2)
@@ -244,8 +211,8 @@ def _threshold(size: int) -> float:
 def _periodogram(places: Indices, span: int, values: F64) -> F64:
     # Zeros in place of missing samples would repeat slow noise as lines where they are regular.
     grid = np.interp(np.arange(span), places, values)
-    found: F64 = np.abs(np.fft.rfft(grid)) ** 2
-    return found
+    power: F64 = np.abs(np.fft.rfft(grid)) ** 2
+    return power
 
 
 def _level(power: F64) -> F64:
@@ -256,8 +223,8 @@ def _level(power: F64) -> F64:
     medians = [np.partition(part, half, axis=1)[:, half] for part in parts]
     level = np.concatenate(medians) / np.log(2.0)
     # A line is not judged against what rounding leaves of a silent band.
-    found: F64 = np.maximum(level, max(1e-12 * float(power.max()), 1e-300))
-    return found
+    floored: F64 = np.maximum(level, max(1e-12 * float(power.max()), 1e-300))
+    return floored
 
 
 def _refined(places: Indices, values: F64, place: int, span: int) -> float:
@@ -268,31 +235,20 @@ def _refined(places: Indices, values: F64, place: int, span: int) -> float:
         return -float(np.abs(np.exp(-2j * np.pi * cycles * places) @ values))
 
     bounds = ((place - 1.0) / span, (place + 1.0) / span)
-    found = optimize.minimize_scalar(
+    optimum = optimize.minimize_scalar(
         left, bounds=bounds, method="bounded", options={"xatol": 1e-4 / span}
     )
-    return float(found.x)
+    return float(optimum.x)
 
 
 def steps_in(series: Series, values: F64, basis: F64, simulated: F64, step: float) -> list[Wave]:
-    """Return the waves of what a sensor rounds away, without their amplitudes.
+    """Return the waves of a sensor's rounding of a signal, without their amplitudes.
 
-    Parameters
-    ----------
-    series
-        Of one output.
-    values
-        Residuals, shape (k,).
-    basis
-        Orthonormal, what parameters can change of them, shape (k, r).
-    simulated
-        The signal, in the unit of `step`, shape (k,).
-    step
-        Of the sensor.
+    `basis` is orthonormal and spans the possible changes by parameters.
     """
-    found: list[Wave] = []
+    waves: list[Wave] = []
     if values.size < FEWEST or not step > 0.0:
-        return found
+        return waves
     columns, left = basis, values
     for harmonic in range(1, _HARMONICS + 1):
         shape = _waves(2.0 * np.pi * harmonic * simulated / step)
@@ -307,9 +263,9 @@ def steps_in(series: Series, values: F64, basis: F64, simulated: F64, step: floa
         ratio = float(parts @ parts) / 2.0 / noise if noise > 0.0 else np.inf
         if ratio < _CLEAR:
             break
-        found.append(Wave("steps", series.rows, shape, ratio, float(harmonic), step))
+        waves.append(Wave("steps", series.rows, shape, ratio, float(harmonic), step))
         columns, left = np.column_stack([columns, own]), after
-    return found
+    return waves
 
 
 def _waves(phase: F64) -> F64:
@@ -317,45 +273,29 @@ def _waves(phase: F64) -> F64:
 
 
 def with_amplitudes(waves: Sequence[Wave], residuals: F64, basis: F64) -> tuple[Wave, ...]:
-    """Return the waves with the amplitudes that the residuals tell, without those they do not.
-
-    Parameters
-    ----------
-    waves
-        Of all series.
-    residuals
-        Shape (m,).
-    basis
-        Orthonormal, what parameters can change of them, shape (m, r).
-    """
-    kept: list[Wave] = []
+    """Return the waves with amplitudes from the residuals, except what parameters explain."""
+    separate: list[Wave] = []
     columns = np.empty((residuals.size, 0))
     for wave in waves:
         own = wave.columns(residuals.size)
         left = own - basis @ (basis.T @ own)
         if float(np.sum(left**2)) >= _TOLD_APART * float(np.sum(own**2)):
-            kept.append(wave)
+            separate.append(wave)
             columns = np.column_stack([columns, left])
-    if not kept:
+    if not separate:
         return ()
     sizes = np.linalg.lstsq(columns, residuals, rcond=1e-8)[0].reshape(-1, 2)
     amplitudes = np.linalg.norm(sizes, axis=1)
     phases = np.arctan2(-sizes[:, 1], sizes[:, 0])
     return tuple(
         replace(w, amplitude=float(a), phase=float(p))
-        for w, a, p in zip(kept, amplitudes, phases, strict=True)
+        for w, a, p in zip(separate, amplitudes, phases, strict=True)
         if a > 0.0
     )
 
 
 def in_common(waves: Sequence[Wave]) -> tuple[tuple[Wave, ...], ...]:
-    """Return the waves in groups of one phase: those that outputs of an experiment have in common.
-
-    Parameters
-    ----------
-    waves
-        Of all series.
-    """
+    """Return the waves in groups of one phase, in common to outputs of an experiment."""
     groups: list[list[Wave]] = []
     for wave in waves:
         near = [g for g in groups if all(wave.goes_with(w) for w in g)]
@@ -367,17 +307,9 @@ def in_common(waves: Sequence[Wave]) -> tuple[tuple[Wave, ...], ...]:
 
 
 def factor_of(group: Sequence[Wave], size: int) -> F64:
-    """Return the factor of the covariance of waves of one phase, shape (size, 2).
-
-    Parameters
-    ----------
-    group
-        As of :func:`in_common`.
-    size
-        Number of all residuals.
-    """
-    found = np.zeros((size, 2))
+    """Return the factor of the covariance of waves of one phase, shape (size, 2)."""
+    factor = np.zeros((size, 2))
     for wave in group:
         own = wave.shape * wave.amplitude if len(group) == 1 else wave.seen
-        found[wave.rows] = own / np.sqrt(2.0)
-    return found
+        factor[wave.rows] = own / np.sqrt(2.0)
+    return factor

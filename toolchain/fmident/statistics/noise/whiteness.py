@@ -1,4 +1,4 @@
-"""Tests of what the formulas for white noise take for granted."""
+"""Tests of the assumptions of the formulas for white noise."""
 
 from __future__ import annotations
 
@@ -29,27 +29,14 @@ def portmanteau(
 ) -> float:
     """Return the probability of autocorrelations as large as these in white noise.
 
-    The sum over lags of the test of Ljung and Box (Biometrika 65, 1978), each correlation
-    over the root of the sum of its squared products, which its variance is whatever the samples'
-    sizes and tails are (Dalla, Giraitis and Phillips, Econometric Theory 38, 2022). Pairs of
-    samples count at their distance, so that missing samples do not make others neighbours; of
-    series that do not lie on grids neighbours do.
+    The sum over lags of the test of Ljung and Box (Biometrika 65, 1978), with each
+    correlation over the root of the sum of its squared products, which is its variance for
+    any sizes and tails of the samples (Dalla, Giraitis and Phillips, Econometric Theory 38,
+    2022). Pairs are formed by distance in time, so that missing samples do not turn others
+    into neighbours; in series that do not lie on grids, by order.
 
-    Parameters
-    ----------
-    series
-        Independent of each other.
-    values
-        Of each, shape (k,).
-    fitted
-        Coefficients of an autoregression that have made them white.
-    most
-        Lags, beside as many as coefficients were fitted.
-
-    Returns
-    -------
-    float
-        NaN where there are too few samples.
+    `fitted` is the number of coefficients of an autoregression that whitened the values,
+    `most` the number of additional lags. NaN for too few samples.
     """
     size = sum(v.size for v in values)
     power = sum(float(v @ v) for v in values)
@@ -76,21 +63,9 @@ def portmanteau(
 def white_chance(series: Sequence[Series], values: Sequence[F64]) -> float:
     """Return the probability of autocorrelations as large as these in white noise.
 
-    The least of :func:`portmanteau` over one, five and twenty lags, times three (Bonferroni):
-    neighbours alone show most noise that changes slowly, and in a short record twenty lags drown
-    it.
-
-    Parameters
-    ----------
-    series
-        Independent of each other.
-    values
-        Of each, shape (k,).
-
-    Returns
-    -------
-    float
-        NaN where there are too few samples.
+    The minimum of :func:`portmanteau` over one, five and twenty lags, times three
+    (Bonferroni): neighbours alone are most sensitive to slowly changing noise, which twenty
+    lags hide in a short record. NaN for too few samples.
     """
     known = [portmanteau(series, values, most=lags) for lags in _LOOKS]
     known = [p for p in known if not np.isnan(p)]
@@ -98,22 +73,17 @@ def white_chance(series: Sequence[Series], values: Sequence[F64]) -> float:
 
 
 def colour_level(size: int) -> float:
-    """Return the probability below which a record counts as correlated.
+    """Return the probability below which a record of `size` samples counts as correlated.
 
-    It falls as the record becomes longer. In a short one, weak evidence is all there can be of a
-    correlation that makes standard errors twice as large; to count one that is not there costs
-    little.
-
-    Parameters
-    ----------
-    size
-        Number of samples.
+    It falls with the length of the record. In a short one, a correlation that doubles
+    standard errors may give only weak evidence, and including a correlation that does not
+    exist costs little.
     """
     return float(np.clip(_PER_SAMPLE / max(size, 1), _STRICT, _LENIENT))
 
 
 def neighbours(series: Sequence[Series], values: Sequence[F64]) -> float:
-    """Return the correlation of neighbouring samples; NaN where there are too few."""
+    """Return the correlation of neighbouring samples; NaN for too few."""
     products, pairs = 0.0, 0
     for one, value in zip(series, values, strict=True):
         later, earlier = _pairs(one, 1)
@@ -124,28 +94,22 @@ def neighbours(series: Sequence[Series], values: Sequence[F64]) -> float:
 
 
 def _pairs(series: Series, lag: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return places of samples that are `lag` sampling intervals apart."""
+    """Return indices of samples that are `lag` sampling intervals apart."""
     if not series.even:
         index = np.arange(series.positions.size)
         return index[lag:], index[:-lag]
     positions = series.positions.astype(np.int64)
     earlier = np.searchsorted(positions, positions - lag)
-    found = positions[np.minimum(earlier, positions.size - 1)] == positions - lag
-    later = np.flatnonzero(found)
+    exists = positions[np.minimum(earlier, positions.size - 1)] == positions - lag
+    later = np.flatnonzero(exists)
     return later, earlier[later]
 
 
 def bartlett(squares: F64, freedoms: F64) -> float:
-    """Return the probability of variances as different as these in noise of one size.
+    """Return Bartlett's probability of variances as different in noise of one size.
 
-    The test of Bartlett (Proc. Royal Society A 160, 1937).
-
-    Parameters
-    ----------
-    squares
-        Sums of squares, shape (k,).
-    freedoms
-        Their degrees of freedom, shape (k,).
+    M. S. Bartlett, Proc. Royal Society A 160, 1937, from sums of squares and degrees of
+    freedom.
     """
     usable = (freedoms > 1.0) & (squares > 0.0)
     squares, freedoms = squares[usable], freedoms[usable]
@@ -163,17 +127,10 @@ def bartlett(squares: F64, freedoms: F64) -> float:
 def white_test(innovations: F64, shares: F64) -> float:
     """Return the probability of squares that follow the regressors so closely in even noise.
 
-    The direct test of White (Econometrica 48, 1980) whether unequal variances change the standard
-    errors, studentised as that of Breusch and Pagan is by Koenker (J. Econometrics 17, 1981): the
-    squares of the innovations are regressed on what each of them contributes to the variances of
-    the parameters.
-
-    Parameters
-    ----------
-    innovations
-        Shape (m,).
-    shares
-        Contributions to the variance of each parameter, shape (n, m).
+    The direct test of White (Econometrica 48, 1980) whether unequal variances change the
+    standard errors, studentised like that of Breusch and Pagan by Koenker (J. Econometrics
+    17, 1981): the squares of the innovations, shape (m,), are regressed on their
+    contributions to the variance of each parameter, `shares`, shape (n, m).
     """
     totals = shares.sum(axis=1)
     columns = shares[totals > 0.0] / totals[totals > 0.0, np.newaxis]

@@ -1,16 +1,4 @@
-"""The back end: an :class:`~fmident.compilers.embedded.model.OdeModel` becomes an FMU.
-
-``layout``
-    value references, FMI attributes and dependencies of all variables
-``codegen``
-    C source of the model
-``description``
-    ``modelDescription.xml``, for each version of FMI
-``compiling``
-    C compilers for all platforms: find, compile, link
-``archive``
-    the zip file, byte for byte reproducible
-"""
+"""Back end: turns an :class:`~fmident.compilers.embedded.model.OdeModel` into an FMU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C source of one model: CasADi's functions and the tables that the runtime reads."""
+"""C source of one model: CasADi functions and the tables that the runtime reads."""
 
 from __future__ import annotations
 
@@ -62,22 +62,9 @@ def generate(
     integrator: str = "auto",
     version: Version = "2.0",
 ) -> dict[str, str]:
-    """Return the model's C files, name to text, without those of its own that FMI 3.0 needs.
+    """Return the model's C files, name to text, without those specific to FMI 3.0.
 
-    Parameters
-    ----------
-    model
-        The causalised model.
-    layout
-        Its variables as the FMU shows them.
-    guid
-        Identifier that the binary checks when it is instantiated.
-    tolerance
-        Default relative tolerance of the integrator.
-    integrator
-        One of :data:`~fmident.compilers.embedded.model.INTEGRATORS`.
-    version
-        Of FMI.
+    `guid` is the identifier that the binary checks at instantiation.
     """
     derivatives = ModelDerivatives(model)
     functions = _functions(model, derivatives)
@@ -93,10 +80,7 @@ def generate(
 
 
 def _combined(name: str, *functions: Function) -> Function:
-    """Return several functions of the same arguments as one, with dense columns as results.
-
-    What they have in common is computed once.
-    """
+    """Combine functions of the same arguments, sharing subexpressions, with dense results."""
     arguments = symbols(functions[0])
     results = [ca.densify(ca.vec(function(*arguments))) for function in functions]
     return ca.Function(name, arguments, ca.cse(results))
@@ -134,13 +118,13 @@ def _constraints(model: OdeModel) -> list[Function]:
 
 
 def _jacobian_of(model: OdeModel) -> tuple[list[ca.SX], ca.SX]:
-    """Return t, x, u, p and c, and the Jacobian, sparse."""
+    """Return t, x, u, p, c and the sparse Jacobian."""
     arguments = symbols(model.rhs)
     return arguments, total_jacobian(model, ca.vec(model.rhs(*arguments)), arguments)
 
 
 def _jacobian(model: OdeModel) -> Function:
-    """Return the elements of the Jacobian that are not zero for good, by column."""
+    """Return the structurally non-zero elements of the Jacobian, by column."""
     arguments, matrix = _jacobian_of(model)
     values: list[Any] = list(matrix.nonzeros())
     result = ca.densify(ca.vertcat(*values)) if values else ca.SX(0, 1)
@@ -148,7 +132,7 @@ def _jacobian(model: OdeModel) -> Function:
 
 
 def _jacobian_places(model: OdeModel) -> list[int]:
-    """Return where these elements are in the matrix, column by column."""
+    """Return the positions of these elements in the matrix, column by column."""
     sparsity = _jacobian_of(model)[1].sparsity()
     return [
         row + len(model.states) * column
@@ -157,7 +141,7 @@ def _jacobian_places(model: OdeModel) -> list[int]:
 
 
 def _time_derivative(model: OdeModel) -> Function:
-    """Differentiate the state derivatives in time, with states held and inputs on ramps."""
+    """Return the time derivative of the state derivatives, for fixed states and ramp inputs."""
     t, x, u, p, c = symbols(model.rhs)
     du = ca.SX.sym("du", u.numel())
     value = ca.vec(model.rhs(t, x, u, p, c))
@@ -168,7 +152,7 @@ def _time_derivative(model: OdeModel) -> Function:
 
 
 def directional(model: OdeModel) -> Function:
-    """Differentiate outputs and state derivatives along (x, u, p), where c follows p."""
+    """Return outputs and state derivatives differentiated along (x, u, p); c follows p."""
     t, x, u, p, c = symbols(model.rhs)
     sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((x, u, p)))
     sc = calculated_along(model, p, sp)
@@ -179,7 +163,7 @@ def directional(model: OdeModel) -> Function:
 
 
 def directional_initial(model: OdeModel) -> Function:
-    """Differentiate the initial states along (u, p), where c follows p."""
+    """Return the initial states differentiated along (u, p); c follows p."""
     t, u, p, c = symbols(model.initial_states)
     su, sp = ca.SX.sym("su", u.numel()), ca.SX.sym("sp", p.numel())
     sc = calculated_along(model, p, sp)
@@ -191,7 +175,7 @@ def directional_initial(model: OdeModel) -> Function:
 
 
 def _directional_locals(model: OdeModel) -> Function:
-    """Differentiate local variables and calculated parameters along (x, p) and what is held."""
+    """Return local variables and calculated parameters differentiated along (x, p, held)."""
     t, x, u, p, c = symbols(model.local_values)
     sx, sp = ca.SX.sym("sx", x.numel()), ca.SX.sym("sp", p.numel())
     sh = ca.SX.sym("sh", model.held_count)
@@ -216,7 +200,7 @@ _COSTLY = 12
 
 
 def _cost(function: Function) -> int:
-    """Count the operations of a function, in multiplications, with a call's own."""
+    """Return the number of operations of a function, calls included, in multiplications."""
     kinds = [function.instruction_id(k) for k in range(function.n_instructions())]
     return 10 + sum(0 if k in _FREE else 1 if k in _CHEAP else _COSTLY for k in kinds)
 
@@ -229,13 +213,13 @@ _ONE_MODEL = """\
 
 
 def needs_cvode(model: OdeModel, integrator: str) -> bool:
-    """Return whether CVODE may integrate the model: the other integrators are not for it."""
+    """Return whether CVODE may be chosen for the model, so that it must be linked."""
     large = len(model.states) > LARGEST_ROSENBROCK and not (model.events or model.constraints)
     return bool(model.states) and (integrator == "cvode" or (integrator == "auto" and large))
 
 
 def _kind(model: OdeModel, integrator: str, version: Version) -> str:
-    """Return what files of the runtime know that are compiled once for all models of a kind."""
+    """Return the macros that runtime files compiled once per kind of model depend on."""
     kinds = {
         "STATES": bool(model.states),
         "EVENTS": model.events is not None,
@@ -286,7 +270,7 @@ def _sizes(
 
 
 def c_string(text: str) -> str:
-    """Return `text` as a C string literal in UTF-8; octal escapes keep it free of surprises."""
+    """Return `text` as a C string literal in UTF-8; special bytes become octal escapes."""
     parts = []
     for byte in text.encode():
         plain = 0x20 <= byte < 0x7F and chr(byte) not in '"\\?'
@@ -313,7 +297,7 @@ def _strings(name: str, values: Iterable[str]) -> str:
 
 
 def integers(name: str, values: Iterable[int]) -> str:
-    """Return a table of integers in C."""
+    """Return an integer table in C."""
     return _table(f"const int {name}", map(str, values))
 
 
@@ -377,7 +361,7 @@ def _data(
 
 
 def event_functions(model: OdeModel) -> list[Function]:
-    """Return the functions that the runtime calls at events; none without events."""
+    """Return the functions that the runtime calls at events; empty without events."""
     if model.events is None:
         return []
     functions = [_exported(name, getattr(model.events, name)) for name in _NAMES]
@@ -385,7 +369,7 @@ def event_functions(model: OdeModel) -> list[Function]:
 
 
 def _indicators(model: OdeModel) -> Function:
-    """Return indicators of relations and their derivatives in time, by those of x and u."""
+    """Return the event indicators and their time derivatives, given those of x and u."""
     assert model.events is not None
     arguments = symbols(model.rhs)
     _, x, u, *_ = arguments
@@ -403,13 +387,13 @@ def _exported(name: str, function: Function) -> Function:
 
 
 def relations_that_matter(model: OdeModel) -> list[bool]:
-    """Return for each relation whether more than discrete variables depends on it at once."""
+    """Return for each relation whether anything besides discrete variables depends on it."""
     events = model.events
     if events is None:
         return []
     first = len(model.calculated)
     count = len(events.relations)
-    found = [False] * count
+    matters = [False] * count
     functions = [
         model.rhs,
         model.output_values,
@@ -424,12 +408,12 @@ def relations_that_matter(model: OdeModel) -> list[bool]:
         _, columns = function.jac_sparsity(0, 4).get_triplet()
         for column in columns:
             if first <= column < first + count:
-                found[column - first] = True
-    return found
+                matters[column - first] = True
+    return matters
 
 
 def event_sizes(model: OdeModel) -> Mapping[str, int]:
-    """Return the macros of ``model_sizes.h`` that count what is held."""
+    """Return the macros of ``model_sizes.h`` that count held values."""
     events = model.events
     return {
         "NH": model.held_count,

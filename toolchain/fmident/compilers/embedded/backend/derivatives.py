@@ -1,8 +1,8 @@
-"""First derivatives of a model's functions, as the runtime uses them for sensitivities.
+"""First derivatives of a model's functions, which the runtime uses for sensitivities.
 
-A function with ``if``, ``abs``, ``sign``, ``min``, ``max``, ``floor`` or ``atan2`` is smooth as
-long as none of them switches. Each switch is a mode, a number that is held between two events, so
-that derivatives can be taken on either side.
+A function with ``if``, ``abs``, ``sign``, ``min``, ``max``, ``floor`` or ``atan2`` is
+smooth as long as none of them switches. Each switch is represented by a mode, a number
+that is constant between events, so that derivatives are available on both sides.
 """
 
 from __future__ import annotations
@@ -24,24 +24,16 @@ def symbols(function: Function) -> list[ca.SX]:
 
 
 def along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> ca.SX:
-    """Return the derivative of a vector along a direction, dense."""
+    """Return the directional derivative of a vector, dense."""
     if value.numel() == 0:
         return ca.SX(0, 1)
     return ca.densify(ca.jtimes(value, ca.vertcat(*arguments), ca.vertcat(*seeds)))
 
 
 def calculated_along(model: OdeModel, p: ca.SX, sp: ca.SX, held: ca.SX | None = None) -> ca.SX:
-    """Return the derivative of ``c`` along a direction of the parameters.
+    """Return the derivative of ``c`` along `sp` and `held`, without the loops at its end.
 
-    Parameters
-    ----------
-    model
-        The causalised model.
-    p, sp
-        Parameters and their direction.
-    held
-        That of what is held between events; ``None`` where it does not change. The loops at the end
-        of ``c`` are left out.
+    `held` is the direction of the values held between events, ``None`` if constant.
     """
     sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
     behind = ca.SX(model.count_behind, 1)
@@ -53,18 +45,9 @@ def calculated_along(model: OdeModel, p: ca.SX, sp: ca.SX, held: ca.SX | None = 
 def total_along(
     model: OdeModel, value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]
 ) -> ca.SX:
-    """Return the derivative of a vector along a direction, loops followed.
+    """Return the directional derivative of a function of `arguments`, loops included.
 
-    Parameters
-    ----------
-    model
-        The causalised model.
-    value
-        A function of `arguments`.
-    arguments
-        t, x, u, p, c and others.
-    seeds
-        Direction of each; what stands for loops in that of c is not used.
+    `seeds` has the direction of each argument; the loop entries in that of c are not used.
     """
     followed = with_loops(model, arguments[:5], seeds[:5])
     return along(value, arguments, [*seeds[:4], followed, *seeds[5:]])
@@ -72,16 +55,9 @@ def total_along(
 
 @dataclass(frozen=True)
 class Matrix:
-    """A function that returns the elements of a matrix that are not zero for good.
+    """A function that returns the structurally non-zero elements of a matrix, by column.
 
-    Parameters
-    ----------
-    function
-        Returns them column by column.
-    rows
-        Of each element.
-    starts
-        First element of each column, and their number.
+    `starts` is the first element of each column, followed by the number of elements.
     """
 
     function: Function
@@ -90,7 +66,7 @@ class Matrix:
 
     @classmethod
     def of(cls, name: str, arguments: Sequence[ca.SX], matrix: ca.SX) -> Matrix:
-        """Return a matrix that is known by its expressions."""
+        """Return the sparse form of a symbolic matrix."""
         values: list[Any] = list(matrix.nonzeros())
         elements = ca.densify(ca.vertcat(*values)) if values else ca.SX(0, 1)
         sparsity = matrix.sparsity()
@@ -102,20 +78,14 @@ class Matrix:
 
 
 class ModelDerivatives:
-    """What the sensitivities of a model are integrated with.
-
-    Parameters
-    ----------
-    model
-        The causalised model.
-    """
+    """Functions needed to integrate the sensitivities of a causalised model."""
 
     def __init__(self, model: OdeModel) -> None:
         self._model = model
 
     @cached_property
     def switches(self) -> Switches:
-        """Conditions of the state derivatives."""
+        """Switching conditions of the state derivatives."""
         return find_switches(self._model.rhs)
 
     @cached_property
@@ -127,26 +97,30 @@ class ModelDerivatives:
 
     @cached_property
     def jacobian(self) -> Matrix:
-        """``(t, x, u, p, c, modes) -> d dx / d x``, between two switches."""
-        found = self.switches
-        matrix = total_jacobian(self._model, found.result, found.arguments)
-        return Matrix.of("fmident_switched_jacobian", [*found.arguments, found.modes], matrix)
+        """``(t, x, u, p, c, modes) -> d dx / d x``, valid between two switches."""
+        switches = self.switches
+        matrix = total_jacobian(self._model, switches.result, switches.arguments)
+        return Matrix.of("fmident_switched_jacobian", [*switches.arguments, switches.modes], matrix)
 
     @cached_property
     def switching(self) -> list[Function]:
-        """What the runtime needs where a condition switches."""
-        found = self.switches
-        t, x, u, p, c = found.arguments
+        """Functions that the runtime needs when a condition switches."""
+        switches = self.switches
+        t, x, u, p, c = switches.arguments
         st, sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((t, x, u, p)))
         plain = [t, x, u, p, c]
         sh = ca.SX.sym("sh", self._model.held_count)
         sc = calculated_along(self._model, p, sp, sh)
-        change = total_along(self._model, found.indicators, plain, [st, sx, su, sp, sc])
+        change = total_along(self._model, switches.indicators, plain, [st, sx, su, sp, sc])
         return [
             ca.Function(
-                "fmident_switches", plain, ca.cse([found.indicators, ca.densify(found.values)])
+                "fmident_switches",
+                plain,
+                ca.cse([switches.indicators, ca.densify(switches.values)]),
             ),
-            ca.Function("fmident_switched_rhs", [*plain, found.modes], ca.cse([found.result])),
+            ca.Function(
+                "fmident_switched_rhs", [*plain, switches.modes], ca.cse([switches.result])
+            ),
             ca.Function(
                 "fmident_directional_switches", [*plain, st, sx, su, sp, sh], ca.cse([change])
             ),
@@ -155,18 +129,18 @@ class ModelDerivatives:
     @cached_property
     def along(self) -> tuple[Function, Function]:
         """State derivatives along ``(sx, sp, sc, st, su)`` and outputs along ``(sx, sp, sc)``."""
-        found = self.switches
+        switches = self.switches
         output = self._model.output_values
         arguments = tuple(symbols(output))
         value = ca.vec(output(*arguments))
         return (
-            self._tangent("fmident_rhs_along", found.arguments, found.modes, found.result),
+            self._tangent("fmident_rhs_along", switches.arguments, switches.modes, switches.result),
             self._tangent("fmident_outputs_along", arguments, ca.SX(0, 1), value, moving=False),
         )
 
     @cached_property
     def at_events(self) -> list[Function]:
-        """What happens at events, along ``(sx, sp, sc, st, su)``; none without events."""
+        """Event functions along ``(sx, sp, sc, st, su)``; empty without events."""
         model = self._model
         events = model.events
         if events is None:
@@ -195,10 +169,9 @@ class ModelDerivatives:
         *more: ca.SX,
         moving: bool = True,
     ) -> Function:
-        """Return the derivative along states, parameters, what is calculated from them, and more.
+        """Return the derivative along states, parameters, `more`, and if `moving` time and inputs.
 
-        That is, if `moving`, along time and inputs, too. `modes` are further arguments, which do
-        not change unless they are among `more`.
+        `modes` are further arguments, constant unless they are among `more`.
         """
         t, x, u, p, c = arguments
         known = len(self._model.calculated) + self._model.held_count
@@ -213,10 +186,7 @@ class ModelDerivatives:
 
 
 def indicators_of(live: Function, arguments: Sequence[ca.SX]) -> ca.SX:
-    """Return what passes through zero where a relation switches, for each of them.
-
-    Not a number where that is not known.
-    """
+    """Return the event indicator of each relation: zero where it switches, NaN if unknown."""
     relations = ca.vec(live(*arguments))
     return ca.vertcat(ca.SX(0, 1), *(_indicator(relations[k]) for k in range(relations.numel())))
 
@@ -246,20 +216,10 @@ def _jacobian(value: ca.SX, argument: ca.SX) -> ca.SX:
 
 @dataclass(frozen=True)
 class Switches:
-    """A function taken apart.
+    """A function with its k switching conditions replaced by symbols, `modes`.
 
-    Parameters
-    ----------
-    arguments
-        Those of the function.
-    modes
-        A symbol for each condition, shape (k, 1).
-    indicators
-        Which change their sign where the condition switches, shape (k, 1).
-    values
-        Of the modes, as they follow from the arguments, shape (k, 1).
-    result
-        The first result of the function, with the modes in place of the conditions.
+    `indicators` change sign where a condition switches, `values` are those of the modes in
+    terms of `arguments`, and `result` is the first result of the function.
     """
 
     arguments: tuple[ca.SX, ...]
@@ -299,7 +259,7 @@ def _sheet(y: ca.SX, x: ca.SX) -> ca.SX:
 
 
 def _angle(mode: ca.SX, y: ca.SX, x: ca.SX) -> ca.SX:
-    """Return atan2, continued past the half line where it jumps: y = 0, x < 0."""
+    """Return atan2, continued across its branch cut y = 0, x < 0."""
     half = 1.0 - 2.0 * mode * mode
     return ca.atan2(half * y, half * x) + ca.pi * mode
 
@@ -344,13 +304,7 @@ _SATURATED = 19.0
 
 
 def find_switches(function: Function) -> Switches:
-    """Take a function apart.
-
-    Parameters
-    ----------
-    function
-        Of SX expressions; only its first result counts.
-    """
+    """Find the switching conditions in the first result of a function of SX expressions."""
     arguments = tuple(ca.SX.sym(f"i{k}", function.numel_in(k)) for k in range(function.n_in()))
     value = ca.cse(ca.densify(ca.vec(function(*arguments))))
     whole = ca.Function("whole", list(arguments), [value])

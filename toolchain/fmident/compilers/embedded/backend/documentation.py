@@ -1,4 +1,4 @@
-"""``documentation/``: a page on the model and its variables, and licences of what it contains."""
+"""``documentation/``: a page on the model and its variables, and licence texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ The runtime of fmident, in the libraries and in the C sources: Apache License 2.
 
 
 def page(model: OdeModel) -> str:
-    """Return ``documentation/index.html``; it loads nothing and contains no program."""
+    """Return ``documentation/index.html``, without scripts or external resources."""
     lines = [
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -107,13 +107,7 @@ def _limits(v: ScalarVariable) -> str:
 
 
 def licence_members(texts: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the files of ``documentation/licenses/`` (FMI 3.0.2, section 2.5.1.1.1) by name.
-
-    Parameters
-    ----------
-    texts
-        Licence texts of libraries that are linked in, by the name of the file.
-    """
+    """Return the files of ``documentation/licenses/`` (FMI 3.0.2, section 2.5.1.1.1) by name."""
     entry = _LICENCES
     if texts:
         entry += "\nLibraries that are linked in; their texts are beside this file:\n"

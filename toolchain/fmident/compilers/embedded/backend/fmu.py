@@ -1,4 +1,4 @@
-"""From a causalised model to the FMU file: equal sources give equal bytes.
+"""Build the FMU file from a causalised model, reproducibly: equal sources, equal bytes.
 
 Source of ``sources/buildDescription.xml``: FMI specification 3.0.1, section 2.5.1.3.
 """
@@ -55,7 +55,7 @@ _LATEST_DATE = 253402300799
 
 
 def content_guid(*texts: str) -> str:
-    """Return an identifier in the form of a GUID that depends on nothing but the texts."""
+    """Return an identifier in GUID format that depends only on the texts."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode())
@@ -78,38 +78,14 @@ def build_fmu(
     resources: Mapping[str, bytes] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Write the FMU of a model.
+    """Write the FMU of a model; an existing file is replaced only on success.
 
-    Parameters
-    ----------
-    model
-        The causalised model.
-    output
-        The file; replaced only by a good one.
-    generation_tool
-        Name and version of this compiler, for the model description.
-    tolerance
-        Default relative tolerance; ``None`` takes the model's, else 1e-6.
-    optimization
-        Optimisation level of the C compiler, 0 to 3.
-    integrator
-        One of :data:`~fmident.compilers.embedded.model.INTEGRATORS`.
-    version
-        Of FMI.
-    platforms
-        What it holds binaries for; none for this machine's.
-    with_sources
-        Whether it holds the C sources, too.
-    resources
-        Further files, name in the archive's folder ``resources`` to content.
-    progress
-        Is told in a line what is being done, where it may take long.
-
-    Raises
-    ------
-    CompilationError
-        If the date of the environment cannot be read, tools are missing, or the C compiler fails;
-        the C source is then kept and named.
+    `tolerance` is the default relative one; ``None`` takes the model's, or else 1e-6.
+    `optimization` is 0 to 3, `integrator` one of
+    :data:`~fmident.compilers.embedded.model.INTEGRATORS`. `platforms` is empty for this
+    machine's. `resources` are further files, name in the archive's folder ``resources`` to
+    content. `progress` is called with one line before long steps. Raises `CompilationError`
+    if tools are missing or the C compiler fails; the C source is then kept.
     """
     if (model.events or model.constraints) and integrator == "cvode":
         what = "events" if model.events else "states that are bound to each other"
@@ -179,12 +155,9 @@ def _binaries(
     optimization: int,
     progress: Callable[[str], None],
 ) -> tuple[dict[tuple[str, str], bytes], dict[str, str]]:
-    """Return the library of each folder and suffix, and licence texts of what is in them.
-
-    Both processors of macOS have one library.
-    """
+    """Return the library of each folder and suffix (macOS has one), and their licence texts."""
     licences: dict[str, str] = {}
-    found: dict[tuple[str, str], list[bytes]] = {}
+    libraries_of: dict[tuple[str, str], list[bytes]] = {}
     with ScratchFolder("zig") as cache:
         # What is missing is said before anything is compiled.
         compilers = [compiler_for(platform, cache.path) for platform in platforms]
@@ -201,10 +174,10 @@ def _binaries(
                 name: path.read_text(encoding="utf-8") for name, path in compiler.licences.items()
             }
             place = platform.tuple if version == "3.0" else platform.folder
-            found.setdefault((place, platform.suffix), []).append(binary)
+            libraries_of.setdefault((place, platform.suffix), []).append(binary)
     binaries = {
         place: libraries[0] if len(libraries) == 1 else universal_binary(libraries)
-        for place, libraries in found.items()
+        for place, libraries in libraries_of.items()
     }
     return binaries, licences
 
@@ -224,7 +197,7 @@ def _binary(
 
 
 def own_licence() -> dict[str, str]:
-    """Return fmident's licence: its runtime is in every binary."""
+    """Return fmident's licence, since its runtime is part of every binary."""
     try:
         text = importlib.metadata.distribution("fmident").read_text("licenses/LICENSE")
     except importlib.metadata.PackageNotFoundError:
@@ -235,17 +208,7 @@ def own_licence() -> dict[str, str]:
 def write_archive(
     path: Path, members: Mapping[str, bytes], executables: Container[str] = ()
 ) -> None:
-    """Write a zip file atomically.
-
-    Parameters
-    ----------
-    path
-        The file; its folder is made when missing. It is replaced only by a whole file.
-    members
-        Name in the archive to content, written in this order.
-    executables
-        Names of the members to be marked executable.
-    """
+    """Write `members`, name to content, to a zip file atomically, creating its folder."""
     with whole_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, content in members.items():
             info = zipfile.ZipInfo(name, _TIMESTAMP)
@@ -256,15 +219,7 @@ def write_archive(
 
 
 def write_build_description(identifier: str, files: Sequence[str]) -> str:
-    """Return the text of ``buildDescription.xml``.
-
-    Parameters
-    ----------
-    identifier
-        The attribute ``modelIdentifier`` of the interfaces.
-    files
-        What is compiled, relative to ``sources``.
-    """
+    """Return ``buildDescription.xml`` for the interfaces' ``modelIdentifier`` and C files."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         tag("fmiBuildDescription", {"fmiVersion": "3.0"}, close=False),
@@ -290,13 +245,7 @@ def _configuration(platform: Platform, identifier: str, files: Sequence[str]) ->
 
 
 def generation_date(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the date that the environment sets, in UTC; ``None`` when it sets none.
-
-    Raises
-    ------
-    CompilationError
-        If the variable is not a whole number of seconds since 1970.
-    """
+    """Return the date set by the environment, in UTC, or ``None`` if it sets none."""
     text = environment.get(DATE_VARIABLE, "").strip()
     if not text:
         return None

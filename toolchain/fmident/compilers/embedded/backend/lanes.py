@@ -1,7 +1,7 @@
-"""C code for functions that are linear in some arguments, for several of these side by side.
+"""C code that evaluates functions for several values of their linear arguments at once.
 
-What does not depend on these arguments is computed once, and so is the reciprocal of a divisor;
-what does is computed for :data:`LANES` numbers, in vectors as long as a processor's registers.
+What does not depend on these arguments, including reciprocals of divisors, is computed
+once; the rest is computed for :data:`LANES` numbers in vectors of register length.
 """
 
 from __future__ import annotations
@@ -52,16 +52,10 @@ _LINEAR = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_TWICE, c
 def linear_code(function: Function, scalars: int) -> str:
     """Return C code of ``LINEAR(name)(const double **arg, double **res, long stride)``.
 
-    The runtime's lanes.c gives ``LINEAR``, the type ``vec`` and its ``WIDTH``. The first `scalars`
-    arguments are vectors of numbers, as CasADi has them; of the others, in which the results are
-    linear, and of the results, element i has :data:`LANES` numbers, which begin at ``i * stride``.
-
-    Parameters
-    ----------
-    function
-        Of SX expressions.
-    scalars
-        Number of arguments that are the same in all lanes.
+    The runtime's lanes.c defines ``LINEAR``, the type ``vec`` and its ``WIDTH``. The first
+    `scalars` arguments are the same in all lanes. In the others, in which the results are
+    linear, and in the results, element i is :data:`LANES` numbers beginning at ``i *
+    stride``.
     """
     once: list[str] = []
     lines: list[str] = []
@@ -145,7 +139,7 @@ def _as_vector(name: str, vectors: set[str]) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number in C, with all its bits."""
+    """Return a number as a C literal with all its bits."""
     if value != value:
         return "NAN"
     if value in (float("inf"), float("-inf")):

@@ -44,18 +44,7 @@ _SIGN = "{0} < 0.0 ? -1.0 : {0} > 0.0 ? 1.0 : {0}"
 class FmuVariable:
     """One ``ScalarVariable`` element of the model description.
 
-    Parameters
-    ----------
-    variable
-        The model's variable.
-    value_reference
-        Handle in the FMU.
-    causality, variability, initial
-        As FMI defines them; `initial` is ``None`` where the default is meant.
-    start
-        Value written, ``None`` when the variable has none.
-    derivative_of
-        For a derivative: name of the state.
+    An `initial` of ``None`` means FMI's default; a `start` of ``None`` is not written.
     """
 
     variable: ScalarVariable
@@ -74,22 +63,12 @@ class FmuVariable:
 
 @dataclass(frozen=True)
 class Layout:
-    """All variables of the FMU and what depends on what.
+    """All variables of the FMU, ordered by value reference, and their dependencies.
 
-    Parameters
-    ----------
-    variables
-        In the order of the model description, which is the order of value references.
-    references
-        Name to value reference.
-    names
-        Name by value reference; an output that is a state has two references.
-    settable_states
-        For each state, whether its start value is a literal that the user can replace.
-    state_starts
-        For each state its literal start value, 0 where there is none.
-    initial_unknowns
-        Names of what is computed in initialization mode, each with the names it follows from.
+    `names` are by value reference; an output that is a state has two. `settable_states`
+    says for each state whether its start is a literal that the user can replace, and
+    `state_starts` has that literal or 0. `initial_unknowns` are computed in initialization
+    mode, each with the names it depends on.
     """
 
     variables: tuple[FmuVariable, ...]
@@ -101,18 +80,7 @@ class Layout:
 
 
 def dependency_rows(function: Function) -> list[list[set[int]]]:
-    """Return which elements of which inputs each element of the first output depends on.
-
-    Parameters
-    ----------
-    function
-        A ``casadi.Function``.
-
-    Returns
-    -------
-    list of list of set of int
-        ``result[row][i]`` holds the positions in input `i`.
-    """
+    """Return the element positions, ``result[row][input]``, that a function depends on."""
     rows = [[set[int]() for _ in range(function.n_in())] for _ in range(function.numel_out(0))]
     for i in range(function.n_in()):
         if function.numel_in(i) == 0 or function.numel_out(0) == 0:
@@ -157,7 +125,7 @@ class _Dependencies:
         return names
 
     def at_start(self, function: Function, settable: tuple[bool, ...]) -> list[set[str]]:
-        """Return what each element of ``function(t, x, u, p, c)`` follows from at the start."""
+        """Return the names each element of ``function(t, x, u, p, c)`` depends on at the start."""
         x_names = [
             {state.name} if fixed else self.initial_states[i]
             for i, (state, fixed) in enumerate(zip(self._model.states, settable, strict=True))
@@ -190,13 +158,7 @@ def _parameter_default(variable: ScalarVariable) -> float:
 
 
 def make_layout(model: OdeModel) -> Layout:
-    """Assign value references and FMI attributes.
-
-    Raises
-    ------
-    CompilationError
-        If a parameter has no value, or one name stands for two variables.
-    """
+    """Assign value references and FMI attributes."""
     depends = _Dependencies(model)
     c0, x0 = _start_values(model)
     settable = tuple(depends.initial_is_constant)
@@ -256,10 +218,9 @@ def _groups(model: OdeModel) -> dict[Kind, tuple[ScalarVariable, ...]]:
 def _attributes(
     kind: Kind, start: float | None, *, is_output: bool
 ) -> tuple[str, str, str | None, float | None]:
-    """Return causality, variability, initial and start, as the table of FMI allows them.
+    """Return causality, variability, initial and start, as FMI's table allows them.
 
-    For a state, and what is calculated from parameters, `start` is ``None`` unless it is a
-    literal; where `initial` is ``None`` FMI's default is meant.
+    States and calculated parameters have a `start` only if it is a literal.
     """
     if kind == "state":
         initial = "calculated" if start is None else "exact"
@@ -285,7 +246,7 @@ def _initial_unknowns(
     settable: tuple[bool, ...],
     references: Mapping[str, int],
 ) -> dict[str, tuple[str, ...]]:
-    """Return all that initialization mode computes, and what each follows from."""
+    """Return the variables that initialization mode computes, with their dependencies."""
     unknowns: dict[str, set[str]] = {}
     for state, fixed, row in zip(model.states, settable, depends.initial_states, strict=True):
         if not fixed:
@@ -308,14 +269,9 @@ def _initial_unknowns(
 
 
 def scalar_code(functions: Iterable[Function]) -> str:
-    """Return C code of functions in the calling convention of CasADi's generated code.
+    """Return C code of SX functions in the calling convention of CasADi's generated code.
 
-    All arguments and the first result must be given; further results may be ``NULL``.
-
-    Parameters
-    ----------
-    functions
-        Of SX expressions.
+    All arguments and the first result are required; further results may be ``NULL``.
     """
     return "\n".join(_function(function) for function in functions)
 

@@ -1,8 +1,8 @@
-"""Algebraic loops as C, and the derivatives of what depends on them.
+"""Algebraic loops in C, and derivatives of functions that depend on them.
 
-The implicit function theorem: where ``g(v, z) = 0`` holds along a direction of ``v``, the unknowns
-change by ``dz = -(d g / d z)^-1 (d g / d v) dv``. The inverse is in the vector ``c``, behind the
-unknowns; the runtime has it from the last iteration.
+By the implicit function theorem, where ``g(v, z) = 0`` holds along a direction of
+``v``, the unknowns change by ``dz = -(d g / d z)^-1 (d g / d v) dv``. The inverse
+follows the unknowns in the vector ``c``; the runtime has it from the last iteration.
 """
 
 from __future__ import annotations
@@ -17,17 +17,7 @@ from fmident.compilers.embedded.model import Function, Loop, OdeModel
 
 @dataclass(frozen=True)
 class PlacedLoop:
-    """A loop, and where it is in the vector ``c``.
-
-    Parameters
-    ----------
-    loop
-        The loop.
-    first
-        Its first unknown.
-    inverse
-        The first element of the inverse matrix.
-    """
+    """A loop with its first unknown and inverse matrix, as indices in the vector ``c``."""
 
     loop: Loop
     first: int
@@ -35,7 +25,7 @@ class PlacedLoop:
 
     @property
     def unknowns(self) -> slice:
-        """Its unknowns in ``c``."""
+        """Slice of its unknowns in ``c``."""
         return slice(self.first, self.first + self.loop.size)
 
     def inverse_in(self, c: ca.SX) -> ca.SX:
@@ -57,17 +47,10 @@ def placed(model: OdeModel) -> Iterator[PlacedLoop]:
 
 
 def with_loops(model: OdeModel, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> ca.SX:
-    """Return the derivative of ``c`` along a direction, with that of the loops in it.
+    """Return the derivative of ``c`` along a direction, loops included.
 
-    Parameters
-    ----------
-    model
-        The model.
-    arguments
-        t, x, u, p and c.
-    seeds
-        Direction of each, of shape (n, 1) or (n, m) for several; what stands for loops in the
-        last one is not used.
+    `arguments` are t, x, u, p and c; `seeds` has the direction of each, of shape (n, 1) or
+    (n, m), without use of its loop entries.
     """
     sc = seeds[-1]
     if model.loops is None:
@@ -83,17 +66,7 @@ def with_loops(model: OdeModel, arguments: Sequence[ca.SX], seeds: Sequence[ca.S
 
 
 def total_jacobian(model: OdeModel, value: ca.SX, arguments: Sequence[ca.SX]) -> ca.SX:
-    """Return the derivative of a vector with respect to x, sparse.
-
-    Parameters
-    ----------
-    model
-        The model.
-    value
-        A function of `arguments`.
-    arguments
-        t, x, u, p and c.
-    """
+    """Return the sparse derivative with respect to x of a function of t, x, u, p and c."""
     x, c = arguments[1], arguments[4]
     n = x.numel()
     if value.numel() == 0 or n == 0:
@@ -107,7 +80,7 @@ def total_jacobian(model: OdeModel, value: ca.SX, arguments: Sequence[ca.SX]) ->
 
 
 def loop_functions(model: OdeModel) -> list[Function]:
-    """Return the functions that the runtime iterates; none without loops."""
+    """Return the residual functions that the runtime iterates; empty without loops."""
     if model.loops is None:
         return []
     result = []

@@ -1,20 +1,16 @@
 """Front end of the embedded compiler: Modelica source to :class:`OdeModel`.
 
-The way of a class: ``sources`` and ``scanner`` find its files; ``bridge`` lets rumoca parse,
-check and flatten them in a process of its own; ``scan_check`` refuses what rumoca drops without
-a word; ``flat_reader`` makes the syntax tree of ``syntax``; ``unit_check``
-analyses dimensions; ``parameters``, ``lowering``, ``functions`` and ``system`` turn it into
-residuals of CasADi expressions; ``aliases``, ``blocks`` and ``causalize`` solve
-these by formulas, and ``tearing`` leaves the rest to an iteration; ``initial`` finds the start;
-``assemble`` builds the model.
+rumoca parses, checks and flattens a class in a separate process; what it drops silently
+is refused. The flat model becomes residuals of CasADi expressions, which are solved by
+formulas or, after tearing, by iteration.
 
-The subset: equations of Real variables and of discrete ones, with events (``lowering/events``,
-``equations/discrete``, ``event_functions``); arrays, slices, matrices; records; connectors
-with flow; ``extends``, ``replaceable``, ``redeclare``, conditional components, for- and
-if-equations; functions with assignments, ``if``, ``for`` with known bounds, ``assert``; linear
-algebraic loops by formulas, all others by iteration, initial equations likewise;
-variables under ``der`` that follow from states. ``abs``, ``min`` and ``max`` make no event, and
-neither does anything inside a function, ``noEvent`` or ``smooth``. Everything else is refused.
+Supported subset: equations of Real and discrete variables, with events; arrays, slices,
+matrices; records; connectors with flow; ``extends``, ``replaceable``, ``redeclare``,
+conditional components, for- and if-equations; functions with assignments, ``if``,
+``for`` with known bounds, ``assert``; linear algebraic loops by formulas, all others by
+iteration, and likewise initial equations; variables under ``der`` that depend on
+states. ``abs``, ``min`` and ``max`` generate no event, and neither does anything inside
+a function, ``noEvent`` or ``smooth``. Everything else is refused.
 """
 
 from __future__ import annotations
@@ -70,26 +66,11 @@ def load_model(
 ) -> tuple[OdeModel, tuple[Diagnostic, ...]]:
     """Compile a Modelica class to explicit differential equations.
 
-    Parameters
-    ----------
-    class_name
-        Full Modelica name.
-    sources
-        Files, or folders with ``package.mo``. The first one that holds the class is
-        compiled; the others can be used by it.
-    progress
-        Is told in a line what is being done.
-
-    Returns
-    -------
-    tuple
-        The model, and warnings and notes.
-
-    Raises
-    ------
-    fmident.errors.CompilationError
-        When the class is missing or wrong, or needs what the subset does not contain; its
-        diagnostics carry file, line, column, rule and what to do.
+    `sources` are files, or folders with ``package.mo``: the first one that contains the
+    class is compiled and may use the others. `progress` is called with one line of text per
+    step. Returns the model, and warnings and notes. Raises `CompilationError`, whose
+    diagnostics carry file, line, column, rule and hint, if the class is missing, wrong or
+    outside the subset.
     """
     assembled, diagnostics = _loaded(class_name, sources, progress)
     return assembled.model, diagnostics
@@ -98,10 +79,7 @@ def load_model(
 def list_equations(
     class_name: str, sources: Sequence[Path]
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return what becomes of the equations of a class, line by line, and remarks.
-
-    Parameters and errors are those of :func:`load_model`.
-    """
+    """Return the solved equations of a class as text, and diagnostics; see :func:`load_model`."""
     assembled, diagnostics = _loaded(class_name, sources)
     return assembled.listing, diagnostics
 
@@ -146,7 +124,7 @@ def _loaded(
 
 
 def _library_used(class_name: str, tree: SourceTree, names: Names) -> Iterator[Diagnostic]:
-    """Say which standard library the model is made of, when it is made of any."""
+    """Report which standard library the model uses, if any."""
     files = {item.file for item in involved(class_name, names)}
     for library in names.trees:
         if library.classes.top_level != STANDARD_LIBRARY or files.isdisjoint(library.files):
@@ -163,7 +141,7 @@ def _library_used(class_name: str, tree: SourceTree, names: Names) -> Iterator[D
 
 
 def _raise_syntax_error(class_name: str, trees: Sequence[SourceTree]) -> None:
-    """Refuse a source that cannot be parsed; a class in it may be there and not be seen."""
+    """Raise if a source has a syntax error, since the missing class may be in it."""
     for tree in trees:
         try:
             flatten(class_name, tree, Names([tree]))
@@ -173,11 +151,11 @@ def _raise_syntax_error(class_name: str, trees: Sequence[SourceTree]) -> None:
 
 
 def _raise_circular(class_name: str, names: Names) -> None:
-    """Refuse a type that is defined by itself."""
-    found = circular_definition(class_name, names)
-    if found is None:
+    """Raise if a type is defined by itself."""
+    circle = circular_definition(class_name, names)
+    if circle is None:
         return
-    item, way = found
+    item, way = circle
     name = item.name.rsplit(".", 1)[-1]
     other = f"My{name}" if name in _PREDEFINED else name
     base = name if name in _PREDEFINED else "Real"
@@ -192,17 +170,17 @@ def _raise_circular(class_name: str, names: Names) -> None:
 
 
 def _raise_dropped(class_name: str, names: Names) -> None:
-    """Refuse what the flat model would silently leave out."""
-    found = check_sources(
+    """Raise if the flat model would silently omit something."""
+    findings = check_sources(
         class_name, names, lambda item: [first for first, _ in error_calls(item, names)]
     )
-    if not found:
+    if not findings:
         return
     diagnostics = [
         Diagnostic(
             "error", f.what, offset_location(f.item.file, f.token.offset), OPENMODELICA, f.rule
         )
-        for f in found
+        for f in findings
     ]
     raise CompilationError(f"{class_name} cannot be compiled", diagnostics=diagnostics)
 
@@ -229,7 +207,7 @@ def _assembled(class_name: str, flattened: Flattened, tree: SourceTree, names: N
 
 
 def _library_sources(sources: SourceMap, tree: SourceTree) -> frozenset[int]:
-    """Return the files that are not the user's own; the standard library never is."""
+    """Return the files that are not the user's own, such as the standard library."""
     own = set() if tree.classes.top_level == STANDARD_LIBRARY else {str(f) for f in tree.files}
     return frozenset(key for key, (name, _) in sources.files.items() if name not in own)
 

@@ -1,4 +1,4 @@
-"""Puts the parts of the front end together: flat model to :class:`OdeModel`."""
+"""Assembly of the front end: flat model to :class:`OdeModel`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from fmident.compilers.embedded.model import (
 
 @dataclass(frozen=True)
 class Assembled:
-    """The model, and remarks for the user."""
+    """The model, warnings, and the listing of solved equations."""
 
     model: OdeModel
     warnings: tuple[tuple[str, str, sx.Span], ...]
@@ -70,13 +70,7 @@ class Assembled:
 
 
 def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version: str) -> Assembled:
-    """Turn a flat model into explicit differential equations.
-
-    Raises
-    ------
-    Refusal, Refusals
-        When the model is wrong or outside the subset.
-    """
+    """Turn a flat model into explicit differential equations."""
     if flat.unsupported:
         hints = {"unsupported-algorithm": NO_ALGORITHM}
         raise Refusals(
@@ -138,10 +132,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
 def _set_at_start(
     at_events: DiscreteSolution, state: LoweringState, unknowns: Unknowns
 ) -> Substitution:
-    """Return what replaces parameters by the values that initial equations give them.
-
-    Start values of states need them at once. Those that follow from states have to wait.
-    """
+    """Return the substitution of parameters by the values that initial equations give them."""
     discretes = state.events.discretes
     given = {n: e for n, e in at_events.starts.items() if discretes[n].variable.free}
     known = {*state.time_invariant, unknowns.time.element_hash()}
@@ -156,7 +147,7 @@ def _set_at_start(
 
 
 def _with_sides(loop: TornLoop, change: Callable[[Sequence[Scalar]], list[Scalar]]) -> TornLoop:
-    """Return a loop with both sides of each equation changed."""
+    """Return a loop with both sides of each equation transformed."""
     sides = [change([q.left, q.right]) for q in loop.equations]
     pairs = zip(loop.equations, sides, strict=True)
     return replace(loop, equations=tuple(replace(q, left=a, right=b) for q, (a, b) in pairs))
@@ -164,8 +155,8 @@ def _with_sides(loop: TornLoop, change: Callable[[Sequence[Scalar]], list[Scalar
 
 def _iterated(loop: TornLoop) -> tuple[str, str, sx.Span]:
     texts = [q.text for q in loop.equations]
-    found = f"{listed(loop.names)}, from {listed(texts)}"
-    text = f"found by iteration while the model is simulated: {found}"
+    origin = f"{listed(loop.names)}, from {listed(texts)}"
+    text = f"found by iteration while the model is simulated: {origin}"
     return ("algebraic-loop", text, loop.equations[0].span)
 
 
@@ -217,7 +208,7 @@ class _Builder:
         self.substitution = self._substitution()
 
     def _substitution(self) -> Substitution:
-        """Return what replaces algebraic variables, derivatives and aliases."""
+        """Return the substitution of algebraic variables, derivatives and aliases."""
         unknowns, solution = self._unknowns, self._solution
         result = Substitution()
         for name, formula in solution.formulas.items():
@@ -317,12 +308,13 @@ class _Builder:
         return model
 
     def _constraints(self, full: Sequence[v.SX], names: Sequence[str]) -> Constraints | None:
-        found = self._solution.constraints
-        if not found:
+        equations = self._solution.constraints
+        if not equations:
             return None
-        residual = column([c.residual for c in found])
+        residual = column([c.residual for c in equations])
         return Constraints(
-            tuple(c.text for c in found), model_function("constraints", full, names, residual, "r")
+            tuple(c.text for c in equations),
+            model_function("constraints", full, names, residual, "r"),
         )
 
     def _is_output(self, name: str) -> bool:
@@ -340,10 +332,10 @@ class _Builder:
 
     def _discrete(self, one: Discrete) -> ScalarVariable:
         attributes = self._parameters.attributes(one.variable, one.position)
-        found = scalar_variable(one.variable, one.name, "discrete", None, attributes)
+        description = scalar_variable(one.variable, one.name, "discrete", None, attributes)
         # The values of an enumeration are numbers from 1 on.
         types: dict[str, TypeName] = {"Real": "Real", "Boolean": "Boolean"}
-        return replace(found, type_name=types.get(one.variable.type_name, "Integer"))
+        return replace(description, type_name=types.get(one.variable.type_name, "Integer"))
 
     def _derivative(self, state: str) -> ScalarVariable:
         return ScalarVariable(
@@ -365,7 +357,7 @@ class _Builder:
 
     @staticmethod
     def _check_closed(model: OdeModel) -> None:
-        """Guard against a symbol that no vector provides."""
+        """Raise if the model contains a symbol that no vector provides."""
         for function in (
             model.calculated_parameters,
             model.initial_states,
@@ -418,19 +410,7 @@ def listing(
     events: Events,
     at_events: DiscreteSolution,
 ) -> tuple[str, ...]:
-    """Return the lines of ``fmident build --print equations``.
-
-    Parameters
-    ----------
-    model
-        The model, for its names.
-    solution
-        States, aliases, formulas and loops.
-    start
-        How the states begin.
-    events, at_events
-        What is held between events, and what happens at one.
-    """
+    """Return the lines of ``fmident build --print equations``."""
     sections = {
         "inputs": [v.name for v in model.inputs],
         "states": list(solution.states),
@@ -484,15 +464,7 @@ def _once(texts: Iterable[str]) -> list[str]:
 
 
 class LoopFunctions:
-    """Builds the part of the model that is iterated.
-
-    Parameters
-    ----------
-    running
-        Loops of the model.
-    initial
-        Loops of its start.
-    """
+    """Builds the iterated part of the model: `running` loops, and `initial` ones of its start."""
 
     def __init__(self, running: Sequence[TornLoop], initial: Sequence[TornLoop]) -> None:
         self._running = running
@@ -506,7 +478,7 @@ class LoopFunctions:
         """Symbols at the end of the vector ``c``."""
 
     def with_their_own(self, used: set[int]) -> set[int]:
-        """Add the hashes of all symbols that the loops among some symbols depend on."""
+        """Return the hashes of `used` symbols and of all symbols their loops depend on."""
         used = set(used)
         # A loop depends on earlier ones only.
         for loop in reversed(self._running):
@@ -523,19 +495,7 @@ class LoopFunctions:
         lowering: Lowering,
         parameters: ParameterTable,
     ) -> Loops | None:
-        """Return the loops; ``None`` when there are none.
-
-        Parameters
-        ----------
-        full
-            Columns of t, x, u, p and c with all that is behind.
-        unknowns, aliases
-            Of the model.
-        lowering
-            Evaluates start values.
-        parameters
-            Knows nominal values.
-        """
+        """Return the loops, or ``None``; `full` are the columns of t, x, u, p and complete c."""
         loops = [*self._running, *self._initial]
         if not loops:
             return None
@@ -564,7 +524,7 @@ class LoopFunctions:
 def _guess(
     name: str, unknowns: Unknowns, aliases: Mapping[str, Alias], lowering: Lowering
 ) -> Scalar:
-    """Return where the iteration of an unknown begins: a ``start`` of it or of what equals it."""
+    """Return the initial guess of an unknown: its ``start`` or that of an alias."""
     if name not in unknowns.declared:
         return 0.0  # a derivative
     same = [(name, 1), *((n, a.sign) for n, a in aliases.items() if a.representative == name)]

@@ -1,4 +1,4 @@
-"""What happens at events, as functions of the model's vectors."""
+"""Events as functions of the model's vectors."""
 
 from __future__ import annotations
 
@@ -23,21 +23,7 @@ from fmident.compilers.embedded.model import ScalarVariable
 
 
 class EventFunctions:
-    """Builds the part of the model that speaks of events.
-
-    Parameters
-    ----------
-    events
-        What the model holds.
-    at_events
-        What happens at an event.
-    solution
-        The causalised equations.
-    unknowns
-        Symbols.
-    others
-        Further expressions that matter between events: of asserts and of loops.
-    """
+    """Builds the event part of the model; `others` are further expressions between events."""
 
     def __init__(
         self,
@@ -57,10 +43,7 @@ class EventFunctions:
         self._earlier = self._values_before(others)
 
     def _values_before(self, others: Sequence[Scalar]) -> list[tuple[Discrete, v.SX]]:
-        """Return the discrete variables of which continuous equations take ``pre``.
-
-        Each has a further discrete variable beside it that holds its value before the event.
-        """
+        """Return the discrete variables whose ``pre`` in continuous equations must be held."""
         formulas = [
             *self._solution.formulas.values(),
             *(h.live for h in self._events.held),
@@ -74,7 +57,7 @@ class EventFunctions:
         ]
 
     def between(self, expressions: Sequence[Scalar]) -> list[Scalar]:
-        """Return expressions with values before the event as they are held between events."""
+        """Return expressions with ``pre`` values replaced by those held between events."""
         if not self._earlier:
             return list(expressions)
         held = Substitution()
@@ -84,7 +67,7 @@ class EventFunctions:
 
     @property
     def held(self) -> list[v.SX]:
-        """Symbols of what is held, behind the calculated parameters."""
+        """Symbols of held values, which follow the calculated parameters."""
         if not self._events.any:
             return []
         return [
@@ -105,46 +88,36 @@ class EventFunctions:
         describe: Callable[[Discrete], ScalarVariable],
         flat: sx.FlatModel,
     ) -> EventModel | None:
-        """Return what happens at events; ``None`` when nothing ever does.
+        """Return the event functions, or ``None`` if there are no events.
 
-        Parameters
-        ----------
-        full
-            Columns of t, x, u, p and c with what is held.
-        substitution
-            Replaces algebraic variables.
-        lowering
-            Evaluates start values.
-        describe
-            Returns the description of a discrete variable.
-        flat
-            The model.
+        `full` are the columns of t, x, u, p and c with held values; `describe` returns the
+        description of a discrete variable.
         """
         if not self._events.any:
             return None
         names = ["t", "x", "u", "p", "c"]
-        found = self._at_events
-        values = substitution([found.formulas[d.name] for d in self._discretes])
+        solution = self._at_events
+        values = substitution([solution.formulas[d.name] for d in self._discretes])
         at_event = self._at_event(values)
         values = at_event([d.symbol for d in self._discretes])
-        conditions = at_event(substitution([c.value for c in found.conditions]))
+        conditions = at_event(substitution([c.value for c in solution.conditions]))
         states = at_event(substitution(self._states_after()))
         before = [
             *(d.before for d in self._discretes),
-            *(c.before for c in found.conditions),
+            *(c.before for c in solution.conditions),
             *(ca.SX.sym("earlier") for _ in self._earlier),
         ]
         starts = substitution(
             [
                 *(self._before_start(d, lowering, flat) for d in self._discretes),
-                *(0 for _ in found.conditions),
+                *(0 for _ in solution.conditions),
                 *(self._before_start(d, lowering, flat) for d, _ in self._earlier),
             ]
         )
         live = self.between(substitution([h.live for h in self._events.held]))
         _, _, _, p, c = full
         pairs = [(s.start, s.interval) for s in self._events.samples]
-        shown = [d for d in self._discretes if not d.variable.protected]
+        visible = [d for d in self._discretes if not d.variable.protected]
         update = ca.Function(
             "update",
             [*full, column(before)],
@@ -154,9 +127,9 @@ class EventFunctions:
             {"allow_free": True},
         )
         return EventModel(
-            variables=tuple(describe(d) for d in shown),
-            outputs=frozenset(d.name for d in shown if is_output(d.variable, flat)),
-            hidden=len(before) - len(shown),
+            variables=tuple(describe(d) for d in visible),
+            outputs=frozenset(d.name for d in visible if is_output(d.variable, flat)),
+            hidden=len(before) - len(visible),
             relations=tuple(h.text for h in self._events.held),
             live=model_function("live", full, names, column(live), "r"),
             samples=model_function(
@@ -167,7 +140,7 @@ class EventFunctions:
         )
 
     def _at_event(self, values: Sequence[Scalar]) -> Substitution:
-        """Return what replaces discrete variables by what relations and values before make them."""
+        """Return the replacements of discrete variables at an event."""
         formulas = {d.name: e for d, e in zip(self._discretes, values, strict=True)}
         result = Substitution()
         for name in in_order(self._events, formulas):
@@ -191,7 +164,7 @@ class EventFunctions:
         return given
 
     def _states_after(self) -> list[Scalar]:
-        """Return the states after an event: as before but for what is reinitialised."""
+        """Return the states after an event: unchanged unless reinitialised."""
         after: dict[str, Scalar] = {n: self._unknowns.variables[n] for n in self._solution.states}
         for name, (value, span) in self._at_events.reinits.items():
             state, sign = self._state(name)
@@ -204,10 +177,9 @@ class EventFunctions:
         return list(after.values())
 
     def _expect_own_state(self, name: str, state: str, span: sx.Span) -> None:
-        """Refuse ``reinit`` where other states were to be chosen: what it moves depends on them.
+        """Refuse ``reinit`` if states other than the preferred ones were chosen.
 
-        A variable that is to be preferred as a state keeps its value when another is
-        reinitialised; one that only follows from states does not.
+        Unlike a state, a variable computed from states changes when another is reinitialised.
         """
         for other in self._unknowns.variables:
             wanted = self._unknowns.declared[other][0].state_select
@@ -256,10 +228,7 @@ class EventFunctions:
 
 
 def _start(discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar:
-    """Return the attribute ``start`` of a discrete variable.
-
-    Without it that is 0, false, or the first literal of an enumeration.
-    """
+    """Return ``start`` of a discrete variable; default 0, false or the first literal."""
     variable = discrete.variable
     if variable.start is None:
         return 1 if flat.is_enumeration(variable.type_name) else 0

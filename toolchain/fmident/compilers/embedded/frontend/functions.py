@@ -21,5 +21,5 @@ def column(expressions: Sequence[Scalar]) -> v.SX:
 def model_function(
     name: str, inputs: Sequence[v.SX], names: Sequence[str], value: v.SX, output: str
 ) -> Function:
-    """Return a function of the model; whether all its symbols are inputs is checked later."""
+    """Return a function of the model; a later check finds symbols that are not inputs."""
     return ca.Function(name, list(inputs), [value], list(names), [output], {"allow_free": True})

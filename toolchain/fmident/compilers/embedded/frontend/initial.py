@@ -28,7 +28,7 @@ _ROUNDING = 1e-12
 
 
 def start_value(variable: sx.Variable, position: int, lowering: Lowering) -> Scalar:
-    """Return the attribute ``start`` of one scalar; 0 when there is none."""
+    """Return the attribute ``start`` of one scalar; 0 if absent."""
     if variable.start is None:
         return 0.0
     value = lowering.evaluate(variable.start)
@@ -57,7 +57,7 @@ def start_value(variable: sx.Variable, position: int, lowering: Lowering) -> Sca
 
 
 def is_fixed(variable: sx.Variable, position: int, lowering: Lowering) -> bool | None:
-    """Return the attribute ``fixed`` of one scalar; ``None`` when it is not given."""
+    """Return the attribute ``fixed`` of one scalar; ``None`` if absent."""
     if variable.fixed is None:
         return None
     scalars = v.flat(lowering.evaluate(variable.fixed))
@@ -82,21 +82,8 @@ def initial_states(
 ) -> InitialStates:
     """Return the initial value of each state and the states that start by default.
 
-    Parameters
-    ----------
-    solution
-        The causalised model.
-    unknowns
-        Symbols.
-    equations
-        Initial equations.
-    substitution
-        Replaces algebraic variables and derivatives by formulas of states.
-    lowering
-        Evaluates attributes.
-    defaults
-        Values of parameters and constants by the hashes of their symbols, where a choice among
-        states depends on numbers.
+    `defaults` are values of parameters and constants by symbol hash, for choices among
+    states that depend on numbers.
     """
     starts: dict[str, Scalar] = {}
     free: dict[str, v.SX] = {}
@@ -129,10 +116,10 @@ def initial_states(
     targets |= following
     pairs += bound
     iterations = Iterations(lambda name: has_start(name, unknowns))
-    found = solve_blocks(pairs, targets, unknowns, (), iterations=iterations)
+    block_formulas = solve_blocks(pairs, targets, unknowns, (), iterations=iterations)
     # What is iterated at the start has symbols of its own: afterwards it is another loop.
     renamed, initial_loops = _renamed(iterations.loops)
-    formulas = dict(zip(found, renamed(list(found.values())), strict=True))
+    formulas = dict(zip(block_formulas, renamed(list(block_formulas.values())), strict=True))
     determining = [
         *formulas.values(),
         *(q.residual for loop in initial_loops for q in loop.equations),
@@ -163,10 +150,7 @@ def _bound(
     unknowns: Unknowns,
     defaults: Mapping[int, float],
 ) -> tuple[list[ScalarEquation], dict[str, v.SX]]:
-    """Return the constraints that determine states at the start, and these states.
-
-    The other constraints hold there, as long as parameters and starts are not changed.
-    """
+    """Return the constraints that determine states at the start, and these states."""
     point = {**defaults, **_numbers(starts, unknowns, defaults)}
     open_ones = {s.element_hash() for s in free.values()}
     deciding: list[ScalarEquation] = []
@@ -199,7 +183,7 @@ def _bound(
 def _numbers(
     starts: Mapping[str, Scalar], unknowns: Unknowns, defaults: Mapping[int, float]
 ) -> dict[int, float]:
-    """Return the start values of states, by the hashes of their symbols."""
+    """Return the start values of states by symbol hash."""
     values = ca.SX(ca.vertcat(*starts.values())) if starts else ca.SX(0, 1)
     inside = ca.symvar(values)
     evaluated = ca.Function("starts", [ca.SX(ca.vertcat(*inside))], [ca.densify(values)])
@@ -220,20 +204,11 @@ def _is_zero(residual: Scalar, symbols: Sequence[v.SX], point: Mapping[int, floa
 
 @dataclass(frozen=True)
 class InitialStates:
-    """How the states begin.
+    """Initial values of the states.
 
-    Parameters
-    ----------
-    values
-        Of each state.
-    defaulted
-        States that begin at their ``start`` without being told to.
-    loops
-        What is solved by iteration for it.
-    free
-        Whether each state begins at its ``start``, from which no other start value follows.
-    deciding
-        States that begin at a number from which others follow.
+    `defaulted` states begin at their ``start`` although it is not fixed. A state is `free`
+    if it begins at its ``start`` and no other start value depends on it. `deciding` states
+    have a numeric start on which others depend.
     """
 
     values: list[Scalar]
@@ -243,7 +218,7 @@ class InitialStates:
     deciding: list[str]
 
     def replaced(self, known: Substitution) -> InitialStates:
-        """Return the same with some symbols replaced."""
+        """Return a copy with some symbols replaced."""
         loops = [_with_known(loop, known) for loop in self.loops]
         return replace(self, values=known(self.values), loops=loops)
 
@@ -254,15 +229,15 @@ def _unknowns_of(loops: Sequence[TornLoop]) -> dict[str, v.SX]:
 
 
 def _needed(pairs: Sequence[ScalarEquation], loops: Sequence[TornLoop]) -> list[TornLoop]:
-    """Return the loops that initial equations depend on, in their order."""
+    """Return the loops that initial equations depend on, in order."""
     used = {s.element_hash() for q in pairs for s in _symbols(q.residual)}
-    found: list[TornLoop] = []
+    needed: list[TornLoop] = []
     # A loop depends on earlier ones only.
     for loop in reversed(loops):
         if any(s.element_hash() in used for s in loop.symbols):
-            found.insert(0, loop)
+            needed.insert(0, loop)
             used |= {s.element_hash() for q in loop.equations for s in _symbols(q.residual)}
-    return found
+    return needed
 
 
 def _symbols(residual: Scalar) -> list[v.SX]:
@@ -291,7 +266,7 @@ def _with_known(loop: TornLoop, known: Substitution) -> TornLoop:
 
 @dataclass(frozen=True)
 class _FixedStart(ScalarEquation):
-    """The equation that ``fixed=true`` of a variable stands for that is not a state."""
+    """The equation meant by ``fixed=true`` of a variable that is not a state."""
 
     name: str = ""
     because: str = ""
@@ -307,17 +282,14 @@ def _called(pair: ScalarEquation) -> str:
 def _determined(
     pairs: Sequence[ScalarEquation], free: Mapping[str, v.SX], loops: Sequence[TornLoop]
 ) -> dict[str, v.SX]:
-    """Return the states that the initial equations determine; refuse when there is a choice.
-
-    `loops` are those that the equations depend on.
-    """
+    """Return the states that initial equations determine; refuse an ambiguous choice."""
     names = {symbol.element_hash(): name for name, symbol in free.items()}
     iterated = {s.element_hash() for loop in loops for s in loop.symbols}
     touched: dict[str, v.SX] = {}
     for pair in pairs:
         symbols = _symbols(pair.residual)
-        found = [names[s.element_hash()] for s in symbols if s.element_hash() in names]
-        if not found and all(s.element_hash() not in iterated for s in symbols):
+        candidates = [names[s.element_hash()] for s in symbols if s.element_hash() in names]
+        if not candidates and all(s.element_hash() not in iterated for s in symbols):
             raise Refusal(
                 "fixed-algebraic" if isinstance(pair, _FixedStart) else "initial-equation",
                 f"{_called(pair)} determines no state: every state in it has fixed=true, or there "
@@ -326,8 +298,8 @@ def _determined(
                 "remove it, or remove fixed=true",
             )
         # 'x = expression' determines x whatever else it contains.
-        explicit = [n for n in found if any(_is(free[n], e) for e in (pair.left, pair.right))]
-        for name in explicit[:1] or found:
+        explicit = [n for n in candidates if any(_is(free[n], e) for e in (pair.left, pair.right))]
+        for name in explicit[:1] or candidates:
             touched[name] = free[name]
     if len(touched) < len(pairs):
         through = {
@@ -356,10 +328,7 @@ def _is(symbol: v.SX, value: Scalar) -> bool:
 def _fixed_others(
     solution: Solution, unknowns: Unknowns, lowering: Lowering
 ) -> list[ScalarEquation]:
-    """Return ``v = start`` for each variable with ``fixed=true`` that is not a state.
-
-    That is what the attribute means (Modelica 3.6, section 8.6).
-    """
+    """Return ``v = start`` for non-states with ``fixed=true`` (Modelica 3.6, section 8.6)."""
     result: list[ScalarEquation] = []
     followed = {d.name: f" (it follows from '{d.text}')" for d in solution.demotions}
     for name, symbol in unknowns.variables.items():
@@ -367,14 +336,14 @@ def _fixed_others(
         if name in solution.states or is_fixed(variable, position, lowering) is not True:
             continue
         start = start_value(variable, position, lowering)
-        shown = start if v.is_symbolic(start) else f"{start:g}"
-        text = f"{name} = {shown}"
+        right = start if v.is_symbolic(start) else f"{start:g}"
+        text = f"{name} = {right}"
         result.append(_FixedStart(symbol, start, text, variable.span, name, followed.get(name, "")))
     return result
 
 
 def _holds_anyway(pair: ScalarEquation, starts: Substitution) -> bool:
-    """Return whether an equation is true already with the states that have fixed=true."""
+    """Return whether an equation already holds because of states with ``fixed=true``."""
     left, right = (
         v.plain(ca.simplify(side)) if v.is_symbolic(side) else side
         for side in starts([pair.left, pair.right])

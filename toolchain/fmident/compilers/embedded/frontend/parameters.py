@@ -1,4 +1,4 @@
-"""Parameters and constants: which can be set, which follow from others, which are fixed."""
+"""Parameters and constants: settable, calculated or fixed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def scalar_names(name: str, sizes: tuple[int, ...]) -> list[str]:
 
 @dataclass(frozen=True)
 class Attributes:
-    """Attributes of a scalar variable that are numbers."""
+    """Numeric attributes of a scalar variable."""
 
     minimum: float | None
     maximum: float | None
@@ -41,27 +41,9 @@ class Attributes:
 class ParameterTable:
     """Values of all parameters and constants of a flat model.
 
-    Parameters
-    ----------
-    flat
-        The model.
-    inliner
-        Evaluates calls of functions.
-    state
-        Receives asserts, and the symbols made here as time-invariant.
-
-    Attributes
-    ----------
-    settable, calculated
-        Scalar variables in the order of the vectors ``p`` and ``c``.
-    p, c
-        Their symbols.
-    c_values
-        Expressions of ``c`` in ``p``.
-    frozen
-        Why a parameter cannot be set, by name.
-    notes
-        Text for each parameter that is fixed when the model is compiled.
+    `settable` and `calculated` are in the order of the vectors ``p`` and ``c``; `c_values`
+    are expressions of ``c`` in ``p``. `frozen` says why a parameter cannot be set, by name;
+    `notes` are on parameters fixed at compile time.
     """
 
     def __init__(self, flat: sx.FlatModel, inliner: FunctionInliner, state: LoweringState) -> None:
@@ -135,7 +117,7 @@ class ParameterTable:
         return v.RecordValue(type_name, {f: self.value(f"{name}.{f}", span) for f in fields})
 
     def _bound(self, variable: sx.Variable) -> Value:
-        """Evaluate the binding; make symbols for what can be set."""
+        """Evaluate the binding; create symbols for settable scalars."""
         if not self._is_known(variable.type_name):
             return self._table(variable)
         fixed = variable.fixed
@@ -235,7 +217,7 @@ class ParameterTable:
         return numbers
 
     def _freeze(self, variable: sx.Variable, value: Value) -> None:
-        """Remember why a parameter cannot be set; a note says so where users may not expect it."""
+        """Record why a parameter cannot be set, with a note if this may surprise users."""
         if variable.final:
             frozen = FrozenParameter("it is 'final' in the Modelica source")
         elif variable.protected:
@@ -263,7 +245,7 @@ class ParameterTable:
         self.notes.append(f"{variable.name} = {', '.join(words)}{because}")
 
     def _can_change(self, name: str) -> bool:
-        """Return whether a parameter's value follows from settable parameters."""
+        """Return whether a parameter depends on settable parameters."""
         value = self._values.get(name)
         if isinstance(value, v.TableValue):
             value = value.cells
@@ -295,7 +277,7 @@ class ParameterTable:
     # -- scope of equations -------------------------------------------------------------
 
     def _publish(self, variable: sx.Variable) -> Value:
-        """Return the value that equations use; enter calculated parameters into ``c``."""
+        """Return the value used in equations; append calculated parameters to ``c``."""
         value = self.value(variable.name, variable.span)
         if variable.type_name != "Real" or variable.name in self._settable_names:
             return value
@@ -320,7 +302,7 @@ class ParameterTable:
         self.c_values.append(value)
 
     def model_values(self) -> Mapping[str, Value]:
-        """Return parameters and constants as equations use them: numbers, ``p`` and ``c``."""
+        """Return parameters and constants as used in equations: numbers, ``p`` and ``c``."""
         return self._model_values
 
     def _scalar(
@@ -334,7 +316,7 @@ class ParameterTable:
         return scalar_variable(variable, name, kind, start, self.attributes(variable, position))
 
     def defaults(self) -> dict[int, float]:
-        """Return the default values of settable and calculated parameters by hashes of symbols."""
+        """Return the defaults of settable and calculated parameters by symbol hash."""
         p = [variable.start or 0.0 for variable in self.settable]
         inside = ca.SX(ca.vertcat(*self.p)) if self.p else ca.SX(0, 1)
         values = ca.SX(ca.vertcat(*self.c_values)) if self.c_values else ca.SX(0, 1)

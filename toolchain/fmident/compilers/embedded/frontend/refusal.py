@@ -1,4 +1,4 @@
-"""The exception with which every part of the front end refuses a model."""
+"""Exception by which all parts of the front end refuse a model."""
 
 from __future__ import annotations
 
@@ -26,18 +26,10 @@ _HINT = "make it smaller: a model of ordinary size has some thousand equations"
 
 
 class Refusal(Exception):  # noqa: N818 - a refusal is the term of this package
-    """The model is wrong, or needs something that the subset does not contain.
+    """The model is wrong or needs an unsupported feature.
 
-    Parameters
-    ----------
-    rule
-        Short identifier of the kind of finding, such as ``"unsupported-when"``.
-    message
-        What is wrong; names the construct.
-    span
-        Where in the user's source.
-    hint
-        What to do next. ``None`` advises OpenModelica.
+    `rule` is a short identifier such as ``"unsupported-when"``; a `hint` of ``None``
+    recommends OpenModelica.
     """
 
     def __init__(
@@ -50,14 +42,14 @@ class Refusal(Exception):  # noqa: N818 - a refusal is the term of this package
         self.hint = OPENMODELICA if hint is None else hint
 
     def at(self, span: Span) -> Refusal:
-        """Return this refusal with `span` as its place, unless it has one already."""
+        """Return this refusal with `span` as its position, unless it already has one."""
         if self.span != NOWHERE:
             return self
         return Refusal(self.rule, self.message, span, self.hint)
 
 
 class Refusals(Exception):  # noqa: N818
-    """Several refusals, in the order in which they were found."""
+    """Several refusals, in the order of detection."""
 
     def __init__(self, refusals: list[Refusal]) -> None:
         super().__init__(f"{len(refusals)} refusals")
@@ -65,7 +57,7 @@ class Refusals(Exception):  # noqa: N818
 
 
 def unknown_name(name: str, span: Span, known: Iterable[str]) -> Refusal:
-    """Return the refusal of a name that does not exist."""
+    """Return the refusal of an undefined name, suggesting similar ones."""
     return Refusal(
         "unknown-variable",
         f"there is no variable '{name}'",
@@ -75,13 +67,7 @@ def unknown_name(name: str, span: Span, known: Iterable[str]) -> Refusal:
 
 
 def check_size(sizes: Iterable[int], what: str, span: Span = NOWHERE) -> None:
-    """Refuse an array of some sizes that nobody could compile.
-
-    Raises
-    ------
-    Refusal
-        It has more than :data:`LARGEST` elements, or a size is negative.
-    """
+    """Raise `Refusal` for an array above :data:`LARGEST` elements or with a negative size."""
     listed = list(sizes)
     if any(size < 0 for size in listed):
         raise Refusal(
@@ -98,13 +84,7 @@ def check_size(sizes: Iterable[int], what: str, span: Span = NOWHERE) -> None:
 
 
 def check_passes(passes: int, span: Span = NOWHERE) -> None:
-    """Refuse loops that have run too often.
-
-    Raises
-    ------
-    Refusal
-        More than :data:`MOST_PASSES`.
-    """
+    """Raise `Refusal` after more than :data:`MOST_PASSES` loop iterations."""
     if passes > MOST_PASSES:
         raise Refusal(
             "too-large", f"the loops have more than {MOST_PASSES} passes in all", span, _HINT

@@ -1,1 +1,1 @@
-"""How omc is asked, and what it answers."""
+"""Communication with omc."""

@@ -1,11 +1,11 @@
-"""What OpenModelica says, read from the three forms in which it says it.
+"""Parsers of OpenModelica's messages, which come in three forms.
 
 - OMPython raises: ``NN: [kind:level:id] [file:readonly:line:col:line:col] text``.
 - OMPython logs: ``[OMC log for '...']: [kind:level:id] text``, without a place.
 - ``omc`` returns records (``getMessagesStringInternal()``), and prints in scripts
   ``[file:line:col-line:col:writable] Error: text``.
 
-A text may go on over several lines.
+A text may continue over several lines.
 """
 
 from __future__ import annotations
@@ -56,16 +56,8 @@ _CLOSING = {"{": "}", "(": ")"}
 class Message:
     """One message of OpenModelica.
 
-    Parameters
-    ----------
-    level
-        ``"error"``, ``"warning"``, ``"notification"`` or ``"internal"``.
-    text
-        What it says, without place and level.
-    location
-        Where in the source, if it said so.
-    kind, id
-        OpenModelica's classification (``"translation"``, 3); empty and 0 from scripts.
+    `level` is ``"error"``, ``"warning"``, ``"notification"`` or ``"internal"``. `kind` and
+    `id` are OpenModelica's classification (``"translation"``, 3); empty and 0 from scripts.
     """
 
     level: Level
@@ -83,11 +75,7 @@ class Message:
 
 
 def parse_raised(text: str) -> tuple[Message, ...]:
-    """Read the numbered messages in the text of an ``OMSessionException``.
-
-    Without numbered messages (a script that cannot be parsed, a session that is not
-    there) the whole text is one error.
-    """
+    """Read the numbered messages in an ``OMSessionException``, or else one error."""
     messages = tuple(
         Message(
             _level(match["level"]),
@@ -102,7 +90,7 @@ def parse_raised(text: str) -> tuple[Message, ...]:
 
 
 def parse_logged(text: str) -> Message | None:
-    """Read one line of OMPython's log; ``None`` when it is none of OpenModelica's."""
+    """Read one line of OMPython's log; ``None`` if it is not a message of OpenModelica."""
     match = _LOGGED.match(text)
     if match is None:
         return None
@@ -127,7 +115,7 @@ def parse_records(text: str) -> tuple[Message, ...]:
 
 
 def parse_printed(text: str) -> tuple[Message, ...]:
-    """Read what ``getErrorString()`` gives."""
+    """Read the result of ``getErrorString()``."""
     return tuple(
         Message(
             _level(match["level"].lower()),
@@ -139,15 +127,15 @@ def parse_printed(text: str) -> tuple[Message, ...]:
 
 
 def _pieces(begin: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Return each match with what follows it, up to the next one."""
-    found = list(begin.finditer(text))
-    ends = [*(match.start() for match in found[1:]), len(text)]
-    for match, end in zip(found, ends, strict=False):  # one end too many if none was found
+    """Yield each match with the text between it and the next one."""
+    matches = list(begin.finditer(text))
+    ends = [*(match.start() for match in matches[1:]), len(text)]
+    for match, end in zip(matches, ends, strict=False):  # one end too many if none was found
         yield match, text[match.end() : end].strip()
 
 
 def repair(text: str) -> str:
-    """Undo OMPython's reading of UTF-8 as Latin-1."""
+    """Repair UTF-8 text that OMPython decoded as Latin-1."""
     try:
         return text.encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -155,7 +143,7 @@ def repair(text: str) -> str:
 
 
 def shown_path(file: str) -> str:
-    """Return `file` relative to the working directory where it lies below it."""
+    """Return `file` relative to the working directory if it is inside it."""
     try:
         return str(Path(file).relative_to(Path.cwd()))
     except ValueError:
@@ -184,25 +172,7 @@ def _unescape(text: str) -> str:
 
 
 def scan_value(text: str, start: int = 0) -> tuple[OmcValue, int]:
-    """Read one value.
-
-    Parameters
-    ----------
-    text
-        What omc printed.
-    start
-        Where to begin; leading white space is skipped.
-
-    Returns
-    -------
-    value, end
-        The value, ``None`` where there is none, and the place behind it.
-
-    Raises
-    ------
-    ValueError
-        The text at `start` is not a value.
-    """
+    """Read one value, after white space, and return it with its end; ``None`` if none."""
     start = _skip(text, start)
     if start >= len(text):
         return None, start

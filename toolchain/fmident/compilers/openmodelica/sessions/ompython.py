@@ -1,9 +1,9 @@
-"""omc through OMPython: a local server, or one in a container.
+"""omc with OMPython: a local server, or one in a container.
 
-OMPython (4.1) reads and clears OpenModelica's messages inside ``sendExpression``: errors
-raise, everything else goes to its logger, without a place in the source. And its time-out
-holds for sending only: it waits for an answer forever. So a :class:`Tap` sits on its
-socket, that keeps the messages with their places and watches the time.
+OMPython (4.1) reads and clears OpenModelica's messages inside ``sendExpression``:
+errors are raised, everything else is logged without a place in the source. Its time-out
+applies to sending only: it waits for an answer forever. Therefore a :class:`Tap` wraps
+its socket, records the messages with their places, and enforces the deadline.
 """
 
 from __future__ import annotations
@@ -43,17 +43,7 @@ QUIT_SECONDS = 2.0
 
 
 class Tap:
-    """Between OMPython and its socket: keeps messages, gives up when time is over.
-
-    Parameters
-    ----------
-    socket
-        OMPython's ZeroMQ socket.
-    died
-        What omc printed last if it has ended, else ``None``.
-    deadline
-        When to give up.
-    """
+    """Wrapper of OMPython's socket that records messages and enforces the deadline."""
 
     def __init__(self, socket: Any, died: Callable[[], str | None], deadline: Deadline) -> None:
         self._socket = socket
@@ -66,7 +56,7 @@ class Tap:
         self._records: list[str] = []
 
     def send_string(self, text: str, flags: int = 0) -> None:
-        """Send, as ``zmq.Socket`` does."""
+        """Send like ``zmq.Socket``."""
         if text != _MESSAGES:
             self._asked, self._since = text, self._deadline.elapsed
         self._waiting_for_messages = text == _MESSAGES
@@ -74,13 +64,7 @@ class Tap:
         self._socket.send_string(text, flags=flags)
 
     def recv_string(self) -> str:
-        """Receive, as ``zmq.Socket`` does, but not forever.
-
-        Raises
-        ------
-        OmcStoppedError
-            Time is over, or omc has ended.
-        """
+        """Receive like ``zmq.Socket``, with a deadline."""
         while not self._socket.poll(_POLL_MS):
             if not self._deadline.remaining:
                 raise self._deadline.exceeded(self._asked, self._since)
@@ -98,7 +82,7 @@ class Tap:
         return text
 
     def leave(self) -> bool:
-        """Close the socket; return whether omc was asked to quit, for which it must be idle."""
+        """Close the socket; return whether omc was asked to quit, which requires that it is idle."""
         if not self._busy:
             self._socket.send_string("quit()")
         self._socket.close(linger=1000)
@@ -112,7 +96,7 @@ class Tap:
 
 
 class Listener(logging.Handler):
-    """Hears what OMPython logs, so that it neither gets lost nor on the terminal."""
+    """Collects OMPython's log records, so that they are neither lost nor printed."""
 
     _logger = logging.getLogger("OMPython")
     _before = (logging.NOTSET, True)
@@ -131,7 +115,7 @@ class Listener(logging.Handler):
             self._logger.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the record if it is a message of OpenModelica."""
+        """Store the record if it is a message of OpenModelica."""
         message = parse_logged(record.getMessage())
         if message is not None:
             self._heard.append(message)
@@ -143,7 +127,7 @@ class Listener(logging.Handler):
         return heard
 
     def close(self) -> None:
-        """Leave the logger as it was."""
+        """Restore the logger."""
         with self._changes:
             if self in self._logger.handlers:
                 self._logger.removeHandler(self)
@@ -155,19 +139,7 @@ class Listener(logging.Handler):
 
 
 class OMPythonSession(Session):
-    """A session of OMPython.
-
-    Parameters
-    ----------
-    start
-        Makes the OMPython session; called with the time-out for its start, s.
-    flags
-        Options of omc, set at the start.
-    folder
-        Working directory of omc.
-    deadline
-        When to give up.
-    """
+    """A session of OMPython, created by `start` with a time-out in s."""
 
     def __init__(
         self,
@@ -193,11 +165,11 @@ class OMPythonSession(Session):
             raise
 
     def run(self, *expressions: str) -> tuple[Reply, ...]:
-        """Send one expression after the other."""
+        """Send the expressions one after the other."""
         return tuple(self._ask(expression) for expression in expressions)
 
     def close(self) -> None:
-        """End omc and remove what it and OMPython leave in the temporary folder."""
+        """End omc and remove the temporary files of omc and OMPython."""
         session, self._session = self._session, None
         if session is not None:
             socket, session._omc_zmq = session._omc_zmq, None  # its __del__ shall not ask again
@@ -260,8 +232,8 @@ class OMPythonSession(Session):
     def _must(self, expression: str) -> None:
         reply = self._ask(expression)
         if not reply.succeeded:
-            said = "; ".join(m.text for m in reply.messages) or repr(reply.value)
-            raise CompilationError(f"OpenModelica refuses '{expression}': {said}")
+            answer = "; ".join(m.text for m in reply.messages) or repr(reply.value)
+            raise CompilationError(f"OpenModelica refuses '{expression}': {answer}")
 
 
 def _with_error(messages: tuple[Message, ...], raised: str) -> tuple[Message, ...]:
@@ -271,13 +243,7 @@ def _with_error(messages: tuple[Message, ...], raised: str) -> tuple[Message, ..
 
 
 def start_local(omc: str) -> Callable[[float], Any]:
-    """Return a starter of ``OMCSessionLocal``.
-
-    Parameters
-    ----------
-    omc
-        Path of omc, ``<OpenModelica>/bin/omc``.
-    """
+    """Return a function that starts ``OMCSessionLocal``; `omc` is the path of the program."""
 
     def start(timeout: float) -> Any:
         from OMPython import OMCSessionLocal
@@ -289,15 +255,7 @@ def start_local(omc: str) -> Callable[[float], Any]:
 
 
 def start_docker(image: str, arguments: Sequence[str]) -> Callable[[float], Any]:
-    """Return a starter of ``OMCSessionDocker``.
-
-    Parameters
-    ----------
-    image
-        Container image.
-    arguments
-        More arguments of ``docker run``: what to mount.
-    """
+    """Return a function that starts ``OMCSessionDocker``."""
 
     def start(timeout: float) -> Any:
         from OMPython import OMCSessionDocker

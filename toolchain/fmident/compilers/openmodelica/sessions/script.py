@@ -1,7 +1,7 @@
-"""omc without a session: each question is a script, ``omc flags... file.mos``.
+"""omc without a session: each request is a script, ``omc flags... file.mos``.
 
-omc refuses to be an interactive server for root; scripts work. What was loaded is
-forgotten when a script ends, so each script loads it again before it asks.
+omc refuses to be an interactive server for root, but runs scripts. Since loaded classes
+are lost at the end of a script, each script loads them again.
 """
 
 from __future__ import annotations
@@ -27,19 +27,7 @@ _MARKER = re.compile(r"^fmident answer (\d+):[ ]*\n?", re.MULTILINE)
 
 
 class ScriptSession(Session):
-    """Run omc once per question.
-
-    Parameters
-    ----------
-    command
-        How to call omc: ``["omc"]``, or ``["docker", "run", ..., "omc"]``.
-    flags
-        Options of omc.
-    folder
-        Working directory; scripts and results are written there.
-    deadline
-        When to give up.
-    """
+    """Session that runs omc, by `command`, once per request; files are written to `folder`."""
 
     def __init__(
         self, command: Sequence[str], flags: Sequence[str], folder: Path, deadline: Deadline
@@ -51,7 +39,7 @@ class ScriptSession(Session):
         self._count = 0
 
     def run(self, *expressions: str) -> tuple[Reply, ...]:
-        """Write a script, run it, read what it printed."""
+        """Write a script, run it, and read its output."""
         before = len(self._lasting)
         asked = [*self._lasting, *expressions]
         self._count += 1
@@ -62,7 +50,7 @@ class ScriptSession(Session):
         return replies[before:]
 
     def close(self) -> None:
-        """Nothing runs between two scripts."""
+        """Do nothing: no process runs between two scripts."""
 
     def _call(self, script: str, asked: Sequence[str]) -> str:
         since = self._deadline.elapsed
@@ -109,13 +97,7 @@ def make_script(expressions: Sequence[str]) -> str:
 
 
 def read_answers(output: str, expressions: Sequence[str]) -> tuple[Reply, ...]:
-    """Read what a script of :func:`make_script` printed.
-
-    Raises
-    ------
-    OmcStoppedError
-        omc ended before the last answer.
-    """
+    """Read the output of a script of :func:`make_script`."""
     markers = list(_MARKER.finditer(output))
     if [int(m[1]) for m in markers] != list(range(len(expressions) + 1)):
         reached = max(0, len(markers) - 1)
@@ -133,15 +115,15 @@ def read_answers(output: str, expressions: Sequence[str]) -> tuple[Reply, ...]:
 
 def read_answer(expression: str, text: str) -> Reply:
     """Read the answer to one expression: a value, then messages, printed or as a text."""
-    answer, _, said = text.partition(_SAID)
+    answer, _, messages = text.partition(_SAID)
     value, printed = _value(answer)
-    quoted, more = _value(said)
+    quoted, more = _value(messages)
     listed = quoted if isinstance(quoted, str) else ""
     return Reply(expression, value, parse_printed("\n".join((printed, listed, more))))
 
 
 def _value(text: str) -> tuple[OmcValue, str]:
-    """Return the value that a text begins with, and what follows it."""
+    """Return the value at the beginning of a text, and the rest of the text."""
     try:
         value, end = scan_value(text)
     except ValueError:

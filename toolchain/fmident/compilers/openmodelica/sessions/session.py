@@ -1,4 +1,4 @@
-"""How omc is asked: expressions in, values and messages out."""
+"""Interface to omc: expressions in, values and messages out."""
 
 from __future__ import annotations
 
@@ -16,17 +16,7 @@ from fmident.errors import CompilationError
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back for one expression.
-
-    Parameters
-    ----------
-    expression
-        What was asked.
-    value
-        The answer; ``None`` when there was none.
-    messages
-        What OpenModelica said meanwhile, oldest first.
-    """
+    """Reply to one expression, with a value if any and the messages, oldest first."""
 
     expression: str
     value: OmcValue
@@ -34,7 +24,7 @@ class Reply:
 
     @property
     def errors(self) -> tuple[Message, ...]:
-        """The errors among the messages; that omc cannot download its package index is not one."""
+        """Error messages, except for a failed download of the package index."""
         return tuple(m for m in self.messages if m.level == "error" and not m.about_index)
 
     @property
@@ -44,17 +34,11 @@ class Reply:
 
 
 class OmcStoppedError(CompilationError):
-    """omc was stopped, or ended by itself: there is no answer."""
+    """omc was stopped or ended by itself, so that there is no answer."""
 
 
 class Deadline:
-    """The end of the time that a build may take.
-
-    Parameters
-    ----------
-    seconds
-        From now on.
-    """
+    """Deadline of a build, in seconds from now on."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -62,7 +46,7 @@ class Deadline:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the begin."""
+        """Seconds since the start."""
         return time.monotonic() - self._begin
 
     @property
@@ -71,15 +55,7 @@ class Deadline:
         return max(0.0, self.seconds - self.elapsed)
 
     def exceeded(self, what: str, since: float) -> OmcStoppedError:
-        """Return the error that says what took too long.
-
-        Parameters
-        ----------
-        what
-            The expression or script that ran.
-        since
-            :attr:`elapsed` when it began.
-        """
+        """Return the error that names what took too long, started at `since` of :attr:`elapsed`."""
         ran = self.elapsed - since
         return OmcStoppedError(
             f"OpenModelica was stopped: the build took longer than {self.seconds:g} s;"
@@ -89,22 +65,15 @@ class Deadline:
 
 
 class Session(Closes, ABC):
-    """A conversation with omc; classes that are loaded stay loaded. A context manager."""
+    """A session with omc, which keeps classes loaded; a context manager."""
 
     @abstractmethod
     def run(self, *expressions: str) -> tuple[Reply, ...]:
-        """Evaluate expressions in order and return one reply for each.
-
-        Raises
-        ------
-        OmcStoppedError
-            omc does not answer in time or at all. What omc says of the expressions is
-            in the replies.
-        """
+        """Evaluate expressions in order; return one reply for each, errors included."""
 
     @abstractmethod
     def close(self) -> None:
-        """End omc and everything it started."""
+        """End omc and all its child processes."""
 
     def send(self, expression: str) -> Reply:
         """Evaluate one expression."""
@@ -112,15 +81,7 @@ class Session(Closes, ABC):
 
 
 def end_process(pid: int, patience: float = 3.0) -> None:
-    """End a process that we started, and its children (make, the C compiler).
-
-    Parameters
-    ----------
-    pid
-        The process.
-    patience
-        Seconds between asking and killing.
-    """
+    """End a process and its children (make, the C compiler); kill it after `patience` s."""
     try:
         parent = psutil.Process(pid)
         family = [parent, *parent.children(recursive=True)]

@@ -1,4 +1,4 @@
-"""What runs in a worker process; called with the numbers of its descriptors."""
+"""Main program of a worker process; called with its file descriptors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Server:
         self.memory = PrivateMemory()
 
     def serve(self, commands: int) -> None:
-        """Take one command after the other."""
+        """Execute one command after the other."""
         from fmident.errors import FmuError
         from fmident.evaluation.executors.processes.protocol import HEADER, Command, Reply
         from fmident.fmu.processes.child import ErrorFacts
@@ -84,7 +84,7 @@ class _Server:
                     self.reply(Reply.REFUSED, slot, ErrorFacts.of(error).encoded())
 
     def reply(self, kind: int, slot: int = 0, body: bytes = b"") -> None:
-        """Answer, after everything that the FMU printed is out."""
+        """Reply after flushing everything that the FMU printed."""
         from fmident.evaluation.executors.processes.protocol import frame
 
         flush_c_streams()
@@ -93,7 +93,7 @@ class _Server:
             data = data[os.write(self.replies, data) :]
 
     def open(self, _slot: int, _number: int, body: bytes) -> None:
-        """Load and instantiate the FMU; load what the simulations need."""
+        """Load and instantiate the FMU; import what simulations need."""
         import numpy as np
 
         from fmident.evaluation.executors.processes.protocol import STATE_AT, TRACE_BYTES, Reply
@@ -119,7 +119,7 @@ class _Server:
         self.reply(Reply.READY)
 
     def setup(self, _slot: int, number: int, body: bytes) -> None:
-        """Take a setup and find out how the FMU takes its inputs."""
+        """Receive a setup and determine how the FMU takes its inputs."""
         from fmident.evaluation.executors.processes.protocol import Reply
 
         assert self.simulator is not None
@@ -135,11 +135,11 @@ class _Server:
         self.setups.pop(number, None)
 
     def take_names(self, _slot: int, number: int, body: bytes) -> None:
-        """Take the names of values that tasks will bring."""
+        """Receive the names of values in later tasks."""
         self.names[number] = json.loads(body)
 
     def map(self, _slot: int, number: int, _body: bytes) -> None:
-        """Map the shared memory anew, since it has grown."""
+        """Map the shared memory again after it has grown."""
         from fmident.evaluation.executors.processes.protocol import Slots
 
         self.slots = Slots(self.slots_file, number)
@@ -171,7 +171,7 @@ class _Server:
         self.reply(Reply.OUTCOME, slot, facts)
 
     def try_reset(self, _slot: int, _number: int, body: bytes) -> None:
-        """Try whether the FMU can be reset."""
+        """Test whether the FMU can be reset."""
         from fmident.evaluation.executors.processes.protocol import TRIAL_AT, Reply
         from fmident.fmu.life_cycle.reset_test import try_reset
 
@@ -182,15 +182,15 @@ class _Server:
         def at_run(begins: bool) -> None:
             struct.pack_into("<d", trace, TRIAL_AT, time.monotonic() if begins else 0.0)
 
-        found = try_reset(self.simulator, trials, time_limit=self.time_limit, at_run=at_run)
-        self.reply(Reply.DONE, 0, json.dumps(dataclasses.asdict(found)).encode())
+        verdict = try_reset(self.simulator, trials, time_limit=self.time_limit, at_run=at_run)
+        self.reply(Reply.DONE, 0, json.dumps(dataclasses.asdict(verdict)).encode())
 
     def never_reset(self, _slot: int, _number: int, _body: bytes) -> None:
-        """Instantiate for each run from now on."""
+        """Use a new instance for each run from now on."""
         assert self.simulator is not None
         self.simulator.instantiate_for_each_run()
 
     def close(self) -> None:
-        """Free the FMU and what it unpacked."""
+        """Free the FMU and its unpacked files."""
         if self.fmu is not None:
             self.fmu.close()

@@ -64,26 +64,11 @@ _MEMORY_POLL = 0.02
 
 
 class ProcessExecutor(PreparedExecutor):
-    """Runs simulations in processes of their own, each with one instance of the FMU.
+    """Runs simulations in separate processes, each with one instance of the FMU.
 
-    Workers start when the first batch needs them, take one task after the other, and are
-    replaced when they crash, hang, have done their share or hold too much memory. Tasks and
-    outputs pass through shared memory.
-
-    Parameters
-    ----------
-    problem
-        Its experiments and evaluation settings: ``workers``, ``timeout``, ``memory_limit`` and
-        ``renew_after``.
-    fmu
-        The ``.fmu`` file; the problem's by default.
-    verdict
-        Whether the FMU can be reset, if that is known already.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        The FMU cannot be read.
+    Workers take one task after the other through shared memory, and are replaced when they
+    crash, hang, reach their number of runs or use too much memory. `verdict` says whether
+    the FMU can be reset, if known.
     """
 
     isolated = True
@@ -111,7 +96,7 @@ class ProcessExecutor(PreparedExecutor):
     # ------------------------------------------------------------- the interface
 
     def report(self) -> ExecutorReport:
-        """Return what the executor has done so far."""
+        """Return a report of the executor's activity so far."""
         verdict = self._verdict or ResetVerdict()
         notes = [*verdict.notes]
         if self._crashes:
@@ -132,7 +117,7 @@ class ProcessExecutor(PreparedExecutor):
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Numbers of the processes that live now."""
+        """Identifiers of the live processes."""
         return tuple(worker.pid for worker in (*self._workers, *self._leaving))
 
     def close(self) -> None:
@@ -201,7 +186,7 @@ class ProcessExecutor(PreparedExecutor):
             self._workers.append(Worker(folder, pickle.dumps(settings)))
 
     def _feed(self, batch: Batch) -> None:
-        """Give tasks to workers that wait for some, first to those without any."""
+        """Give tasks to workers that can take more, idle ones first."""
         able = [w for w in self._workers if w.ready and not w.retiring]
         if able and self._verdict is None:
             idle = [w for w in able if not w.outstanding]
@@ -225,7 +210,7 @@ class ProcessExecutor(PreparedExecutor):
                 worker.retiring = worker.retiring or not worker.outstanding
 
     def _assign(self, worker: Worker, batch: Batch) -> None:
-        """Give the next task to a worker, or teach it what it lacks for that."""
+        """Give the next task to a worker, or first send it what it needs for that."""
         index = batch.first(fresh=not worker.runs)
         if index is None:
             return
@@ -245,7 +230,7 @@ class ProcessExecutor(PreparedExecutor):
         worker.run(index, prepared.number, names, numbers, more)
 
     def _send_setup(self, worker: Worker, prepared: Prepared, index: int | None) -> None:
-        """Send a setup, and have it forget those that nobody will ask for again."""
+        """Send a setup, and let the worker drop those that are no longer needed."""
         for number in worker.known - self._table.numbers:
             worker.tell(Command.FORGET, 0, number)
             worker.known.discard(number)
@@ -256,7 +241,7 @@ class ProcessExecutor(PreparedExecutor):
         worker.send(Sent(Command.SETUP, index, setup=prepared.number), prepared.number, body)
 
     def _wait(self, batch: Batch) -> None:
-        """Wait until something happens, and see to it."""
+        """Wait until something happens, and handle it."""
         by_descriptor = {w.replies: w for w in self._workers}
         listeners = {w.output: w for w in self._workers}
         events = readable([*by_descriptor, *listeners], self._poll_timeout())
@@ -277,7 +262,7 @@ class ProcessExecutor(PreparedExecutor):
                 self._handle_worker_exit(worker, batch)
 
     def _take(self, worker: Worker, sent: Sent, kind: int, body: bytes, batch: Batch) -> None:
-        """See to one answer."""
+        """Handle one reply."""
         if kind == Reply.REFUSED:
             facts = ErrorFacts.read(json.loads(body))
             error = FmuError(facts.message, hint=facts.hint, code=facts.code)
@@ -306,7 +291,7 @@ class ProcessExecutor(PreparedExecutor):
         self._weigh(worker, sent)
 
     def _mark_ready(self, worker: Worker) -> None:
-        """Take on a worker that has loaded the FMU."""
+        """Register a worker that has loaded the FMU."""
         limit = self._settings.memory_limit
         if limit is not None and worker.resident >= limit:
             raise EstimationError(
@@ -333,13 +318,13 @@ class ProcessExecutor(PreparedExecutor):
         return refuse_not_finite(outputs, values, prepared.experiment, len(setup.output_names))
 
     def _weigh(self, worker: Worker, sent: Sent) -> None:
-        """Have a worker retire that has done its share or grown."""
+        """Retire a worker that has reached its number of runs or has grown."""
         worker.weigh(sent)
         if worker.grown > self._allowance(worker) or self._spent(worker):
             worker.retiring = True
 
     def _allowance(self, worker: Worker) -> float:
-        """Return by how many bytes a worker may grow: half of what a limit leaves, at most."""
+        """Return the permitted memory growth in bytes: at most half of what the limit leaves."""
         limit = self._settings.memory_limit
         if limit is None:
             return GROWTH_LIMIT
@@ -355,7 +340,7 @@ class ProcessExecutor(PreparedExecutor):
     # --------------------------------------------------------- when things go wrong
 
     def _poll_timeout(self) -> float:
-        """Return the seconds until somebody must be looked after."""
+        """Return the time until a worker must be checked, s."""
         now = time.monotonic()
         busy = [w for w in self._workers if w.outstanding]
         ends = [self._deadline(w) - now for w in busy]
@@ -388,7 +373,7 @@ class ProcessExecutor(PreparedExecutor):
         return max(START_LIMIT, self._settings.timeout)
 
     def _look_after(self, batch: Batch) -> None:
-        """Kill workers that hang or hold too much; let go those that are done."""
+        """Kill workers that hang or use too much memory; release those that are done."""
         now, limit = time.monotonic(), self._settings.memory_limit
         for worker in self._workers:
             if not worker.outstanding or worker.killed is not None:
@@ -409,7 +394,7 @@ class ProcessExecutor(PreparedExecutor):
         self._leaving = [w for w in self._leaving if not w.gone()]
 
     def _handle_worker_exit(self, worker: Worker, batch: Batch) -> None:
-        """Charge the death of a worker to the simulation that it was busy with."""
+        """Attribute the death of a worker to the simulation that it was running."""
         self._workers.remove(worker)
         records, begun, printed = worker.log(), worker.begun(), worker.printed
         step = worker.step()
@@ -461,7 +446,7 @@ class ProcessExecutor(PreparedExecutor):
             batch.finish(head.index, lost.failure(values, prepared, reached))
 
     def _abandon(self) -> None:
-        """Kill the workers that are at work: their answers would come to the wrong batch."""
+        """Kill the busy workers, whose replies would be taken for those of the next batch."""
         busy = [w for w in self._workers if w.outstanding]
         for worker in busy:
             worker.kill()
@@ -472,25 +457,11 @@ class ProcessExecutor(PreparedExecutor):
 
 
 class Batch:
-    """Tasks, and what is known of their outcomes.
+    """Tasks with the present state of their outcomes, which `done` receives.
 
-    Parameters
-    ----------
-    work
-        Setup and values of each task.
-    done
-        Called with each outcome.
-
-    Attributes
-    ----------
-    waiting
-        Indices of the tasks that no worker has got, in order.
-    for_fresh_worker
-        Indices of tasks that wait for a worker that has run nothing yet, in order.
-    retried
-        Indices of tasks that a worker died of nothing with.
-    refusal
-        Why a task does not fit the FMU, if one does not.
+    Tasks are `waiting` for any worker, or `for_fresh_worker` without previous runs, in
+    order; `retried` were requeued because their worker was killed before it began them.
+    `refusal` is why a task does not fit the FMU, if one does not.
     """
 
     def __init__(
@@ -507,28 +478,28 @@ class Batch:
 
     @property
     def unfinished(self) -> int:
-        """How many tasks have no outcome yet."""
+        """Number of tasks without outcome."""
         return len(self.work) - len(self._found)
 
     @property
     def outcomes(self) -> list[Simulated]:
         """The outcomes in the order of the tasks."""
-        found = [self._found[k] for k in range(len(self.work))]
-        return [outcome for outcome in found if outcome is not None]
+        outcomes = [self._found[k] for k in range(len(self.work))]
+        return [outcome for outcome in outcomes if outcome is not None]
 
     def finish(self, index: int, outcome: Simulated) -> None:
-        """Note an outcome."""
+        """Store an outcome."""
         self._found[index] = outcome
         if self._done is not None:
             self._done(index, outcome)
 
     def first(self, *, fresh: bool) -> int | None:
-        """Return the next task for a worker, which may have run nothing yet; it still waits."""
+        """Return the next task for a worker, `fresh` if it has run none; do not remove it."""
         queue = self.for_fresh_worker if fresh and self.for_fresh_worker else self.waiting
         return queue[0] if queue else None
 
     def withdraw(self, index: int) -> bool:
-        """Take a task that waits out of its queue; return whether it was there."""
+        """Remove a waiting task from its queue; return whether it was there."""
         for queue in (self.waiting, self.for_fresh_worker):
             if index in queue:
                 queue.remove(index)
@@ -536,11 +507,11 @@ class Batch:
         return False
 
     def put_back(self, index: int) -> None:
-        """Have a task wait again, before the others."""
+        """Return a task to the front of the queue."""
         (self.for_fresh_worker if index in self._moved_to_fresh else self.waiting).appendleft(index)
 
     def move_to_fresh_worker(self, index: int) -> bool:
-        """Have a task wait for a fresh worker; return whether it had not had one before."""
+        """Queue a task for a fresh worker; return whether it had none before."""
         if index in self._moved_to_fresh:
             return False
         self._moved_to_fresh.add(index)
@@ -548,7 +519,7 @@ class Batch:
         return True
 
     def refuse(self, index: int, error: FmuError) -> None:
-        """Note a task that does not fit the FMU: the caller's mistake, not a failed run."""
+        """Record a task that does not fit the FMU: an error of the caller, not a failed run."""
         self.refusal = self.refusal or error
         self._found[index] = None
         self.withdraw(index)

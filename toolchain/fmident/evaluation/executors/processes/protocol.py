@@ -1,8 +1,7 @@
-"""What passes between the executor and a worker process.
+"""Communication between the executor and a worker process.
 
-Short frames go through two pipes; the numbers of a task and its outputs go through memory that
-both processes map. Files in memory without a name carry that memory: nothing is left behind,
-however the processes end.
+Short frames go through two pipes, numbers through memory that both map as an anonymous
+file, of which nothing remains.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ PRINTED = 64 * 1024
 
 
 class Command(enum.IntEnum):
-    """From the executor to the worker."""
+    """Commands from the executor to the worker."""
 
     OPEN = 1
     """Payload: pickled :class:`~fmident.fmu.processes.child.EngineSettings`.
@@ -61,7 +60,7 @@ class Command(enum.IntEnum):
 
 
 class Reply(enum.IntEnum):
-    """From the worker to the executor; the first number is the worker's memory in bytes."""
+    """Replies of the worker; the first number is the worker's memory in bytes."""
 
     READY = 1
     DONE = 2
@@ -77,13 +76,13 @@ def frame(kind: int, slot: int = 0, number: int = 0, body: bytes = b"") -> bytes
 
 
 class Frames:
-    """Messages out of a stream of bytes."""
+    """Parser of messages in a byte stream."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
 
     def feed(self, data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
-        """Take bytes; yield kind, slot, number and payload of each complete message."""
+        """Append bytes; yield kind, slot, number and payload of each complete message."""
         self._pending += data
         while len(self._pending) >= HEADER.size:
             kind, slot, number, length = HEADER.unpack_from(self._pending)
@@ -96,26 +95,18 @@ class Frames:
 
 
 class Slots:
-    """The shared memory of one worker: per slot the values of a task, then its outputs.
-
-    Parameters
-    ----------
-    descriptor
-        A file of at least ``SLOTS * slot_bytes``.
-    slot_bytes
-        Size of one slot.
-    """
+    """Shared memory of one worker: per slot the values of a task, then its outputs."""
 
     def __init__(self, descriptor: int, slot_bytes: int) -> None:
         self.slot_bytes = slot_bytes
         self._map = mmap.mmap(descriptor, SLOTS * slot_bytes)
 
     def values(self, slot: int, count: int) -> F64:
-        """Return where the values of a task are, shape (count,)."""
+        """Return a view of the values of a task, shape (count,)."""
         return np.frombuffer(self._map, np.float64, count, slot * self.slot_bytes)
 
     def outputs(self, slot: int, shape: tuple[int, int], values: int) -> F64:
-        """Return where the outputs of a task with so many values are."""
+        """Return a view of the outputs of a task with the given number of values."""
         start = slot * self.slot_bytes + 8 * values
         flat = np.frombuffer(self._map, np.float64, shape[0] * shape[1], start)
         return flat.reshape(shape)

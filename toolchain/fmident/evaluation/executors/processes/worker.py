@@ -75,24 +75,10 @@ _HINTS = {
 
 @dataclass
 class Sent:
-    """A command that has not been answered yet.
+    """A command without reply so far, with the task's index, slot and number of values.
 
-    Parameters
-    ----------
-    command
-        What was asked for.
-    index
-        The task of the batch that it is for, if it is for one.
-    slot
-        Where the task's numbers are.
-    count
-        Number of values of the task.
-    setup
-        Number of the setup that it teaches.
-    run
-        Which run of the worker it is, counted from 1.
-    begun
-        When the worker can have begun with it: ``time.monotonic()``.
+    `setup` is the number of a setup that is sent, `run` that of the worker's run, counted
+    from 1. `begun` is the earliest time of its start: ``time.monotonic()``.
     """
 
     command: Command
@@ -107,33 +93,11 @@ class Sent:
 class Worker:
     """One process with one instance of the FMU.
 
-    Parameters
-    ----------
-    folder
-        An empty folder for what it unpacks; removed with the worker.
-    request
-        What it opens: the body of :attr:`Command.OPEN`.
-
-    Attributes
-    ----------
-    ready
-        Whether it has loaded the FMU.
-    outstanding
-        What it has not answered yet, oldest first.
-    known
-        Numbers of the setups that it has.
-    runs
-        Simulations sent to it.
-    retiring
-        Whether it gets no more work.
-    tried
-        Whether it has run the trial of the reset.
-    killed
-        Why the executor killed it, if it did.
-    resident, grown
-        Private memory at the last answer, and by how much simulations have made it grow, bytes.
-    printed
-        What the FMU has printed since the last answer.
+    `outstanding` are commands without reply, oldest first, and `known` the numbers of its
+    setups. A `retiring` worker gets no more work; `killed` is why the executor killed it,
+    if so. `resident` is its private memory at the last reply, and `grown` the growth by
+    simulations, bytes; `printed` is the FMU's output since then. `folder` is removed with
+    the worker, and `request` is the body of :attr:`Command.OPEN`.
     """
 
     def __init__(self, folder: Path, request: bytes) -> None:
@@ -189,7 +153,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """Number of the process."""
+        """Process identifier."""
         return self._process.pid
 
     @property
@@ -208,14 +172,14 @@ class Worker:
         self.tell(sent.command, sent.slot, number, body)
 
     def tell(self, command: Command, slot: int = 0, number: int = 0, body: bytes = b"") -> None:
-        """Send a command; nothing happens if the worker is gone, which its pipe shows soon."""
+        """Send a command; do nothing if the worker is gone, which its pipe will show soon."""
         data = memoryview(frame(command, slot, number, body))
         with contextlib.suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self._commands, data) :]
 
     def make_room(self, slot_bytes: int) -> None:
-        """See that a slot has so many bytes; only while nothing is outstanding."""
+        """Enlarge the slots to this size; only while nothing is outstanding."""
         if self.slots is None or self.slots.slot_bytes < slot_bytes:
             os.ftruncate(self._slots_file, SLOTS * slot_bytes)
             self.slots = Slots(self._slots_file, slot_bytes)
@@ -238,20 +202,14 @@ class Worker:
         self.send(sent, setup << 32 | number, more)
 
     def outputs(self, sent: Sent, shape: tuple[int, int]) -> F64:
-        """Return a copy of the outputs of a task that is done."""
+        """Return a copy of the outputs of a completed task."""
         assert self.slots is not None
         return self.slots.outputs(sent.slot, shape, sent.count).copy()
 
     # ---------------------------------------------------------------- receiving
 
     def answers(self) -> Iterator[tuple[Sent, int, bytes]]:
-        """Yield what has been answered, the kind of the reply and its payload.
-
-        Raises
-        ------
-        EOFError
-            The process is gone.
-        """
+        """Yield answered commands, each with the kind of the reply and its payload."""
         while True:
             data = read_available(self.replies, 65536)
             if data is None:
@@ -268,14 +226,14 @@ class Worker:
                 self.printed.clear()
 
     def weigh(self, sent: Sent) -> None:
-        """Add what the memory has grown by in a run; a setup and the first run need some."""
+        """Add the memory growth of a run, except for setups and the first run."""
         if sent.command is Command.RUN:
             if self._warm:
                 self.grown = max(self.grown + self.resident - self._before, 0)
             self._warm = True
 
     def listen(self) -> None:
-        """Take what the FMU prints; only the end is kept."""
+        """Read the FMU's printed output; only the end is kept."""
         for _ in range(16 if self.output in self._ends else 0):
             data = read_available(self.output, PRINTED)
             if not data:
@@ -284,28 +242,28 @@ class Worker:
             del self.printed[:-PRINTED]
 
     def log(self) -> bytes:
-        """Return the ring of log messages as it is now, after a crash, too."""
+        """Return the ring of log messages, also after a crash."""
         return read_at(self._log_file, BUFFER_BYTES, 0)
 
     def begun(self) -> int:
-        """Return how many runs the worker has begun."""
+        """Return the number of runs that the worker has started."""
         return int.from_bytes(read_at(self._log_file, 8, BUFFER_BYTES), "little")
 
     def trial(self) -> float:
-        """Return when the present run of the trial has begun; 0 when none is going on."""
+        """Return when the present run of the reset test started; 0 if there is none."""
         began: float
         (began,) = struct.unpack("<d", read_at(self._log_file, 8, TRIAL_AT))
         return began
 
     def step(self) -> int:
-        """Return the communication step in which the last run is, or ended; -1 before the first."""
+        """Return the communication step of the last run, -1 before the first."""
         place = STATE_AT + 8 * FAILED_STEP
         return int.from_bytes(read_at(self._log_file, 8, place), "little", signed=True)
 
     # -------------------------------------------------------------------- ending
 
     def dismiss(self) -> None:
-        """Ask the worker to free its FMU and go."""
+        """Ask the worker to free its FMU and exit."""
         with contextlib.suppress(OSError, ValueError):
             self._ends.remove(self._commands)
             os.close(self._commands)
@@ -313,7 +271,7 @@ class Worker:
         self._leaves = time.monotonic() + _EXIT_TIMEOUT
 
     def gone(self) -> bool:
-        """Return whether a dismissed worker has ended; kill it when it takes too long."""
+        """Return whether a dismissed worker has ended; kill it if it takes too long."""
         # Somebody has to read what it prints, or it could wait for that forever.
         self.listen()
         if self._process.poll() is None:
@@ -324,15 +282,12 @@ class Worker:
         return True
 
     def kill(self, end: End | None = None) -> None:
-        """End the process at once."""
+        """Kill the process."""
         self.killed = self.killed or end
         end_child(self._process)
 
     def finish(self) -> End:
-        """Wait for the end of the process, free everything, say how it ended.
-
-        May be called again, as after an interrupted call.
-        """
+        """Wait for the end of the process, free everything, and return how it ended; repeatable."""
         try:
             self._process.wait(_EXIT_TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -358,7 +313,7 @@ class Worker:
 
 
 def split_values(values: Mapping[str, Any]) -> tuple[tuple[str, ...], list[float], dict[str, Any]]:
-    """Return names and numbers of the values that are floats, and the others."""
+    """Split values into names and numbers of floats, and the others."""
     numbers = {name: value for name, value in values.items() if isinstance(value, float)}
     others = (
         {}
@@ -370,15 +325,7 @@ def split_values(values: Mapping[str, Any]) -> tuple[tuple[str, ...], list[float
 
 @dataclass(frozen=True)
 class End:
-    """How a worker ended.
-
-    Parameters
-    ----------
-    text
-        What happened, to follow the name of the FMU.
-    cause
-        ``"killed"`` is from outside; ``"timeout"`` and ``"memory"`` are limits of the executor.
-    """
+    """How a worker ended: ``"killed"`` from outside, ``"timeout"`` or ``"memory"`` by limits."""
 
     text: str
     cause: Literal["crash", "killed", "timeout", "memory"] = "crash"
@@ -391,23 +338,7 @@ class End:
 
 @dataclass(frozen=True)
 class Crash:
-    """The end of a worker that was at work.
-
-    Parameters
-    ----------
-    message
-        How it ended, with the FMU's last words.
-    log
-        The FMU's messages.
-    hint
-        What to do next.
-    final
-        Whether the same simulation would crash again, as far as one can tell.
-    timed_out
-        Whether it was ended for the time that it took.
-    code
-        What kind of failure it is.
-    """
+    """The end of a busy worker; `final` if the simulation would probably crash again."""
 
     message: str
     log: tuple[str, ...]
@@ -419,7 +350,7 @@ class Crash:
     def failure(
         self, values: Mapping[str, float], prepared: Prepared, step: int = -1
     ) -> SimulationFailure:
-        """Return the failure of the simulation that it was busy with, in a communication step."""
+        """Return the failure of the simulation that was running, in a communication step."""
         time = float(prepared.setup.times[step]) if step >= 0 else None
         return SimulationFailure(
             self.message,
@@ -435,13 +366,13 @@ class Crash:
 
 
 def crash(end: End, log: bytes, printed: bytes, description: ModelDescription) -> Crash:
-    """Say how a worker ended, from the trace that it left."""
+    """Return how a worker ended, from the trace that it left."""
     records = decode(log, description.by_reference)
     records += output_records(printed.decode("utf-8", "replace"))
-    said = own_words(records)
+    message = own_words(records)
     return Crash(
         f"the native code of the FMU '{description.name}' {end.text}"
-        + (f"; its last words: {said}" if said else ""),
+        + (f"; its last words: {message}" if message else ""),
         tuple(str(record) for record in records),
         _HINTS.get(end.cause, _CRASH_HINT),
         final=end.cause == "crash",
@@ -453,7 +384,7 @@ def crash(end: End, log: bytes, printed: bytes, description: ModelDescription) -
 def failure_of(
     facts: ErrorFacts, printed: bytes, values: Mapping[str, float], prepared: Prepared
 ) -> SimulationFailure:
-    """Return a failure that the FMU engine reported, with what the FMU printed."""
+    """Return a failure reported by the FMU engine, with the FMU's printed output."""
     records = output_records(printed.decode("utf-8", "replace"))
     message = facts.message
     if records and not facts.log:

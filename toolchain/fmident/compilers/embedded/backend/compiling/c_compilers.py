@@ -1,7 +1,7 @@
-"""Which C compiler makes the binary of a platform, and with which options.
+"""Choose the C compiler and its options for a platform.
 
-For this machine's own platform a compiler that is installed is taken; for all others, and without
-one, the one in the Python package ``ziglang``, which compiles for every platform.
+This machine's own platform uses an installed compiler if there is one. All other cases
+use the compiler of the Python package ``ziglang``, which compiles for every platform.
 """
 
 from __future__ import annotations
@@ -46,19 +46,7 @@ _INSTALL_HINTS = {
 
 @dataclass(frozen=True)
 class CCompiler:
-    """A C compiler for one platform.
-
-    Parameters
-    ----------
-    command
-        How it is called.
-    platform
-        What it compiles for.
-    zig
-        Whether it is the one in ``ziglang``.
-    environment
-        Variables that it is called with, beside those of this process.
-    """
+    """A C compiler for one platform, called by `command` with additional `environment`."""
 
     command: tuple[str, ...]
     platform: Platform
@@ -67,7 +55,7 @@ class CCompiler:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Return what it compiles with for its platform, besides what all compile with."""
+        """Return the platform's compile options, in addition to those common to all platforms."""
         position = () if self.platform.system == "windows" else ("-fPIC",)
         if self.zig:
             # Without these, it adds run-time checks and what the processor here can do.
@@ -77,30 +65,25 @@ class CCompiler:
 
     @property
     def licences(self) -> dict[str, Path]:
-        """Return the licence texts of what it puts into a binary, by the name that they get."""
+        """Return the licence texts of code that it links into a binary, by file name in the FMU."""
         if not self.zig:
             return {}  # what it links is part of the system
         folder = Path(self.command[0]).parent
-        found = {"zig-LICENSE.txt": folder / "LICENSE"}
+        paths = {"zig-LICENSE.txt": folder / "LICENSE"}
         if self.platform.system == "windows":
-            found["mingw-w64-COPYING.txt"] = folder / "lib" / "libc" / "mingw" / "COPYING"
-        return {name: path for name, path in found.items() if path.is_file()}
+            paths["mingw-w64-COPYING.txt"] = folder / "lib" / "libc" / "mingw" / "COPYING"
+        return {name: path for name, path in paths.items() if path.is_file()}
 
     def link_options(self, exports: Path, exported: Sequence[str]) -> list[str]:
-        """Return what a shared library is linked with.
+        """Return the options that link a shared library exporting the name patterns `exported`.
 
-        Parameters
-        ----------
-        exports
-            A file to be written where the linker reads from one what is exported.
-        exported
-            Patterns of the names of functions that can be called.
+        A linker script, if needed, is written to `exports`.
         """
         if self.platform.system == "darwin":
             if self.zig:  # its linker shows what is visible
                 return ["-shared", "-s", "-Wl,-install_name,@rpath/model.dylib"]
-            shown = (f"-Wl,-exported_symbol,_{name}" for name in exported)
-            return ["-dynamiclib", *shown, "-Wl,-x"]
+            symbols = (f"-Wl,-exported_symbol,_{name}" for name in exported)
+            return ["-dynamiclib", *symbols, "-Wl,-x"]
         if self.platform.system == "windows":
             return ["-shared", "-s"]
         exports.write_text(
@@ -130,7 +113,7 @@ def find_compiler(environment: Mapping[str, str] = os.environ) -> tuple[str, ...
 
 
 def find_zig() -> Path | None:
-    """Return the program in the Python package ``ziglang``."""
+    """Return the path of the program in the Python package ``ziglang``."""
     spec = importlib.util.find_spec("ziglang")
     for location in (spec.submodule_search_locations or []) if spec else []:
         for name in ("zig", "zig.exe"):
@@ -140,7 +123,7 @@ def find_zig() -> Path | None:
 
 
 def tools() -> dict[str, str]:
-    """Return which C compilers were found: for this platform, and for all."""
+    """Return the C compilers that were found: for this platform, and for all platforms."""
     own, zig = find_compiler(), find_zig()
     cross = "none: " + CROSS_HINT if zig is None else f"ziglang, {zig}"
     system = shutil.which(own[0]) if own else None
@@ -151,13 +134,13 @@ def tools() -> dict[str, str]:
 
 
 def is_first_time(platform: Platform) -> bool:
-    """Return whether ziglang has to compile the C library of a platform first."""
+    """Return whether ziglang must first compile the C library of a platform."""
     mark = _mark(platform)
     return mark is not None and not mark.is_file() and platform != this_platform()
 
 
 def has_compiled(platform: Platform) -> None:
-    """Take a note of a platform that has been compiled for."""
+    """Record that ziglang has compiled the C library of a platform."""
     mark = _mark(platform)
     if mark is not None:
         with contextlib.suppress(OSError):
@@ -170,13 +153,13 @@ def _mark(platform: Platform) -> Path | None:
 
 
 def _plain(command: Sequence[str]) -> tuple[str, ...]:
-    """Return what keeps zig, where CC names it, from code for this processor alone."""
+    """Return options that keep zig, if ``CC`` names it, from using this CPU's extensions."""
     is_zig = "ziglang" in command or Path(command[0]).stem == "zig"
     return ("-mcpu=baseline", "-fno-sanitize=all") if is_zig else ()
 
 
 def missing_compiler(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return why nothing can be built for this machine and how to change that, or ``None``."""
+    """Return why no binary can be built for this machine and how to fix it, or ``None``."""
     chosen = environment.get("CC", "").strip()
     if find_compiler(environment) is not None or (not chosen and find_zig() is not None):
         return None
@@ -194,19 +177,9 @@ def install_hint() -> str:
 
 
 def compiler_for(platform: Platform, scratch: Path) -> CCompiler:
-    """Return the C compiler for a platform.
+    """Return the C compiler for a platform, or raise `CompilationError` with an install hint.
 
-    Parameters
-    ----------
-    platform
-        What the binary is for.
-    scratch
-        Where ziglang's compiler may write when there is no cache.
-
-    Raises
-    ------
-    CompilationError
-        There is none; the hint is the command that installs it.
+    `scratch` is where ziglang may write if there is no cache folder.
     """
     own = platform == this_platform()
     if own:

@@ -1,7 +1,7 @@
-"""What is done to binaries that are linked.
+"""Post-processing of linked binaries.
 
-Sources: ``mach-o/fat.h`` (universal binaries: a table in big-endian order in front of whole files);
-Microsoft's "PE Format", section "COFF File Header"; System V ABI, "ELF Header".
+Sources: ``mach-o/fat.h`` (universal binaries: a big-endian table followed by whole
+files); Microsoft's "PE Format", section "COFF File Header"; System V ABI, "ELF Header".
 """
 
 from __future__ import annotations
@@ -29,18 +29,7 @@ FMI3_FILE = "model_fmi3.c"
 
 
 def universal_binary(libraries: Sequence[bytes]) -> bytes:
-    """Return one library that holds several, each for another processor.
-
-    Parameters
-    ----------
-    libraries
-        Mach-O files of 64 bits.
-
-    Raises
-    ------
-    ValueError
-        One of them is no such file.
-    """
+    """Combine 64-bit Mach-O libraries for different processors into one universal binary."""
     table = [struct.pack(">II", _MAGIC, len(libraries))]
     content = []
     position = 1 << _ALIGNMENT
@@ -58,13 +47,7 @@ def universal_binary(libraries: Sequence[bytes]) -> bytes:
 
 
 def without_link_time(library: bytes) -> bytes:
-    """Return a library of Windows without the time at which it was linked.
-
-    Raises
-    ------
-    ValueError
-        It is no such file.
-    """
+    """Return a Windows library with its link time removed."""
     if library[:2] != b"MZ":
         raise ValueError("this is not a library of Windows")
     (header,) = struct.unpack_from("<I", library, 0x3C)
@@ -74,19 +57,7 @@ def without_link_time(library: bytes) -> bytes:
 
 
 def platform_of(library: bytes) -> str | None:
-    """Return FMI 3.0's name of the platform that a library is for.
-
-    Parameters
-    ----------
-    library
-        An ELF, PE or Mach-O file.
-
-    Returns
-    -------
-    str or None
-        Such as ``"x86_64-linux"``; ``None`` for what is not a library of
-        :data:`~fmident.compilers.platforms.PLATFORMS`.
-    """
+    """Return the FMI 3.0 platform of a library, such as ``"x86_64-linux"``, if supported."""
     head = library[:64].ljust(64, b"\0")
     if head.startswith(_ELF_64):
         return _ELF_MACHINES.get(struct.unpack_from("<H", head, 18)[0])

@@ -1,9 +1,9 @@
-"""The sources of SUNDIALS CVODE that go into an FMU whose model needs it.
+"""Sources of SUNDIALS CVODE, for FMUs whose model needs it.
 
-They are compiled with the model's own sources, for each platform, so that no installed library is
-needed. They are not in the repository: the wheel brings them, packed by this module; in a checkout,
-``ci/setup`` fetches them; otherwise the release is downloaded once. Wherever they come from, the
-content of the files has to be the one that is expected.
+They are compiled together with the model for each platform, so no installed library is
+needed. They are not in the repository: the wheel includes them, packed by this module;
+``ci/setup`` fetches them for a checkout; otherwise the release is downloaded once. In
+all cases the contents must match a known checksum.
 """
 
 from __future__ import annotations
@@ -117,15 +117,10 @@ _READ = (
 
 
 def sources() -> dict[str, str]:
-    """Return all files, name in the folder of the build to text.
+    """Return all source files, name in the build folder to text.
 
-    ``.c`` files and the headers that only they read have no folder; the public headers are in
-    ``cvode/``, ``sundials/`` and so on, so that one include path serves.
-
-    Raises
-    ------
-    CompilationError
-        They are nowhere and cannot be downloaded, or they are not the ones that are expected.
+    Public headers are in ``cvode/``, ``sundials/`` and so on, so that one include path is
+    enough.
     """
     files = _files()
     renamed = {_place(name): text for name, text in files.items() if name not in LICENCES}
@@ -137,7 +132,7 @@ def sources() -> dict[str, str]:
 
 
 def licences() -> dict[str, str]:
-    """Return the licence texts, which an FMU with SUNDIALS inside must carry."""
+    """Return the licence texts that an FMU containing SUNDIALS must include."""
     files = _files()
     return {f"SUNDIALS-{name}.txt": files[name] for name in LICENCES}
 
@@ -175,19 +170,19 @@ def _files() -> dict[str, str]:
     if PACKED.is_file():
         return _checked(PACKED, f"'{PACKED}'")
     folder = cache_folder("sundials")
-    kept = folder / PACKED.name if folder else None
-    if kept is not None and kept.is_file():
+    cached = folder / PACKED.name if folder else None
+    if cached is not None and cached.is_file():
         try:
-            return _checked(kept, f"'{kept}'")
+            return _checked(cached, f"'{cached}'")
         except CompilationError:
-            kept.unlink(missing_ok=True)
+            cached.unlink(missing_ok=True)
     content = _download()
     try:
         files = _needed(_tar_reader(content), RELEASE)
     except _READ as error:  # the download was cut short, or something between answered instead
         raise _not_downloaded(f"what was downloaded is not that archive: {error}") from None
-    if kept is not None:
-        pack(files, kept)
+    if cached is not None:
+        pack(files, cached)
     return files
 
 
@@ -203,7 +198,7 @@ def _checked(place: Path, name: str) -> dict[str, str]:
 
 
 def _reader(place: Path) -> Callable[[str], str]:
-    """Return what gives the text of a file of the sources, by its name from their root."""
+    """Return a function that reads a source file by its path relative to the root."""
     if place.is_dir():
         return lambda name: (place / name).read_text(encoding="utf-8")
     if zipfile.is_zipfile(place):
@@ -225,7 +220,7 @@ def _tar_reader(content: bytes) -> Callable[[str], str]:
 
 
 def _needed(read: Callable[[str], str], name: str) -> dict[str, str]:
-    """Return what is compiled, all headers of SUNDIALS that it reads, and the licence texts."""
+    """Return the files to compile, all SUNDIALS headers they include, and the licence texts."""
     texts = {file: read(file) for file in (*_COMPILED, *LICENCES)}
     waiting = [*_COMPILED]
     while waiting:
@@ -267,7 +262,7 @@ def _not_downloaded(why: str) -> CompilationError:
 
 
 def pack(files: Mapping[str, str], target: Path) -> None:
-    """Write the files to a zip file; the same files give the same bytes."""
+    """Write the files to a reproducible zip file: the same files give the same bytes."""
     try:
         with whole_file(target) as stream, zipfile.ZipFile(stream, "w") as archive:
             for name in sorted(files):
@@ -280,10 +275,7 @@ def pack(files: Mapping[str, str], target: Path) -> None:
 
 
 def main(arguments: Iterable[str]) -> int:
-    """Pack the sources into the package: those in an archive, else those of the release.
-
-    ``ci/sundials`` calls it.
-    """
+    """Pack the sources, given or of the release, into the package; called by ``ci/sundials``."""
     try:
         named = next(iter(arguments), None)
         files = _checked(Path(named), f"'{named}'") if named else _files()

@@ -1,7 +1,8 @@
 """Compile the runtime with a model's C sources to the binary of a platform.
 
-Most of the runtime is the same for all models, so a machine compiles it once: an object file is
-kept under a hash of the compiler, its options, the source, and all headers that it may read.
+Most of the runtime is the same for all models and is compiled once per machine: object
+files are cached by a hash of the compiler, its options, the source, and all headers it
+may read.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
 
 def find_fmi_headers() -> Path | None:
-    """Return the folder of FMI's C headers that FMPy brings along."""
+    """Return the folder of FMI's C headers in the FMPy package."""
     spec = importlib.util.find_spec("fmpy")
     for location in (spec.submodule_search_locations or []) if spec else []:
         folder = Path(location) / "c-code"
@@ -93,7 +94,7 @@ def missing_tools(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def _limited(command: Sequence[str]) -> list[str]:
-    """Return the command with a limit on the memory of each of its processes, on POSIX."""
+    """Return the command with a memory limit for each of its processes, on POSIX."""
     shell = shutil.which("sh")
     if machine.system() == "Windows" or shell is None:
         return [*command]
@@ -102,25 +103,12 @@ def _limited(command: Sequence[str]) -> list[str]:
 
 
 def exported(version: Version) -> tuple[str, ...]:
-    """Return the functions of the library that can be called, as patterns."""
+    """Return name patterns of the functions that the library exports."""
     return (f"fmi{version[0]}*", *_EXTENSIONS)
 
 
 def all_sources(version: Version, sources: Mapping[str, str]) -> dict[str, str]:
-    """Return the runtime's files, the model's, and FMI's headers that they read.
-
-    Parameters
-    ----------
-    version
-        Of FMI; what is for 3.0 is a layer over the rest.
-    sources
-        The model's C files and those of libraries, name to text.
-
-    Raises
-    ------
-    CompilationError
-        The headers of FMI are not there.
-    """
+    """Return the C files of runtime, model and libraries (`sources`), and FMI's headers."""
     headers = find_fmi_headers()
     if headers is None:
         raise CompilationError(f"the embedded compiler cannot build here: {missing_tools()}")
@@ -138,27 +126,11 @@ def compile_binary(
     optimization: int = 2,
     warnings: Sequence[str] = _QUIET_FLAGS,
 ) -> bytes:
-    """Compile the runtime with a model's sources and return the shared library.
+    """Compile `sources`, written to `folder`, and return the shared library.
 
-    Parameters
-    ----------
-    compiler
-        See :func:`~fmident.compilers.embedded.backend.compiling.c_compilers.compiler_for`.
-    folder
-        Temporary folder to work in; sources are left there.
-    sources
-        See :func:`all_sources`; all that is compiled and read.
-    version
-        Of FMI.
-    optimization
-        0 to 3, as ``-O``.
-    warnings
-        Warning options of the C compiler.
-
-    Raises
-    ------
-    CompilationError
-        With the first lines of the compiler's message; or it compiles for another platform.
+    `sources` come from :func:`all_sources`; `optimization` is 0 to 3. Raises
+    `CompilationError` with the compiler's first lines, or if the library is for another
+    platform.
     """
     for name, text in sources.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -183,17 +155,14 @@ def compile_binary(
 
 
 def _of_the_platform(compiler: CCompiler, library: Path) -> bytes:
-    """Return the content of a library that is for the platform it was to be made for.
-
-    A compiler that ``CC`` names may be one for another machine.
-    """
+    """Return a library, checking its platform, since ``CC`` may target another machine."""
     try:
         content = library.read_bytes()
     except OSError:
         content = b""
-    made, wanted = platform_of(content), compiler.platform.tuple
-    if made != wanted:
-        what = f"a library for '{made}'" if made else "no library that can be used"
+    actual, wanted = platform_of(content), compiler.platform.tuple
+    if actual != wanted:
+        what = f"a library for '{actual}'" if actual else "no library that can be used"
         raise _wrong_compiler(compiler, f"has made {what}; one for '{wanted}' is needed")
     return content
 
@@ -206,7 +175,7 @@ def _wrong_compiler(compiler: CCompiler, what: str) -> CompilationError:
 
 
 def _units(sources: Mapping[str, str], optimization: int) -> list[Unit]:
-    """Return what to compile; long functions without loops are hardly better for more than -O1."""
+    """Return the compilation units; long functions without loops gain little beyond -O1."""
     long = {FUNCTIONS_FILE, *_LONG_FILES}
     units = []
     for name in sorted(sources):
@@ -222,18 +191,15 @@ def _units(sources: Mapping[str, str], optimization: int) -> list[Unit]:
 
 @cache
 def _version(command: tuple[str, ...], zig: bool) -> bytes:
-    """Return what a compiler says of itself and of the machine that it compiles for.
-
-    The options of ziglang's name the machine.
-    """
+    """Return what a compiler prints about its version and (except for ziglang) target machine."""
     asked = (
         [[command[0], "version"]] if zig else [[*command, "--version"], [*command, "-dumpmachine"]]
     )
-    said = [
+    answers = [
         subprocess.run(question, capture_output=True, check=False, timeout=60).stdout
         for question in asked
     ]
-    return b"\0".join(said)
+    return b"\0".join(answers)
 
 
 def _identity(compiler: CCompiler, options: Sequence[str]) -> bytes:
@@ -276,18 +242,10 @@ def _run(folder: Path, environment: Mapping[str, str], command: Sequence[str]) -
 
 @dataclass(frozen=True)
 class Unit:
-    """What one call of the C compiler makes an object of.
+    """One call of the C compiler.
 
-    Parameters
-    ----------
-    source
-        Name of the C file in the folder of the build.
-    options
-        Options of the C compiler for this file, such as ``-O2``.
-    kept
-        Whether the object is worth keeping: it may serve another build.
-    not_read
-        Headers that are named in what it includes but not read with these options.
+    `options` apply to this file only. `kept` says whether to cache the object, and
+    `not_read` names headers whose ``#include`` is inactive with these options.
     """
 
     source: str
@@ -297,25 +255,18 @@ class Unit:
 
     @property
     def object(self) -> str:
-        """Return the name of the object."""
+        """Return the file name of the object."""
         return f"{Path(self.source).stem}.o"
 
 
 def make_objects(
     units: Sequence[Unit], folder: Path, identity: bytes, make_object: Callable[[Unit], None]
 ) -> None:
-    """Make the objects of all units in `folder`, side by side as far as there are processors.
+    """Make the objects of all units in `folder`, in parallel.
 
-    Parameters
-    ----------
-    units
-        What to compile.
-    folder
-        Where the sources and their own headers are.
-    identity
-        What the objects depend on besides: the compiler, its common options, foreign headers.
-    make_object
-        Compiles a unit in `folder`; raises if there is no object then.
+    `identity` is what all objects depend on besides the files there: compiler, common
+    options, external headers. `make_object` compiles one unit and raises if that gives no
+    object.
     """
     cache = cache_folder("objects")
     keys = {unit: _key(unit, folder, identity) for unit in units if unit.kept}
@@ -343,13 +294,13 @@ def _key(unit: Unit, folder: Path, identity: bytes) -> str:
 
 
 def _reads(unit: Unit, folder: Path) -> list[str]:
-    """Return the files of the folder that a source may read, itself the first."""
-    found = [unit.source]
-    for name in found:
+    """Return the files of the folder that a source may include, starting with itself."""
+    names = [unit.source]
+    for name in names:
         text = (folder / name).read_text(encoding="utf-8")
-        more = (n for n in _included(text) if n not in found and n not in unit.not_read)
-        found += [n for n in more if (folder / n).is_file()]
-    return found
+        more = (n for n in _included(text) if n not in names and n not in unit.not_read)
+        names += [n for n in more if (folder / n).is_file()]
+    return names
 
 
 def _included(text: str) -> Iterable[str]:
@@ -357,7 +308,7 @@ def _included(text: str) -> Iterable[str]:
 
 
 def _fetch(cache: Path, key: str, target: Path) -> bool:
-    """Write an object that was kept; one that is damaged counts as not kept."""
+    """Copy an object from the cache; a damaged one counts as missing."""
     try:
         content = (cache / key).read_bytes()
     except OSError:
@@ -369,7 +320,7 @@ def _fetch(cache: Path, key: str, target: Path) -> bool:
 
 
 def _keep(cache: Path, key: str, content: bytes) -> None:
-    """Keep an object; without room for it, it is not kept."""
+    """Add an object to the cache, unless there is no space for it."""
     try:
         with tempfile.NamedTemporaryFile(dir=cache, prefix="unfinished-", delete=False) as file:
             unfinished = Path(file.name)

@@ -72,7 +72,7 @@ def default_experiment(experiment: ExperimentDefaults, tolerance: float) -> str:
 
 
 def frozen_parameters(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
-    """Yield the lines of an annotation of our own: why parameters of the class cannot be set."""
+    """Yield the lines of a vendor annotation that says why parameters cannot be set."""
     yield "      <FrozenParameters>"  # the schema wants one element
     for name, one in frozen.items():
         given = {"name": name, "reason": one.reason, "advice": one.advice}
@@ -81,21 +81,14 @@ def frozen_parameters(frozen: Mapping[str, FrozenParameter]) -> Iterable[str]:
 
 
 def whole(limit: float | None) -> str | None:
-    """Return a limit of an Integer variable."""
+    """Return a limit of an Integer variable as text."""
     return None if limit is None else str(round(limit))
 
 
 def tag(name: str, attributes: Mapping[str, str | None], *, close: bool = True) -> str:
-    """Return an element without content, or its opening tag.
+    """Return an element without content, or its opening tag if `close` is false.
 
-    Parameters
-    ----------
-    name
-        Of the element.
-    attributes
-        Those that are ``None`` are left out; characters that XML cannot hold are dropped.
-    close
-        ``False`` for an opening tag.
+    ``None`` attributes and characters that XML cannot represent are omitted.
     """
     parts = [
         f" {key}={quoteattr(_NOT_XML.sub('', value))}"
@@ -106,29 +99,18 @@ def tag(name: str, attributes: Mapping[str, str | None], *, close: bool = True) 
 
 
 def number(value: float | None) -> str | None:
-    """Return a number so that it reads back to the same bits."""
+    """Return a number as text that reads back to the same bits."""
     return None if value is None else repr(float(value))
 
 
 def content(text: str) -> str:
-    """Return text for the inside of an element; characters that XML cannot hold are dropped."""
+    """Return text escaped as element content; characters XML cannot represent are dropped."""
     return escape(_NOT_XML.sub("", text))
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """One variable of FMI 3.0: a scalar or an array.
-
-    Parameters
-    ----------
-    name
-        Of the whole.
-    elements
-        In row-major order. Their value references follow each other; that of the first is the
-        whole's.
-    shape
-        Number of elements in each dimension; empty for a scalar.
-    """
+    """A scalar or array variable of FMI 3.0; `elements` are in row-major order."""
 
     name: str
     elements: tuple[FmuVariable, ...]
@@ -141,25 +123,24 @@ class Declaration:
 
     @property
     def value_reference(self) -> int:
-        """Value reference of the whole."""
+        """Value reference of the variable."""
         return self.first.value_reference
 
 
 def declarations(variables: Sequence[FmuVariable]) -> list[Declaration]:
-    """Return variables as FMI 3.0 declares them, in the order of their value references.
+    """Return the variables as FMI 3.0 declares them, ordered by value reference.
 
-    An array is one where all its elements are there, in order, and do not differ in what belongs to
-    an array as a whole; states are an array only together with their derivatives. All else are
-    scalars.
+    Variables form an array if all elements are present, in order, with equal attributes;
+    states only together with their derivatives.
     """
-    found: dict[str, list[tuple[FmuVariable, tuple[int, ...]]]] = {}
+    groups: dict[str, list[tuple[FmuVariable, tuple[int, ...]]]] = {}
     for variable in variables:
         base, index = _split(variable.name)
         if index:
-            found.setdefault(base, []).append((variable, index))
+            groups.setdefault(base, []).append((variable, index))
     arrays = {
         array.name: array
-        for array in (_array(base, members) for base, members in found.items())
+        for array in (_array(base, members) for base, members in groups.items())
         if array is not None
     }
     _drop_halves(arrays, variables)
@@ -169,12 +150,12 @@ def declarations(variables: Sequence[FmuVariable]) -> list[Declaration]:
 
 
 def references(declared: Iterable[Declaration]) -> dict[str, int]:
-    """Return the value reference by which FMI 3.0 knows each scalar variable, by its name."""
+    """Return the FMI 3.0 value reference of each scalar variable, by name."""
     return {v.name: one.value_reference for one in declared for v in one.elements}
 
 
 def _split(name: str) -> tuple[str, tuple[int, ...]]:
-    """Return the array that a name is an element of, and its index; no index for a scalar."""
+    """Split the name of an array element into array and index; the index of a scalar is empty."""
     derivative = _DERIVATIVE.fullmatch(name)
     if derivative is not None:
         base, index = _split(derivative["state"])
@@ -186,7 +167,7 @@ def _split(name: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _array(base: str, members: Sequence[tuple[FmuVariable, tuple[int, ...]]]) -> Declaration | None:
-    """Return an array of variables and their indices; ``None`` where they are not one."""
+    """Return the array made of variables with their indices, or ``None`` if they are not one."""
     elements = tuple(variable for variable, _ in members)
     indices = [index for _, index in members]
     shape = indices[-1]
@@ -200,7 +181,7 @@ def _array(base: str, members: Sequence[tuple[FmuVariable, tuple[int, ...]]]) ->
 
 
 def _of_the_whole(v: FmuVariable) -> tuple[object, ...]:
-    """Return what all elements of an array have in common."""
+    """Return the attributes that all elements of an array share."""
     m = v.variable
     return (
         *(v.causality, v.variability, v.initial, v.start is None, v.derivative_of is None),
@@ -210,7 +191,7 @@ def _of_the_whole(v: FmuVariable) -> tuple[object, ...]:
 
 
 def _drop_halves(arrays: dict[str, Declaration], variables: Sequence[FmuVariable]) -> None:
-    """Remove arrays of states whose derivatives are none, and the other way round."""
+    """Remove arrays of states whose derivatives are not an array, and vice versa."""
     derivative_of: Mapping[str, str] = {
         v.derivative_of: v.name for v in variables if v.derivative_of is not None
     }
@@ -225,13 +206,9 @@ def _drop_halves(arrays: dict[str, Declaration], variables: Sequence[FmuVariable
 
 
 def unit_definitions(units: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the lines of the element; none when no variable has a unit.
+    """Return the lines of the element, from the unit and display unit of each variable.
 
-    Parameters
-    ----------
-    units
-        Unit and display unit of each variable; empty strings where absent. Of a unit that
-        cannot be read only the name is written.
+    For a unit that cannot be parsed, only the name is written.
     """
     displays: dict[str, set[str]] = {}
     for unit, display in units:
@@ -287,10 +264,9 @@ def _definition(name: str, displays: list[str]) -> list[str]:
 
 
 def offers_model_exchange(model: OdeModel) -> bool:
-    """Whether the FMU of a model offers Model Exchange beside Co-Simulation.
+    """Return whether the FMU of a model offers Model Exchange besides Co-Simulation.
 
-    States that are bound to each other have to return to their constraints after each step, which
-    an integrator outside of the FMU does not do.
+    An integrator outside the FMU does not project constrained states back after each step.
     """
     return model.constraints is None
 
@@ -301,15 +277,12 @@ def indicator_count(model: OdeModel) -> int:
 
 
 def needs_completed_steps(model: OdeModel) -> bool:
-    """Whether the FMU has to hear of each step that the importer's integrator has completed.
-
-    Loops are iterated from the solution there, and assertions are looked at.
-    """
+    """Return whether the FMU needs a call after each completed step, for loops or assertions."""
     return bool(model.loops or model.asserts)
 
 
 def states_moved_at_events(model: OdeModel) -> frozenset[str]:
-    """Return the names of states that an event may give another value."""
+    """Return the names of states that an event may change."""
     if model.events is None:
         return frozenset()
     arguments = symbols(model.events.update)

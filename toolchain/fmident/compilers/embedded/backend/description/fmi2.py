@@ -1,6 +1,6 @@
 """``modelDescription.xml`` of FMI 2.0 for Co-Simulation and Model Exchange.
 
-Source: FMI specification 2.0.4, sections 2.2, 3.3.1 and 4.3.1 (schema and meaning of attributes).
+Source: FMI specification 2.0.4, sections 2.2, 3.3.1 and 4.3.1 (schema and attributes).
 """
 
 from __future__ import annotations
@@ -39,25 +39,12 @@ def write_description(
 ) -> str:
     """Return the text of ``modelDescription.xml``.
 
-    Parameters
-    ----------
-    model
-        The causalised model.
-    layout
-        Its variables as the FMU shows them.
-    guid
-        Identifier that ties the description to the binary.
-    generation_tool
-        Name and version of this compiler.
-    tolerance
-        Default relative tolerance.
-    source_files
-        What is to be compiled of the FMU's folder ``sources``.
-    generated
-        Date and time; ``None`` for none.
+    `generation_tool` is name and version of this compiler; `generated` is date and time,
+    ``None`` to omit them. `source_files` are those in the FMU's folder ``sources`` to
+    compile.
     """
     index = {v.name: i for i, v in enumerate(layout.variables, start=1)}
-    moved = states_moved_at_events(model)
+    discontinuous = states_moved_at_events(model)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         tag(
@@ -81,7 +68,7 @@ def write_description(
         default_experiment(model.experiment, tolerance),
         *_frozen(model.frozen),
         "  <ModelVariables>",
-        *(line for v in layout.variables for line in _variable(v, index, moved)),
+        *(line for v in layout.variables for line in _variable(v, index, discontinuous)),
         "  </ModelVariables>",
         *_structure(model, layout, index),
         "</fmiModelDescription>",

@@ -1,6 +1,6 @@
 """``modelDescription.xml`` of FMI 3.0 for Co-Simulation and Model Exchange.
 
-Source: FMI specification 3.0.2, sections 2.4, 3.3 and 4.3 (schema and meaning of attributes).
+Source: FMI specification 3.0.2, sections 2.4, 3.3 and 4.3 (schema and attributes).
 """
 
 from __future__ import annotations
@@ -60,25 +60,9 @@ def write_description(
 ) -> str:
     """Return the text of ``modelDescription.xml``.
 
-    Parameters
-    ----------
-    model
-        The causalised model.
-    layout
-        Its variables as the FMU shows them.
-    guid
-        Token that ties the description to the binary.
-    generation_tool
-        Name and version of this compiler.
-    tolerance
-        Default relative tolerance.
-    generated
-        Date and time; ``None`` for none.
-
-    Raises
-    ------
-    CompilationError
-        If a variable has the name of the independent variable.
+    `generation_tool` is name and version of this compiler; `generated` is date and time,
+    ``None`` to omit them. Raises `CompilationError` for a variable with the independent
+    variable's name.
     """
     if TIME in layout.references:
         raise CompilationError(
@@ -87,7 +71,7 @@ def write_description(
             hint="give it another name, or build for FMI 2.0",
         )
     declared = declarations(layout.variables)
-    moved = states_moved_at_events(model)
+    discontinuous = states_moved_at_events(model)
     reference = {**references(declared), TIME: time_reference(layout)}
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -110,7 +94,7 @@ def write_description(
         *log_categories(),
         default_experiment(model.experiment, tolerance),
         "  <ModelVariables>",
-        *(line for one in declared for line in _variable(one, reference, moved)),
+        *(line for one in declared for line in _variable(one, reference, discontinuous)),
         "    "
         + tag(
             "Float64",
@@ -132,7 +116,7 @@ def write_description(
 
 
 def time_reference(layout: Layout) -> int:
-    """Return the value reference of the independent variable: the one behind all others."""
+    """Return the value reference of the independent variable, which follows all others."""
     return len(layout.names)
 
 
@@ -155,7 +139,7 @@ def _interfaces(model: OdeModel) -> Iterable[str]:
 
 
 def _indicators(model: OdeModel, layout: Layout) -> Iterable[str]:
-    """Declare the event indicators, which are one array."""
+    """Declare the event indicators as one array."""
     count = indicator_count(model)
     if not count:
         return
@@ -263,10 +247,7 @@ def _structure(model: OdeModel, layout: Layout, reference: Mapping[str, int]) ->
 
 
 class _Knowns:
-    """Dependencies that FMI 3.0 wants beside those on states and inputs: on parameters and time.
-
-    What is held between events, and what loops give, may follow from all of them.
-    """
+    """Dependencies on parameters and time, which FMI 3.0 requires besides states and inputs."""
 
     def __init__(self, model: OdeModel, layout: Layout) -> None:
         self._model = model
@@ -279,7 +260,7 @@ class _Knowns:
         self.everything = (*self._parameters, TIME)
 
     def of(self, function: Function) -> list[Iterable[str]]:
-        """Return parameters, and time, that each element of a function depends on."""
+        """Return the parameters, and time, that each element of a function depends on."""
         return [self._of_row(row) for row in dependency_rows(function)]
 
     def _of_row(self, row: Sequence[set[int]]) -> Iterable[str]:
@@ -292,45 +273,39 @@ class _Knowns:
         return any(place >= len(self._model.calculated) for place in places)
 
     def following_time_at_start(self) -> set[str]:
-        """Return what may depend on time itself in initialization mode."""
+        """Return the variables that may depend on time in initialization mode."""
         model = self._model
         rows = zip(model.states, dependency_rows(model.initial_states), strict=True)
         of_states = [bool(row[0]) or self._is_behind(row[-1]) for _, row in rows]
-        moved = {i for i, timed in enumerate(of_states) if timed and not self._settable[i]}
-        found = {model.states[i].name for i in moved}
+        timed_states = {i for i, timed in enumerate(of_states) if timed and not self._settable[i]}
+        names = {model.states[i].name for i in timed_states}
         for variables, function in (
             (model.derivatives, model.rhs),
             (model.outputs, model.output_values),
         ):
             for variable, row in zip(variables, dependency_rows(function), strict=True):
-                if row[0] or row[1] & moved or self._is_behind(row[-1]):
-                    found.add(variable.name)
-        return found | set(model.events.outputs if model.events else ())
+                if row[0] or row[1] & timed_states or self._is_behind(row[-1]):
+                    names.add(variable.name)
+        return names | set(model.events.outputs if model.events else ())
 
 
 def _unknowns(
     name: str, rows: Mapping[str, Iterable[str]], reference: Mapping[str, int]
 ) -> Iterable[str]:
-    """Yield the elements of one kind; what elements of an array depend on is one list."""
-    found: dict[int, set[int]] = {}
+    """Yield the elements of one kind, with one joint list of dependencies for each array."""
+    dependencies_of: dict[int, set[int]] = {}
     for unknown, dependencies in rows.items():
-        found.setdefault(reference[unknown], set()).update(reference[d] for d in dependencies)
-    for unknown_reference in sorted(found):
-        known = " ".join(str(k) for k in sorted(found[unknown_reference]))
+        dependencies_of.setdefault(reference[unknown], set()).update(
+            reference[d] for d in dependencies
+        )
+    for unknown_reference in sorted(dependencies_of):
+        known = " ".join(str(k) for k in sorted(dependencies_of[unknown_reference]))
         given = {"valueReference": str(unknown_reference), "dependencies": known}
         yield "    " + tag(name, given)
 
 
 def fmi3_code(model: OdeModel, layout: Layout) -> dict[str, str]:
-    """Return C files, name to text.
-
-    Parameters
-    ----------
-    model
-        The causalised model.
-    layout
-        Its variables as the FMU shows them.
-    """
+    """Return the C files specific to FMI 3.0, name to text."""
     sizes = [0] * len(layout.names)
     for one in declarations(layout.variables):
         sizes[one.value_reference] = len(one.elements)
@@ -347,17 +322,17 @@ def fmi3_code(model: OdeModel, layout: Layout) -> dict[str, str]:
 
 
 def _along_time(name: str, model: OdeModel, layout: Layout | None) -> Function:
-    """Differentiate states, outputs and state derivatives in time, all knowns held.
+    """Return the time derivatives of states, outputs and state derivatives, knowns fixed.
 
-    States move in initialization mode only, for which `layout` says which are calculated.
+    States vary in initialization mode only, for which `layout` says which are calculated.
     """
     t, x, u, p, c = arguments = symbols(model.rhs)
     still = [ca.SX(v.numel(), 1) for v in (x, u, p, c)]
     sx = still[0]
     if layout is not None and x.numel():
         value = ca.vec(model.initial_states(t, u, p, c))
-        moved = total_along(model, value, arguments, [ca.SX(1.0), *still])
-        sx = ca.densify(moved * ca.DM([not settable for settable in layout.settable_states]))
+        rates = total_along(model, value, arguments, [ca.SX(1.0), *still])
+        sx = ca.densify(rates * ca.DM([not settable for settable in layout.settable_states]))
     seeds = [ca.SX(1.0), sx, *still[1:]]
     values = [ca.vec(f(*arguments)) for f in (model.output_values, model.rhs)]
     results = [ca.densify(sx), *(total_along(model, v, arguments, seeds) for v in values)]
@@ -367,14 +342,7 @@ def _along_time(name: str, model: OdeModel, layout: Layout | None) -> Function:
 def _adjoint(name: str, function: Function, point: int) -> Function:
     """Return the transpose of a directional derivative, by reverse differentiation.
 
-    Parameters
-    ----------
-    name
-        Of the function in C.
-    function
-        Of where it is evaluated, and of the direction, in which it is linear.
-    point
-        Number of the former arguments.
+    `function` has `point` arguments for the point, followed by the direction.
     """
     arguments = symbols(function)
     results = function.call(arguments)

@@ -1,1 +1,1 @@
-"""From equations to explicit formulas: aliases, matching, order, solution of blocks."""
+"""Solution of equations: aliases, matching, ordering, blocks."""

@@ -1,7 +1,7 @@
-"""Algorithm sections of models: run symbolically, they give each variable that they assign a value.
+"""Algorithm sections of models, executed symbolically to give a value to each variable.
 
-A section begins with the values before the event of discrete variables, and with the attribute
-``start`` of the others (Modelica language specification 3.6, section 11.1.2).
+At the start of a section, discrete variables have their values before the event, and
+others their attribute ``start`` (Modelica language specification 3.6, section 11.1.2).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BEFORE = "pre "
 
 
 def assigned_in_algorithms(flat: sx.FlatModel) -> frozenset[str]:
-    """Return the variables to which a ``when`` in an algorithm section gives a value."""
+    """Return the variables assigned by a ``when`` in an algorithm section."""
     bodies = [
         body
         for statements in flat.algorithms
@@ -80,13 +80,13 @@ def _targets(statements: Sequence[sx.Statement]) -> Iterator[sx.Target]:
 
 @dataclass
 class _Scope(Frame):
-    """Variables that the section assigns, and behind them those of the model."""
+    """Variables assigned by the section, with those of the model as outer scope."""
 
     model: ModelScope | None = None
     events: Events | None = None
 
     def value(self, name: str, span: sx.Span) -> Value:
-        """Return what a name stands for at this place of the section."""
+        """Return the value of a name at this point of the section."""
         assert self.model is not None
         if name.startswith(_BEFORE):
             value = self.model.value(name[len(_BEFORE) :], span)
@@ -122,17 +122,7 @@ class _Scope(Frame):
 
 
 class _Section(Body):
-    """Runs the statements of one section.
-
-    Parameters
-    ----------
-    frame
-        What the section assigns.
-    lowering
-        Evaluates expressions on it.
-    events, result
-        What the model holds between events, and what happens at them.
-    """
+    """Runs the statements of one section, with `frame` for the assigned variables."""
 
     def __init__(
         self, frame: _Scope, lowering: Lowering, events: Events, result: DiscreteSolution
@@ -183,7 +173,7 @@ class _Section(Body):
         self.frame.variables = {n: merged(chosen, x, no[n]) for n, x in yes.items()}
 
     def assign(self, target: sx.Target, value: Value) -> None:
-        """Give a variable of the model a value."""
+        """Assign a value to a variable of the model."""
         *outer, (last, subscripts) = target.parts
         name = ".".join([*(self._indexed(part, subs) for part, subs in outer), last])
         if name not in self.frame.variables:
@@ -225,26 +215,7 @@ def lower_algorithms(
     state: LoweringState,
     result: DiscreteSolution,
 ) -> list[ScalarEquation]:
-    """Run all algorithm sections.
-
-    Parameters
-    ----------
-    flat
-        The model.
-    scope
-        Its names.
-    inliner
-        Evaluates calls.
-    state
-        What lowering gathers.
-    result
-        Gains the formulas of discrete variables.
-
-    Returns
-    -------
-    list
-        Equations of the other variables.
-    """
+    """Run all algorithm sections; return the equations of non-discrete variables."""
     equations: list[ScalarEquation] = []
     for statements in flat.algorithms:
         span = next((s.span for s in statements if s.span != sx.NOWHERE), sx.NOWHERE)
@@ -315,7 +286,7 @@ def _like(shape: Value, scalars: list[Scalar]) -> Value:
 
 def _names(statements: Sequence[sx.Statement], flat: sx.FlatModel) -> list[str]:
     """Return the variables that a section may assign."""
-    found: dict[str, None] = {}
+    variables: dict[str, None] = {}
     for target in _targets(statements):
         parts = [part for part, _ in target.parts]
         if not any(subs for _, subs in target.parts[:-1]):
@@ -329,8 +300,8 @@ def _names(statements: Sequence[sx.Statement], flat: sx.FlatModel) -> list[str]:
                 raise Refusal(
                     "variability", f"an assignment to the parameter '{name}'", target.span, ""
                 )
-            found[name] = None
-    return list(found)
+            variables[name] = None
+    return list(variables)
 
 
 def _without_indices(name: str) -> str:
@@ -338,7 +309,7 @@ def _without_indices(name: str) -> str:
 
 
 def _marked(statement: sx.Statement) -> sx.Statement:
-    """Return a statement in which ``pre``, ``edge`` and ``change`` name the value before."""
+    """Return a statement in which ``pre``, ``edge`` and ``change`` refer to the value before."""
 
     def of(node: sx.Expression) -> sx.Expression:
         match node:
@@ -362,7 +333,7 @@ def _changed(
     change: Callable[[sx.Expression], sx.Expression],
     again: Callable[[sx.Statement], sx.Statement],
 ) -> sx.Statement:
-    """Return a statement with its expressions replaced, and its inner statements by `again`."""
+    """Return a statement with `change` applied to expressions, `again` to inner statements."""
 
     def branches(
         pairs: tuple[tuple[sx.Expression, tuple[sx.Statement, ...]], ...],

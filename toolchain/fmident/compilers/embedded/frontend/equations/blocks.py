@@ -42,17 +42,7 @@ MAXIMUM_ITERATED = 60
 
 @dataclass(frozen=True)
 class SolvedBlock:
-    """Equations that were solved together.
-
-    Parameters
-    ----------
-    names
-        Unknowns that they give.
-    equations
-        Their texts.
-    iterated
-        Unknowns that are found by iteration; none where there is a formula.
-    """
+    """Equations solved together; `iterated` unknowns have no formula."""
 
     names: tuple[str, ...]
     equations: tuple[str, ...]
@@ -61,16 +51,10 @@ class SolvedBlock:
 
 @dataclass
 class Iterations:
-    """Where it is kept how blocks are solved, those first that need no others.
+    """Record of how blocks are solved, in order of dependency.
 
-    Parameters
-    ----------
-    preferred
-        Whether an unknown is rather iterated than others, by its name.
-    loops
-        Those that are solved while the model is simulated.
-    blocks
-        All.
+    `preferred` says by name whether to prefer an unknown as iteration variable; `loops` are
+    solved during simulation.
     """
 
     preferred: Callable[[str], bool] = lambda _: False
@@ -79,28 +63,28 @@ class Iterations:
 
 
 class Substitution:
-    """Replaces solved symbols in expressions; keeps common parts common."""
+    """Replaces solved symbols in expressions; keeps common subexpressions shared."""
 
     def __init__(self) -> None:
         self._solved: dict[int, tuple[v.SX, Scalar]] = {}
 
     def define(self, symbol: v.SX, value: Scalar) -> None:
-        """Let `symbol` stand for `value` from now on."""
+        """Define `value` as the replacement of `symbol`."""
         if not _is_same(value, symbol):
             self._solved[symbol.element_hash()] = (symbol, value)
 
     def __call__(self, expressions: Sequence[Scalar]) -> list[Scalar]:
         """Return the expressions with all defined symbols replaced."""
         stacked = ca.SX(ca.vertcat(*expressions)) if expressions else ca.SX(0, 1)
-        found = [
+        pairs = [
             self._solved[s.element_hash()]
             for s in ca.symvar(stacked)
             if s.element_hash() in self._solved
         ]
-        if not found:
+        if not pairs:
             return list(expressions)
-        symbols = ca.vertcat(*(s for s, _ in found))
-        values = ca.SX(ca.vertcat(*(value for _, value in found)))
+        symbols = ca.vertcat(*(s for s, _ in pairs))
+        values = ca.SX(ca.vertcat(*(value for _, value in pairs)))
         replaced = ca.substitute(stacked, symbols, values)
         return [v.plain(replaced[i]) for i in range(len(expressions))]
 
@@ -114,25 +98,12 @@ def solve_blocks(
     varying: frozenset[int] | None = None,
     iterations: Iterations | None = None,
 ) -> dict[str, Scalar]:
-    """Return an explicit formula for each of `targets`.
+    """Return an explicit formula for each of `targets`, given as many equations.
 
-    In the formulas of a loop that is solved by iteration, the symbols of its unknowns remain.
-
-    Parameters
-    ----------
-    equations
-        As many as targets.
-    targets
-        What to solve for: name to symbol.
-    unknowns
-        For messages.
-    states
-        Names of the states; a constraint between them is a higher index.
-    varying
-        Hashes of symbols on which the coefficients of linear blocks must not depend; ``None``
-        when they may.
-    iterations
-        Gains the loops that have no formula; ``None`` when such loops are refused.
+    In the formulas of an iterated loop, the symbols of its unknowns remain. A constraint
+    between `states` means a higher index. `varying` are hashes of symbols that coefficients
+    of linear blocks must not depend on; ``None`` allows all. `iterations` collects the
+    loops without a formula; ``None`` refuses them.
     """
     names = list(targets)
     residuals = [q.residual for q in equations]
@@ -165,7 +136,7 @@ def solve_blocks(
 
 
 def incidence_of(residual: Scalar, targets: Mapping[str, v.SX]) -> list[int]:
-    """Return the positions of the targets that a residual contains."""
+    """Return the positions of the targets that occur in a residual."""
     if not v.is_symbolic(residual):
         return []
     used = {s.element_hash() for s in ca.symvar(residual)}
@@ -173,7 +144,7 @@ def incidence_of(residual: Scalar, targets: Mapping[str, v.SX]) -> list[int]:
 
 
 class _NoFormula(Exception):  # noqa: N818  # no mistake of the model
-    """A loop that has no formula, with the refusal where it cannot be iterated."""
+    """A loop without a formula; holds the refusal in case it cannot be iterated."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
@@ -221,7 +192,7 @@ def _iterated(
     iterations: Iterations,
     earlier: Substitution,
 ) -> list[Scalar]:
-    """Leave a loop to the simulation; the result contains the symbols that are iterated."""
+    """Leave a loop to the simulation; the result contains the iterated symbols."""
     residuals = [ca.SX(q.residual) for q in equations]
     matrix = ca.sparsify(ca.jacobian(ca.vertcat(*residuals), ca.vertcat(*symbols)))
     tearing = tear(matrix, [iterations.preferred(n) for n in names], jumps_with(residuals, symbols))
@@ -255,7 +226,7 @@ def _iterated(
 
 
 def _explicit(equation: ScalarEquation, symbol: v.SX) -> Scalar | None:
-    """Return the right side of ``symbol = expression`` as it stands."""
+    """Return the right side of an equation of the form ``symbol = expression``."""
     for one, other in ((equation.left, equation.right), (equation.right, equation.left)):
         if _is_same(one, symbol) and not (v.is_symbolic(other) and ca.depends_on(other, symbol)):
             return other
@@ -272,10 +243,7 @@ _RANK_TOLERANCE = 1e-13
 
 
 def _always_singular(matrix: v.SX) -> bool:
-    """Return whether the matrix is rank deficient at several random points.
-
-    A structurally regular matrix can still be singular for every value of its symbols.
-    """
+    """Return whether the matrix is rank deficient at several random points."""
     symbols = ca.symvar(matrix)
     function = ca.Function("matrix", [ca.SX(ca.vertcat(*symbols))], [ca.densify(matrix)])
     for values in _points(len(symbols)):
@@ -289,7 +257,7 @@ def _always_singular(matrix: v.SX) -> bool:
 
 
 def _points(count: int) -> Iterator[npt.NDArray[np.float64]]:
-    """Yield values near 1, and then of all sizes, signs and truth values."""
+    """Yield values near 1, then of various magnitudes, signs and truth values."""
     generator = np.random.default_rng(1)
     for _ in range(_RANDOM_POINTS):
         yield generator.uniform(0.5, 1.5, count)
@@ -310,7 +278,7 @@ def _loop_refusal(
 
 
 class SingularMatrixError(Exception):
-    """The matrix is singular whatever the values of its symbols."""
+    """The matrix is singular for all values of its symbols."""
 
 
 def _is_zero(entry: Scalar) -> bool:
@@ -318,20 +286,7 @@ def _is_zero(entry: Scalar) -> bool:
 
 
 def solve(matrix: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:
-    """Return x with ``matrix @ x = right``.
-
-    Parameters
-    ----------
-    matrix
-        n rows of n numbers or CasADi scalars.
-    right
-        n numbers or CasADi scalars.
-
-    Raises
-    ------
-    SingularMatrixError
-        When no non-zero pivot is left.
-    """
+    """Return x with ``matrix @ x = right``, or raise `SingularMatrixError`."""
     n = len(right)
     rows = [[*map(v.plain, row), v.plain(b)] for row, b in zip(matrix, right, strict=True)]
     columns = list(range(n))
@@ -376,10 +331,9 @@ def _bring_pivot(rows: list[list[Scalar]], columns: list[int], k: int) -> None:
 
 
 def _numeric_pivot(rows: list[list[Scalar]], columns: list[int], k: int) -> tuple[int, int] | None:
-    """Return the row and the place of the column of a number that is a good pivot.
+    """Return the row and column position of a good numeric pivot.
 
-    Only a column of numbers lets the pivot be judged now: the largest of the column, in the row
-    with the fewest entries.
+    Only a purely numeric column allows a choice at compile time.
     """
     n = len(rows)
     best: tuple[int, int, int] | None = None
@@ -397,7 +351,7 @@ def _numeric_pivot(rows: list[list[Scalar]], columns: list[int], k: int) -> tupl
 
 
 def _choose_when_simulated(rows: list[list[Scalar]], columns: list[int], k: int) -> None:
-    """Let the simulation exchange rows, so that the largest of column `k` is the pivot."""
+    """Exchange rows at run time so that the largest element of column `k` is the pivot."""
     n = len(rows)
     column = columns[k]
     order = sorted(range(k, n), key=lambda i: _is_zero(rows[i][column]))
@@ -416,17 +370,10 @@ def _choose_when_simulated(rows: list[list[Scalar]], columns: list[int], k: int)
 
 @dataclass(frozen=True)
 class TornLoop:
-    """An algebraic loop that is solved while the model is simulated.
+    """An algebraic loop that is solved during simulation.
 
-    Parameters
-    ----------
-    names
-        Unknowns of the iteration.
-    symbols
-        Theirs.
-    equations
-        As many, which are left when all other unknowns are replaced; they may contain symbols
-        of earlier blocks.
+    `equations` remain when all unknowns but `names` are replaced; they may contain symbols
+    of earlier blocks.
     """
 
     names: tuple[str, ...]
@@ -436,17 +383,7 @@ class TornLoop:
 
 @dataclass(frozen=True)
 class Tearing:
-    """A way to solve a loop.
-
-    Parameters
-    ----------
-    order
-        Pairs of an equation and the unknown that it gives, in the order of evaluation.
-    torn
-        Unknowns of the iteration.
-    rest
-        Equations that are left for them.
-    """
+    """Solution of a loop: pairs of equation and unknown in order, iterated unknowns, the rest."""
 
     order: tuple[tuple[int, int], ...]
     torn: tuple[int, ...]
@@ -454,16 +391,11 @@ class Tearing:
 
 
 def tear(matrix: v.SX, preferred: Sequence[bool], jumps: Sequence[frozenset[int]]) -> Tearing:
-    """Choose what is iterated.
+    """Choose the iterated unknowns of a loop.
 
-    Parameters
-    ----------
-    matrix
-        Jacobian of the equations, shape (n, n), sparse.
-    preferred
-        Unknowns that are iterated rather than others, such as those with a ``start``; n.
-    jumps
-        For each equation, the unknowns with which it jumps, none of which it gives; n.
+    `matrix` is the Jacobian of the equations, shape (n, n), sparse. `preferred` unknowns,
+    such as those with a ``start``, are iterated first; no equation is solved for an unknown
+    in which it jumps, given by `jumps`.
     """
     rows: list[set[int]] = [set() for _ in preferred]
     given: list[set[int]] = [set() for _ in preferred]
@@ -507,11 +439,11 @@ def tear(matrix: v.SX, preferred: Sequence[bool], jumps: Sequence[frozenset[int]
 
 
 def _ways(unknown: int, users: Sequence[set[int]], given: Sequence[set[int]]) -> int:
-    """Return the number of equations that could give an unknown."""
+    """Return the number of equations that could be solved for an unknown."""
     return sum(unknown in given[i] for i in users[unknown])
 
 
 def given_by(equation: Scalar, symbol: v.SX, coefficient: Scalar) -> Scalar:
-    """Return the value of `symbol` for which a residual is zero, where its coefficient is known."""
+    """Return the value of `symbol` that makes a residual with known coefficient zero."""
     rest = ca.substitute(ca.SX(equation), symbol, ca.SX(0.0))
     return v.plain(-rest / coefficient)

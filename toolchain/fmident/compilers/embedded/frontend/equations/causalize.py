@@ -1,10 +1,11 @@
-"""From equations to explicit formulas: aliases, matching, order, solution of blocks.
+"""From equations to explicit formulas, with index reduction.
 
-``phi_rel = flange_b.phi - flange_a.phi; w_rel = der(phi_rel)`` puts ``phi_rel`` under ``der``
-although it follows from two states. Such a variable becomes algebraic, and its derivative is the
-total derivative of its formula. This is index reduction (C. C. Pantelides, 1988, with a fixed
-choice of dummy derivatives: S. E. Mattsson, G. Soderlind, 1993) for the case in which the choice
-is valid everywhere: the formula is explicit, or linear with constant coefficients.
+``phi_rel = flange_b.phi - flange_a.phi; w_rel = der(phi_rel)`` puts ``phi_rel`` under
+``der`` although it is a function of two states. Such a variable becomes algebraic, and
+its derivative is the total derivative of its formula. This is index reduction (C. C.
+Pantelides, 1988, with a fixed choice of dummy derivatives: S. E. Mattsson, G.
+Soderlind, 1993) for the case in which the choice is valid everywhere: the formula is
+explicit, or linear with constant coefficients.
 """
 
 from __future__ import annotations
@@ -43,25 +44,12 @@ _SELECT = {"never": 0, "avoid": 1, "default": 2, "prefer": 3, "always": 4}
 
 @dataclass
 class Solution:
-    """Explicit formulas.
+    """Explicit formulas of a model.
 
-    Parameters
-    ----------
-    states
-        Names of the states.
-    aliases
-        Variables that equal another one up to the sign.
-    formulas
-        Algebraic variables and derivatives (under the name of their symbol) as expressions of
-        time, states, inputs, parameters and calculated parameters.
-    demotions
-        Variables under ``der`` that are not states.
-    loops
-        What is solved by iteration; its unknowns are their own formulas.
-    constraints
-        What binds the states to each other.
-    blocks
-        How all was solved, in this order.
+    `formulas` give algebraic variables and derivatives (by the name of their symbol) in
+    terms of time, states, inputs, parameters and calculated parameters; the unknowns of
+    `loops` are their own formulas. `demotions` are variables under ``der`` that are not
+    states, `constraints` those between states. `blocks` says how all was solved, in order.
     """
 
     states: list[str]
@@ -78,12 +66,9 @@ def causalize(
 ) -> Solution:
     """Solve the equations for derivatives and algebraic variables.
 
-    `time_invariant` are the hashes of the symbols of parameters and constants.
-
-    Raises
-    ------
-    Refusal
-        Unbalanced, structurally singular, higher index, a loop that cannot be solved.
+    `time_invariant` are the hashes of symbols of parameters and constants. Raises `Refusal`
+    if the system is unbalanced, singular, of higher index, or has a loop that cannot be
+    solved.
     """
     aliases, remaining = eliminate_aliases(equations, unknowns)
     substitution = Substitution()
@@ -133,7 +118,7 @@ def causalize(
 
 
 def has_start(name: str, unknowns: Unknowns) -> bool:
-    """Return whether an unknown is a variable with a ``start``, a guess of its value."""
+    """Return whether an unknown is a variable whose ``start`` is a guess of its value."""
     return name in unknowns.declared and unknowns.declared[name][0].start is not None
 
 
@@ -143,15 +128,7 @@ def _symbol(name: str, unknowns: Unknowns) -> v.SX:
 
 @dataclass(frozen=True)
 class Demotion:
-    """A variable under ``der`` that became algebraic.
-
-    Parameters
-    ----------
-    name
-        The variable.
-    text, span
-        The equation that binds it.
-    """
+    """A variable under ``der`` that became algebraic, and the equation that determines it."""
 
     name: str
     text: str
@@ -165,29 +142,11 @@ def demote_states(
     unknowns: Unknowns,
     time_invariant: frozenset[int],
 ) -> tuple[list[Demotion], list[Constraint]]:
-    """Reduce the index, in place.
+    """Reduce the index in place; return what was demoted and what was differentiated.
 
-    States that follow from others by a formula become algebraic variables. Other equations that
-    bind states to each other are differentiated.
-
-    Parameters
-    ----------
-    equations
-        Gains the equation of each derivative.
-    targets
-        Gains each demoted variable.
-    states
-        Loses it.
-    unknowns
-        Symbols.
-    time_invariant
-        Hashes of the symbols of parameters and constants.
-
-    Returns
-    -------
-    tuple
-        What was demoted, and what was differentiated. When the system is still not solvable, the
-        caller finds out.
+    States that are functions of others move from `states` to `targets`, and `equations`
+    gains their derivatives. Other constraints are differentiated. The caller checks
+    solvability.
     """
     done: list[Demotion] = []
     constraints: list[Constraint] = []
@@ -203,11 +162,11 @@ def demote_states(
         unknown = {n: targets[n] for n in inner}
         demotion = _demote(part, unknown, states, unknowns)
         if demotion is None:
-            found = constraint_of(part, unknown, states, unknowns, time_invariant)
-            if found is None or len(constraints) >= len(states):
+            pair = constraint_of(part, unknown, states, unknowns, time_invariant)
+            if pair is None or len(constraints) >= len(states):
                 break
-            constraints.append(found[0])
-            equations[positions[0]] = found[1]
+            constraints.append(pair[0])
+            equations[positions[0]] = pair[1]
             continue
         name, rate = demotion
         states.remove(name)
@@ -260,7 +219,7 @@ def _demote(
 def _rank(
     name: str, part: Sequence[ScalarEquation], unknowns: Unknowns
 ) -> tuple[int, bool, bool, bool, int]:
-    """Order of preference for demotion: what is least wanted as a state first."""
+    """Return the sort key for demotion: the least useful state first."""
     variable, _ = unknowns.declared[name]
     fixed = isinstance(variable.fixed, sx.Boolean) and variable.fixed.value
     defined = any(

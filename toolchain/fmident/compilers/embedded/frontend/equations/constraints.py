@@ -1,10 +1,10 @@
-"""Equations that bind states to each other and give none of them as a formula.
+"""Constraints between states that cannot be solved for one of them.
 
-Such an equation is differentiated, as often as it takes until the system gives all derivatives
-(C. C. Pantelides, 1988). All states stay states, so that no choice among them has to be made
-or changed while the model moves; what was differentiated is kept as a constraint, to which the
-integrator returns after each step (E. Eich, Convergence results for a coordinate projection method,
-1993).
+Such an equation is differentiated until the system determines all derivatives (C. C.
+Pantelides, 1988). All states remain states, so that no choice among them has to be made
+or changed during the motion; the differentiated equations become constraints onto which
+the integrator projects after each step (E. Eich, Convergence results for a coordinate
+projection method, 1993).
 """
 
 from __future__ import annotations
@@ -28,15 +28,7 @@ _SMALLEST_PIVOT = 1e-8
 
 @dataclass(frozen=True)
 class Constraint:
-    """What is zero for all consistent states.
-
-    Parameters
-    ----------
-    residual
-        An expression of time, states and parameters.
-    text, span
-        The equation that it comes from.
-    """
+    """An expression of time, states and parameters that is zero for consistent states."""
 
     residual: Scalar
     text: str
@@ -50,25 +42,10 @@ def constraint_of(
     unknowns: Unknowns,
     time_invariant: frozenset[int],
 ) -> tuple[Constraint, ScalarEquation] | None:
-    """Return the constraint that equations are, and the first of them differentiated.
+    """Return the constraint given by equations, and the first of them differentiated.
 
-    Parameters
-    ----------
-    part
-        One equation, and those that give the unknowns in it.
-    inner
-        These unknowns.
-    states
-        Names of the states.
-    unknowns
-        Symbols.
-    time_invariant
-        Hashes of the symbols of parameters and constants.
-
-    Returns
-    -------
-    tuple or None
-        ``None`` when inputs or what changes at events are in it, or no state.
+    `part` is one equation and those that determine its unknowns, `inner`. ``None`` if the
+    constraint has no state, or contains inputs or values that change at events.
     """
     first, *others = part
     try:
@@ -83,17 +60,17 @@ def constraint_of(
         return None
     bound = {unknowns.variables[s].element_hash(): s for s in states}
     rate: Scalar = 0
-    found = False
+    has_state = False
     for symbol in ca.symvar(residual):
         key = symbol.element_hash()
         if key in bound:
-            found = True
+            has_state = True
             rate = rate + ca.jacobian(residual, symbol) * unknowns.derivatives[bound[key]]
         elif key == unknowns.time.element_hash():
             rate = rate + ca.jacobian(residual, symbol)
         elif key not in time_invariant:
             return None
-    if not found or not v.is_symbolic(v.plain(rate)):
+    if not has_state or not v.is_symbolic(v.plain(rate)):
         return None
     text = f"der({first.text})"
     return (
@@ -108,23 +85,10 @@ def determined_by(
     preferred: Sequence[str],
     point: Mapping[int, float],
 ) -> list[str]:
-    """Return the states that follow from others at the start: as many as constraints, if possible.
+    """Return the states that the constraints determine at the start.
 
-    Parameters
-    ----------
-    constraints
-        Residuals.
-    free
-        States whose start values may change.
-    preferred
-        Those of them to be changed rather than others.
-    point
-        Values by the hashes of symbols, where the choice is made.
-
-    Returns
-    -------
-    list of str
-        Fewer than constraints where the choice cannot be made there.
+    These are as many as constraints, if a choice is possible at `point`, which has values
+    by symbol hash. `free` states may change, the `preferred` ones first.
     """
     names = sorted(free, key=lambda n: n not in preferred)
     if not names or not constraints:

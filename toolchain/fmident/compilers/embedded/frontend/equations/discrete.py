@@ -1,7 +1,7 @@
-"""Discrete variables: which equation gives each its value, and when-equations.
+"""Discrete variables: assignment of equations to variables, and when-equations.
 
-At an event every discrete variable has an explicit formula of what the event holds (relations,
-discrete variables, values before the event) and of the continuous variables.
+At an event every discrete variable has an explicit formula of held values and
+continuous variables.
 
 Source: Modelica language specification 3.6, sections 8.3.5 (when-equations) and 8.6
 (initialization).
@@ -30,7 +30,7 @@ AMBIGUOUS = "write it as 'variable = expression', with the values before the eve
 
 @dataclass
 class Condition:
-    """One element of the condition of a when-equation; it acts where it becomes true."""
+    """One element of a when-equation's condition; triggers when it becomes true."""
 
     symbol: v.SX
     before: v.SX
@@ -39,20 +39,10 @@ class Condition:
 
 @dataclass
 class DiscreteSolution:
-    """What happens at an event.
+    """Actions at an event: values of discrete variables, and of states after ``reinit``.
 
-    Parameters
-    ----------
-    formulas
-        Discrete variable to its value.
-    conditions
-        Of when-equations, which are discrete variables, too.
-    reinits
-        State to its value after the event.
-    starts
-        Discrete variable to the value that it has before the start.
-    assigned
-        Discrete variables that when-equations give values to.
+    `starts` are values of discrete variables before the start; `assigned` are those that
+    when-equations give values to.
     """
 
     formulas: dict[str, Scalar] = field(default_factory=dict)
@@ -63,7 +53,7 @@ class DiscreteSolution:
 
 
 def assigned_names(whens: Sequence[Sequence[sx.WhenBranch]]) -> frozenset[str]:
-    """Return the variables that when-equations give values to."""
+    """Return the variables that when-equations assign."""
     items = (item for branches in whens for branch in branches for item in _all(branch.body))
     return frozenset(item.variable for item in items if not item.reinit)
 
@@ -85,30 +75,9 @@ def solve_discrete(
     state: LoweringState,
     result: DiscreteSolution,
 ) -> list[ScalarEquation]:
-    """Find the formula of each discrete variable.
+    """Find the formula of each discrete variable; return the equations that remain.
 
-    Parameters
-    ----------
-    flat
-        The model.
-    equations
-        All equations of it that are in no when-equation.
-    lowering
-        Evaluates the contents of when-equations.
-    state
-        What the model holds between events.
-    result
-        What happens at events: has what algorithm sections do, and gains the rest.
-
-    Returns
-    -------
-    list
-        The equations that are left for continuous variables.
-
-    Raises
-    ------
-    Refusal
-        A discrete variable without an equation, or with two; a loop of discrete variables.
+    `result` already has the assignments of algorithm sections and gains the rest.
     """
     for branches in flat.whens:
         _when(branches, lowering, state.events, result)
@@ -168,7 +137,7 @@ def _when(
     events: Events,
     result: DiscreteSolution,
 ) -> None:
-    """Add what one when-equation does."""
+    """Add the actions of one when-equation."""
     before: Scalar = False  # an earlier branch acts
     values: dict[str, Scalar] = {}
     reinits: dict[str, tuple[Scalar, sx.Span]] = {}
@@ -211,7 +180,7 @@ def _is_initial(condition: sx.Expression) -> bool:
 def _without_asserts(
     items: Sequence[sx.WhenItem], lowering: Lowering, events: Events
 ) -> list[sx.WhenItem]:
-    """Return what is not an assert; asserts are checked at the start."""
+    """Return all items but asserts, which are checked at the start."""
     events.uses_phases = True
     before, lowering.guard = lowering.guard, events.initial
     for item in items:
@@ -228,7 +197,7 @@ def acts_of(
     events: Events,
     result: DiscreteSolution,
 ) -> Scalar:
-    """Return whether ``when`` acts at an event: an element of its condition becomes true."""
+    """Return whether a ``when`` triggers: an element of its condition becomes true."""
     elements = when.elements if isinstance(when, sx.Array) else (when,)
     acts: Scalar = False
     for element in elements:
@@ -305,13 +274,8 @@ def initial_values(
 ) -> list[ScalarEquation]:
     """Take the initial equations of discrete variables; return the others.
 
-    ``pre(n) = value``, and ``n = value`` where a when-equation gives n its value, say what n
-    holds before the start.
-
-    Raises
-    ------
-    Refusal
-        Another equation says already what a variable is at the start.
+    ``pre(n) = value``, or ``n = value`` for n assigned in a when-equation, is n before the
+    start.
     """
     remaining = []
     for equation in equations:
@@ -358,20 +322,7 @@ def _initial_target(side: Scalar, events: Events) -> str | None:
 
 
 def in_order(events: Events, formulas: dict[str, Scalar]) -> list[str]:
-    """Return the discrete variables so that each comes behind those that it needs.
-
-    Parameters
-    ----------
-    events
-        The discrete variables.
-    formulas
-        Their values, with continuous variables replaced by what they follow from.
-
-    Raises
-    ------
-    Refusal
-        One needs its own value at the same event.
-    """
+    """Return the discrete variables in an order of evaluation."""
     hashes = {d.symbol.element_hash(): n for n, d in events.discretes.items()}
     needs = {
         name: [

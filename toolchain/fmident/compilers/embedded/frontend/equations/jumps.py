@@ -1,7 +1,6 @@
-"""Where expressions jump: what their derivatives do not show.
+"""Discontinuities of expressions, which derivatives do not show.
 
-The derivative of ``y + sign(y)`` is 1, as that of ``y`` is. What is linear, or has a coefficient
-that is a number, is only known when no relation and no function that jumps depends on the unknowns.
+The derivative of ``y + sign(y)`` is 1, like that of ``y``, but it is not linear.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ _JUMPING = frozenset(
 
 
 def jumps_with(expressions: Sequence[Scalar], symbols: Sequence[v.SX]) -> list[frozenset[int]]:
-    """Return for each expression the positions of the symbols with which it may jump.
-
-    What an event holds does not jump: it is a symbol of its own.
-    """
+    """Return for each expression the positions of the symbols in which it may jump."""
     stacked = ca.SX(ca.vertcat(*expressions))
     function = ca.Function(
         "jumps", [ca.SX(ca.vertcat(*symbols))], [ca.densify(stacked)], {"allow_free": True}
@@ -64,7 +60,7 @@ def jumps_with(expressions: Sequence[Scalar], symbols: Sequence[v.SX]) -> list[f
 
 
 def is_affine(expressions: Sequence[Scalar], symbols: Sequence[v.SX]) -> bool:
-    """Return whether expressions are affine in symbols, whatever else is in them."""
+    """Return whether expressions are affine in the given symbols."""
     stacked, unknown = ca.SX(ca.vertcat(*expressions)), ca.SX(ca.vertcat(*symbols))
     if ca.depends_on(ca.jacobian(stacked, unknown), unknown):
         return False

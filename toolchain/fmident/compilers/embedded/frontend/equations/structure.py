@@ -1,7 +1,7 @@
-"""Graph algorithms on the incidence of equations and unknowns; knows no expressions.
+"""Graph algorithms on the incidence of equations and unknowns, without expressions.
 
-Sources: maximum matching by augmenting paths (H. W. Kuhn, 1955), strong components (R. Tarjan,
-1972), the coarse decomposition (A. L. Dulmage and N. S. Mendelsohn, 1958).
+Sources: maximum matching by augmenting paths (H. W. Kuhn, 1955), strong components (R.
+Tarjan, 1972), the coarse decomposition (A. L. Dulmage and N. S. Mendelsohn, 1958).
 """
 
 from __future__ import annotations
@@ -23,15 +23,7 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class Matching:
-    """An assignment of unknowns to equations.
-
-    Parameters
-    ----------
-    unknown_of
-        For each equation: its unknown, or ``None``.
-    equation_of
-        For each unknown: its equation, or ``None``.
-    """
+    """An assignment of unknowns to equations; ``None`` for unmatched ones."""
 
     unknown_of: tuple[int | None, ...]
     equation_of: tuple[int | None, ...]
@@ -48,15 +40,7 @@ class Matching:
 
 
 def maximum_matching(incidence: Sequence[Sequence[int]], unknowns: int) -> Matching:
-    """Match as many equations to unknowns as possible.
-
-    Parameters
-    ----------
-    incidence
-        For each equation the unknowns in it, preferred ones first.
-    unknowns
-        Number of unknowns.
-    """
+    """Match as many equations to unknowns as possible; preferred unknowns are listed first."""
     equation_of: list[int | None] = [None] * unknowns
     unknown_of: list[int | None] = [None] * len(incidence)
     for root in range(len(incidence)):
@@ -88,15 +72,15 @@ def reachable_equations(
     incidence: Sequence[Sequence[int]], matching: Matching, start: int
 ) -> list[int]:
     """Return the equations of the overdetermined part that contains the equation `start`."""
-    found = [start]
+    equations = [start]
     seen = {start}
-    for equation in found:
+    for equation in equations:
         for unknown in incidence[equation]:
             owner = matching.equation_of[unknown]
             if owner is not None and owner not in seen:
                 seen.add(owner)
-                found.append(owner)
-    return found
+                equations.append(owner)
+    return equations
 
 
 def reachable_unknowns(
@@ -107,23 +91,19 @@ def reachable_unknowns(
     for equation, unknowns in enumerate(incidence):
         for unknown in unknowns:
             users.setdefault(unknown, []).append(equation)
-    found = [start]
+    part = [start]
     seen = {start}
-    for unknown in found:
+    for unknown in part:
         for equation in users.get(unknown, ()):
             other = matching.unknown_of[equation]
             if other is not None and other not in seen:
                 seen.add(other)
-                found.append(other)
-    return found
+                part.append(other)
+    return part
 
 
 def blocks(incidence: Sequence[Sequence[int]], matching: Matching) -> list[list[int]]:
-    """Return the equations in an order in which they can be solved, loops together.
-
-    Every equation must be matched. Tarjan's algorithm yields each block after the blocks
-    that it needs.
-    """
+    """Return the equations in an order of solution, with those of a loop in one block."""
     successors = [
         [e for u in unknowns if (e := matching.equation_of[u]) is not None and e != equation]
         for equation, unknowns in enumerate(incidence)
@@ -171,10 +151,10 @@ def blocks(incidence: Sequence[Sequence[int]], matching: Matching) -> list[list[
 
 
 def listed(items: Sequence[str]) -> str:
-    """Return names or equations for a message, each once."""
-    shown = list(dict.fromkeys(items))
-    more = f", ... ({len(shown)} in all)" if len(shown) > SHOWN else ""
-    return ", ".join(f"'{item}'" for item in shown[:SHOWN]) + more
+    """Return names or equations as a list for a message, without duplicates."""
+    unique = list(dict.fromkeys(items))
+    more = f", ... ({len(unique)} in all)" if len(unique) > SHOWN else ""
+    return ", ".join(f"'{item}'" for item in unique[:SHOWN]) + more
 
 
 def not_matched(
@@ -186,7 +166,7 @@ def not_matched(
     unknowns: Unknowns,
     states: Sequence[str],
 ) -> Refusal:
-    """Say why the system cannot be solved: higher index, too many, too few, or singular."""
+    """Return why the system cannot be solved: higher index, unbalanced, or singular."""
     if matching.unmatched_equations and states:
         refusal = _higher_index(equations, residuals, incidence, matching, names, unknowns, states)
         if refusal is not None:
@@ -239,7 +219,7 @@ def _higher_index(
     unknowns: Unknowns,
     states: Sequence[str],
 ) -> Refusal | None:
-    """Return a refusal when an equation constrains states instead of giving a derivative."""
+    """Return a refusal if an equation constrains states instead of giving a derivative."""
     if len(equations) != len(names):
         return None
     start = matching.unmatched_equations[0]

@@ -1,4 +1,4 @@
-"""The flat equations as scalar residuals over CasADi symbols."""
+"""Flat equations as scalar residuals of CasADi symbols."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIME = "time"
 
 @dataclass(frozen=True)
 class ScalarEquation:
-    """``left = right`` of scalars, with its text and place for messages."""
+    """``left = right`` of scalars, with text and source span for messages."""
 
     left: Scalar
     right: Scalar
@@ -45,18 +45,8 @@ def _number(scalar: Scalar) -> Scalar:
 class Unknowns:
     """Symbols of everything that varies with time.
 
-    Parameters
-    ----------
-    time
-        Symbol of time.
-    inputs
-        Symbols of top-level inputs, by name.
-    variables
-        Symbols of all other continuous variables, by name, in the order of declaration.
-    derivatives
-        Symbols of derivatives, by the name of the variable that is differentiated.
-    declared
-        The flat variable and the position in it of each scalar name.
+    Derivatives have the name of the differentiated variable. `declared` maps each scalar
+    name to its flat variable and the position in it.
     """
 
     time: v.SX
@@ -68,7 +58,7 @@ class Unknowns:
 
 
 class ModelScope:
-    """Names of the model: parameters, constants, time, variables, derivatives, records."""
+    """Scope of the model: parameters, constants, time, variables, derivatives, records."""
 
     def __init__(
         self,
@@ -163,7 +153,7 @@ class ModelScope:
         return v.shape(self.value(name, span))
 
     def derivative(self, reference: sx.Reference) -> Value:
-        """Return the symbols of the derivatives of the variables that `reference` names."""
+        """Return the derivative symbols of the variables that `reference` names."""
         value = self.value(reference.name, reference.span)
         if reference.subscripts:
             value = Lowering(self, _no_calls, LoweringState()).evaluate(reference)
@@ -204,13 +194,7 @@ def _no_calls(call: sx.Call, arguments: list[Value], caller: Lowering) -> list[V
 def lower_equations(
     flat: sx.FlatModel, scope: ModelScope, inliner: FunctionInliner, state: LoweringState
 ) -> list[ScalarEquation]:
-    """Return all equations of the model, declaration equations included, as scalars.
-
-    Raises
-    ------
-    Refusals
-        With everything that was found wrong, not only the first.
-    """
+    """Return all equations of the model, declaration equations included, as scalars."""
     lowering = Lowering(scope, inliner, state)
     result: list[ScalarEquation] = []
     refusals: list[Refusal] = []
@@ -256,7 +240,7 @@ def lower_initial_equations(
 
 
 def _check_at_start(statement: sx.CallStatement, lowering: Lowering) -> None:
-    """Evaluate a call that can only fail, by its asserts; they must speak of parameters only."""
+    """Evaluate a call that has no result but its asserts, which may use parameters only."""
     count = len(lowering.state.assertions)
     lowering.outputs(statement.call)
     for check in lowering.state.assertions[count:]:
@@ -380,7 +364,7 @@ def eliminate_aliases(
 
 
 def _rank(name: str, unknowns: Unknowns) -> tuple[int, int]:
-    """Order of preference as representative: inputs, then start values that count, then states."""
+    """Return the sort key of a representative: inputs first, then variables with a start."""
     if name in unknowns.inputs:
         return (0, 0)
     variable, _ = unknowns.declared[name]

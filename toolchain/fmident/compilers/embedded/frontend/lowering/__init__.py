@@ -1,1 +1,1 @@
-"""Expressions, functions and asserts of the syntax tree to CasADi expressions."""
+"""Translation of expressions, functions and asserts to CasADi."""

@@ -1,10 +1,10 @@
-"""What events hold: relations, discrete variables, and the operators that speak of them.
+"""Held values at events: relations, discrete variables, and the operators on them.
 
-Between two events a relation keeps the value that it had at the last one, so that the equations
-are smooth. Its symbol stands for that value; what it would be now is kept beside it.
+Between two events a relation keeps its value of the last one, so that the equations are
+smooth. Its symbol stands for that value; its current value is stored separately.
 
-Source: Modelica language specification 3.6, sections 3.7.5 (operators), 8.3.5 (when-equations)
-and 8.5 (events and synchronization).
+Source: Modelica language specification 3.6, sections 3.7.5 (operators), 8.3.5
+(when-equations) and 8.5 (events and synchronization).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _RELATIONS: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
 
 @dataclass(frozen=True)
 class Held:
-    """A value that changes at events only, and the expression that says when."""
+    """A value that changes at events only, with the expression of its current value."""
 
     symbol: v.SX
     live: Scalar
@@ -56,7 +56,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Sample:
-    """``sample(start, interval)``: true at events of its own."""
+    """``sample(start, interval)``: true at its own time events."""
 
     symbol: v.SX
     start: Scalar
@@ -77,18 +77,9 @@ class Discrete:
 
 @dataclass
 class Events:
-    """What a model holds between events.
+    """Values that a model holds between events: relations, discontinuous functions, samples.
 
-    Attributes
-    ----------
-    held
-        Relations, and functions that jump.
-    samples
-        Of ``sample``.
-    discretes
-        Discrete variables by name.
-    before
-        Variables of which ``pre`` is taken without being discrete, by name.
+    `before` are non-discrete variables whose ``pre`` is used, by name.
     """
 
     held: list[Held] = field(default_factory=list)
@@ -105,7 +96,7 @@ class Events:
 
     @property
     def any(self) -> bool:
-        """Whether the model has events at all."""
+        """Whether the model has events."""
         return bool(self.held or self.samples or self.discretes or self.uses_phases)
 
     def declare(self, name: str, variable: sx.Variable, position: int) -> v.SX:
@@ -138,13 +129,13 @@ class Events:
         return symbol
 
     def of(self, value: Scalar) -> Discrete | None:
-        """Return the discrete variable that `value` is the symbol of."""
+        """Return the discrete variable whose symbol is `value`."""
         if not v.is_symbolic(value) or not value.is_symbolic():
             return None
         return self._by_symbol.get(value.element_hash())
 
     def is_set_at_start(self, value: Scalar, is_time_invariant: Invariant) -> bool:
-        """Return whether `value` follows from parameters that initial equations give a value."""
+        """Return whether `value` depends on parameters set by initial equations."""
         return all(
             is_time_invariant(s)
             or ((one := self._by_symbol.get(s.element_hash())) is not None and one.variable.free)
@@ -165,19 +156,7 @@ class Events:
 def event_operator(
     node: sx.Call, arguments: Sequence[Value], events: Events, is_time_invariant: Invariant
 ) -> Value:
-    """Return the value of one of :data:`EVENT_OPERATORS`.
-
-    Parameters
-    ----------
-    node
-        The call.
-    arguments
-        Their values.
-    events
-        What the model holds.
-    is_time_invariant
-        Whether a scalar follows from parameters and constants.
-    """
+    """Return the value of one of :data:`EVENT_OPERATORS`."""
     if node.name in ("initial", "terminal"):
         events.uses_phases = True
         return events.initial if node.name == "initial" else events.terminal
@@ -234,7 +213,7 @@ def _before(value: Scalar, node: sx.Call, events: Events, is_time_invariant: Inv
 
 
 def symbolic_relation(operator: str, left: Scalar, right: Scalar) -> Scalar:
-    """Return a relation of which at least one side may be an expression."""
+    """Return a relation in which at least one side may be an expression."""
     if operator not in _RELATIONS:
         raise Refusal("unsupported-operator", f"the operator '{operator}'")
     return _RELATIONS[operator](left, right)

@@ -1,7 +1,7 @@
-"""Expressions of the syntax tree to CasADi expressions.
+"""Translation of expressions to CasADi.
 
-Outside ``noEvent``, when-equations and functions, the jumps of ``floor``, ``ceil``, ``integer``,
-``div``, ``mod``, ``rem`` and ``sign`` are events (Modelica 3.6, section 3.7.2).
+Outside ``noEvent``, when-equations and functions, jumps of ``floor``, ``div``, ``sign``
+and similar functions are events (Modelica 3.6, section 3.7.2).
 """
 
 from __future__ import annotations
@@ -86,18 +86,8 @@ _ELEMENTARY: Mapping[str, tuple[Callable[[float], float], Callable[[v.SX], v.SX]
 class Lowering:
     """Evaluates expressions in a scope.
 
-    Parameters
-    ----------
-    scope
-        Names of variables to values.
-    call
-        Evaluates a call of a function of the user.
-    state
-        Shared by all lowerings of one model.
-    no_event
-        Whether relations may vary with time: in functions, ``noEvent``, ``smooth``, asserts.
-    guard
-        Condition under which this code is reached; ``True`` outside ``if`` statements.
+    `no_event` says whether relations may vary with time: in functions, ``noEvent``,
+    ``smooth``, asserts. `guard` is the condition under which the code is reached.
     """
 
     def __init__(
@@ -120,20 +110,14 @@ class Lowering:
         self._array_ends: list[int] = []
 
     def evaluate(self, node: sx.Expression) -> Value:
-        """Return the value of an expression.
-
-        Raises
-        ------
-        Refusal
-            When it is wrong or outside the subset; carries the place.
-        """
+        """Return the value of an expression."""
         try:
             return self._evaluate(node)
         except Refusal as refusal:
             raise refusal.at(node.span) from None
 
     def outputs(self, node: sx.Expression) -> list[Value]:
-        """Return all outputs of a call; of any other expression its one value."""
+        """Return all outputs of a call, or the single value of any other expression."""
         if isinstance(node, sx.Call) and not node.builtin and not node.constructor:
             try:
                 arguments = [self.evaluate(a) for a in node.arguments]
@@ -184,13 +168,13 @@ class Lowering:
             self.no_event = before
 
     def count_pass(self) -> None:
-        """Count a pass of a loop; refuse loops that run too often."""
+        """Count an iteration of a loop; refuse too many."""
         self.state.passes += 1
         check_passes(self.state.passes)
 
     @contextmanager
     def index(self, name: str, value: int) -> Iterator[None]:
-        """Give the index variable of a loop or comprehension a value."""
+        """Set the index variable of a loop or comprehension."""
         self.count_pass()
         missing = object()
         before = self._indices.get(name, missing)
@@ -306,7 +290,7 @@ class Lowering:
     def _varying_element(
         self, value: v.ArrayValue, place: Scalar, what: str, span: sx.Span
     ) -> Value:
-        """Return the element of a vector at a place that changes at events, or is a parameter's."""
+        """Return a vector element at an index that is a parameter or changes at events."""
         if not self.no_event and not self.state.events.is_discrete_time(
             place, self.state.time_invariant
         ):
@@ -353,7 +337,7 @@ class Lowering:
         return self._at_events(symbolic_relation(operator, left, right), node)
 
     def _at_events(self, value: Scalar, node: sx.Expression) -> Scalar:
-        """Return what stands for a value that jumps: between events, the one of the last event."""
+        """Return the replacement of a discontinuous value: the one held since the last event."""
         known = self.state.time_invariant
         if self.no_event or self.state.events.is_discrete_time(value, known):
             return value
@@ -554,13 +538,7 @@ def is_arithmetic(operator: str) -> bool:
 
 
 def arithmetic(operator: str, left: Value, right: Value) -> Value:
-    """Return ``left operator right``.
-
-    Raises
-    ------
-    Refusal
-        When the sizes or types do not fit.
-    """
+    """Return ``left operator right``; raise `Refusal` for incompatible sizes or types."""
     if operator in _PAIRWISE:
         function = _PAIRWISE[operator]
         if operator.startswith("."):
@@ -603,17 +581,7 @@ def _broadcast(left: Value, right: Value) -> tuple[Value, Value]:
 
 
 def jumping(name: str, arguments: Sequence[Scalar], hold: Callable[[Scalar], Scalar]) -> Scalar:
-    """Return the value of such a function.
-
-    Parameters
-    ----------
-    name
-        One of :data:`ARGUMENTS`.
-    arguments
-        Scalars.
-    hold
-        Returns what stands for a value that jumps.
-    """
+    """Return a discontinuous function of :data:`ARGUMENTS`, with `hold` applied to jumps."""
     if any(isinstance(a, bool | str) for a in arguments):
         raise Refusal("type-error", f"an argument of '{name}' is not a number", hint="")
     if not any(v.is_symbolic(a) for a in arguments):
@@ -652,7 +620,7 @@ def is_warning(level: sx.Expression | None) -> bool:
 
 
 def text_of(value: Value, node: sx.Expression) -> str:
-    """Return a known value as text, anything else as the expression in angle brackets."""
+    """Return a known value as text, or else the expression in angle brackets."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -663,7 +631,7 @@ def text_of(value: Value, node: sx.Expression) -> str:
 
 
 def message_text(node: sx.Expression, evaluate: Callable[[sx.Expression], Value]) -> str:
-    """Return the text of a message; parts that vary with time are named, not valued."""
+    """Return the text of a message; time-varying parts appear as expressions."""
     match node:
         case sx.Text(value=value):
             return value
@@ -874,7 +842,7 @@ def _cat(arguments: Sequence[Value]) -> Value:
 
 
 def _promoted(value: Value, dimensions: int) -> ArrayValue:
-    """Give a value further dimensions of size 1 behind its own (Modelica 3.6, section 10.4.2)."""
+    """Append dimensions of size 1 to a value (Modelica 3.6, section 10.4.2)."""
     array = value if isinstance(value, np.ndarray) else v.array([value])
     return array.reshape(array.shape + (1,) * (dimensions - array.ndim))
 

@@ -1,4 +1,4 @@
-"""Functions of the user: their algorithms are executed symbolically where they are called."""
+"""User-defined functions, executed symbolically at each call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Frame:
         return value
 
     def whole(self, name: str, span: sx.Span) -> Value:
-        """Return a variable of the function, of which parts need not be assigned yet."""
+        """Return a variable of the function, which may be partly unassigned."""
         root, *fields = name.split(".")
         if root not in self.variables:
             raise unknown_name(name, span, list(self.variables))
@@ -54,7 +54,7 @@ class Frame:
         return value
 
     def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
-        """Return the sizes of a variable, whether it is assigned or not."""
+        """Return the sizes of a variable, assigned or not."""
         known = self.variables.get(name)
         return v.shape(known if isinstance(known, np.ndarray) else self.value(name, span))
 
@@ -64,15 +64,7 @@ class Frame:
 
 
 class FunctionInliner:
-    """Evaluates calls by running the function's algorithm on symbolic values.
-
-    Parameters
-    ----------
-    functions
-        All functions of the flat model, by name.
-    records
-        Field names of each record type.
-    """
+    """Evaluates calls by running the function's algorithm on symbolic values."""
 
     def __init__(
         self, functions: Mapping[str, sx.Function], records: Mapping[str, tuple[str, ...]]
@@ -120,7 +112,7 @@ class FunctionInliner:
     def _external(
         self, function: sx.Function, call: sx.Call, arguments: list[Value], caller: Lowering
     ) -> Value:
-        """Return what an external function gives that we know by its name in C."""
+        """Return the result of an external function known by its C name."""
         lowering = self._called(function, call, arguments, caller)
         outputs = {output.name for output in function.outputs}
         given = [
@@ -147,7 +139,7 @@ class FunctionInliner:
     def _called(
         self, function: sx.Function, call: sx.Call, arguments: list[Value], caller: Lowering
     ) -> Lowering:
-        """Return what evaluates the body of a function, with its inputs."""
+        """Return the evaluator of a function's body, with its inputs set."""
         frame = Frame(function.name)
         lowering = Lowering(
             frame,
@@ -221,7 +213,7 @@ def _argument_count(call: sx.Call, wanted: int, got: int) -> Refusal:
 
 
 class _Leave(Exception):  # noqa: N818 - control flow, not an error
-    """``break`` or ``return`` on a path that is known."""
+    """``break`` or ``return`` on a path known at compile time."""
 
     def __init__(self, construct: str) -> None:
         self.construct = construct
@@ -243,7 +235,7 @@ class Body:
             return
 
     def block(self, statements: Iterable[sx.Statement]) -> None:
-        """Run statements; refusals gain their places."""
+        """Run statements; refusals get their source spans."""
         for statement in statements:
             try:
                 self.statement(statement)
@@ -363,7 +355,7 @@ class Body:
         }
 
     def assign(self, target: sx.Target, value: Value) -> None:
-        """Give a variable, a part of it or a field a value."""
+        """Assign a value to a variable, a part of it or a field."""
         (name, subscripts), *fields = target.parts
         if name not in self.frame.variables:
             raise unknown_name(str(target), target.span, list(self.frame.variables))
@@ -412,7 +404,7 @@ def _shape_refusal(target: sx.Target, wanted: object, got: object) -> Refusal:
 
 
 def copied(variables: Mapping[str, Value | v.Unassigned]) -> dict[str, Value | v.Unassigned]:
-    """Return variables that can be assigned without changing those given."""
+    """Return a copy whose variables can be assigned independently."""
     return {
         name: value.copy() if isinstance(value, np.ndarray) else value
         for name, value in variables.items()
@@ -422,7 +414,7 @@ def copied(variables: Mapping[str, Value | v.Unassigned]) -> dict[str, Value | v
 def merged(
     condition: Scalar, yes: Value | v.Unassigned, no: Value | v.Unassigned
 ) -> Value | v.Unassigned:
-    """Join the values of a variable after the two branches of an ``if``."""
+    """Merge the values of a variable after the two branches of an ``if``."""
     if yes is no:
         return yes
     if isinstance(yes, v.RecordValue) and isinstance(no, v.RecordValue):

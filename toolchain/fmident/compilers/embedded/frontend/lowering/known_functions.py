@@ -1,4 +1,4 @@
-"""Functions of the standard library that are evaluated without their text."""
+"""Standard library functions that are evaluated without their Modelica text."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ _HALF_POWER = 10 ** (-3 / 20)
 def chebyshev(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
     """Return the denominator of a Chebyshev filter of the first kind at 1 rad/s.
 
-    That is the constant of ``s + cr`` and the constants of ``s^2 + c1*s + c0``. The poles lie on
-    an ellipse; the amplitude is ``1/sqrt(1 + (e*T(w))^2)``, T the Chebyshev polynomial, divided by
-    its value at w = 0. So its frequency of -3 dB has a closed form.
+    It consists of the constant of ``s + cr`` and those of ``s^2 + c1*s + c0``. The poles
+    lie on an ellipse; the amplitude is ``1/sqrt(1 + (e*T(w))^2)``, with T the Chebyshev
+    polynomial, divided by its value at w = 0, so that the -3 dB frequency has a closed
+    form.
     """
     given: list[Value] = [*arguments, *(1, 0.5, True)[len(arguments) :]]
     order, ripple, normalized = given
@@ -53,10 +54,9 @@ def chebyshev(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> li
 
 
 def _interpolate(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
-    """Return the ordinate on the straight lines through points; beyond them the outer lines go on.
+    """Interpolate linearly between points, and extrapolate linearly beyond them.
 
-    The index of the interval, the second output of the library's function, is not returned; nor
-    does it matter at which interval the search begins.
+    The library function's second output, the index of the interval, is not returned.
     """
     x, y, at = arguments[:3]
     if not isinstance(x, np.ndarray) or not isinstance(y, np.ndarray) or x.shape != y.shape:
@@ -96,7 +96,7 @@ def _expect_increasing(call: sx.Call, step: Scalar, caller: Lowering) -> None:
 
 
 def _first_true_index(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
-    """Return the place of the first true element, 0 when there is none."""
+    """Return the index of the first true element; 0 if there is none."""
     index: Value = 0
     elements = v.flat(arguments[0])
     for place, element in reversed(list(enumerate(elements, start=1))):
@@ -105,7 +105,7 @@ def _first_true_index(call: sx.Call, arguments: Sequence[Value], caller: Lowerin
 
 
 def _is_equal(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
-    """Return whether two matrices have one size and elements that differ by `eps` at most."""
+    """Return whether two matrices have equal sizes and differ by at most `eps`."""
     left, right = arguments[:2]
     eps = arguments[2] if len(arguments) > 2 else 0
     equal: Scalar = v.shape(left) == v.shape(right)
@@ -116,10 +116,9 @@ def _is_equal(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> li
 
 
 def _time_table(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
-    """Return what ``Sources.TimeTable`` takes from its table at an event.
+    """Return ``Sources.TimeTable``'s results at an event: line, next event and row.
 
-    That is the line ``a*time + b``, the next event and the row behind the present line. The row at
-    which the library begins to search does not matter, as it only saves time.
+    The starting row of the library's search only saves time, and is ignored.
     """
     table, offset, start, t, last, eps, shift = arguments
     if not isinstance(table, np.ndarray) or len(table) == 0:
@@ -130,16 +129,16 @@ def _time_table(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> 
     x, y = table[:, 0], table[:, 1]
     rows = len(x)
     if rows < 2:
-        found: Value = v.array([0.0, v.add(offset, y[0]), never, last])
+        result: Value = v.array([0.0, v.add(offset, y[0]), never, last])
     else:
-        found = _line_of(x, y, rows, eps, offset, shift, never)
+        result = _line_of(x, y, rows, eps, offset, shift, never)
         for i in range(rows - 1, 0, -1):
             comes = v.add(shift, x[i - 1])
             line = _line_of(x, y, max(i, 2), eps, offset, shift, comes)
-            found = v.choose_value(_compared("<", at, x[i - 1]), line, found)
+            result = v.choose_value(_compared("<", at, x[i - 1]), line, result)
     waiting = v.array([0.0, offset, start, last])
     early = _compared("<", v.add(t, slack), start)
-    return v.flat(v.choose_value(early, waiting, found))
+    return v.flat(v.choose_value(early, waiting, result))
 
 
 def _line_of(
@@ -151,7 +150,7 @@ def _line_of(
     shift: Scalar,
     following: Scalar,
 ) -> v.ArrayValue:
-    """Return slope and height of the line that ends at a row, the next event and the row."""
+    """Return slope and offset of the line that ends at a row, the next event, and the row."""
     length = v.subtract(x[row - 1], x[row - 2])
     short = _compared("<=", length, v.multiply(eps, _absolute(x[row - 1])))
     slope: Scalar = 0.0

@@ -1,4 +1,4 @@
-"""What lowering looks names up in, and what it gathers beside values."""
+"""Interfaces of name lookup, and what lowering collects besides values."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from fmident.compilers.embedded.frontend.reading import syntax as sx
 
 
 class Scope(Protocol):
-    """Where names are looked up."""
+    """Lookup of names."""
 
     def value(self, name: str, span: sx.Span) -> Value:
-        """Return the value of a variable; raise :class:`Refusal` when there is none."""
+        """Return the value of a variable; raise :class:`Refusal` if it has none."""
 
     def whole(self, name: str, span: sx.Span) -> Value:
-        """Return a variable of which elements need not have a value yet."""
+        """Return a variable whose elements may be unassigned."""
 
     def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
-        """Return the sizes of a variable, which need not have a value yet."""
+        """Return the sizes of a variable, which may be unassigned."""
 
     def derivative(self, reference: sx.Reference) -> Value:
         """Return the value of ``der(reference)``."""
@@ -29,7 +29,7 @@ class Scope(Protocol):
 
 @dataclass(frozen=True)
 class AssertValue:
-    """An assertion met during lowering: condition, and when it holds as a check at all."""
+    """An assertion found during lowering."""
 
     condition: Scalar
     message: str
@@ -39,17 +39,7 @@ class AssertValue:
 
 @dataclass
 class LoweringState:
-    """What lowering gathers beside values.
-
-    Parameters
-    ----------
-    time_invariant
-        Hashes of the CasADi symbols of parameters and constants.
-    passes
-        Of all loops so far.
-    enumerators
-        Literals of enumerations, with their places.
-    """
+    """What lowering collects besides values; `passes` counts loop iterations."""
 
     enumerators: Mapping[str, int] = field(default_factory=dict)
     time_invariant: frozenset[int] = frozenset()

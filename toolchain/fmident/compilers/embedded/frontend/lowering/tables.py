@@ -73,7 +73,7 @@ _SLACK = 1e-14
 
 @dataclass(frozen=True)
 class Given:
-    """What an external object of a table is made of, in the order of the C functions."""
+    """Constructor arguments of a table's external object, in the order of the C functions."""
 
     kind: Kind
     file: Value
@@ -88,13 +88,7 @@ class Given:
 
 
 def table_of(given: Given, call: sx.Call, caller: Lowering) -> TableValue:
-    """Return a table, checked as the library does.
-
-    Raises
-    ------
-    Refusal
-        It is in a file or in a function, too large, or not what the library takes.
-    """
+    """Return a table after the library's checks."""
     if given.file not in NO_NAME or given.name not in NO_NAME:
         raise Refusal(
             "unsupported-table-file",
@@ -158,7 +152,7 @@ def abscissae(table: TableValue) -> list[Scalar]:
 
 
 def _check_order(table: TableValue, call: sx.Call, caller: Lowering) -> None:
-    """Expect abscissae that increase; those of a time table with lines may repeat."""
+    """Expect increasing abscissae; those of a linear time table may repeat."""
     repeats = table.kind == "time" and table.smoothness not in CURVES
     word = "must not decrease" if repeats else "must increase"
     message = f"the abscissas of a {_WORDS[table.kind]} {word}"
@@ -181,7 +175,7 @@ def _expect(holds: Scalar, message: str, call: sx.Call, caller: Lowering) -> Non
 def expect_inside(
     table: TableValue, u: Scalar, x: Sequence[Scalar], call: sx.Call, caller: Lowering
 ) -> None:
-    """Add the assert of a table that is not extrapolated."""
+    """Add the assert of a table without extrapolation."""
     if table.extrapolation != NO_EXTRAPOLATION or len(x) == 1:
         return
     inside = v.logical_and(compared(">=", u, x[0]), compared("<=", u, x[-1]))
@@ -193,21 +187,13 @@ def expect_inside(
 
 @dataclass(frozen=True)
 class Pieces:
-    """A function of one variable.
-
-    Parameters
-    ----------
-    before
-        Before the first beginning.
-    pieces
-        Beginning of each piece, and its curve.
-    """
+    """A piecewise function: the curve before the first piece, then start and curve of each."""
 
     before: Curve
     pieces: tuple[tuple[Scalar, Curve], ...]
 
     def __call__(self, u: Scalar, reached: Selected) -> Scalar:
-        """Return the value at `u`; `reached` says whether it is at a beginning or behind it."""
+        """Return the value at `u`; `reached` says whether `u` is at or after a beginning."""
         result = self.before(u)
         for begin, curve in self.pieces:
             result = v.choose(reached(begin), curve(u), result)
@@ -230,15 +216,9 @@ def _cubic(x: Scalar, y: Scalar, first: Scalar, second: Scalar, third: Scalar) -
 def pieces_of(
     x: Sequence[Scalar], y: Sequence[Scalar], smoothness: int, extrapolation: int
 ) -> Pieces:
-    """Return the curve through points.
+    """Return the interpolating curve through points with non-decreasing abscissae.
 
-    Parameters
-    ----------
-    x, y
-        Abscissae, which do not decrease, and ordinates.
-    smoothness, extrapolation
-        Literals of the library's enumerations. Where the curve repeats itself, the outer pieces
-        go on; who evaluates it maps the variable to one period.
+    For periodic extrapolation the caller maps the variable to one period.
     """
     if len(x) == 1:
         return Pieces(line(x[0], y[0], 0.0), ())
@@ -269,7 +249,7 @@ def pieces_of(
 
 
 def compared(operator: str, left: Scalar, right: Scalar) -> Scalar:
-    """Return a relation of scalars, known or not."""
+    """Return a relation of scalars, known or symbolic."""
     if v.is_symbolic(left) or v.is_symbolic(right):
         return symbolic_relation(operator, left, right)
     return compare(operator, left, right)
@@ -289,7 +269,7 @@ def quotient(numerator: Scalar, denominator: Scalar, otherwise: Scalar = 0.0) ->
 
 
 def divided_differences(x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
-    """Return the slopes of the lines between the points; 0 between two at one place."""
+    """Return the slopes of the lines between points; 0 between coincident points."""
     return [quotient(y[i + 1] - y[i], x[i + 1] - x[i]) for i in range(len(x) - 1)]
 
 
@@ -316,7 +296,7 @@ def akima(x: Sequence[Scalar], m: list[Scalar]) -> list[Scalar]:
 
 
 def modified_akima(x: Sequence[Scalar], m: list[Scalar]) -> list[Scalar]:
-    """Return Akima's slopes with weights that avoid overshoot on flat parts."""
+    """Return Akima's slopes, with weights that avoid overshoot on flat parts."""
     d = _extended(m)
     result = []
     for i in range(len(x)):
@@ -450,8 +430,8 @@ def value_of_one(
     expect_inside(table, u, x, call, caller)
     if table.extrapolation == PERIODIC and len(x) > 1:
         u = _in_period(u, x)
-    found = pieces_of(x, y, table.smoothness, table.extrapolation)
-    return found(u, lambda begin: compared(">=", u, begin))
+    curve = pieces_of(x, y, table.smoothness, table.extrapolation)
+    return curve(u, lambda begin: compared(">=", u, begin))
 
 
 def _ordinates(table: TableValue, column: int, call: sx.Call) -> list[Scalar]:
@@ -461,7 +441,7 @@ def _ordinates(table: TableValue, column: int, call: sx.Call) -> list[Scalar]:
 
 
 def _in_period(u: Scalar, x: Sequence[Scalar]) -> Scalar:
-    """Return the variable in the first period, whose both ends belong to it."""
+    """Map the variable to the first period, which includes both ends."""
     period = x[-1] - x[0]
     passed = ca.SX(u - x[-1]) / period
     missing = ca.SX(u - x[0]) / period
@@ -474,15 +454,7 @@ def _in_period(u: Scalar, x: Sequence[Scalar]) -> Scalar:
 
 
 class _Clock:
-    """Times of one time table.
-
-    Parameters
-    ----------
-    table
-        The table.
-    t
-        The (scaled) time.
-    """
+    """Times of one time table, at the (scaled) time `t`."""
 
     def __init__(self, table: TableValue, t: Scalar) -> None:
         self.table = table
@@ -495,17 +467,17 @@ class _Clock:
         self.period = x[-1] - x[0] if self.repeats else 0.0
 
     def periods(self, t: Scalar) -> Scalar:
-        """Return how many periods have passed at a time."""
+        """Return the number of periods that have passed at a time."""
         return ca.floor(ca.SX(t + self.slack - self.table.shift - self.x[0]) / self.period)
 
     def shifted(self, x: Scalar, periods: Scalar) -> Scalar:
-        """Return the time at which an abscissa is, in a period."""
+        """Return the time of an abscissa in a given period."""
         return (
             x + periods * self.period + self.table.shift if self.repeats else x + self.table.shift
         )
 
     def reached(self, time: Scalar) -> Scalar:
-        """Return whether the time is at another one or behind it."""
+        """Return whether the current time is at or after `time`."""
         return compared(">=", self.t + self.slack, time)
 
 
@@ -518,25 +490,17 @@ def value_at_time(
     call: sx.Call,
     caller: Lowering,
 ) -> Scalar:
-    """Return the value of a time table.
+    """Return output `column` of a time table at time `t`.
 
-    Parameters
-    ----------
-    table, column
-        The table and which of its outputs.
-    t
-        The time.
-    following, before
-        The next time event, and what it was before the present event; equal between events.
-    call, caller
-        For messages and asserts.
+    `following` is the next time event, and `before` that before the current event; they are
+    equal between events.
     """
     clock = _Clock(table, t)
     expect_inside(table, t - table.shift, clock.x, call, caller)
     waiting = compared("==", following, before)
 
     def ahead(time: Scalar) -> Scalar:
-        """Return whether a time is that of an event that has not happened, or later."""
+        """Return whether a time has reached an event that has not happened yet."""
         return v.logical_and(waiting, compared(">=", time, following - clock.slack))
 
     periods: Scalar = 0.0
@@ -550,17 +514,17 @@ def value_at_time(
         return v.logical_and(clock.reached(time), v.logical_not(ahead(time)))
 
     y = _ordinates(table, column, call)
-    found = pieces_of(clock.x, y, table.smoothness, table.extrapolation)
-    value = found(t - table.shift - periods * clock.period, reached)
+    curve = pieces_of(clock.x, y, table.smoothness, table.extrapolation)
+    value = curve(t - table.shift - periods * clock.period, reached)
     started = v.logical_and(clock.reached(table.start), v.logical_not(ahead(table.start)))
     return v.choose(started, value, 0.0)
 
 
 def next_event(table: TableValue, t: Scalar) -> Scalar:
-    """Return the next time event behind a time, :data:`NEVER` if there is none.
+    """Return the next time event after a time, or :data:`NEVER`.
 
-    The events are the start, the first and the last abscissa, and those between that the table
-    asks for; a table that repeats itself has them in each period.
+    Events are the start, the first and last abscissae, and others that the table's setting
+    demands; a periodic table has them in each period.
     """
     clock = _Clock(table, t)
     result: Scalar = NEVER
@@ -576,7 +540,7 @@ def next_event(table: TableValue, t: Scalar) -> Scalar:
 
 
 def _events(clock: _Clock) -> Iterator[tuple[Scalar, Scalar]]:
-    """Yield abscissae and whether they are events."""
+    """Yield abscissae, each with whether it is an event."""
     x, kind = clock.x, clock.table.time_events
     if not clock.repeats:
         yield x[0], True

@@ -1,8 +1,8 @@
 """Values during lowering: numbers, CasADi scalars, arrays and records of these.
 
-A scalar is a Python ``bool``, ``int``, ``float`` or ``str`` while it is known, else a
-1x1 ``casadi.SX``. An array is a NumPy object array of scalars. So constants fold by
-themselves and sizes and subscripts stay plain integers.
+A scalar is a Python ``bool``, ``int``, ``float`` or ``str`` if it is known, otherwise a
+1x1 ``casadi.SX``. An array is a NumPy object array of scalars. Thus constants are
+folded automatically, and sizes and subscripts remain plain integers.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ Key: TypeAlias = tuple[int | list[int], ...]
 
 
 class Enumerator(int):
-    """A literal of an enumeration: its place, from 1 on, and its name."""
+    """A literal of an enumeration: its ordinal, counted from 1, and its name."""
 
     name: str
 
     def __new__(cls, place: int, name: str) -> Self:
-        """Return the literal called `name`."""
+        """Return the literal named `name`."""
         result = super().__new__(cls, place)
         result.name = name
         return result
@@ -94,18 +94,8 @@ class RecordValue:
 class TableValue:
     """A lookup table of the standard library, an external object.
 
-    Parameters
-    ----------
-    kind
-        ``"time"``, or ``"one"`` variable.
-    cells
-        Its matrix, whose first column holds the abscissae.
-    columns
-        Those that are interpolated, from 1 on.
-    smoothness, extrapolation, time_events
-        Literals of the library's enumerations.
-    start, shift
-        Of a time table: it is 0 before the start, and its abscissae are shifted.
+    `cells` has the abscissae in the first column; `columns` are counted from 1. The output
+    of a time table is 0 before `start`; `shift` is added to its abscissae.
     """
 
     kind: str
@@ -229,7 +219,7 @@ def _numeric(value: Scalar, what: str) -> Scalar:
 
 
 def _checked(value: Scalar, what: str) -> Scalar:
-    """Refuse a constant expression without a finite value."""
+    """Return a value; refuse a constant expression that is not finite."""
     value = plain(value)
     if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
         raise Refusal(
@@ -358,13 +348,7 @@ def _truth(a: Scalar) -> Scalar:
 
 
 def positions(value: Value, size: int, what: str, span: sx.Span) -> int | list[int]:
-    """Return the zero-based positions that a subscript selects.
-
-    Raises
-    ------
-    Refusal
-        When it is not constant, no integer, or outside ``1`` to `size`.
-    """
+    """Return the zero-based positions that a subscript selects."""
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return [_position(item, size, what, span) for item in value]
     return _position(value, size, what, span)
@@ -383,13 +367,13 @@ def _position(value: Value, size: int, what: str, span: sx.Span) -> int:
 
 
 def region(key: Key) -> tuple[tuple[int, ...], tuple[npt.NDArray[np.intp], ...]]:
-    """Return the sizes of the selection, and NumPy's index arrays for it."""
+    """Return the sizes of the selection and the NumPy index arrays for it."""
     sizes = tuple(len(k) for k in key if isinstance(k, list))
     return sizes, np.ix_(*[k if isinstance(k, list) else [k] for k in key])
 
 
 def select(value: ArrayValue, key: Key) -> Value:
-    """Return the selected part of an array; a scalar when nothing is a slice."""
+    """Return the selected part of an array; a scalar if there is no slice."""
     sizes, selector = region(key)
     block = value[selector]
     return block.reshape(sizes) if sizes else block.ravel()[0]
@@ -407,7 +391,7 @@ def replaced(value: ArrayValue, key: Key, part: Value) -> ArrayValue:
 
 
 def element_at(value: ArrayValue, place: Scalar) -> tuple[Value, Scalar]:
-    """Return the element of a vector at a place that is not known, and whether there is one."""
+    """Return a vector element at a symbolic index, and whether the index is valid."""
     element: Value = value[0]
     inside: Scalar = place == 1
     for i in range(1, len(value)):

@@ -1,1 +1,1 @@
-"""Modelica source to the syntax tree of the flat model, by way of rumoca."""
+"""Modelica source to the syntax tree of the flat model, using rumoca."""

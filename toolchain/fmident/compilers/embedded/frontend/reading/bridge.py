@@ -1,4 +1,4 @@
-"""Runs rumoca: source files to its flat model, and its complaints to diagnostics."""
+"""Calls rumoca: source files to its flat model, and error messages to diagnostics."""
 
 from __future__ import annotations
 
@@ -52,18 +52,10 @@ _BALANCE = re.compile(r"unbalanced model: .*\(balance = (-?\d+)\)")
 
 @dataclass(frozen=True)
 class Flattened:
-    """What rumoca gives.
+    """Result of rumoca.
 
-    Parameters
-    ----------
-    flat
-        The flat dictionary.
-    sources
-        The files that were read.
-    unbalanced
-        rumoca's complaint when the model has too many or too few equations; then `flat`
-        belongs to the model extended by variables or equations named :data:`PROBE_VARIABLE`,
-        so that the culprits can be named.
+    `unbalanced` is its message on too many or too few equations; `flat` then has additional
+    variables or equations named :data:`PROBE_VARIABLE`, so that the culprits can be named.
     """
 
     flat: Mapping[str, Any]
@@ -72,33 +64,18 @@ class Flattened:
 
 
 def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
-    """Parse, resolve, check and flatten a class.
-
-    Parameters
-    ----------
-    class_name
-        The class.
-    tree
-        The sources that hold it.
-    names
-        All sources.
-
-    Raises
-    ------
-    CompilationError
-        With the places that rumoca names, or the best that can be found.
-    """
+    """Parse, resolve, check and flatten a class from `tree`; `names` are all sources."""
     with ScratchFolder("rumoca") as folder:
         scratch = folder.path
         changed = without_known_bodies(class_name, names)
-        moved = without_nested_bases(class_name, names, changed)
+        nested = without_nested_bases(class_name, names, changed)
         stage = _Stage(
-            scratch / "first", tree, names.trees, *_edited(class_name, names, changed, moved)
+            scratch / "first", tree, names.trees, *_edited(class_name, names, changed, nested)
         )
         answer = _run(stage.request(class_name), scratch)
         if _NO_IMPORT in answer.get("error", "") and without_unused_imports(tree, names, changed):
-            shown = _edited(class_name, names, changed, moved)
-            stage = _Stage(scratch / "trimmed", tree, names.trees, *shown)
+            edits = _edited(class_name, names, changed, nested)
+            stage = _Stage(scratch / "trimmed", tree, names.trees, *edits)
             answer = _run(stage.request(class_name), scratch)
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
@@ -111,7 +88,7 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
             probed = _run(stage.probe(class_name, int(unbalanced.group(1))), scratch)
             if "flat" in probed:
                 return Flattened(probed["flat"], stage.sources(probed), unbalanced.group(0))
-        found = diagnose(
+        diagnostics = diagnose(
             class_name,
             stage.in_users_words(answer["error"]),
             [{**d, "message": stage.in_users_words(d["message"])} for d in answer["diagnostics"]],
@@ -119,13 +96,13 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
             names,
             panic=bool(answer["panic"]),
         )
-        raise CompilationError(f"{class_name} cannot be compiled", diagnostics=found)
+        raise CompilationError(f"{class_name} cannot be compiled", diagnostics=diagnostics)
 
 
 def _edited(
     class_name: str, names: Names, changed: Mapping[Path, str], moved: Mapping[Path, Moved]
 ) -> tuple[dict[Path, str], dict[Path, Moved]]:
-    """Return changed and moved files with the edits that shift places."""
+    """Return changed and moved files with the edits that shift positions."""
     items = involved(class_name, names)
     edits: dict[Path, list[Edit]] = {}
     for edit in (*scalar_calls(items, names), *held_modifiers(items, class_name, names)):
@@ -134,18 +111,17 @@ def _edited(
         file: edited(changed.get(file) or names.text(file), edits.get(file, ()), names.text(file))
         for file in {**changed, **edits}
     }
-    elsewhere = {
+    moved_files = {
         place: Moved(edited(m.text, edits.get(m.original, ()), names.text(m.original)), m.original)
         for place, m in moved.items()
     }
-    return texts, elsewhere
+    return texts, moved_files
 
 
 class _Stage:
-    """Shows rumoca the user's files only.
+    """Gives rumoca the user's files only.
 
-    rumoca reads every Modelica file beside the one that it is given. So a single file is
-    copied into a folder of its own; packages are read where they are.
+    It reads all Modelica files next to the given one, so a single file is copied elsewhere.
     """
 
     def __init__(
@@ -185,23 +161,22 @@ class _Stage:
             else:
                 shutil.copyfile(file, target)
             self._original[str(target)] = str(file)
-        for place, moved in self._moved.items():
-            if moved.original in tree.files:
+        for place, extra in self._moved.items():
+            if extra.original in tree.files:
                 target = base / place.relative_to(tree.entry.parent)
-                target.write_text(moved.text, encoding="utf-8")
-                self._original[str(target)] = str(moved.original)
+                target.write_text(extra.text, encoding="utf-8")
+                self._original[str(target)] = str(extra.original)
         return base / tree.entry.name
 
     def _text(self, file: Path) -> str:
-        """Return the text of one of the user's files, as rumoca is to read it."""
+        """Return the text of a user's file as rumoca is to read it."""
         return self._changed.get(file) or file.read_text(encoding="utf-8")
 
     def request(self, class_name: str) -> dict[str, Any]:
         """Return the request to compile the class with the libraries that it mentions.
 
-        rumoca reads a library only when the file that it is given mentions it. What only a
-        class deeper in the package mentions would be missing, so a package of our own that
-        uses all of them is what it is given.
+        rumoca reads a library only if the given file mentions it, which a class deeper in the
+        package may do instead. It is therefore given a generated package that uses all of them.
         """
         request = self.plain_request(class_name)
         if self._uses and self._tree.entry.name == "package.mo":
@@ -246,7 +221,7 @@ class _Stage:
         }
 
     def sources(self, answer: Mapping[str, Any]) -> SourceMap:
-        """Return the map of sources, under the names that the user gave."""
+        """Return the source map with the user's file names."""
         files: dict[int, tuple[str, str]] = {}
         for key, name, text in answer["files"]:
             files[int(key)] = (self._users_name(str(name)), str(text))
@@ -269,10 +244,7 @@ class _Stage:
 
 
 def _uses_package(tree: SourceTree, libraries: Sequence[SourceTree]) -> str:
-    """Return a package that uses `tree` and those libraries that it mentions, or that these do.
-
-    Empty when it mentions none. A library that nobody mentions is not read: it may be wrong.
-    """
+    """Return a package that uses `tree` and its libraries; empty if it has none."""
     waiting, used = [tree], [tree.classes.top_level]
     others = {library.classes.top_level: library for library in libraries}
     while waiting:
@@ -288,13 +260,12 @@ def _uses_package(tree: SourceTree, libraries: Sequence[SourceTree]) -> str:
 def _environment(scratch: Path) -> dict[str, str]:
     """Return the environment of the worker.
 
-    rumoca keeps what it has parsed, under the hash of the text: the standard library takes half a
-    minute without. It would also read MODELICAPATH itself: what belongs to a class is decided
-    before, and hashed.
+    It has rumoca's cache, without which the standard library takes half a minute, and no
+    MODELICAPATH, since the sources of a class are already determined and hashed.
     """
     others = {k: v for k, v in os.environ.items() if k != "MODELICAPATH"}
-    kept = cache_folder("rumoca-" + importlib.metadata.version("rumoca"))
-    return {**others, "XDG_CACHE_HOME": str(kept or scratch / "cache")}
+    cache = cache_folder("rumoca-" + importlib.metadata.version("rumoca"))
+    return {**others, "XDG_CACHE_HOME": str(cache or scratch / "cache")}
 
 
 def _too_slow(class_name: str, limit: str) -> CompilationError:

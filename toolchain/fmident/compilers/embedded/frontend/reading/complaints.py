@@ -1,7 +1,7 @@
 """rumoca's error messages to diagnostics with a place, a rule and a hint.
 
-Of source that it cannot parse, rumoca lists every token that could follow. Most often a semicolon
-is missing, and then that is all there is to say.
+For source that it cannot parse, rumoca lists all possible tokens. Most often a
+semicolon is missing, and then the diagnostic says just that.
 """
 
 from __future__ import annotations
@@ -128,20 +128,8 @@ def diagnose(
 ) -> list[Diagnostic]:
     """Return diagnostics for a class that rumoca did not accept.
 
-    Parameters
-    ----------
-    class_name
-        The class.
-    error
-        The message of the exception.
-    found
-        rumoca's own diagnostics.
-    tree
-        The sources of the class, for the nearest names.
-    names
-        All classes, to find places that rumoca does not tell.
-    panic
-        Whether rumoca itself broke down.
+    `found` are rumoca's own diagnostics, `tree` and `names` the sources for suggestions and
+    missing places; `panic` says whether rumoca crashed.
     """
     syntax = [d for item in found if item["level"] == "error" for d in syntax_errors(item)]
     if syntax:
@@ -155,32 +143,32 @@ def diagnose(
 
 
 def _without_consequences(messages: Sequence[str]) -> list[str]:
-    """Leave out names that are unknown only because an import was not found."""
+    """Remove unknown names that are only a consequence of an import not found."""
     imports = [m for message in messages if (m := _IMPORT.match(message))]
     heads = {m["alias"] or m["name"].rsplit(".", 1)[-1] for m in imports}
-    kept = []
+    remaining = []
     for message in messages:
         unresolved = _UNRESOLVED.match(message)
         if unresolved is None or unresolved["head"] not in heads:
-            kept.append(message)
-    return kept
+            remaining.append(message)
+    return remaining
 
 
 def _absent_libraries(messages: Sequence[str], names: Names) -> tuple[list[Diagnostic], list[str]]:
-    """Name each library that a source asks for and that is not there; return the rest, too."""
+    """Return a diagnostic for each missing library, and the other messages."""
     there = {tree.classes.top_level for tree in names.trees}
-    found: dict[str, Diagnostic] = {}
-    kept = []
+    diagnostics: dict[str, Diagnostic] = {}
+    remaining = []
     for message in messages:
         unknown = "not found" in message or "unresolved" in message
         quoted = _QUOTED.findall(_PLACE.sub("", message)) if unknown else []
         heads = [q.split(" = ")[-1].split(".")[0] for q in quoted]
         absent = next((h for h in heads if h not in there and _asked_for(h, names)), None)
         if absent is None:
-            kept.append(message)
-        elif absent not in found and (asking := _asked_for(absent, names)) is not None:
+            remaining.append(message)
+        elif absent not in diagnostics and (asking := _asked_for(absent, names)) is not None:
             item, offset = asking
-            found[absent] = Diagnostic(
+            diagnostics[absent] = Diagnostic(
                 "error",
                 f"'{item.name}' needs the library '{absent}', which is not among the sources",
                 offset_location(item.file, offset),
@@ -188,11 +176,11 @@ def _absent_libraries(messages: Sequence[str], names: Names) -> tuple[list[Diagn
                 "holds it; or name it with --source",
                 "missing-library",
             )
-    return list(found.values()), kept
+    return list(diagnostics.values()), remaining
 
 
 def _asked_for(library: str, names: Names) -> tuple[ClassText, int] | None:
-    """Return the package whose annotation ``uses`` names a library, and where."""
+    """Return the package whose annotation ``uses`` names a library, and the position."""
     for tree in names.trees:
         item = names.find(tree.classes.top_level)
         words = [] if item is None else [t.text for t in item.tokens]
@@ -204,7 +192,7 @@ def _asked_for(library: str, names: Names) -> tuple[ClassText, int] | None:
 
 
 def _messages(class_name: str, error: str, panic: bool) -> list[str]:
-    """Split an exception's text into its findings, without rumoca's own phases."""
+    """Split an exception's text into findings, without the names of rumoca's phases."""
     related = [
         line.split("]: ", 1)[1]
         for line in error.splitlines()
@@ -274,7 +262,7 @@ def _plain(message: str) -> str:
 def _missing(
     rule: str, name: str, class_name: str, tree: SourceTree, sources: Names
 ) -> tuple[str, str]:
-    """Return rule and hint for a name that nothing defines."""
+    """Return rule and hint for an undefined name."""
     if name.split(".")[0] == STANDARD_LIBRARY:
         if any(map(is_stand_in, sources.trees)):
             return "unsupported-msl", f"{HOW_TO_GET_IT}; or {OPENMODELICA}; {modelica_path()}"
@@ -305,7 +293,7 @@ def _library_version(sources: Names) -> str:
 
 
 def _keywords(message: str) -> list[str]:
-    """Return words to look for when a message quotes no name."""
+    """Return words to search for when a message quotes no name."""
     if "derivative" in message:
         return [DER_OF_EXPRESSION]
     if "initial algorithm" in message or "model algorithm" in message:
@@ -314,17 +302,17 @@ def _keywords(message: str) -> list[str]:
         return ["==", "<>"]
     if "expected Boolean" in message:
         return ["assert", "if"]
-    found = re.search(r"(\w+)\(\)", message)
-    if found:
-        return [found.group(1)]
-    found = re.search(r"requires inner declarations: (\w+)", message)
-    return [found.group(1)] if found else []
+    match = re.search(r"(\w+)\(\)", message)
+    if match:
+        return [match.group(1)]
+    match = re.search(r"requires inner declarations: (\w+)", message)
+    return [match.group(1)] if match else []
 
 
 def _search(
     class_name: str, names: Iterable[str], tree: SourceTree, known: Names, message: str
 ) -> Location | None:
-    """Return the first place in the class, else in those that it uses, of one of the names."""
+    """Return the first place of one of the names, in the class or else in those it uses."""
     own = tree.classes.get(class_name)
     byte = _SPAN.search(message)
     if byte and own is not None and len(tree.files) == 1:
@@ -342,16 +330,16 @@ def _search(
 
 
 def _used_and_around(class_name: str, known: Names) -> list[ClassText]:
-    """Return the classes that a class uses, and those around them, whose imports hold in them."""
+    """Return the classes that a class uses and their enclosing classes, for their imports."""
     used = involved(class_name, known)
-    found = {item.name: item for item in used}
+    items = {item.name: item for item in used}
     for item in used:
         parts = item.name.split(".")
         for depth in range(len(parts) - 1, 0, -1):
             around = known.find(".".join(parts[:depth]))
             if around is not None:
-                found.setdefault(around.name, around)
-    return list(found.values())
+                items.setdefault(around.name, around)
+    return list(items.values())
 
 
 def _der_of_expression(tokens: Sequence[Token]) -> int | None:
@@ -371,7 +359,7 @@ def _der_of_expression(tokens: Sequence[Token]) -> int | None:
 
 
 def find_words(tokens: Sequence[Token], words: Sequence[str]) -> int | None:
-    """Return the offset of a dotted name in tokens; of its declaration last."""
+    """Return the offset of a dotted name in tokens; its declaration is the last choice."""
     if words == [DER_OF_EXPRESSION]:
         return _der_of_expression(tokens)
     wanted: list[str] = []
@@ -393,8 +381,8 @@ def syntax_errors(item: Mapping[str, Any]) -> list[Diagnostic]:
     result = []
     for match in _SYNTAX.finditer(text):
         rest = text[match.end() :].split("×")[0]
-        found = _EXPECTED.search(rest)
-        expected = _tokens(found[1]) if found else []
+        listing = _EXPECTED.search(rest)
+        expected = _tokens(listing[1]) if listing else []
         what = " ".join(match["what"].replace("│", " ").split())
         place = Location(match["file"], int(match["line"]), int(match["column"]))
         if "uplicate" in what:
@@ -418,7 +406,7 @@ def syntax_errors(item: Mapping[str, Any]) -> list[Diagnostic]:
 
 
 def _missing_semicolon(what: str, place: Location) -> tuple[str, str] | None:
-    """Return message and hint when a semicolon is missing before the unexpected token."""
+    """Return message and hint if a semicolon is missing before the unexpected token."""
     unexpected = _UNEXPECTED.search(what)
     if unexpected is None or not re.match(r"\w", unexpected["token"]):
         return None
@@ -443,13 +431,13 @@ def _missing_semicolon(what: str, place: Location) -> tuple[str, str] | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the tokens of rumoca's list, in which the comma is one of them."""
+    """Return the tokens of rumoca's comma-separated list, in which the comma is a token, too."""
     words = " ".join(text.split()).replace(", ,,", ", COMMA,").replace(", ,", ", COMMA")
     return ["," if word == "COMMA" else word for word in words.split(", ") if word]
 
 
 def _listed(expected: list[str]) -> str:
-    """Return the tokens in words; operators are one kind."""
+    """Return the tokens in words; operators count as one kind."""
     kinds = dict.fromkeys(
         "an operator" if _OPERATORS.fullmatch(token) else _shown(token) for token in expected
     )

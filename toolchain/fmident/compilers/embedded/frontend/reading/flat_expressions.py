@@ -1,4 +1,4 @@
-"""Reads the expressions of rumoca's flat model into the syntax tree; see ``flat_reader``."""
+"""Reader of expressions in rumoca's flat model; see ``flat_reader``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ARRAY_LAYOUTS: Mapping[str, Literal["array", "horizontal", "vertical"]] = {
 
 
 class UnknownNodeError(Exception):
-    """The flat model holds something that this reader does not know."""
+    """The flat model contains a node unknown to this reader."""
 
     def __init__(self, what: str, span: Span) -> None:
         super().__init__(what)
@@ -56,7 +56,7 @@ class UnknownNodeError(Exception):
 
 
 def span_in(node: Any) -> Span:
-    """Return the span that `node` is; nowhere if it is none."""
+    """Return `node` as a span, or ``NOWHERE`` if it is none."""
     if isinstance(node, Mapping) and {"source", "start", "end"} <= set(node):
         return Span(int(node["source"]), int(node["start"]), int(node["end"]))
     return sx.NOWHERE
@@ -179,7 +179,7 @@ _READERS: Mapping[str, Callable[[Any, Span], sx.Expression]] = {
 
 
 def is_empty(node: Any) -> bool:
-    """Return whether a node is left out."""
+    """Return whether a node is absent."""
     return node is None or node == "Empty" or (isinstance(node, Mapping) and "Empty" in node)
 
 
@@ -216,7 +216,7 @@ def subscripts(nodes: Sequence[Any]) -> tuple[sx.Expression | None, ...]:
 
 
 def indices(nodes: Sequence[Node]) -> tuple[tuple[str, sx.Expression], ...]:
-    """Read the indices of a loop, with their ranges."""
+    """Read loop indices and their ranges."""
     return tuple((name_of(n.get("ident", n.get("name"))), expression(n["range"])) for n in nodes)
 
 

@@ -1,11 +1,12 @@
-"""Reads rumoca's flat model (``Model.to_dict(stage="flat")``) into the syntax tree.
+"""Reader of rumoca's flat model (``Model.to_dict(stage="flat")``) into the syntax tree.
 
-The flat dictionary is read, not the printed flat Modelica, because the text drops ``noEvent`` and
-``smooth``, the bodies of functions and the source positions. Its form belongs to one minor version
-of rumoca, so the reader is strict: an unknown node raises :class:`UnknownNodeError`.
+The flat dictionary is read rather than the printed flat Modelica, because the text
+lacks ``noEvent``, ``smooth``, function bodies and source positions. Its format is that
+of one minor version of rumoca, so the reader is strict: an unknown node raises
+:class:`UnknownNodeError`.
 
-A family of for-equations with ``interiors_materialized = false`` has placeholders from the third
-point on. Its template is instantiated for every point instead.
+A family of for-equations with ``interiors_materialized = false`` has placeholders from
+the third point on. Its template is instantiated for every point instead.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from fmident.compilers.embedded.frontend.refusal import check_size
 
 
 def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
-    """Read the flat dictionary as :func:`read_flat`; a form unlike the one known is refused."""
+    """Read the flat dictionary like :func:`read_flat`; refuse an unknown format."""
     try:
         return read_flat(flat, name, ignore=ignore)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -44,22 +45,7 @@ def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
 
 
 def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
-    """Read the flat dictionary of the class `name`.
-
-    Parameters
-    ----------
-    flat
-        ``Model.to_dict(stage="flat")``.
-    name
-        Full name of the class.
-    ignore
-        A variable that is left out, with the equations that contain it; empty for none.
-
-    Raises
-    ------
-    UnknownNodeError
-        When the dictionary holds a form that is not known.
-    """
+    """Read the flat dictionary of the class `name`, without the variable `ignore`."""
     final = flat.get("variable_final_flags", {})
     structural = {
         ".".join(str(part) for part in path)
@@ -113,8 +99,8 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
 
 
 def _equations(nodes: Sequence[Node], families: Sequence[Node]) -> list[sx.Equation]:
-    kept = [_family(node) for node in families if not node["interiors_materialized"]]
-    return expand([_equation(node) for node in nodes], kept)
+    templates = [_family(node) for node in families if not node["interiors_materialized"]]
+    return expand([_equation(node) for node in nodes], templates)
 
 
 def _family(node: Node) -> Family:
@@ -137,7 +123,7 @@ def _mentions(equation: sx.Equation, name: str) -> bool:
 
 
 class _Sections:
-    """Algorithm sections, and the parts of the flat model that have no meaning in the subset."""
+    """Algorithm sections, and parts of the flat model that the subset does not use."""
 
     def __init__(
         self,
@@ -377,22 +363,10 @@ def initial_assignments(
     initial: list[sx.Equation],
     assertions: list[sx.AssertStatement],
 ) -> bool:
-    """Add an initial algorithm to initial equations and assertions, if it is nothing else.
+    """Convert an initial algorithm to initial equations and assertions, if possible.
 
-    Parameters
-    ----------
-    statements
-        Of the section.
-    variables
-        Of the model.
-    initial, assertions
-        Gain what is found.
-
-    Returns
-    -------
-    bool
-        Whether each variable is assigned once and before it is used, and asserts speak of
-        parameters only; nothing is added otherwise.
+    Each variable must be assigned once and before it is used; asserts must use parameters
+    only.
     """
     equations: list[sx.Equation] = []
     checks: list[sx.AssertStatement] = []
@@ -480,16 +454,8 @@ def _assignment(
 class Family:
     """Equations of one for-equation.
 
-    Parameters
-    ----------
-    binders
-        Name, first value, last value and step of each index, the outermost first.
-    first
-        Position of the first equation in the list of equations.
-    body
-        Residuals of one point.
-    origin, span
-        As of an equation.
+    `binders` has name, first value, last value and step of each index, the outermost first;
+    `body` has the residuals of one point.
     """
 
     binders: tuple[tuple[str, int, int, int], ...]
@@ -500,7 +466,7 @@ class Family:
 
 
 def expand(equations: Sequence[sx.Equation], families: Sequence[Family]) -> list[sx.Equation]:
-    """Return the equations with those of the families written out."""
+    """Return the equations with the families expanded."""
     result = list(equations)
     for family in families:
         ranges = [
@@ -523,7 +489,7 @@ def expand(equations: Sequence[sx.Equation], families: Sequence[Family]) -> list
 
 
 def instantiate(node: sx.Expression, values: Mapping[str, int]) -> sx.Expression:
-    """Return `node` with index variables replaced by numbers, and flat names of components."""
+    """Return `node` with index variables replaced by numbers and components by flat names."""
 
     def again(child: sx.Expression) -> sx.Expression:
         return instantiate(child, values)
@@ -550,7 +516,7 @@ def _subscripts(
 
 
 def _comprehension(node: sx.Comprehension, values: Mapping[str, int]) -> sx.Expression:
-    """Return a comprehension, whose own indices hide others of the same name."""
+    """Return a comprehension; its own indices shadow others of the same name."""
     own = {name for name, _ in node.indices}
     inner = {name: k for name, k in values.items() if name not in own}
     indices = tuple((name, instantiate(domain, values)) for name, domain in node.indices)
@@ -566,7 +532,7 @@ def _indexed(
 
 
 def _component(node: sx.Field) -> sx.Expression:
-    """Return ``fr[2].v`` as the variable of that name."""
+    """Return ``fr[2].v`` as the flat variable of that name."""
     base = node.base
     if not isinstance(base, sx.Reference):
         return node

@@ -33,7 +33,7 @@ _ATOM = 9
 
 
 def equation_text(equation: sx.Equation) -> str:
-    """Return an equation as Modelica text, shortened in the middle when it is long."""
+    """Return an equation as Modelica text, shortened in the middle if it is long."""
     right = "0" if equation.right is None else expression_text(equation.right)
     text = f"{expression_text(equation.left)} = {right}"
     if len(text) <= LONGEST:

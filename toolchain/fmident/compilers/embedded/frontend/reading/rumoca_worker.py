@@ -1,12 +1,12 @@
-"""Runs rumoca in a process of its own; started by ``bridge``, imports little of fmident.
+"""Process that runs rumoca; started by ``bridge``, imports little of fmident.
 
-rumoca can panic or overflow its stack on source that it does not expect, and prints
-when it does. A separate process turns that into an error message.
+rumoca can panic or overflow its stack on unexpected source and then prints to the
+console. A separate process turns that into an error message.
 
-Standard input: JSON with ``entry`` (path), ``text`` (source to load in place of the entry,
-or null), ``class_name``, ``roots`` (paths), ``check`` (paths of the files whose findings
-are wanted when this fails, the entry first). Standard output: JSON with either ``flat`` and
-``files`` or ``error`` and ``diagnostics``, and ``version``.
+Standard input: JSON with ``entry`` (path), ``text`` (source to load in place of the
+entry, or null), ``class_name``, ``roots`` (paths), ``check`` (paths of the files whose
+findings are wanted on failure, the entry first). Standard output: JSON with either
+``flat`` and ``files`` or ``error`` and ``diagnostics``, and ``version``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def used_files(flat: dict[str, Any], files: list[list[Any]]) -> list[list[Any]]:
-    """Return the files that the flat model points to, of all that were read."""
+    """Return those of the files read that the flat model refers to."""
     used = set(re.findall(r'"source": (\d+)', json.dumps(flat)))
     return [file for file in files if str(file[0]) in used]
 
@@ -64,18 +64,18 @@ def diagnostics(request: dict[str, Any]) -> list[dict[str, Any]]:
     if not request["check"]:
         return []
     entry, *inside = request["check"]
-    found = rumoca.validate(entry, model=request["class_name"])
+    findings = rumoca.validate(entry, model=request["class_name"])
     for file in inside:
-        if any(item.rule == "syntax-error" for item in found):
+        if any(item.rule == "syntax-error" for item in findings):
             break
         wrong = [item for item in rumoca.validate(file) if item.rule == "syntax-error"]
-        found = wrong or found
+        findings = wrong or findings
     keys = ("rule", "level", "message", "file", "line", "column")
-    return [{key: getattr(item, key) for key in keys} for item in found]
+    return [{key: getattr(item, key) for key in keys} for item in findings]
 
 
 def main() -> int:
-    """Answer the request of standard input, within the memory and processor time that it allows."""
+    """Answer the request on standard input, within its limits of memory and CPU time."""
     root = str(Path(__file__).parents[5])
     if root not in sys.path:
         sys.path.insert(0, root)

@@ -1,8 +1,4 @@
-"""Syntax tree of a flat Modelica model: expressions, statements, variables, equations.
-
-Every node carries the :class:`Span` of the user's source that it stems from, so that a
-refusal can point at file, line and column.
-"""
+"""Syntax tree of a flat Modelica model; every node has its :class:`Span` in the source."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ NOWHERE = Span(0, 0, 0)
 
 
 class Node:
-    """An expression; its sub-expressions are found among its fields."""
+    """An expression; its sub-expressions are among its fields."""
 
     __slots__ = ()
 
@@ -85,7 +81,7 @@ class Unary(Node):
 
 @dataclass(frozen=True, slots=True)
 class Call(Node):
-    """A call of a built-in function (`builtin`) or of a function of the user."""
+    """A call of a built-in (`builtin`) or user-defined function."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -105,7 +101,7 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class Array(Node):
-    """``{a, b}``, or a part of ``[a, b; c, d]``: side by side or one above the other."""
+    """``{a, b}``, or a part of ``[a, b; c, d]``: horizontal or vertical concatenation."""
 
     elements: tuple[Expression, ...]
     span: Span = NOWHERE
@@ -114,7 +110,7 @@ class Array(Node):
 
 @dataclass(frozen=True, slots=True)
 class Tuple(Node):
-    """``(a, b)``, the receiver of a function with several outputs; ``None`` skips one."""
+    """``(a, b)``, the targets of a function with several outputs; ``None`` skips one."""
 
     elements: tuple[Expression | None, ...]
     span: Span = NOWHERE
@@ -251,7 +247,7 @@ class AssertStatement:
 
 @dataclass(frozen=True, slots=True)
 class OtherStatement:
-    """A statement that the subset does not contain; `construct` is its Modelica name."""
+    """An unsupported statement; `construct` is its Modelica name."""
 
     construct: str
     span: Span = NOWHERE
@@ -271,10 +267,7 @@ Statement: TypeAlias = (
 
 @dataclass(frozen=True)
 class FunctionVariable:
-    """Input, output or protected variable of a function.
-
-    `shape` has ``None`` for a size of ``:``; `unit` is that of its declaration or type.
-    """
+    """Input, output or protected variable of a function; `shape` has ``None`` for ``:``."""
 
     name: str
     type_name: str
@@ -286,7 +279,7 @@ class FunctionVariable:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the user with its algorithm."""
+    """A user-defined function with its algorithm."""
 
     name: str
     inputs: tuple[FunctionVariable, ...]
@@ -380,7 +373,7 @@ class WhenBranch:
 
 @dataclass(frozen=True)
 class FlatModel:
-    """A flat model as the Modelica front end gives it."""
+    """A flat model as produced by the Modelica front end."""
 
     name: str
     description: str
@@ -412,7 +405,7 @@ class FlatModel:
     """Names of the class's own public connectors, without subscripts."""
 
     def is_interface(self, name: str) -> bool:
-        """Return whether a variable is the exported class's own, or in a public connector of it."""
+        """Return whether a variable belongs to the exported class or to its public connectors."""
         root, dot, _ = name.partition(".")
         return not dot or root.partition("[")[0] in self.connectors
 
@@ -425,7 +418,7 @@ class FlatModel:
         return type_name in self._enumerations
 
     def with_output_units(self, unit: Callable[[str, str], str]) -> FlatModel:
-        """Return the model with the outputs of functions in units, by function and output."""
+        """Return the model with units of function outputs, by function and output."""
         functions = {
             key: replace(
                 function,
@@ -436,7 +429,7 @@ class FlatModel:
         return replace(self, functions=functions)
 
     def with_structural(self, names: Collection[str]) -> FlatModel:
-        """Return the model with the parameters whose last name part is in `names` structural."""
+        """Return the model with structural parameters: those whose last name part is in `names`."""
         variables = {
             key: replace(variable, structural=True)
             if variable.name.rsplit(".", 1)[-1] in names
@@ -464,7 +457,7 @@ _Some = TypeVar("_Some", bound=Node)
 
 
 def rebuilt(node: _Some, change: Callable[[Expression], Expression]) -> _Some:
-    """Return `node` with each direct sub-expression replaced by what `change` makes of it."""
+    """Return `node` with `change` applied to each direct sub-expression."""
 
     def changed(value: object) -> object:
         if isinstance(value, Node):
@@ -475,7 +468,7 @@ def rebuilt(node: _Some, change: Callable[[Expression], Expression]) -> _Some:
 
 
 def walk(node: Expression) -> Iterator[Expression]:
-    """Yield `node` and everything below it."""
+    """Yield `node` and all its descendants."""
     yield node
     for child in children(node):
         yield from walk(child)

@@ -64,15 +64,9 @@ SAME_UNIT_FUNCTIONS = frozenset(
 class UnitChecker:
     """Checks the equations of one flat model.
 
-    Attributes
-    ----------
-    mismatches
-        Contradictions of declared units, one per equation.
-    remarks
-        Findings in which one side is only ``time``, literals and plain numbers, and those in
-        libraries: rule, text, place.
-    unreadable
-        Variables whose unit cannot be read, with the reason.
+    `mismatches` are contradictions of declared units, one per equation. `remarks` are
+    findings in libraries, or with only literals or ``time`` on one side: rule, text, place.
+    `unreadable` are variables whose unit cannot be parsed, with the reason.
     """
 
     def __init__(self, flat: sx.FlatModel) -> None:
@@ -149,8 +143,10 @@ class UnitChecker:
             action(DimensionalAnalysis(self._units, self._functions, text, self._found))
         except Refusal as refusal:
             place = refusal.span if span == sx.NOWHERE else span
-            found = Refusal(refusal.rule, refusal.message, place, refusal.hint)
-            (self._found if place.source in self._flat.libraries else self.mismatches).append(found)
+            finding = Refusal(refusal.rule, refusal.message, place, refusal.hint)
+            (self._found if place.source in self._flat.libraries else self.mismatches).append(
+                finding
+            )
         self.remarks.extend((r.rule, r.message, span) for r in self._found)
         self._found.clear()
 
@@ -176,17 +172,7 @@ def _equation(equation: sx.Equation, analysis: DimensionalAnalysis) -> None:
 class FunctionUnits:
     """Returns the dimension of the first output of a call.
 
-    Parameters
-    ----------
-    functions
-        All functions of the model, by name.
-    remarks
-        As of :class:`DimensionalAnalysis`.
-
-    Notes
-    -----
-    The declared unit of an output holds, whatever the body computes: only the author of a
-    conversion such as ``to_degC`` knows what its numbers mean.
+    A declared unit takes precedence over the body, for conversions such as ``to_degC``.
     """
 
     def __init__(self, functions: Mapping[str, sx.Function], remarks: list[Refusal]) -> None:
@@ -195,13 +181,7 @@ class FunctionUnits:
         self._depth = 0
 
     def __call__(self, call: sx.Call, arguments: list[Dimension], text: str) -> Dimension:
-        """Analyse the body of the function called.
-
-        Raises
-        ------
-        Refusal
-            When the dimensions of the arguments contradict each other in the body.
-        """
+        """Analyse the body of the called function."""
         outputs = self.outputs(call, arguments, text)
         return outputs[0] if outputs else UNKNOWN
 
@@ -226,7 +206,7 @@ class FunctionUnits:
 
 
 def declared_dimension(unit: str) -> Dimension:
-    """Return the dimension of a declared unit; unknown when there is none that can be read."""
+    """Return the dimension of a declared unit; unknown if absent or unreadable."""
     try:
         parsed = parse_unit(unit) if unit else None
     except UnitError:
@@ -235,7 +215,7 @@ def declared_dimension(unit: str) -> Dimension:
 
 
 class _Body:
-    """Follows the statements of one function."""
+    """Analyses the statements of one function."""
 
     def __init__(
         self, functions: FunctionUnits, units: dict[str, Dimension], name: str, text: str
@@ -318,7 +298,7 @@ def _equal(a: Dimension, b: Dimension) -> bool:
 
 
 def _joined(dimensions: Sequence[Dimension]) -> Dimension:
-    """Return what holds after branches: the common dimension, unknown when they differ."""
+    """Return the common dimension after branches; unknown if they differ."""
     known = [d for d in dimensions if not d.open]
     if not known or not all(_equal(known[0], d) for d in known):
         return UNKNOWN
@@ -326,27 +306,21 @@ def _joined(dimensions: Sequence[Dimension]) -> Dimension:
 
 
 class DeclaredUnits:
-    """Reads units of function variables from the source.
-
-    Parameters
-    ----------
-    names
-        The classes.
-    """
+    """Reads units of function variables from the source."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
 
     def output(self, function: str, variable: str) -> str:
-        """Return the unit in which a function declares an output; empty when it declares none."""
+        """Return the declared unit of a function's output; empty if it declares none."""
         return self._in_class(self._names.find(function), variable, _MOST_TYPES)
 
     def _in_class(self, item: ClassText | None, variable: str, depth: int) -> str:
         if item is None or depth == 0:
             return ""
-        found = _declaration(item.tokens, variable)
-        if found is not None:
-            type_parts, own = found
+        declaration = _declaration(item.tokens, variable)
+        if declaration is not None:
+            type_parts, own = declaration
             return own or self._of_type(self._class(type_parts, item), depth - 1)
         for parts in bases(item):
             unit = self._in_class(self._class(parts, item), variable, depth - 1)
@@ -369,7 +343,7 @@ class DeclaredUnits:
 
 
 def _declaration(tokens: Sequence[Token], variable: str) -> tuple[list[str], str] | None:
-    """Return the type of an output, and the unit of its own modifier."""
+    """Return the type of an output and the unit in its own modifier."""
     i = 0
     while i < len(tokens):
         if tokens[i].text != "output":
@@ -421,20 +395,12 @@ def _modifier(tokens: Sequence[Token], start: int, name: str) -> str:
 
 @dataclass(frozen=True)
 class Dimension:
-    """What is known of the unit of an expression.
+    """What is known of the unit of an expression; a `unit` of ``None`` fits everything.
 
-    Parameters
-    ----------
-    unit
-        ``None`` when nothing is known: fits everything.
-    pure
-        Made of literals and dimensionless values with a literal among them: fits everything
-        in a sum.
-    scaled
-        A literal is a factor in it, which may stand for a quantity.
-    declared
-        A variable with a declared unit other than 1 is part of it; otherwise the unit comes from
-        ``time``, literals and plain numbers.
+    `pure` is made of literals and dimensionless values, and fits everything in a sum;
+    `scaled` has a literal factor that may stand for a quantity. `declared` contains a
+    variable with a declared unit other than 1, rather than ``time``, literals and plain
+    numbers only.
     """
 
     unit: Unit | None = None
@@ -444,12 +410,12 @@ class Dimension:
 
     @property
     def open(self) -> bool:
-        """Whether it fits everything."""
+        """Whether it is compatible with everything."""
         return self.unit is None or self.pure
 
 
 def dimension_of(unit: Unit) -> Dimension:
-    """Return the dimension of a variable that is declared in a unit."""
+    """Return the dimension of a variable with a declared unit."""
     return Dimension(unit, declared=unit.text != DIMENSIONLESS.text)
 
 
@@ -462,19 +428,10 @@ CallDimension = Callable[[sx.Call, "list[Dimension]", str], Dimension]
 
 
 class DimensionalAnalysis:
-    """Derives dimensions in one scope.
+    """Derives dimensions in one scope; variables not in `units` are unknown.
 
-    Parameters
-    ----------
-    units
-        Dimensions of the variables, by name; others are unknown.
-    call
-        Dimension of a call of a function of the user.
-    text
-        The equation or statement, for messages.
-    remarks
-        Receives findings that do not come from declared units: one side holds nothing but
-        ``time``, literals and plain numbers, as in ``x = sin(time)``.
+    `remarks` receives findings with only ``time``, literals and plain numbers on one side,
+    as in ``x = sin(time)``.
     """
 
     def __init__(
@@ -491,7 +448,7 @@ class DimensionalAnalysis:
         self.indices: list[str] = []
 
     def same(self, left: sx.Expression, right: sx.Expression) -> Dimension:
-        """Return the common dimension of two expressions that must have one."""
+        """Return the common dimension of two expressions that must agree."""
         a, b = self.dimension(left), self.dimension(right)
         return self.common(left, a, right, b)
 
@@ -527,20 +484,14 @@ class DimensionalAnalysis:
         return Dimension(a.unit, scaled=scaled, declared=a.declared or b.declared)
 
     def _found(self, declared: bool, message: str, hint: str) -> None:
-        """Refuse a contradiction of declared units; note any other one."""
+        """Refuse a contradiction of declared units; record any other one as a remark."""
         finding = Refusal("unit-mismatch", message, hint=hint)
         if declared:
             raise finding
         self.remarks.append(finding)
 
     def dimension(self, node: sx.Expression) -> Dimension:
-        """Return the dimension of an expression.
-
-        Raises
-        ------
-        Refusal
-            When units contradict each other inside it.
-        """
+        """Return the dimension of an expression; raise `Refusal` for contradictory units."""
         match node:
             case sx.Number(value=value):
                 return LITERAL if _is_coefficient(value) else UNKNOWN
@@ -557,10 +508,10 @@ class DimensionalAnalysis:
             case sx.Call():
                 return self._call(node)
             case sx.If(branches=branches, otherwise=otherwise):
-                result, shown = self.dimension(otherwise), otherwise
+                result, reference = self.dimension(otherwise), otherwise
                 for condition, branch in branches:
                     self.dimension(condition)
-                    result = self.common(branch, self.dimension(branch), shown, result)
+                    result = self.common(branch, self.dimension(branch), reference, result)
                 return result
             case sx.Array(elements=elements):
                 return self._array(elements)
@@ -661,11 +612,11 @@ class DimensionalAnalysis:
             )
 
     def _array(self, elements: Iterable[sx.Expression]) -> Dimension:
-        """Return the common dimension; different ones are allowed in an array."""
-        found = [self.dimension(e) for e in elements]
-        known = [d for d in found if not d.open]
+        """Return the common dimension; elements of an array may differ."""
+        dimensions = [self.dimension(e) for e in elements]
+        known = [d for d in dimensions if not d.open]
         if not known:
-            return LITERAL if found and all(d.pure for d in found) else UNKNOWN
+            return LITERAL if dimensions and all(d.pure for d in dimensions) else UNKNOWN
         first = known[0]
         assert first.unit is not None
         same = all(d.unit is not None and compatible(first.unit, d.unit) for d in known)
@@ -682,12 +633,12 @@ def _product(a: Dimension, b: Dimension, sign: int) -> Dimension:
 
 
 def _same_size(a: Unit, b: Unit) -> bool:
-    """Return whether the number 1 means the same in two units of one dimension."""
+    """Return whether two units of one dimension have the same scale."""
     return math.isclose(a.factor, b.factor, rel_tol=1e-9) and a.offset == b.offset
 
 
 def _is_coefficient(value: float) -> bool:
-    """Return whether a literal is a factor of a formula, such as 2, 0.5 or 1.25."""
+    """Return whether a literal is a formula coefficient, such as 2, 0.5 or 1.25."""
     return 0 < abs(value) <= 100 and float(value * 8).is_integer()
 
 
@@ -706,7 +657,7 @@ def _literal(node: sx.Expression) -> Fraction | None:
 
 
 def _shown(unit: Unit) -> str:
-    """Return a unit as it is written, and what it is in base units."""
+    """Return a unit as text together with its base units."""
     size = "" if math.isclose(unit.factor, 1.0, rel_tol=1e-9) else f"{unit.factor:.6g} "
     if unit.text == unit.si:  # of an expression, whose unit is written nowhere
         return f"'{size}{unit.si}'"

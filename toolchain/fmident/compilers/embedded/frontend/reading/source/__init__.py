@@ -1,1 +1,1 @@
-"""The text of the user's files: classes, what names mean in them, where libraries are."""
+"""Text of the user's files: classes, name resolution, libraries."""

@@ -1,8 +1,8 @@
-"""What of the standard library rumoca is shown in another form than it has.
+"""Standard library functions that rumoca reads in another form.
 
-Functions that we evaluate ourselves are shown with another body, as their loops are refused. A
-call of ``Streams.error`` as an equation, which rumoca drops, is shown as an assert that fails.
-Every character outside keeps its place.
+Functions that we evaluate ourselves get another body, since their loops would be
+refused. A call of ``Streams.error`` as an equation, which rumoca drops, becomes an
+assert that fails. All characters outside keep their positions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BODY = frozenset({"protected", "algorithm"})
 
 
 def without_known_bodies(class_name: str, names: Names) -> dict[Path, str]:
-    """Return the files with what the class uses and rumoca is shown in another form."""
+    """Return the changed files among those that the class uses."""
     changed: dict[Path, str] = {}
     for item in involved(class_name, names):
         calls = list(error_calls(item, names))
@@ -49,7 +49,7 @@ def without_known_bodies(class_name: str, names: Names) -> dict[Path, str]:
 
 
 def error_calls(item: ClassText, names: Names) -> Iterator[tuple[Token, Token]]:
-    """Yield the calls of ``Streams.error`` as equations: their first token, and the bracket."""
+    """Yield the first token and the bracket of each ``Streams.error`` call as an equation."""
     for i in equation_calls(item):
         tokens, end = item.tokens, i
         while tokens[end + 1].text == ".":
@@ -60,16 +60,16 @@ def error_calls(item: ClassText, names: Names) -> Iterator[tuple[Token, Token]]:
 
 
 def _as_assert(text: str, begin: int, bracket: int) -> str:
-    shown = "assert(false,"
-    if bracket + 1 - begin < len(shown):
+    replacement = "assert(false,"
+    if bracket + 1 - begin < len(replacement):
         return text  # there is no room: it is refused as what rumoca drops
-    return text[:begin] + shown.ljust(bracket + 1 - begin) + text[bracket + 1 :]
+    return text[:begin] + replacement.ljust(bracket + 1 - begin) + text[bracket + 1 :]
 
 
 def _masked(text: str, item: ClassText) -> str:
-    """Return the text with another body from the first section of a function to its end."""
+    """Return the text with a function replaced from its first section to its end."""
     first = next(t.offset for t in item.tokens if t.kind == "word" and t.text in _BODY)
     end = text.rindex("end", first, item.end)
-    shown = KNOWN_FUNCTIONS[item.name]
-    blanks = "".join(c if c == "\n" else " " for c in text[first + len(shown) : end])
-    return text[:first] + shown + blanks + text[end:]
+    body = KNOWN_FUNCTIONS[item.name]
+    blanks = "".join(c if c == "\n" else " " for c in text[first + len(body) : end])
+    return text[:first] + body + blanks + text[end:]

@@ -1,8 +1,4 @@
-"""What a name in the source of a class means: enclosing classes, then imports, outwards.
-
-Modelica 3.6, section 5.3, as far as tokens show it; names that a class inherits are looked for in
-its bases.
-"""
+"""Name resolution in a class, based on tokens (Modelica 3.6, section 5.3)."""
 
 from __future__ import annotations
 
@@ -19,16 +15,9 @@ _MOST_BASES = 20
 
 @dataclass(frozen=True)
 class Import:
-    """An import clause.
+    """An import clause, from the token ``import`` to the semicolon.
 
-    Parameters
-    ----------
-    package
-        What it names, such as ``Modelica.Units.SI``.
-    alias
-        The name that it introduces; empty for all names of the package.
-    first, last
-        Places of its first token, ``import``, and of its semicolon.
+    `alias` is the name introduced, empty for all names of the package.
     """
 
     package: str
@@ -69,13 +58,7 @@ def _clauses(words: list[str], first: int, last: int) -> Iterator[Import]:
 
 
 class Names:
-    """Finds classes by the names that other classes call them by.
-
-    Parameters
-    ----------
-    trees
-        Searched in order.
-    """
+    """Finds classes by the names used in other classes; `trees` are searched in order."""
 
     def __init__(self, trees: Sequence[SourceTree]) -> None:
         self._trees = tuple(trees)
@@ -86,11 +69,11 @@ class Names:
 
     @property
     def trees(self) -> tuple[SourceTree, ...]:
-        """The sources, the user's own first."""
+        """The sources, with the user's own first."""
         return self._trees
 
     def find(self, name: str) -> ClassText | None:
-        """Return the class of a full name."""
+        """Return the class with a given full name."""
         for tree in self._trees:
             if name in tree.classes:
                 return tree.classes[name]
@@ -101,10 +84,7 @@ class Names:
         return next(t.classes.text(file) for t in self._trees if file in t.files)
 
     def resolve(self, parts: Sequence[str], item: ClassText) -> str | None:
-        """Return the full name of a class that is called `parts` in the class `item`.
-
-        A name that begins with a class and goes on with one of its variables gives the class.
-        """
+        """Return the full name of the class `parts` in `item`, or of the one that contains it."""
         scopes = item.name.split(".")
         for depth in range(len(scopes), -1, -1):
             scope = ".".join(scopes[:depth])
@@ -114,7 +94,7 @@ class Names:
         return None
 
     def _in_scope(self, name: str, scope: str) -> str | None:
-        """Return the class that a simple name means in one enclosing class."""
+        """Return the class that a simple name refers to in one enclosing class."""
         if not scope:
             return name if self.find(name) is not None else None
         member = self._member(scope, name)
@@ -144,7 +124,7 @@ class Names:
         return full
 
     def _member(self, owner: str, name: str) -> str | None:
-        """Return the class of that name in `owner`, or in a class that `owner` extends."""
+        """Return the class of that name in `owner` or in one of its bases."""
         key = (owner, name)
         if key not in self._members:
             self._members[key] = None  # a base that is looked for in itself
@@ -160,9 +140,9 @@ class Names:
         for parts in bases(item)[:_MOST_BASES]:
             base = self.resolve_base(parts, item)
             if base is not None and base != owner:
-                found = self._member(base, name)
-                if found is not None:
-                    return found
+                full_name = self._member(base, name)
+                if full_name is not None:
+                    return full_name
         return None
 
     def resolve_base(self, parts: Sequence[str], item: ClassText) -> str | None:
@@ -180,8 +160,8 @@ class Names:
 
 
 def bases(item: ClassText) -> list[list[str]]:
-    """Return the names behind ``extends``, and that of a short class definition."""
-    found: list[list[str]] = []
+    """Return the names after ``extends``, and that of a short class definition."""
+    names: list[list[str]] = []
     tokens = item.tokens
     for i, token in enumerate(tokens):
         if token.text == "extends" or (token.text == "=" and i == 0):
@@ -193,5 +173,5 @@ def bases(item: ClassText) -> list[list[str]]:
                     break
                 j += 2
             if parts:
-                found.append(parts)
-    return found
+                names.append(parts)
+    return names

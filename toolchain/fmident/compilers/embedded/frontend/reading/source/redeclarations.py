@@ -1,9 +1,10 @@
-"""Replaceable elements: which modifiers hold after a redeclaration.
+"""Modifiers of replaceable elements that remain valid after a redeclaration.
 
-Modelica 3.6, section 7.3.2: those of a constraining clause always hold; those of the declaration
-hold while it is not redeclared, and after that only where there is no constraining clause. rumoca
-lets those of the declaration always hold, and ignores the clause: it is shown what holds. Other
-forms of which it drops modifiers without a word are refused.
+Modelica 3.6, section 7.3.2: modifiers of a constraining clause always apply. Those of
+the declaration apply until it is redeclared, and afterwards only if there is no
+constraining clause. rumoca always applies those of the declaration and ignores the
+clause, so its input is rewritten. Other forms whose modifiers it drops silently are
+refused.
 """
 
 from __future__ import annotations
@@ -30,24 +31,11 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class _Element:
-    """A component, a base, or the class that a short definition names.
+    """A component (`kind` ``"component"``), base (``"extends"``) or short definition's class.
 
-    Parameters
-    ----------
-    kind
-        ``"component"``, ``"extends"`` or ``"short"``.
-    item
-        The class that has it.
-    type_name
-        Parts of the name of its class.
-    name
-        Place of the component's name, else of the first part of `type_name`.
-    behind
-        Where its modifiers are or would be.
-    clause
-        Where those of its constraining clause are or would be; ``None`` without a clause.
-    replaceable
-        Whether it may be redeclared.
+    `name` is the position of the component's name or else of the first part of `type_name`.
+    `behind` and `clause` are the positions of its modifiers and its constraining clause's,
+    existing or not; ``None`` without a clause.
     """
 
     kind: str
@@ -60,7 +48,7 @@ class _Element:
 
     @property
     def own(self) -> dict[str, Range]:
-        """Its modifiers, by the name that they modify."""
+        """Its modifiers, by the modified name."""
         return _modifiers(self.item.tokens, self.behind)
 
     @property
@@ -76,21 +64,21 @@ class _Element:
 
 
 def held_modifiers(items: Sequence[ClassText], class_name: str, names: Names) -> Iterator[Edit]:
-    """Yield the modifiers that rumoca is shown in place of others."""
+    """Yield the edits that give rumoca the modifiers that apply."""
     for element, redeclared in _constrained(items, class_name, names):
         own, clause = element.own, element.of_clause
-        kept = {**clause, **({} if redeclared == {True} else own)}
-        if len(redeclared) == 1 and kept != own:
+        modifiers = {**clause, **({} if redeclared == {True} else own)}
+        if len(redeclared) == 1 and modifiers != own:
             tokens, text = element.item.tokens, names.text(element.item.file)
-            shown = (text[tokens[i].offset : _end(tokens[j - 1])] for i, j in kept.values())
+            texts = (text[tokens[i].offset : _end(tokens[j - 1])] for i, j in modifiers.values())
             begin = _end(tokens[element.behind - 1])
             end = _end(tokens[_behind(tokens, element.behind) - 1])
-            new = f"({', '.join(shown)})" if kept else ""
+            new = f"({', '.join(texts)})" if modifiers else ""
             yield Edit(element.item.file, begin, end, new)
 
 
 def dropped_modifiers(items: Sequence[ClassText], class_name: str, names: Names) -> Iterator[Found]:
-    """Yield declarations and redeclarations whose modifiers rumoca drops or mistakes."""
+    """Yield declarations and redeclarations whose modifiers rumoca drops or misreads."""
 
     def found(item: ClassText, i: int, what: str) -> Found:
         return Found(_RULE, f"{what} '{item.tokens[i].text}'", item, item.tokens[i])
@@ -122,7 +110,7 @@ def dropped_modifiers(items: Sequence[ClassText], class_name: str, names: Names)
 
 
 def _wrong_definition(item: ClassText, redeclared: set[str], names: Names) -> Iterator[Found]:
-    """Yield what is wrong with a short definition of a class inside another one."""
+    """Yield errors in a short class definition inside another class."""
     tokens = item.tokens
     outer, _, name = item.name.rpartition(".")
     around = names.find(outer)
@@ -148,7 +136,7 @@ def _wrong_definition(item: ClassText, redeclared: set[str], names: Names) -> It
 
 
 def _inherited(element: _Element, names: Names) -> Iterator[int]:
-    """Yield components, redeclared in a base that inherits them, with modifiers new to them."""
+    """Yield components that are redeclared in a base inheriting them, with new modifiers."""
     tokens = element.item.tokens
     base = _class_of(element, names)
     for name in element.redeclared if element.kind == "extends" and base else ():
@@ -171,16 +159,16 @@ def _inherited(element: _Element, names: Names) -> Iterator[int]:
 
 
 def _declaration(name: str, item: ClassText, names: Names) -> _Element | None:
-    """Return the component of a class, or of one of its bases."""
+    """Return the component of a class or of one of its bases."""
     own = list(_elements(item))
     for element in own:
         if element.kind == "component" and item.tokens[element.name].text == name:
             return element
     for element in own:
         base = _class_of(element, names) if element.kind != "component" else None
-        found = _declaration(name, base, names) if base is not None and base != item else None
-        if found is not None:
-            return found
+        inherited = _declaration(name, base, names) if base is not None and base != item else None
+        if inherited is not None:
+            return inherited
     return None
 
 
@@ -191,14 +179,14 @@ def _class_of(element: _Element, names: Names) -> ClassText | None:
 
 
 def _component_names(item: ClassText, names: Names) -> set[str]:
-    """Return the names of the components of a class, those of its bases too."""
-    found = {e.item.tokens[e.name].text for e in _elements(item) if e.kind == "component"}
+    """Return the names of the components of a class and its bases."""
+    components = {e.item.tokens[e.name].text for e in _elements(item) if e.kind == "component"}
     for parts in bases(item):
         full = names.resolve_base(parts, item)
         base = names.find(full) if full else None
         if base is not None and base != item:
-            found |= _component_names(base, names)
-    return found
+            components |= _component_names(base, names)
+    return components
 
 
 def _constrained(
@@ -223,22 +211,22 @@ def _fates(
     names: Names,
     seen: set[str],
 ) -> set[bool]:
-    """Return whether a component of a class is redeclared where the class is used."""
+    """Return whether a component is redeclared where its class is used."""
     if owner in seen:
         return set()
     seen.add(owner)
-    found = {False} if owner == class_name else set()
+    fates = {False} if owner == class_name else set()
     for use in elements:
         used = _class_of(use, names)
         if used is None or used.name != owner:
             continue
         if name in use.redeclared:
-            found.add(True)
+            fates.add(True)
         elif use.kind == "component":
-            found.add(False)
+            fates.add(False)
         else:
-            found |= _fates(name, use.item.name, elements, class_name, names, seen)
-    return found
+            fates |= _fates(name, use.item.name, elements, class_name, names, seen)
+    return fates
 
 
 def _elements(item: ClassText) -> Iterator[_Element]:
@@ -268,7 +256,7 @@ def _elements(item: ClassText) -> Iterator[_Element]:
 
 
 def _element(item: ClassText, i: int, end: int) -> Iterator[_Element]:
-    """Yield what is declared between two places."""
+    """Yield the elements declared between two positions."""
     tokens, begin = item.tokens, i
     while i < end and (tokens[i].text in _PREFIXES or tokens[i].kind == "string"):
         i += 1  # the text in front belongs to the class
@@ -287,7 +275,7 @@ def _element(item: ClassText, i: int, end: int) -> Iterator[_Element]:
 
 
 def _clause(tokens: Sequence[Token], i: int, end: int) -> int | None:
-    """Return the place behind the class of a constraining clause."""
+    """Return the position after the class of a constraining clause."""
     for k in _depth_zero(tokens, i):
         if k >= end:
             break
@@ -297,7 +285,7 @@ def _clause(tokens: Sequence[Token], i: int, end: int) -> int | None:
 
 
 def _redeclared_classes(item: ClassText) -> Iterator[tuple[int, bool]]:
-    """Yield the places of the names of classes that modifiers redeclare; whether of a base."""
+    """Yield the positions of class names that modifiers redeclare, and whether of a base."""
     tokens = item.tokens
     for element in _elements(item):
         for i in range(element.behind, _behind(tokens, element.behind)):
@@ -307,7 +295,7 @@ def _redeclared_classes(item: ClassText) -> Iterator[tuple[int, bool]]:
 
 
 def _redeclarations_below(element: _Element) -> Iterator[int]:
-    """Yield the names of components that modifiers of modifiers redeclare."""
+    """Yield the names of components that nested modifiers redeclare."""
     tokens = element.item.tokens
     for i, j in element.own.values():
         for k in range(i + 1, j):
@@ -319,16 +307,16 @@ def _redeclarations_below(element: _Element) -> Iterator[int]:
 
 
 def _nested_redeclarations(element: _Element) -> Iterator[int]:
-    """Yield those of :func:`_redeclarations_below` that rumoca drops: of a base, it does not."""
+    """Yield the results of :func:`_redeclarations_below` that rumoca drops."""
     if element.kind != "extends":
         yield from _redeclarations_below(element)
 
 
 def _modifiers(tokens: Sequence[Token], i: int) -> dict[str, Range]:
-    """Return the modifiers in the parentheses at a place, by the name that they modify."""
+    """Return the modifiers in the parentheses at a position, by the modified name."""
     if not _has(tokens, i, "("):
         return {}
-    found: dict[str, Range] = {}
+    modifiers: dict[str, Range] = {}
     last = _behind(tokens, i) - 1
     begin = i + 1
     commas = [k for k in _depth_zero(tokens, i + 1) if k < last and tokens[k].text == ","]
@@ -342,13 +330,13 @@ def _modifiers(tokens: Sequence[Token], i: int) -> dict[str, Range]:
         elif redeclares:
             k += 1
         if k < end:
-            found[tokens[k].text] = (begin, end)
+            modifiers[tokens[k].text] = (begin, end)
         begin = end + 1
-    return found
+    return modifiers
 
 
 def _dotted(tokens: Sequence[Token], i: int) -> tuple[tuple[str, ...], int]:
-    """Return the parts of the name at a place, and the place behind it."""
+    """Return the parts of the name at a position, and the position after it."""
     parts: list[str] = []
     while i < len(tokens) and (tokens[i].kind in ("word", "quoted") or tokens[i].text == "."):
         if tokens[i].text == ".":
@@ -362,7 +350,7 @@ def _dotted(tokens: Sequence[Token], i: int) -> tuple[tuple[str, ...], int]:
 
 
 def _depth_zero(tokens: Sequence[Token], i: int) -> Iterator[int]:
-    """Yield the places from one on that are in no bracket which opens behind it."""
+    """Yield the positions from `i` on that are outside of brackets."""
     depth = 0
     for k in range(i, len(tokens)):
         symbol = tokens[k].kind == "symbol"
@@ -375,7 +363,7 @@ def _depth_zero(tokens: Sequence[Token], i: int) -> Iterator[int]:
 
 
 def _behind(tokens: Sequence[Token], i: int) -> int:
-    """Return the place behind the bracket that opens at a place; the place itself without one."""
+    """Return the position after the bracket that opens at `i`, or `i` without one."""
     depth = 0
     for k in range(i, len(tokens)):
         if tokens[k].kind == "symbol":

@@ -1,13 +1,14 @@
-"""Rewrites source text where rumoca would deviate from the Modelica specification.
+"""Rewrites of source text where rumoca deviates from the Modelica specification.
 
-- A base class that a class declares inside itself is moved beside the class, to a file of its own:
-  rumoca takes its variables for those of the class. As it is ``encapsulated``, its names mean the
-  same there.
-- A scalar that is bound to a function of arrays gets a factor of one in front of the call: rumoca
-  would call the function for each element of its arguments (Modelica 3.6, section 12.4.6).
-- An import of a class that does not exist and is not used is removed: rumoca refuses it.
+- A base class declared inside the class that extends it is moved to a file of its own,
+  since rumoca takes its variables for those of the class. As it is ``encapsulated``,
+  its names have the same meaning there.
+- A scalar bound to a function of arrays gets a factor of one before the call; otherwise
+  rumoca calls the function for each element of its arguments (Modelica 3.6, section
+  12.4.6).
+- An unused import of a class that does not exist is removed, since rumoca refuses it.
 
-Every other character keeps its place.
+All other characters keep their positions.
 """
 
 from __future__ import annotations
@@ -28,15 +29,7 @@ _MOST_ALIASES = 20
 
 @dataclass(frozen=True)
 class Moved:
-    """A file that is shown to rumoca and that the user does not have.
-
-    Parameters
-    ----------
-    text
-        Its text.
-    original
-        The user's file that holds it.
-    """
+    """A file made for rumoca from a part of the user's file `original`."""
 
     text: str
     original: Path
@@ -45,7 +38,7 @@ class Moved:
 def without_nested_bases(
     class_name: str, names: Names, changed: MutableMapping[Path, str]
 ) -> dict[Path, Moved]:
-    """Return files for the bases of classes that are used; `changed` gains the rest."""
+    """Return files for the nested bases of the classes used; `changed` gains the rest."""
     result: dict[Path, Moved] = {}
     for item in involved(class_name, names):
         for base in _own_bases(item, names):
@@ -63,7 +56,7 @@ def without_nested_bases(
 
 
 def _own_bases(item: ClassText, names: Names) -> Iterator[ClassText]:
-    """Yield the encapsulated bases inside a class that has a file to itself."""
+    """Yield the encapsulated bases inside a class that has its own file."""
     if item.file.stem != item.name.rsplit(".", 1)[-1] or "." not in item.name:
         return
     for parts in bases(item):
@@ -86,7 +79,7 @@ def _blank(text: str) -> str:
 
 
 def scalar_calls(items: Sequence[ClassText], names: Names) -> Iterator[Edit]:
-    """Yield the factors to be written into classes."""
+    """Yield the edits that insert factors into classes."""
     for item in items:
         for offset in _calls(item, names):
             yield Edit(item.file, offset, offset, "1*")
@@ -109,7 +102,7 @@ def _calls(item: ClassText, names: Names) -> Iterator[int]:
 
 
 def _dotted(tokens: Sequence[Token], i: int) -> tuple[list[str], int]:
-    """Return the parts of the name at a place, and the place behind it."""
+    """Return the parts of the name at a position, and the position after it."""
     parts = [tokens[i].text]
     while i + 2 < len(tokens) and tokens[i + 1].text == ".":
         i += 2
@@ -118,7 +111,7 @@ def _dotted(tokens: Sequence[Token], i: int) -> tuple[list[str], int]:
 
 
 def _is_scalar_of_arrays(function: ClassText, names: Names) -> bool:
-    """Return whether a function takes an array, or an external object, and gives a Real."""
+    """Return whether a function takes an array or external object and returns a Real."""
     if function.keyword != "function":
         return False
     takes, gives = False, False
@@ -132,7 +125,7 @@ def _is_scalar_of_arrays(function: ClassText, names: Names) -> bool:
 
 
 def _formals(function: ClassText, names: Names) -> Iterator[tuple[str, list[str], bool, ClassText]]:
-    """Yield inputs, then outputs, those of bases first: kind, type, whether an array, class."""
+    """Yield inputs, then outputs, bases first: kind, type, whether an array, class."""
     owners = [
         base
         for parts in bases(function)
@@ -150,8 +143,8 @@ def _formals(function: ClassText, names: Names) -> Iterator[tuple[str, list[str]
 
 def _is_object(parts: Sequence[str], item: ClassText, names: Names) -> bool:
     full = names.resolve(parts, item)
-    found = names.find(full) if full else None
-    return found is not None and any(t.text == "ExternalObject" for t in found.tokens)
+    definition = names.find(full) if full else None
+    return definition is not None and any(t.text == "ExternalObject" for t in definition.tokens)
 
 
 def _is_real(parts: Sequence[str], item: ClassText, names: Names) -> bool:
@@ -159,20 +152,17 @@ def _is_real(parts: Sequence[str], item: ClassText, names: Names) -> bool:
         if list(parts) == ["Real"]:
             return True
         full = names.resolve(parts, item)
-        found = names.find(full) if full else None
-        if found is None or found.keyword != "type" or found.tokens[:1] == ():
+        definition = names.find(full) if full else None
+        if definition is None or definition.keyword != "type" or definition.tokens[:1] == ():
             return False
-        (parts, *_), item = bases(found) or [[]], found
+        (parts, *_), item = bases(definition) or [[]], definition
     return False
 
 
 def without_unused_imports(
     tree: SourceTree, names: Names, changed: MutableMapping[Path, str]
 ) -> bool:
-    """Write blanks over imports, without need, of what no source declares, into `changed`.
-
-    Every character keeps its place. Returns whether there are any.
-    """
+    """Overwrite unused imports of missing names with blanks, into `changed`; return success."""
     blanks: dict[Path, list[tuple[int, int]]] = {}
     for item in tree.classes.values():
         for clause in imports(item):
@@ -186,7 +176,7 @@ def without_unused_imports(
 
 
 def _is_used(clause: Import, item: ClassText, tree: SourceTree) -> bool:
-    """Return whether the name is used in the class or in one inside; of ``*`` nobody knows."""
+    """Return whether the name is used in the class or inside it; true for ``*``."""
     if not clause.alias:
         return True
     inside = [c for n, c in tree.classes.items() if n.startswith(f"{item.name}.")]

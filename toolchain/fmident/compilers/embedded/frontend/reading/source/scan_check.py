@@ -1,11 +1,11 @@
-"""Finds constructs in the user's source that the flat model silently leaves out.
+"""Search for constructs in the user's source that the flat model silently omits.
 
-rumoca drops some constructs without a word (``terminate``, calls as equations, the operator
-``der`` in a function definition). They are not in its output, so the tokens of the classes that
-take part in the model are searched. It takes named arguments of built-in operators in the order in
-which they are written (Modelica 3.6, sections 3.7 and 12.4.1), counts an ``outer`` variable of a
-simple type as an unknown of its own, leaves an ``outer`` function unresolved, and gives
-``inner outer`` elements too many equations: these are refused.
+rumoca silently drops some constructs (``terminate``, calls as equations, the operator
+``der`` in a function definition). They are missing in its output, so the tokens of all
+classes involved are searched. Also refused are forms that it gets wrong: it takes named
+arguments of built-in operators in the order of writing (Modelica 3.6, sections 3.7 and
+12.4.1), counts an ``outer`` variable of a simple type as a separate unknown, leaves an
+``outer`` function unresolved, and gives ``inner outer`` elements too many equations.
 """
 
 from __future__ import annotations
@@ -73,17 +73,7 @@ _MOST_ALIASES = 20
 def check_sources(
     class_name: str, names: Names, shown: Callable[[ClassText], Collection[Token]]
 ) -> list[Found]:
-    """Return what the classes used by `class_name` contain and the compiler would drop.
-
-    Parameters
-    ----------
-    class_name
-        The class.
-    names
-        All sources.
-    shown
-        Returns the calls as equations that rumoca is shown in another form.
-    """
+    """Return the constructs in classes used by `class_name` that the compiler would drop."""
     result: list[Found] = []
     items = involved(class_name, names)
     for item in items:
@@ -95,7 +85,7 @@ def check_sources(
 
 
 def equation_calls(item: ClassText) -> Iterator[int]:
-    """Yield the places in the tokens of a class where an equation is a call and nothing else."""
+    """Yield the token positions of equations that are just a call."""
     section = ""
     branches = _Branches()
     i = 0
@@ -114,10 +104,9 @@ def equation_calls(item: ClassText) -> Iterator[int]:
 
 
 def circular_definition(class_name: str, names: Names) -> tuple[ClassText, str] | None:
-    """Return a class that is defined by itself, with the way round in words; ``None`` if none is.
+    """Return a class defined by itself, with the cycle in words; ``None`` if there is none.
 
-    Such as ``type Real = Real(unit="Ohm")``: inside, the name is that of the new type. rumoca takes
-    all memory over it.
+    For ``type Real = Real(unit="Ohm")``, for example, rumoca would use up all memory.
     """
     for item in involved(class_name, names):
         way = [item]
@@ -129,35 +118,32 @@ def circular_definition(class_name: str, names: Names) -> tuple[ClassText, str] 
 
 
 def _base(item: ClassText, names: Names) -> ClassText | None:
-    """Return the class by which a short definition defines its own."""
+    """Return the class on which a short definition is based."""
     if not item.tokens or item.tokens[0].text != "=":
         return None
     scopes = item.name.split(".")[:-1]
     parts = next((p for p in _dotted_names(item.tokens) if p[0] not in _BASE_PREFIXES), [])
     for depth in range(len(scopes), -1, -1):
-        found = names.find(".".join([*scopes[:depth], *parts]))
-        if found is not None:
-            return found
+        base = names.find(".".join([*scopes[:depth], *parts]))
+        if base is not None:
+            return base
     return None
 
 
 def involved(class_name: str, names: Names) -> list[ClassText]:
-    """Return the class and every class that it names, directly or not.
-
-    An import counts where what it imports is named.
-    """
+    """Return the class and every class that it names, directly or not."""
     if class_name in names.used:
         return names.used[class_name]
-    found: dict[str, ClassText] = {}
+    items: dict[str, ClassText] = {}
     waiting = [class_name]
     while waiting:
         name = waiting.pop()
-        item = None if name in found else names.find(name)
+        item = None if name in items else names.find(name)
         if item is None:
             continue
-        found[name] = item
-        waiting += [other for other in _referenced(item, names) if other not in found]
-    names.used[class_name] = list(found.values())
+        items[name] = item
+        waiting += [other for other in _referenced(item, names) if other not in items]
+    names.used[class_name] = list(items.values())
     return names.used[class_name]
 
 
@@ -254,14 +240,14 @@ def _check(item: ClassText) -> Iterator[Found]:
 
 
 class _Branches:
-    """Tells ``if`` that holds statements from ``if`` inside an expression."""
+    """Distinguishes ``if`` statements from ``if`` expressions."""
 
     def __init__(self) -> None:
         self._of_statements: list[bool] = []
         self._after_branch = False
 
     def starts_statement(self, tokens: tuple[Token, ...], i: int) -> bool:
-        """Return whether a statement begins at token `i`; called for each in turn."""
+        """Return whether a statement begins at token `i`; must be called for each in turn."""
         text, before = tokens[i].text, tokens[i - 1].text if i > 0 else ""
         starts = before in _STATEMENT_STARTS or self._after_branch
         self._after_branch = False
@@ -291,7 +277,7 @@ def _is_call_statement(tokens: tuple[Token, ...], i: int) -> bool:
 def component_conditions(class_name: str, known: Names) -> frozenset[str]:
     """Return the last parts of all names in conditions of components (``Part p if b;``).
 
-    A parameter of such a name decides which equations there are, and rumoca does not say so.
+    Parameters of these names decide which equations exist, which rumoca does not report.
     """
     names: set[str] = set()
     for item in involved(class_name, known):
@@ -317,15 +303,7 @@ def _condition_names(tokens: tuple[Token, ...], i: int) -> Iterator[str]:
 
 
 def out_of_order(tokens: Sequence[Token], i: int) -> bool:
-    """Return whether token `i` calls a built-in operator with named arguments in another order.
-
-    Parameters
-    ----------
-    tokens
-        Of a class.
-    i
-        Position of a name in front of a parenthesis.
-    """
+    """Return whether token `i` calls a built-in operator with named arguments reordered."""
     expected = ORDER.get(tokens[i].text)
     if expected is None or (i > 0 and tokens[i - 1].text == "."):
         return False
@@ -339,7 +317,7 @@ def out_of_order(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _names(tokens: Sequence[Token], i: int) -> list[str | None]:
-    """Return the names of the arguments behind the parenthesis at `i`; ``None`` without one."""
+    """Return the argument names after the parenthesis at `i`; ``None`` for a positional one."""
     names: list[str | None] = []
     depth = 0
     while i < len(tokens):
@@ -357,7 +335,7 @@ def _names(tokens: Sequence[Token], i: int) -> list[str | None]:
 
 
 def outer_elements(items: Sequence[ClassText], names: Names) -> Iterator[Found]:
-    """Yield those of the ``outer`` elements of classes that cannot be compiled."""
+    """Yield the ``outer`` elements of classes that cannot be compiled."""
     inner = {name for item in items for name in _declared(item, "inner")}
     for item in items:
         for i, token in enumerate(item.tokens):
@@ -369,7 +347,7 @@ def outer_elements(items: Sequence[ClassText], names: Names) -> Iterator[Found]:
 
 
 def _in_annotation(tokens: Sequence[Token], i: int) -> bool:
-    """Return whether a word is the name of a modifier or of a component, not a prefix."""
+    """Return whether a word is the name of a modifier or component rather than a prefix."""
     before = tokens[i - 1].text if i > 0 else ";"
     return before in ("(", ",", ".", "=")
 
@@ -418,17 +396,17 @@ def _wrong(item: ClassText, i: int, inner: set[str], names: Names) -> str:
 
 
 def _has_components(parts: Sequence[str], item: ClassText, names: Names) -> bool:
-    """Return whether a type is a model, block, record or connector with components of its own."""
+    """Return whether a type is a model, block, record or connector with own components."""
     for _ in range(_MOST_ALIASES):
         if tuple(parts[:1]) == tuple(parts) and parts[0] in _SIMPLE:
             return False
         full = names.resolve(parts, item)
-        found = names.find(full) if full else None
-        if found is None or found.keyword not in _WITH_COMPONENTS:
+        definition = names.find(full) if full else None
+        if definition is None or definition.keyword not in _WITH_COMPONENTS:
             return False
-        if not found.tokens or found.tokens[0].text != "=":
+        if not definition.tokens or definition.tokens[0].text != "=":
             return True
-        parts, item = [t.text for t in _type_of_short(found.tokens)], found
+        parts, item = [t.text for t in _type_of_short(definition.tokens)], definition
     return False
 
 

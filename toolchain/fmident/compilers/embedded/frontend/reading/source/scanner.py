@@ -1,7 +1,4 @@
-"""A light scanner of Modelica text: tokens, classes, annotations.
-
-It finds places in the user's files; meaning comes from the compiler.
-"""
+"""A simple scanner of Modelica text: tokens, classes, annotations, without semantics."""
 
 from __future__ import annotations
 
@@ -38,22 +35,10 @@ class Token:
 
 @dataclass(frozen=True)
 class ClassText:
-    """Where a class is.
+    """Position and tokens of a class.
 
-    Parameters
-    ----------
-    name
-        Full Modelica name.
-    keyword
-        ``"model"``, ``"package"``, ...
-    file
-        The file.
-    start, end
-        Character offsets of its name and of its end.
-    tokens
-        Its own tokens, those of nested classes left out.
-    prefixes
-        Words before the keyword, such as ``partial``.
+    `start` and `end` are character offsets of its name and its end; `tokens` exclude those
+    of nested classes, and `prefixes` are words such as ``partial``.
     """
 
     name: str
@@ -83,23 +68,12 @@ class _Open:
 
 
 def classes(text: str, file: Path) -> list[ClassText]:
-    """Return the classes defined in a text, outer ones after inner ones."""
+    """Return the classes defined in a text, inner ones first."""
     return _Classes(text, file).found
 
 
 class _Classes:
-    """Goes through the tokens of a text once, and notes where classes begin and end.
-
-    Parameters
-    ----------
-    text, file
-        As for :func:`classes`.
-
-    Attributes
-    ----------
-    found
-        The classes.
-    """
+    """Collects the classes of a text in one pass over its tokens, in `found`."""
 
     def __init__(self, text: str, file: Path) -> None:
         self.found: list[ClassText] = []
@@ -122,7 +96,7 @@ class _Classes:
             i = after
 
     def _within(self) -> int:
-        """Read the name behind ``within``; return the place of what follows."""
+        """Read the name after ``within``; return the next position."""
         if not self._stream or self._stream[0].text != "within":
             return 0
         end = self._find(";", 1)
@@ -130,7 +104,7 @@ class _Classes:
         return end
 
     def _class_at(self, i: int) -> int:
-        """Begin or end a class where there is one; return the place behind that, or `i`."""
+        """Handle the begin or end of a class, if any; return the position after it, or `i`."""
         token = self._stream[i]
         following = self._stream[i + 1] if i + 1 < len(self._stream) else None
         if following is None:
@@ -172,7 +146,7 @@ class _Classes:
         return end
 
     def _end_of_element(self, i: int) -> int:
-        """Return the place of the next semicolon that is in no bracket, or the end of all."""
+        """Return the position of the next semicolon outside brackets, or the end of all."""
         depth = 0
         while i < len(self._stream) and (depth > 0 or self._stream[i].text != ";"):
             if self._stream[i].kind == "symbol":
@@ -181,7 +155,7 @@ class _Classes:
         return i
 
     def _find(self, text: str, i: int) -> int:
-        """Return the place of the next token of a text, or the end of all."""
+        """Return the position of the next token with a text, or the end of all."""
         while i < len(self._stream) and self._stream[i].text != text:
             i += 1
         return i
@@ -254,7 +228,7 @@ def _arguments(own: tuple[Token, ...], start: int) -> dict[str, str]:
 
 @dataclass(frozen=True, order=True)
 class Edit:
-    """New text from one character offset of a file to another."""
+    """New text for a range of character offsets in a file."""
 
     file: Path
     begin: int
@@ -263,17 +237,7 @@ class Edit:
 
 
 def edited(text: str, edits: Iterable[Edit], original: str) -> str:
-    """Return a text with edits; those of characters that it does not show are left out.
-
-    Parameters
-    ----------
-    text
-        A file, in which characters may be blank or changed that keep their places.
-    edits
-        Of that file.
-    original
-        The file as it is.
-    """
+    """Return a text with edits, except where it hides characters of the `original`."""
     for edit in sorted(edits, reverse=True):
         around = slice(edit.begin - 1, edit.end + 1)
         if text[around] == original[around]:

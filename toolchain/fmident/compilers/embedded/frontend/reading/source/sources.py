@@ -1,4 +1,4 @@
-"""The user's source files: which belong to a class, and where a byte is."""
+"""The user's source files: those of a class, and positions in them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ and takes a quarter of a minute."""
 
 @dataclass
 class SourceMap:
-    """Source identifier of the compiler to file and text."""
+    """Files and texts by the compiler's source identifiers."""
 
     files: Mapping[int, tuple[str, str]]
     _bytes: dict[int, bytes] = field(default_factory=dict)
@@ -51,26 +51,16 @@ class SourceMap:
 
 @dataclass(frozen=True)
 class SourceTree:
-    """The files of one top-level package (or file) and the classes in them.
-
-    Parameters
-    ----------
-    entry
-        The file that the compiler is given: ``package.mo`` or a single file.
-    files
-        All files, the entry first.
-    classes
-        Full class name to its place.
-    """
+    """Files of one top-level package or file, the entry first, and the classes in them."""
 
     entry: Path
     files: tuple[Path, ...]
     classes: ClassIndex
 
     def location(self, name: str) -> Location | None:
-        """Return where the class `name` is defined."""
-        found = self.classes.get(name)
-        return None if found is None else offset_location(found.file, found.start)
+        """Return the location of the definition of class `name`."""
+        item = self.classes.get(name)
+        return None if item is None else offset_location(item.file, item.start)
 
 
 def offset_location(file: Path, offset: int) -> Location:
@@ -80,14 +70,9 @@ def offset_location(file: Path, offset: int) -> Location:
 
 
 def read_tree(path: Path) -> SourceTree:
-    """Read a file, or a folder with ``package.mo``.
+    """Read a file, or the whole package that contains a file or folder.
 
-    A file or folder inside a package stands for the whole package.
-
-    Raises
-    ------
-    CompilationError
-        When `path` does not exist or holds no Modelica source.
+    Raises `CompilationError` if `path` does not exist or has no Modelica source.
     """
     path = _top_level(path)
     if path.is_dir():
@@ -140,13 +125,7 @@ def _top_level(path: Path) -> Path:
 
 
 def choose_tree(class_name: str, trees: Sequence[SourceTree]) -> SourceTree:
-    """Return the first tree that holds the class's top-level package.
-
-    Raises
-    ------
-    CompilationError
-        When no tree holds the class; names the nearest classes.
-    """
+    """Return the first tree that contains the class's top-level package."""
     for tree in trees:
         if class_name in tree.classes:
             return tree
@@ -173,7 +152,7 @@ def choose_tree(class_name: str, trees: Sequence[SourceTree]) -> SourceTree:
 
 
 def _nearest_class(name: str, known: Sequence[str]) -> str:
-    """Name the classes nearest to `name`: by the full name, or by its last part."""
+    """Return a suggestion of classes similar to `name`: by full name, or by its last part."""
     last = name.rsplit(".", 1)[-1]
     same = [k for k in known if k.rsplit(".", 1)[-1] == last]
     if same:
@@ -193,18 +172,11 @@ def annotation_numbers(item: ClassText, name: str) -> dict[str, float]:
 
 
 class ClassIndex(Mapping[str, ClassText]):
-    """Full class name to its place.
+    """Full class name to the position of the class.
 
-    Parameters
-    ----------
-    texts
-        The files with their text, the entry first.
-
-    Notes
-    -----
-    In a large package a class is looked for where the language wants it: ``A.B.C`` in ``B/C.mo``,
-    ``B/C/package.mo``, ``B.mo`` or ``B/package.mo`` (Modelica 3.6, section 13.4). Going through all
-    names scans all files.
+    In a large package a class is first searched where the language prescribes it, ``A.B.C``
+    in ``B/C.mo`` or ``B.mo``, for example (Modelica 3.6, section 13.4). Iterating scans all
+    files.
     """
 
     def __init__(self, texts: Mapping[Path, str]) -> None:
@@ -217,7 +189,7 @@ class ClassIndex(Mapping[str, ClassText]):
 
     @property
     def top_level(self) -> str:
-        """The name of the top-level class of the entry; empty when it declares none."""
+        """Name of the top-level class of the entry; empty if it declares none."""
         entry = next(iter(self._texts), None)
         if entry is None:
             return ""
@@ -245,13 +217,13 @@ class ClassIndex(Mapping[str, ClassText]):
         return len(self._found)
 
     def mentions(self, names: frozenset[str]) -> frozenset[str]:
-        """Return those of the names that are words of the code of some class."""
+        """Return those of the names that occur as words in the code of some class."""
         result: set[str] = set()
         for file, text in self._texts.items():
             if any(name in text for name in names - result):
                 self._scan(file)
-                found = (c for c in self._found.values() if c.file == file)
-                result |= names & {t.text for item in found for t in item.tokens}
+                items = (c for c in self._found.values() if c.file == file)
+                result |= names & {t.text for item in items for t in item.tokens}
         return frozenset(result)
 
     def _place(self, name: str) -> Path | None:
@@ -286,7 +258,7 @@ class ClassIndex(Mapping[str, ClassText]):
 
 @dataclass(frozen=True)
 class Found:
-    """A construct outside the subset: its rule, its name, and where it is."""
+    """A construct outside the subset: its rule, its name, and its position."""
 
     rule: str
     what: str

@@ -1,4 +1,4 @@
-"""The Modelica Standard Library, and a stand-in for parts of it where it is not found."""
+"""The Modelica Standard Library, and a substitute for parts of it if it is not found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOW_TO_GET_IT = (
 
 
 def whereabouts() -> str:
-    """Return where the library is, and its version; or what was looked at."""
+    """Return the library's location and version, or the searched locations."""
     place = find_library(STANDARD_LIBRARY, "", search_folders(None, os.environ))
     if place is None:
         return f"not found; {modelica_path()}"
@@ -37,10 +37,10 @@ def whereabouts() -> str:
 
 @cache
 def stand_in() -> SourceTree:
-    """Return our own package ``Modelica``.
+    """Return the built-in substitute for the package ``Modelica``.
 
-    It holds types of quantities, conversions, constants, functions, connectors of blocks and icons,
-    with the names, units and values of version 4.0.0. What it does not hold is refused.
+    Its types, conversions, constants, functions, block connectors and icons are those of
+    version 4.0.0. Everything else is refused.
     """
     return read_tree(_FOLDER)
 
