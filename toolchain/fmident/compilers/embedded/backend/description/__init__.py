@@ -277,7 +277,7 @@ def indicator_count(model: OdeModel) -> int:
 
 
 def needs_completed_steps(model: OdeModel) -> bool:
-    """Return whether the FMU needs a call after each completed step, for loops or assertions."""
+    """Return whether loops or assertions need a call after each completed step."""
     return bool(model.loops or model.asserts)
 
 
