@@ -82,7 +82,7 @@ class Tap:
         return text
 
     def leave(self) -> bool:
-        """Close the socket; return whether omc was asked to quit, which requires that it is idle."""
+        """Close the socket; return whether omc was asked to quit, which it must be idle for."""
         if not self._busy:
             self._socket.send_string("quit()")
         self._socket.close(linger=1000)
