@@ -141,10 +141,7 @@ def empty_plots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """
     if request.node.get_closest_marker("draws") is None:
         empty = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
-        monkeypatch.setattr("fmident.report.plots.style.svg_of", lambda *_: empty)
-        monkeypatch.setattr(
-            "fmident.report.plots.style.write", lambda _, path: Path(path).write_bytes(empty)
-        )
+        monkeypatch.setattr("fmident.report.figures.drawing.file_of", lambda *_: empty)
 
 
 _SURVIVED: dict[bytes, Any] = {}

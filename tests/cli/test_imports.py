@@ -41,7 +41,7 @@ def test_an_estimation_imports_what_it_uses_only(study: Study) -> None:
     assert "cma" not in found
     assert "fmident_estimators.linear_regression.estimator" not in found
     assert "fmident_readers.excel" not in found
-    assert "fmident.report.plots" not in found
+    assert "fmident.report.figures.drawing" not in found
 
 
 def test_a_quick_check_imports_what_it_uses_only(study: Study) -> None:

@@ -11,7 +11,7 @@ from fmident.errors import ProblemError, SimulationError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.evaluation.cost_map import CostMap, cost_map, local_minima, pairs_of
 from fmident.problem.model import Parameter, Problem
-from fmident.report.plots.cost_map import draw_cost_maps
+from fmident.report.figures.cost_map import draw_cost_maps
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 

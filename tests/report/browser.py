@@ -36,6 +36,10 @@ class Seen:
         self.page.wait_for_function("e => e.dataset.drawn", arg=figure.element_handle())
         return figure
 
+    def legend(self, figure: Any) -> Any:
+        """Return the legend of the section in which a chart is."""
+        return figure.locator("xpath=ancestor::section").locator(".legend")
+
     def violations(self) -> list[str]:
         """Return what was against the policy of the page."""
         found: list[str] = self.page.evaluate("window.violations")

@@ -143,7 +143,7 @@ def test_a_frame_zooms_all_outputs_and_whole_brings_them_back(
         begin, end = shown[0]
         assert 8.0 < begin < 20.0 < end < 36.0
         assert picture(seen, second) != before
-        first.get_by_role("button", name="whole").click()
+        first.get_by_role("button", name="show all").click()
         assert {tuple(s) for s in spans(seen)} == {(0.0, 62.278)}
 
 
@@ -185,12 +185,14 @@ def test_hidden_lines_are_shown_by_their_names(
     with opened(report(replace(result, sensitivities=(wide,)))) as seen:
         chart = seen.chart_of("Sensitivities of tau[1]")
         pressed = [
-            chart.get_by_role("button", name=n, exact=True).get_attribute("aria-pressed")
+            seen.legend(chart)
+            .get_by_role("button", name=n, exact=True)
+            .get_attribute("aria-pressed")
             for n in names
         ]
         assert pressed == 2 * ["false"] + 8 * ["true"]
         before = picture(seen, chart)
-        chart.get_by_role("button", name="p0", exact=True).click()
+        seen.legend(chart).get_by_role("button", name="p0", exact=True).click()
         assert picture(seen, chart) != before
 
 
@@ -202,24 +204,34 @@ def test_the_pointer_tells_the_sample_of_every_output(
         second, first = seen.chart(2), seen.chart(1)
         box = settled(seen, first.locator(".panel").first)
         seen.page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
-        place = first.locator(".place")
+        place = first.locator(".reading")
         seen.page.wait_for_function("e => e.textContent", arg=place.element_handle())
-        time = float(place.inner_text().removeprefix("time (s) "))
+        time = float(place.inner_text().split(" · ")[0].removeprefix("time (s) "))
         fits = result.fits
         nearest = int(np.argmin(np.abs(fits[0].times - time)))
         assert fits[0].times[nearest] == pytest.approx(time, rel=1e-6)
         for chart, fit in zip((first, second), fits, strict=True):
-            said = chart.get_by_role("button", name="measured").locator("output").inner_text()
-            assert float(said) == pytest.approx(fit.measured[nearest], rel=1e-4)
+            _, *parts = chart.locator(".reading").inner_text().split(" · ")
+            values = dict(part.rsplit(" ", 1) for part in parts)
+            assert float(values["measured"]) == pytest.approx(fit.measured[nearest], rel=1e-4)
         seen.page.mouse.move(1, 1)
         seen.page.wait_for_function("e => !e.textContent", arg=place.element_handle())
+
+
+def test_charts_of_a_section_share_a_legend(report: Callable[..., Path]) -> None:
+    with opened(report()) as seen:
+        first, second = seen.chart(1), seen.chart(2)
+        assert seen.legend(first).count() == 1
+        before = picture(seen, second)
+        seen.legend(first).get_by_role("button", name="fitted").click()
+        assert picture(seen, second) != before
 
 
 def test_the_legend_hides_and_shows_a_line(report: Callable[..., Path]) -> None:
     with opened(report()) as seen:
         chart = seen.chart(1)
         before = picture(seen, chart)
-        button = chart.get_by_role("button", name="fitted")
+        button = seen.legend(chart).get_by_role("button", name="fitted")
         button.click()
         assert button.get_attribute("aria-pressed") == "false"
         assert picture(seen, chart) != before
@@ -336,7 +348,7 @@ def test_an_excluded_sample_says_why(report: Callable[..., Path], make_result: M
         )
         seen.page.mouse.move(*place)
         seen.page.get_by_text("abs(v) < 0.01", exact=True).first.wait_for()
-        toggle = chart.get_by_role("button", name="excluded")
+        toggle = seen.legend(chart).get_by_role("button", name="excluded")
         before = picture(seen, chart)
         toggle.click()
         assert picture(seen, chart) != before
@@ -363,7 +375,7 @@ def test_on_paper_pictures_as_wide_as_the_page_take_the_place_of_plots(
         assert all(box["x"] >= 0 and box["x"] + box["width"] <= 700 for box in boxes)
         assert all(box["height"] > 40 for box in boxes)
         assert seen.page.evaluate(f"{shown}.length") == 0
-        assert not seen.page.get_by_role("button", name="whole").first.is_visible()
+        assert not seen.page.get_by_role("button", name="show all").first.is_visible()
         assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == (
             "rgb(255, 255, 255)"
         )

@@ -21,19 +21,24 @@ from fmident.estimation.result import (
     OutputFit,
     OutputSensitivity,
 )
-from fmident.report.charts import Axis, Chart, Dots, Line, Panel, Segments
-from fmident.report.charts.columns import column_json
-from fmident.report.charts.ranges import short_name, short_names
-from fmident.report.charts.search.iterations import cost_chart, path_chart, searches, starts_chart
-from fmident.report.charts.search.population import generations_chart, pairs_chart
-from fmident.report.charts.signals.diagnostics import diagnostics_chart
-from fmident.report.charts.signals.fits import fit_chart
-from fmident.report.charts.signals.histogram import histogram_chart
-from fmident.report.charts.signals.inputs import inputs_chart
-from fmident.report.charts.signals.series import series_chart
-from fmident.report.charts.uncertainty.forest import forest_chart
-from fmident.report.charts.uncertainty.identifiability import identifiability_chart
-from fmident.report.charts.uncertainty.sensitivities import sensitivity_chart
+from fmident.report.figures.browser import column_json
+from fmident.report.figures.chart import Axis, Chart, Dots, Line, Panel, Segments
+from fmident.report.figures.fits import fit_chart, inputs_chart, series_chart
+from fmident.report.figures.residuals import diagnostics_chart, histogram_chart
+from fmident.report.figures.search import (
+    cost_chart,
+    generations_chart,
+    path_chart,
+    population_chart,
+    searches,
+    starts_chart,
+)
+from fmident.report.figures.style import short_name, short_names
+from fmident.report.figures.uncertainty import (
+    forest_chart,
+    identifiability_chart,
+    sensitivity_chart,
+)
 from fmident.statistics.identifiability import WeakDirection
 
 MakeResult = Callable[..., EstimationResult]
@@ -97,7 +102,7 @@ def test_where_the_fit_moved_most_is_a_jump(make_result: MakeResult) -> None:
     fit = make_result(4000).fits[0]
     moved = replace(fit, initial=np.where(np.arange(4000) // 400 == 7, fit.fitted + 5, fit.fitted))
     ((words, begin, end),) = fit_chart(moved, link="").jumps
-    assert "moved" in words
+    assert words == "largest change"
     assert fit.times[2800] <= begin < end <= fit.times[3200]
     assert not fit_chart(make_result(200).fits[0], link="").jumps
 
@@ -234,7 +239,7 @@ def test_every_vector_has_its_place_and_its_cost(make_result: MakeResult) -> Non
     costs = np.append(np.inf, rng.lognormal(size=40))
     generations = [Generation.of(rng.standard_normal((41, 3)), costs)]
     free = [e for e in make_result().estimates if e.searched]
-    found = pairs_chart(generations, free)
+    found = population_chart(generations, free)
     assert found is not None
     chart, words = found
     labels = [(p.x.label, p.y.label) for p in chart.panels]
@@ -248,9 +253,9 @@ def test_every_vector_has_its_place_and_its_cost(make_result: MakeResult) -> Non
     np.testing.assert_allclose(values(chart, 1, 1, "y"), generations[0].points[order, 2])
     np.testing.assert_allclose(values(chart, 1, 1, "cost"), costs[order])
     assert words.startswith("Light: cost")
-    assert chart.json() == pairs_chart(generations, free)[0].json()  # type: ignore[index]
+    assert chart.json() == population_chart(generations, free)[0].json()  # type: ignore[index]
     failed = [Generation.of(np.zeros((2, 3)), np.full(2, np.inf))]
-    assert pairs_chart(failed, free) is None
+    assert population_chart(failed, free) is None
 
 
 def test_the_best_of_the_generations_never_gets_worse() -> None:
@@ -292,9 +297,9 @@ def test_the_forest_relates_everything_to_the_estimates(make_result: MakeResult)
     np.testing.assert_allclose(marks["95 % interval"].x1, half)
     np.testing.assert_allclose(marks["95 % interval"].x0, np.negative(half))
     # 1 instead of -3.16 is more, by 132 % of its magnitude.
-    assert marks["initial"].x[2] == pytest.approx(100.0 * (1.0 + 3.1648) / 3.1648)
-    assert chart.panels[0].x.high == pytest.approx(1.25 * max(half))
-    assert chart.panels[1].x.high > marks["initial"].x[2]
+    assert marks_of(chart, 1)["initial"].x[2] == pytest.approx(100.0 * (1.0 + 3.1648) / 3.1648)
+    assert chart.panels[0].x.high == pytest.approx(1.15 * max(half))
+    assert chart.panels[1].x.high > marks_of(chart, 1)["initial"].x[2]
     json.dumps(chart.json(), allow_nan=False)
 
 
@@ -306,10 +311,25 @@ def test_parameters_without_a_finite_interval_are_seen(make_result: MakeResult) 
     assert chart is not None
     marks = marks_of(chart, 1)
     assert marks["no finite interval"].y0.tolist() == [3.0]
-    assert marks["no finite interval"].x1[0] > chart.panels[1].x.high
+    assert marks["no finite interval"].x1[0] == chart.panels[1].x.high
     assert marks["95 % interval"].y0.tolist() == [1.0]
     assert marks["initial"].extra["95 % interval"][:2] == ["-∞ … ∞", "n/a … n/a"]
     json.dumps(chart.json(), allow_nan=False)
+
+
+def test_a_far_bound_is_cut_off_with_an_arrow(make_result: MakeResult) -> None:
+    first, *others = make_result().estimates
+    far = replace(first, upper=400.0 * first.value)
+    chart = forest_chart(make_result(estimates=(far, *others)))
+    assert chart is not None
+    axis, marks = chart.panels[1].x, marks_of(chart, 1)
+    assert axis.high < 1000.0
+    assert marks["bounds"].x1[0] == axis.high
+    assert (marks["beyond the axis"].y.tolist(), marks["beyond the axis"].marker) == (
+        [3.0],
+        "right",
+    )
+    assert "beyond the axis" not in marks_of(chart, 0)
 
 
 def test_an_estimate_of_zero_has_no_relative_interval(make_result: MakeResult) -> None:

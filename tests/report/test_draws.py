@@ -15,7 +15,7 @@ from fmident.errors import EstimationError
 from fmident.estimation import EstimationResult
 from fmident.estimation.result import DrawnParameter, DrawnPosterior
 from fmident.problem import Problem
-from fmident.report.charts.uncertainty.draws import pairs_chart, trace_chart
+from fmident.report.figures.draws import pairs_chart, trace_chart
 from fmident.report.result_json import as_json
 from fmident.report.sections.uncertainty import draws_section
 from fmident.report.stored import read_result

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fmident.estimation.result import EstimationResult, InputSignal
-from fmident.report.charts.chart import Band, long_band
-from fmident.report.charts.envelopes import extremes
-from fmident.report.charts.signals.fits import fit_chart
+from fmident.report.figures.browser import extremes
+from fmident.report.figures.chart import Band, long_band
+from fmident.report.figures.fits import fit_chart
 from fmident.report.page import render
 from fmident.report.sections.signals import Lines, most_samples
 

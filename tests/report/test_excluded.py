@@ -15,8 +15,8 @@ import pytest
 
 from fmident.errors import EstimationError
 from fmident.estimation.result import EstimationResult, ExcludedSamples, OutputFit, Validation
-from fmident.report.charts.signals.fits import excluded_marks, fit_chart
-from fmident.report.plots.fits import fit_plot
+from fmident.report.figures.drawing import picture
+from fmident.report.figures.fits import excluded_marks, fit_chart
 from fmident.report.result_json import JsonReporter
 from fmident.report.sections.signals import fits_section, validation_section
 from fmident.report.stored import read_result
@@ -143,8 +143,8 @@ def test_the_page_says_how_many(result: EstimationResult) -> None:
 
 @pytest.mark.draws
 def test_the_static_picture_has_them_in_its_legend(result: EstimationResult) -> None:
-    assert b"excluded, 1 beyond the axis" in fit_plot(result.fits[1])
-    assert b"excluded" not in fit_plot(result.fits[0])
+    assert b"excluded, 1 beyond the axis" in picture(fit_chart(result.fits[1], link=""))
+    assert b"excluded" not in picture(fit_chart(result.fits[0], link=""))
 
 
 def test_axes_of_matplotlib_show_them(result: EstimationResult) -> None:
@@ -153,5 +153,5 @@ def test_axes_of_matplotlib_show_them(result: EstimationResult) -> None:
     (line,) = [x for x in second.get_lines() if "excluded" in str(x.get_label())]
     np.testing.assert_array_equal(line.get_xdata(), [5.0, 30.0, 31.0])
     np.testing.assert_array_equal(line.get_ydata(), [9e6, 1.0, 2.0])
-    texts = [t.get_text() for t in second.get_legend().get_texts()]
-    assert texts == ["excluded, 1 beyond the axis"]
+    names = [text.get_text() for text in first.get_legend().get_texts()]
+    assert names == ["measured", "initial", "fitted", "excluded, 1 beyond the axis"]

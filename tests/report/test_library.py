@@ -13,7 +13,7 @@ from typing import BinaryIO
 import pytest
 
 from fmident.report import kept
-from fmident.report.charts import library
+from fmident.report.figures import browser as library
 from fmident.report.sections import html
 
 

@@ -20,9 +20,11 @@ from fmident.errors import FmidentError
 from fmident.estimation.contract import Iteration
 from fmident.estimation.result import EstimationResult, InputSignal, Validation
 from fmident.report import page as page_module
-from fmident.report.charts.search.iterations import searches
+from fmident.report.figures.drawing import picture
+from fmident.report.figures.fits import fit_chart
+from fmident.report.figures.residuals import histogram_chart
+from fmident.report.figures.search import cost_chart, searches
 from fmident.report.page import HtmlReporter, render
-from fmident.report.plots.fits import cost_history, envelope, fit_plot, residual_histogram
 from fmident.report.sections import Section, Text
 from fmident.report.sections.html import fragment
 from fmident.report.sections.uncertainty import share_text
@@ -155,15 +157,16 @@ def test_stays_small_with_a_hundred_experiments(make_result: MakeResult) -> None
 
 def test_dollar_signs_and_odd_names_do_not_break_the_plot(make_result: MakeResult) -> None:
     fit = replace(make_result().fits[0], name="a$b_{c$", unit="$")
-    assert b"a$b_{c$" in fit_plot(fit)
+    assert b"a$b_{c$" in picture(fit_chart(fit, link=""))
 
 
 @pytest.mark.parametrize("field", ["measured", "initial", "fitted"])
 def test_signals_that_are_all_nan_leave_a_plot(make_result: MakeResult, field: str) -> None:
     fit = make_result().fits[0]
     nothing = replace(fit, **{field: np.full_like(fit.times, np.nan)})
-    assert b"<svg" in fit_plot(nothing)
-    assert b"<svg" in fit_plot(replace(fit, sigma=np.full_like(fit.times, np.nan)))
+    unknown = replace(fit, sigma=np.full_like(fit.times, np.nan))
+    for one in (nothing, unknown):
+        assert b"<svg" in picture(fit_chart(one, link=""))
 
 
 def test_page_of_a_run_that_ended_before_any_fit(make_result: MakeResult) -> None:
@@ -173,19 +176,7 @@ def test_page_of_a_run_that_ended_before_any_fit(make_result: MakeResult) -> Non
     )  # fmt: skip
     html = page(result)
     assert "ended before a fit could be computed" in html
-    assert residual_histogram(()) is None
-
-
-def test_envelope_keeps_every_peak() -> None:
-    times = np.linspace(0.0, 1.0, 10_000)
-    values = np.zeros(10_000)
-    values[4321] = 7.0
-    values[8765] = -3.0
-    t, v = envelope(times, values, 100)
-    assert v.size <= 202
-    assert (v.max(), v.min()) == (7.0, -3.0)
-    assert np.all(np.diff(t) > 0)
-    assert (t[0], t[-1]) == (0.0, 1.0)
+    assert histogram_chart(()) is None
 
 
 def test_same_result_same_bytes(make_result: MakeResult) -> None:
@@ -217,21 +208,23 @@ def test_the_cost_of_each_start_is_a_line_of_its_own(make_result: MakeResult) ->
     costs = [(1.0, 9.0), (1.0, 5.0), (2.0, 80.0), (2.0, np.nan), (2.0, 30.0)]
     history = [state(k, start, cost) for k, (start, cost) in enumerate(costs)]
     assert searches(history) == [[9.0, 5.0], [80.0, 30.0]]
-    drawn = (cost_history(history) or b"").decode()
+    chart, alone = cost_chart(history), cost_chart(make_result().history)
+    assert chart is not None
+    assert alone is not None
+    drawn = picture(chart).decode()
     assert "iteration of each start" in drawn
     assert "best start" in drawn
-    alone = (cost_history(make_result().history) or b"").decode()
-    assert "best start" not in alone
-    assert "iteration" in alone
+    assert "best start" not in picture(alone).decode()
+    assert "iteration" in picture(alone).decode()
 
 
 def test_a_time_axis_that_just_misses_a_label_reaches_it(make_result: MakeResult) -> None:
     fit = make_result().fits[0]
     times = np.linspace(0.0, 3.998, fit.times.size)
-    drawn = fit_plot(replace(fit, times=times), with_excerpt=False).decode()
-    assert ">4.0<" in drawn
-    short = fit_plot(replace(fit, times=0.9 * times), with_excerpt=False).decode()
-    assert ">4.0<" not in short
+    drawn = picture(fit_chart(replace(fit, times=times), link="time"))
+    assert b">4.0<" in drawn
+    short = picture(fit_chart(replace(fit, times=0.9 * times), link="time"))
+    assert b">4.0<" not in short
 
 
 def test_each_stage_has_a_table_of_its_own_options(make_result: MakeResult) -> None:

@@ -15,14 +15,14 @@ import pytest
 from fmident.estimation.population import Generation
 from fmident.estimation.result import StageResult
 from fmident.report import page as page_module
-from fmident.report.charts.search.population import (
+from fmident.report.figures.drawing import picture
+from fmident.report.figures.search import (
     MOST_PARAMETERS,
     by_stage,
     generations_chart,
-    pairs_chart,
+    population_chart,
 )
 from fmident.report.page import HtmlReporter, render
-from fmident.report.static.drawing import drawn
 from fmident.report.tables.reporter import CsvReporter, population_table
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
@@ -98,15 +98,15 @@ def test_more_parameters_than_can_be_drawn_are_told(make_result) -> None:
 
 
 def pairs_plot(generations: Sequence[Generation], parameters: Sequence[Any]) -> bytes:
-    found = pairs_chart(generations, parameters)
+    found = population_chart(generations, parameters)
     assert found is not None
-    return drawn(found[0], "pairs")
+    return picture(found[0])
 
 
 def generations_plot(generations: Sequence[Generation]) -> bytes:
     found = generations_chart(generations)
     assert found is not None
-    return drawn(found, "generations")
+    return picture(found)
 
 
 def test_one_parameter_is_drawn_over_its_cost(make_result) -> None:
@@ -141,7 +141,7 @@ def test_costs_of_any_sign_are_drawn(costs: list[float], make_result) -> None:
 def test_colours_are_explained(make_result) -> None:
     """Small numbers have the light end of the palette, in the page and in pictures."""
     generations = (Generation.of(np.arange(6.0).reshape(2, 3), np.array([1.0, 1000.0])),)
-    _, words = pairs_chart(generations, make_result().estimates[:3])
+    _, words = population_chart(generations, make_result().estimates[:3])
     assert words == "Light: cost 1; dark: 980 and more."
     svg = pairs_plot(generations, make_result().estimates[:3]).decode()
     assert re.search(r">\s*cost\s*</text>", svg)
@@ -151,7 +151,7 @@ def test_colours_are_explained(make_result) -> None:
 
 def test_nothing_to_draw(make_result) -> None:
     failed = (Generation.of(np.ones((2, 3)), np.full(2, np.inf)),)
-    assert pairs_chart(failed, make_result().estimates[:3]) is None
+    assert population_chart(failed, make_result().estimates[:3]) is None
     assert generations_chart(failed) is None
 
 

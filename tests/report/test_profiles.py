@@ -11,8 +11,8 @@ import pytest
 
 from fmident.profiles import ParameterProfile, ProfileEnd, ProfilePoint, ProfileResult, tau_curve
 from fmident.profiles.verdict import judge
-from fmident.report.charts.uncertainty.profiles import profile_chart
-from fmident.report.plots.profiles import draw_profiles
+from fmident.report.figures.files import write_chart
+from fmident.report.figures.profiles import profile_chart, profiles_chart
 from fmident.report.profile_folder import PROFILES
 from fmident.report.profile_text import interval_text
 
@@ -99,7 +99,7 @@ def test_verdicts(
         assert words in made.verdict.text
         whole = result(made)
         for style in ("tau", "rise"):
-            draw_profiles(whole, tmp_path / f"{style}.png", style)  # type: ignore[arg-type]
+            write_chart(profiles_chart(whole, style), tmp_path / f"{style}.png")  # type: ignore[arg-type]
         chart = profile_chart(made, whole)
         json.dumps(chart.json(), allow_nan=False)
         assert len(chart.panels) == 2

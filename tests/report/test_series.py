@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from fmident.estimation import TimeSeriesEstimate
-from fmident.report.charts.signals.series import series_chart
-from fmident.report.static.drawing import drawn
+from fmident.report.figures.drawing import picture
+from fmident.report.figures.fits import series_chart
 from fmident.report.tables.series import series_table
 
 
@@ -37,17 +37,17 @@ def test_the_table() -> None:
 
 
 def series_plot(found: TimeSeriesEstimate, final: np.ndarray) -> bytes:
-    return drawn(series_chart(found, final), "series")
+    return picture(series_chart(found, final))
 
 
 def test_the_plot_is_a_picture_of_each_parameter() -> None:
-    picture = series_plot(series(), np.array([400.0, 0.05]))
-    root = ElementTree.fromstring(picture)
+    drawn = series_plot(series(), np.array([400.0, 0.05]))
+    root = ElementTree.fromstring(drawn)
     assert root.tag.endswith("svg")
-    text = picture.decode()
+    text = drawn.decode()
     assert "k (N/m)" in text
     assert ">d<" in text
-    assert series_plot(series(), np.array([400.0, 0.05])) == picture
+    assert series_plot(series(), np.array([400.0, 0.05])) == drawn
 
 
 def test_a_series_without_any_estimate_can_be_drawn() -> None:
@@ -61,5 +61,5 @@ def test_a_parameter_of_another_experiment_is_left_empty() -> None:
     made = series()
     values = made.values.copy()
     values[:, 1] = np.nan
-    picture = series_plot(dataclasses.replace(made, values=values), np.ones(len(made.names)))
-    assert ElementTree.fromstring(picture).tag.endswith("svg")
+    drawn = series_plot(dataclasses.replace(made, values=values), np.ones(len(made.names)))
+    assert ElementTree.fromstring(drawn).tag.endswith("svg")

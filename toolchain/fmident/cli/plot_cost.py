@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Simulate the grid, draw it, tell the minima."""
     from fmident import api
     from fmident.plugins import load_plugins
-    from fmident.report.plots.cost_map import draw_cost_maps
+    from fmident.report.figures.cost_map import draw_cost_maps
     from fmident.report.stored import read_result
     from fmident.toml_file.overrides import read_value
 

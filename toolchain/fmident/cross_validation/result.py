@@ -194,7 +194,7 @@ class CrossValidation:
         fmident.errors.EstimationError
             Another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_scores(self, ax)
+        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_scores(self, ax)
         return drawn
 
     def plot_parameters(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
@@ -215,7 +215,7 @@ class CrossValidation:
         fmident.errors.EstimationError
             There is nothing to draw, or another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_parameters(self, ax)
+        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_parameters(self, ax)
         return drawn
 
     @property

@@ -102,7 +102,7 @@ class Drawable:
         fmident.errors.EstimationError
             There is nothing of these names, no sample, or another number of axes.
         """
-        drawn: Panels = above("report.plots.results").plot_fit(self, output, experiment, ax)
+        drawn: Panels = above("report.figures.plots").plot_fit(self, output, experiment, ax)
         return drawn
 
     def plot_residuals(
@@ -113,7 +113,7 @@ class Drawable:
         Parameters, value and errors are those of :meth:`plot_fit`. The lines of the noise are drawn
         where it is constant.
         """
-        drawn: Panels = above("report.plots.results").plot_residuals(self, output, experiment, ax)
+        drawn: Panels = above("report.figures.plots").plot_residuals(self, output, experiment, ax)
         return drawn
 
     def plot_intervals(self, *, ax: Axes | None = None) -> Axes:
@@ -127,7 +127,7 @@ class Drawable:
         ax
             To draw on; a new figure by default.
         """
-        drawn: Axes = above("report.plots.results").plot_intervals(self, ax)
+        drawn: Axes = above("report.figures.plots").plot_intervals(self, ax)
         return drawn
 
     def plot_convergence(self, *, ax: Axes | None = None) -> Axes:
@@ -143,7 +143,7 @@ class Drawable:
         fmident.errors.EstimationError
             There is no iteration with a finite cost.
         """
-        drawn: Axes = above("report.plots.results").plot_convergence(self, ax)
+        drawn: Axes = above("report.figures.plots").plot_convergence(self, ax)
         return drawn
 
     def plot_draws(self, name: str | None = None, *, ax: Any = None) -> Panels:
@@ -166,7 +166,7 @@ class Drawable:
         fmident.errors.EstimationError
             The estimator does not draw, there is no such parameter, or another number of axes.
         """
-        drawn: Panels = above("report.plots.analyses").plot_draws(self, name, ax)
+        drawn: Panels = above("report.figures.plots").plot_draws(self, name, ax)
         return drawn
 
     def plot_corner(self, *, ax: Any = None) -> Panels:
@@ -187,7 +187,7 @@ class Drawable:
         fmident.errors.EstimationError
             The estimator does not draw, or another number of axes.
         """
-        drawn: Panels = above("report.plots.analyses").plot_draws_corner(self, ax)
+        drawn: Panels = above("report.figures.plots").plot_draws_corner(self, ax)
         return drawn
 
     def _repr_html_(self) -> str:

@@ -89,7 +89,7 @@ class Prediction:
         fmident.errors.EstimationError
             There is nothing of these names, or another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_bands(
+        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_bands(
             [*self.new, *self.fitted], self.level, output, experiment, ax
         )
         return drawn

@@ -307,7 +307,7 @@ class ProfileResult:
         fmident.errors.EstimationError
             There is no profile of this name, or another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.plots.results").plot_profile(
+        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_profile(
             self, name, kind, ax
         )
         return drawn

@@ -18,7 +18,7 @@ from fmident._version import __version__
 from fmident.errors import Code, EstimationError
 from fmident.report.result_json import plain_json
 from fmident.report.sections.html import document, embedded
-from fmident.report.sections.run_facts import Entry, run_section
+from fmident.report.sections.run_facts import Entry, origin_of, run_section
 from fmident.report.sections.verdict import verdict_section
 from fmident.report.terminal import wrap
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fmident.problem.model import Problem
+    from fmident.report.figures.files import NamedChart
 
 
 class Noted(Protocol):
@@ -106,8 +107,8 @@ class Contents(ABC, Generic[Result]):
         """Write the pictures that every folder has."""
 
     @abstractmethod
-    def pictures(self, result: Result) -> Iterator[tuple[str, bytes]]:
-        """Yield name and content of each picture for a paper, in the format of the moment."""
+    def charts(self, result: Result) -> Iterator[NamedChart]:
+        """Yield each figure for a paper."""
 
     @abstractmethod
     def sections(self, result: Result) -> Sequence[str]:
@@ -180,7 +181,7 @@ class Contents(ABC, Generic[Result]):
             table.to_csv(folder / name, index=False, float_format=form)
         self.draw(result, folder)
         source = "" if problem.source is None else str(problem.source)
-        page = self.render(result, model, __version__, source)
+        page = self.render(result, model, __version__, source, origin_of(folder / self.marker))
         (folder / self.page).write_text(page, encoding="utf-8")
 
     def draw_again(self, result: Result, folder: Path) -> None:
@@ -200,7 +201,9 @@ class Contents(ABC, Generic[Result]):
                 code=Code.UNUSABLE_FILE,
             ) from error
 
-    def render(self, result: Result, title: str, version: str, source: str = "") -> str:
+    def render(
+        self, result: Result, title: str, version: str, source: str = "", origin: str = ""
+    ) -> str:
         """Return the page, which needs nothing beside it.
 
         Parameters
@@ -213,6 +216,8 @@ class Contents(ABC, Generic[Result]):
             Of fmident, by which it was found.
         source
             The problem file, if there is one.
+        origin
+            When the result was made, and of which data.
         """
         said = self.said(result)
         facts = [source, *self.facts(result)] if source else self.facts(result)
@@ -222,6 +227,7 @@ class Contents(ABC, Generic[Result]):
             title=self.title(result) or title,
             headline=said.headline,
             subtitle=" · ".join(facts),
+            origin=origin,
             sections=[
                 self._verdict(result, said), *self.sections(result), run_section(entries),
             ],

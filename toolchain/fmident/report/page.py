@@ -10,10 +10,11 @@ from fmident.errors import FmidentError
 from fmident.plugin_code import raised_in
 from fmident.report.contract import Reporter, TakesSections
 from fmident.report.numbers import duration
+from fmident.report.result_json import FILE_NAME as RESULT
 from fmident.report.sections.content import Section, Text
 from fmident.report.sections.html import document
 from fmident.report.sections.parameters import parameters_section
-from fmident.report.sections.run_facts import estimate_facts, run_section
+from fmident.report.sections.run_facts import estimate_facts, origin_of, run_section
 from fmident.report.sections.search import (
     iterations_section,
     population_section,
@@ -77,6 +78,7 @@ class HtmlReporter(Reporter, TakesSections):
             title=title,
             source=source,
             version=__version__,
+            origin=origin_of(folder / RESULT),
             sections=self._sections,
             failed=failed,
         )
@@ -95,6 +97,7 @@ def render(
     title: str,
     version: str,
     source: str = "",
+    origin: str = "",
     sections: Sequence[Section] = (),
     failed: dict[str, Exception] | None = None,
 ) -> str:
@@ -110,6 +113,8 @@ def render(
         Of fmident.
     source
         The problem file, if there is one.
+    origin
+        When the result was made, and of which data.
     sections
         Those of plugins, before the facts of the run.
     failed
@@ -124,6 +129,8 @@ def render(
             lambda: verdict_section(judged.grade, judged.headline, judged.reasons, result.notes),
         ),
         ("parameters", lambda: parameters_section(result)),
+        ("fits", lambda: fits_section(result, most)),
+        ("validation", lambda: validation_section(result, most)),
         ("priors", lambda: priors_section(result)),
         ("draws", lambda: draws_section(result)),
         ("truncation", lambda: truncation_section(result)),
@@ -131,8 +138,6 @@ def render(
         ("correlation", lambda: correlation_section(result)),
         ("series", lambda: series_section(result, most)),
         ("population", lambda: population_section(result)),
-        ("fits", lambda: fits_section(result, most)),
-        ("validation", lambda: validation_section(result, most)),
         ("inputs", lambda: inputs_section(result, most)),
         ("residuals", lambda: residuals_section(result)),
         ("residuals of each output", lambda: diagnostics_section(result)),
@@ -148,6 +153,7 @@ def render(
         title=title,
         headline=judged.headline,
         subtitle=" · ".join([source, *facts] if source else facts),
+        origin=origin,
         sections=[_made(name, make, failed) for name, make in parts],
     )
 

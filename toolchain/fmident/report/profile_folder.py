@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.report.contents import Contents, Said
+from fmident.report.figures.files import NamedChart, write_chart
+from fmident.report.figures.profiles import profile_chart, profiles_chart, region_chart
 from fmident.report.profile_text import (
     effort,
     grade_of,
@@ -79,23 +81,15 @@ class ProfileContents(Contents["ProfileResult"]):
 
     def draw(self, result: ProfileResult, folder: Path) -> None:
         """Write tau and the rise of the cost of all parameters."""
-        from fmident.report.plots.profiles import draw_profiles
+        write_chart(profiles_chart(result, "tau"), folder / TAU_PICTURE)
+        write_chart(profiles_chart(result, "rise"), folder / COST_PICTURE)
 
-        draw_profiles(result, folder / TAU_PICTURE, "tau")
-        draw_profiles(result, folder / COST_PICTURE, "rise")
-
-    def pictures(self, result: ProfileResult) -> Iterator[tuple[str, bytes]]:
+    def charts(self, result: ProfileResult) -> Iterator[NamedChart]:
         """Yield each profile, and each region."""
-        from fmident.report.charts.uncertainty.profiles import profile_chart
-        from fmident.report.charts.uncertainty.regions import region_chart
-        from fmident.report.static.drawing import drawn
-
         for number, profile in enumerate(result.profiles, 1):
-            name = f"profile-{number}-{profile.name}"
-            yield name, drawn(profile_chart(profile, result), name)
+            yield f"profile-{number}-{profile.name}", profile_chart(profile, result)
         for number, region in enumerate(result.regions, 1):
-            name = f"region-{number}-{'-'.join(region.names)}"
-            yield name, drawn(region_chart(region), name)
+            yield f"region-{number}-{'-'.join(region.names)}", region_chart(region)
 
     def sections(self, result: ProfileResult) -> Sequence[str]:
         """Return intervals, profiles and regions."""

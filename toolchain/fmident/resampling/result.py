@@ -178,7 +178,7 @@ class BootstrapResult:
         fmident.errors.EstimationError
             There is no such parameter, or another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_replicates(
+        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_replicates(
             self, name, ax
         )
         return drawn
@@ -201,7 +201,7 @@ class BootstrapResult:
         fmident.errors.EstimationError
             Another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_replicates_corner(
+        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_replicates_corner(
             self, ax
         )
         return drawn
@@ -210,7 +210,7 @@ class BootstrapResult:
         self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
     ) -> npt.NDArray[np.object_]:
         """Draw fitted outputs with their bands; as ``Prediction.plot_bands``."""
-        drawn: npt.NDArray[np.object_] = above("report.plots.analyses").plot_bands(
+        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_bands(
             self.bands, self.level, output, experiment, ax
         )
         return drawn

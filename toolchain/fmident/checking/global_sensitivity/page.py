@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from fmident.checking.global_sensitivity.result import GlobalSensitivity, OutputIndices
-from fmident.report.charts import colors
-from fmident.report.charts.chart import Axis, Chart, Dots, Line, Mark, Panel, Segments
-from fmident.report.charts.ranges import padded, time_link
+from fmident.report.figures import style
+from fmident.report.figures.chart import Axis, Chart, Dots, Line, Mark, Panel, Segments
+from fmident.report.figures.style import padded, time_link
 from fmident.report.numbers import plain
 
 _ROW, _REST, _TIME_HEIGHT = 26, 84, 220
@@ -102,12 +102,12 @@ def _ranking(found: GlobalSensitivity, output: OutputIndices) -> Panel:
     label = "part of the variance" if is_sobol else "effect / spread of the output"
     marks: list[Mark] = [
         Segments(
-            zero, rows, main, rows, colors.FITTED, title, 12.0,
+            zero, rows, main, rows, style.FITTED, title, 12.0,
             hover=[("parameter", "parameter"), (title, "x1")], extra=words,
         ),
-        Segments(np.maximum(main - width, 0.0), rows, main + width, rows, colors.END, "95 %", 2.0),
+        Segments(np.maximum(main - width, 0.0), rows, main + width, rows, style.END, "95 %", 2.0),
         Dots(
-            other, rows, colors.INITIAL, second, 8.0, "diamond",
+            other, rows, style.INITIAL, second, 8.0, "diamond",
             hover=[("parameter", "parameter"), (second, "x")], extra=words,
         ),
     ]  # fmt: skip
@@ -127,7 +127,7 @@ def _over_time(found: GlobalSensitivity, output: OutputIndices) -> Panel:
         Line(
             output.times,
             np.ascontiguousarray(output.over_time[:, j]),
-            colors.SERIES[j % len(colors.SERIES)],
+            style.SERIES[j % len(style.SERIES)],
             found.names[j],
             hidden=k >= _MOST_SHOWN,
         )

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from fmident.prediction import band_table
 from fmident.report.bootstrap.text import effort, grade_of, headline, reasons, table_text, texts_of
-from fmident.report.charts.ranges import with_unit
-from fmident.report.charts.uncertainty.bootstrap import pairs_chart, replicates_chart
 from fmident.report.contents import Contents, Said
+from fmident.report.figures.draws import (
+    replicate_pairs_chart,
+    replicates_chart,
+    replicates_corner,
+)
+from fmident.report.figures.files import NamedChart, band_charts, write_chart, write_files
 from fmident.report.profile_text import percent_text
 from fmident.report.sections.html import fragment
 from fmident.report.sections.run_facts import Entry
 from fmident.report.sections.signals import bands_section
 from fmident.report.stored.bootstrap import BANDS, FILE_NAME, REPLICATES, read_bootstrap
-from fmident.report.terminal import unit_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,28 +88,15 @@ class BootstrapContents(Contents["BootstrapResult"]):
 
     def draw(self, result: BootstrapResult, folder: Path) -> None:
         """Write the replicates in pairs and one by one, and each output with its bands."""
-        from fmident.report.charts.uncertainty.bootstrap import replicates_chart
-        from fmident.report.plots.corner import draw_corner
-        from fmident.report.static.drawing import band_pictures, drawn
-        from fmident.report.static.files import write_files
+        write_chart(replicates_corner(result), folder / CORNER)
+        write_chart(replicates_chart(result), folder / HISTOGRAMS)
+        write_files(folder, "svg", band_charts(result.bands, percent_text(result.level)))
 
-        labels, estimate = labels_of(result), [p.value for p in result.parameters]
-        draw_corner(labels, result.replicates, estimate, folder / CORNER)
-        (folder / HISTOGRAMS).write_bytes(drawn(replicates_chart(result), "replicates"))
-        write_files(folder, "svg", band_pictures(result.bands, percent_text(result.level)))
-
-    def pictures(self, result: BootstrapResult) -> Iterator[tuple[str, bytes]]:
+    def charts(self, result: BootstrapResult) -> Iterator[NamedChart]:
         """Yield histograms, pairs, and each output with its bands."""
-        from fmident.report.charts.uncertainty.bootstrap import pairs_chart, replicates_chart
-        from fmident.report.static.drawing import band_pictures, drawn
-
-        for name, chart in (
-            ("replicates", replicates_chart(result)),
-            ("pairs", pairs_chart(result)),
-        ):
-            if chart is not None:
-                yield name, drawn(chart, name)
-        yield from band_pictures(result.bands, percent_text(result.level))
+        yield "replicates", replicates_chart(result)
+        yield "pairs", replicate_pairs_chart(result)
+        yield from band_charts(result.bands, percent_text(result.level))
 
     def sections(self, result: BootstrapResult) -> Sequence[str]:
         """Return intervals, replicates and bands."""
@@ -140,11 +130,6 @@ class BootstrapContents(Contents["BootstrapResult"]):
 BOOTSTRAP = BootstrapContents()
 
 
-def labels_of(result: BootstrapResult) -> list[str]:
-    """Return the names of the parameters with their units."""
-    return [with_unit(p.name, unit_text(p.unit)) for p in result.parameters]
-
-
 def _parameter(parameter: BootstrapParameter) -> dict[str, Any]:
     return {
         "value": parameter.value,
@@ -172,7 +157,7 @@ def bootstrap_section(result: BootstrapResult) -> str:
 
 def replicates_section(result: BootstrapResult) -> str:
     """Return the pictures of the replicates."""
-    pairs = pairs_chart(result)
+    pairs = replicate_pairs_chart(result)
     return fragment(
         "replicates",
         histograms=replicates_chart(result).html(),

@@ -20,9 +20,11 @@ from fmident.report.cross_validation.text import (
     table_texts,
     what_was_left_out,
 )
+from fmident.report.figures.files import NamedChart, write_chart
+from fmident.report.figures.folds import parameters_chart, scores_chart
 from fmident.report.folder import write_problem_as
 from fmident.report.result_json import as_json
-from fmident.report.sections.content import Figure, Section, Table, Text
+from fmident.report.sections.content import Section, Table, Text
 from fmident.report.sections.run_facts import Entry
 from fmident.report.stored.cross_validation import (
     FILE_NAME,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
     from fmident.cross_validation import CrossValidation, FoldResult
     from fmident.problem.model import Problem
+    from fmident.report.figures.chart import Chart
+
 
 SCORES_PICTURE, PARAMETERS_PICTURE = "scores.png", "parameters.png"
 
@@ -110,34 +114,22 @@ class CrossValidationContents(Contents["CrossValidation"]):
 
     def draw(self, result: CrossValidation, folder: Path) -> None:
         """Write scores and parameters, fold by fold."""
-        from fmident.report.cross_validation.pictures import parameters_figure, scores_figure
-        from fmident.report.plots import style
+        write_chart(scores_chart(result), folder / SCORES_PICTURE)
+        if (parameters := parameters_chart(result)) is not None:
+            write_chart(parameters, folder / PARAMETERS_PICTURE)
 
-        style.write(scores_figure(result), folder / SCORES_PICTURE)
-        figure = parameters_figure(result)
-        if figure is not None:
-            style.write(figure, folder / PARAMETERS_PICTURE)
-
-    def pictures(self, result: CrossValidation) -> Iterator[tuple[str, bytes]]:
+    def charts(self, result: CrossValidation) -> Iterator[NamedChart]:
         """Yield scores and parameters, fold by fold."""
-        from fmident.report.cross_validation.pictures import parameters_figure, scores_figure
-        from fmident.report.plots import style
-
-        for name, figure in (
-            ("scores", scores_figure(result)),
-            ("parameters", parameters_figure(result)),
-        ):
-            if figure is not None:
-                yield name, style.svg_of(figure, name)
+        yield "scores", scores_chart(result)
+        yield "parameters", parameters_chart(result)
 
     def sections(self, result: CrossValidation) -> Sequence[str]:
-        """Return models and parameters, with their pictures."""
-        figures = {name: Figure(content) for name, content in self.pictures(result)}
-        return _sections(result, figures)
+        """Return models and parameters, with their charts."""
+        return _sections(result, scores_chart(result), parameters_chart(result))
 
     def shown(self, result: CrossValidation) -> Sequence[str]:
         """Return models and parameters."""
-        return _sections(result, {})
+        return _sections(result, None, None)
 
     def facts(self, result: CrossValidation) -> Sequence[str]:
         """Return what was left out."""
@@ -211,9 +203,7 @@ def _fold_json(fold: FoldResult) -> dict[str, Any]:
     }
 
 
-def _sections(result: CrossValidation, figures: Mapping[str, Figure]) -> list[str]:
-    drawn = [Figure(figures["scores"].svg, "Fold by fold.")] if "scores" in figures else []
-    moved = [figures["parameters"]] if "parameters" in figures else []
+def _sections(result: CrossValidation, scores: Chart | None, parameters: Chart | None) -> list[str]:
     return [
         Section(
             "Models",
@@ -225,7 +215,7 @@ def _sections(result: CrossValidation, figures: Mapping[str, Figure]) -> list[st
                     " independent. Means over the folds with their standard errors; the difference"
                     " to the best model is taken fold by fold."
                 ),
-                *drawn,
+                *([scores] if scores else []),
             ],
         ).html(),
         Section(
@@ -236,7 +226,7 @@ def _sections(result: CrossValidation, figures: Mapping[str, Figure]) -> list[st
                     "The jackknife's standard error says how far the parameter moves between folds;"
                     " it needs no model of the noise."
                 ),
-                *moved,
+                *([parameters] if parameters else []),
             ],
         ).html(),
     ]

@@ -11,6 +11,7 @@ import numpy as np
 from fmident._json import JsonTable
 from fmident.prediction import Prediction, Source
 from fmident.report.contents import Contents, Said
+from fmident.report.figures.files import NamedChart, band_charts, write_files
 from fmident.report.numbers import duration, percent, plain
 from fmident.report.profile_text import percent_text
 from fmident.report.sections.html import fragment
@@ -111,15 +112,11 @@ class PredictionContents(Contents["Prediction"]):
 
     def draw(self, result: Prediction, folder: Path) -> None:
         """Write each output with its bands."""
-        from fmident.report.static.files import write_files
+        write_files(folder, "svg", self.charts(result))
 
-        write_files(folder, "svg", self.pictures(result))
-
-    def pictures(self, result: Prediction) -> Iterator[tuple[str, bytes]]:
+    def charts(self, result: Prediction) -> Iterator[NamedChart]:
         """Yield each output with its bands."""
-        from fmident.report.static.drawing import band_pictures
-
-        return band_pictures([*result.new, *result.fitted], percent_text(result.level))
+        return band_charts([*result.new, *result.fitted], percent_text(result.level))
 
     def sections(self, result: Prediction) -> Sequence[str]:
         """Return the outputs, and their bands."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, TypeAlias
 
+from fmident.report.figures.chart import Chart
 from fmident.report.sections.html import fragment, image_of
 
 
@@ -71,7 +72,7 @@ class Figure:
         return image_of(self.svg)
 
 
-Block: TypeAlias = Text | Table | Figure
+Block: TypeAlias = Text | Table | Figure | Chart
 
 
 @dataclass(frozen=True)

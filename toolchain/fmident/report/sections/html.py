@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from fmident._version import __version__
 from fmident.operating_system.cache import cache_folder
-from fmident.report.charts.chart import CHART
-from fmident.report.charts.library import scripts
+from fmident.report.figures.browser import scripts
+from fmident.report.figures.chart import CHART
 
 if TYPE_CHECKING:
     import jinja2
@@ -21,7 +21,13 @@ _TITLE = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
 
 
 def document(
-    *, kicker: str, title: str, headline: str, subtitle: str, sections: Iterable[str]
+    *,
+    kicker: str,
+    title: str,
+    headline: str,
+    subtitle: str,
+    sections: Iterable[str],
+    origin: str = "",
 ) -> str:
     """Return a page that needs nothing beside it.
 
@@ -35,6 +41,8 @@ def document(
         Facts below the title.
     sections
         HTML, empty where there is nothing to show.
+    origin
+        When the result was made, and of which data.
     """
     from markupsafe import Markup
 
@@ -49,6 +57,7 @@ def document(
             title=title,
             headline=headline,
             subtitle=subtitle,
+            origin=origin,
             sections=[Markup(html) for html in shown],
             contents=[(anchor, Markup(title)) for anchor, title in contents],
             packed=drawing and drawing.packed,

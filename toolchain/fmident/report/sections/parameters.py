@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.report.charts.uncertainty.forest import forest_chart
+from fmident.report.figures.uncertainty import forest_chart
 from fmident.report.numbers import interval, plain, with_error
 from fmident.report.sections.html import fragment
 from fmident.report.terminal import base_rows, held_of, remark, unit_text, white_error

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.report.numbers import duration, jacobians, plain
@@ -11,6 +14,9 @@ from fmident.report.sections.html import fragment
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
+
+
+_MOST_FILES = 6
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,20 @@ class Entry:
     def of(cls, heading: str, *lines: str) -> Entry:
         """Return an entry of plain lines."""
         return cls(heading, [Line(text) for text in lines])
+
+
+def origin_of(result: Path) -> str:
+    """Return the date of a result file and the data files of the problem beside it, as one line."""
+    try:
+        written = datetime.fromtimestamp(result.stat().st_mtime)
+        problem = tomllib.loads((result.parent / "problem.toml").read_text("utf-8"))
+    except (OSError, ValueError):
+        return ""
+    experiments = [e for e in problem.get("experiments", ()) if isinstance(e, Mapping)]
+    names = list(dict.fromkeys(Path(str(e["data"])).name for e in experiments if "data" in e))
+    more = [f"{len(names) - _MOST_FILES} more"] if len(names) > _MOST_FILES else []
+    files = ", ".join([*names[:_MOST_FILES], *more])
+    return f"{written.day} {written:%B %Y}" + (f" · data: {files}" if files else "")
 
 
 def run_section(entries: Sequence[Entry]) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fmident.report.charts.search import population
-from fmident.report.charts.search.iterations import path_chart, starts_chart
+from fmident.report.figures import search
 from fmident.report.numbers import duration, plain
 from fmident.report.sections.html import fragment
 
@@ -34,10 +33,10 @@ def population_section(result: EstimationResult) -> str:
     if not result.generations:
         return ""
     found = []
-    for stage, generations, searched in population.by_stage(result):
-        history = population.generations_chart(generations)
-        pairs = population.pairs_chart(generations, searched)
-        left_out = max(0, len(searched) - population.MOST_PARAMETERS)
+    for stage, generations, searched in search.by_stage(result):
+        history = search.generations_chart(generations)
+        pairs = search.population_chart(generations, searched)
+        left_out = max(0, len(searched) - search.MOST_PARAMETERS)
         if history or pairs:
             found.append(
                 _Population(
@@ -53,13 +52,13 @@ def population_section(result: EstimationResult) -> str:
 
 def iterations_section(result: EstimationResult) -> str:
     """Return the path of each parameter; empty where there is one point only."""
-    path = path_chart(result, _MOST_PARAMETERS)
+    path = search.path_chart(result, _MOST_PARAMETERS)
     return "" if path is None else fragment("iterations", chart=path.html(), **_counts(result))
 
 
 def starts_section(result: EstimationResult) -> str:
     """Return costs and parameters at the end of each start; empty without several starts."""
-    starts = starts_chart(result, _MOST_PARAMETERS)
+    starts = search.starts_chart(result, _MOST_PARAMETERS)
     return "" if starts is None else fragment("starts", chart=starts.html(), **_counts(result))
 
 

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fmident.report.charts.chart import LONGEST_BAND
-from fmident.report.charts.columns import regular_grid
-from fmident.report.charts.ranges import time_link
-from fmident.report.charts.search.iterations import cost_chart
-from fmident.report.charts.signals.bands import band_chart
-from fmident.report.charts.signals.diagnostics import diagnostics_chart
-from fmident.report.charts.signals.fits import MOST_DOTS, fit_chart
-from fmident.report.charts.signals.histogram import histogram_chart
-from fmident.report.charts.signals.inputs import inputs_chart
-from fmident.report.charts.signals.series import series_chart
+from fmident.report.figures.browser import regular_grid
+from fmident.report.figures.chart import LONGEST_BAND
+from fmident.report.figures.fits import MOST_DOTS, band_chart, fit_chart, inputs_chart, series_chart
+from fmident.report.figures.residuals import diagnostics_chart, histogram_chart
+from fmident.report.figures.search import cost_chart
+from fmident.report.figures.style import time_link
 from fmident.report.numbers import percent, plain
 from fmident.report.profile_text import percent_text
 from fmident.report.sections import uncertainty

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.report.charts.uncertainty.draws import MOST_PARAMETERS, pairs_chart, trace_chart
-from fmident.report.charts.uncertainty.identifiability import identifiability_chart
-from fmident.report.charts.uncertainty.profiles import profile_chart
-from fmident.report.charts.uncertainty.regions import region_chart
-from fmident.report.charts.uncertainty.sensitivities import sensitivity_chart
+from fmident.report.figures.draws import MOST_PARAMETERS, pairs_chart, trace_chart
+from fmident.report.figures.profiles import profile_chart, region_chart
+from fmident.report.figures.uncertainty import identifiability_chart, sensitivity_chart
 from fmident.report.numbers import percent, plain, probability
 from fmident.report.profile_text import percent_text, region_reasons, texts_of, threshold_text
 from fmident.report.sections.content import Section, Table, Text

@@ -18,6 +18,7 @@ from fmident.report.page import render
 from fmident.report.prediction.folder import PREDICTION
 from fmident.report.profile_folder import PROFILES
 from fmident.report.result_json import FILE_NAME as RESULT
+from fmident.report.sections.run_facts import origin_of
 from fmident.report.stored.estimation import read_result
 from fmident.report.stored.json_file import read_json, written_by
 from fmident.report.stored.samples import with_signals
@@ -115,7 +116,12 @@ def _estimation(stored: StoredFolder, sections: Sequence[Section]) -> str:
     result = with_signals(read.result, stored.folder)
     title = result.fmu_name or stored.folder.resolve().name
     return render(
-        result, title=title, version=read.version, source=_problem(stored), sections=sections
+        result,
+        title=title,
+        version=read.version,
+        source=_problem(stored),
+        origin=origin_of(stored.folder / RESULT),
+        sections=sections,
     )
 
 
@@ -131,7 +137,9 @@ def _analysis(stored: StoredFolder, analysis: Contents[Any], *, pictures: bool) 
     if pictures:
         analysis.draw_again(result, stored.folder)
     title = title or stored.folder.resolve().name
-    return analysis.render(result, title, version, _problem(stored))
+    return analysis.render(
+        result, title, version, _problem(stored), origin_of(stored.folder / analysis.marker)
+    )
 
 
 def _problem(stored: StoredFolder) -> str:

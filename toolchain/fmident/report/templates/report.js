@@ -1,12 +1,13 @@
 "use strict";
 // Draws the charts of the page: each is a figure of the class "chart" whose JSON says what it shows (see
-// charts/chart.py). Long lines are drawn through the smallest and the largest sample of each pixel;
+// figures/chart.py). Long lines are drawn through the smallest and the largest sample of each pixel;
 // zooming in brings the samples themselves.
 (() => {
   const LARGEST_GAP = 20; // more missing samples than this in a row leave a gap in the line
   const BLOCK = 128; // samples whose extremes are found once
   const VIRIDIS = ["#fde725", "#addc30", "#5ec962", "#28ae80", "#21918c", "#2c728e", "#3b528b",
     "#472d7b", "#440154"]; // from the least to the largest
+  const TURNED = {left: Math.PI / 2, right: -Math.PI / 2}; // arrows, which Bokeh does not have
   const INK = "#5b6673", GRID = "#e7ebf0";
 
   // --- numbers --------------------------------------------------------------------------------
@@ -211,7 +212,7 @@
       const fig = this.fig = Bokeh.Plotting.figure({
         name: said.x.link || null, height: said.height, sizing_mode: "stretch_width", x_range: this.x, y_range: this.y,
         x_axis_type: said.x.log ? "log" : "linear", y_axis_type: said.y.log ? "log" : "linear",
-        tools: [new Bokeh.PanTool(), drag, wheel, new Bokeh.ResetTool()], min_border_left: 74, min_border_right: 12,
+        tools: [new Bokeh.PanTool(), drag, wheel, new Bokeh.ResetTool()], min_border_left: 84, min_border_right: 12,
         background_fill_color: null, border_fill_color: null, outline_line_color: null,
       });
       fig.toolbar.active_drag = drag;
@@ -243,6 +244,7 @@
         axis.axis_line_color = "#b6bec9";
         axis.major_tick_line_color = "#b6bec9";
         axis.minor_tick_line_color = null;
+        if (!said.log) axis.formatter.power_limit_low = -5; // 0.0002 is shorter than 2.000e-4
         if (said.ticks) {
           axis.ticker = new Bokeh.FixedTicker({ticks: said.ticks.map(t => t[0])});
           axis.major_label_overrides = new Map(said.ticks);
@@ -315,7 +317,8 @@
       } else {
         const color = data.color ? this.colors(data.color) : mark.color;
         drawn = fig.scatter(field("x"), field("y"), {
-          source, size: mark.size, marker: mark.marker, fill_color: mark.hollow ? "#fff" : color,
+          source, size: mark.size, marker: TURNED[mark.marker] ? "triangle" : mark.marker,
+          angle: TURNED[mark.marker] || 0, fill_color: mark.hollow ? "#fff" : color,
           line_color: mark.hollow ? color : null, line_width: 1.4, fill_alpha: mark.alpha,
         });
       }
@@ -340,7 +343,7 @@
       return {field: "color", transform};
     }
 
-    // The values under the pointer, in the legends of all plots that are linked.
+    // The values under the pointer, above all plots that are linked.
     follow(fig) {
       this.cursor = new Bokeh.Span({
         dimension: "height", location: null, line_color: INK, line_width: 1, line_dash: [2, 2],
@@ -357,10 +360,11 @@
       if (this.chart.seen) this.cursor.location = inside ? x : null;
       for (const one of this.lines) {
         const place = inside ? one.samples.at(x) : -1;
-        this.chart.tell(one.mark.name, place < 0 ? "" : words(one.samples.y[place]));
-        if (place >= 0) this.chart.tellPlace(`${this.chart.across} ${words(one.samples.x[place], 7)}`);
+        if (one.mark.name) this.chart.values.set(one.mark.name, place < 0 ? "" : words(one.samples.y[place]));
+        if (place >= 0) this.chart.where = words(one.samples.x[place], 7);
       }
-      if (!inside) this.chart.tellPlace("");
+      if (!inside) this.chart.where = "";
+      this.chart.tell();
     }
 
     setRange(low, high) {
@@ -383,6 +387,7 @@
 
     moved() {
       if (this.link) show(this.link, this.x.start, this.x.end, this);
+      this.chart.mind();
       if (this.waits) return;
       this.waits = true;
       requestAnimationFrame(() => { this.waits = false; this.refresh(); });
@@ -432,7 +437,54 @@
       return Math.round(a + (b - a) * part / 31).toString(16).padStart(2, "0");
     }).join("")));
 
-  // --- a figure: legend, buttons and plots ---------------------------------------------------------
+  // --- one legend for all charts of a section ------------------------------------------------------
+  class Legend {
+    constructor(first) {
+      this.charts = [];
+      this.buttons = new Map();
+      this.place = element("div", "legend");
+      const section = groupOf(first);
+      let before = first;
+      while (before.parentElement !== section) before = before.parentElement;
+      section.insertBefore(this.place, before);
+    }
+
+    add(chart) {
+      this.charts.push(chart);
+      for (const panel of chart.said.panels) {
+        for (const mark of panel.marks) {
+          if (mark.hidden) chart.hidden.add(mark.name);
+          const titled = panel.title.startsWith(mark.name); // which says it all
+          if (!titled && !this.buttons.has(mark.name)) this.button(mark);
+        }
+      }
+      this.place.style.display = this.buttons.size > 1 ? "" : "none";
+    }
+
+    button(mark) {
+      const button = element("button");
+      button.type = "button";
+      button.title = "show or hide";
+      button.setAttribute("aria-pressed", String(!mark.hidden));
+      const swatch = element("span", `swatch ${mark.kind}`);
+      swatch.style.color = mark.color;
+      if (mark.dash) swatch.classList.add("dashed");
+      button.append(swatch, mark.name);
+      button.addEventListener("click", () => {
+        const visible = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", String(visible));
+        for (const chart of this.charts) chart.toggle(mark.name, visible);
+      });
+      this.buttons.set(mark.name, button);
+      this.place.append(button);
+    }
+  }
+
+  function groupOf(figure) { // sections side by side have a legend each
+    return figure.closest("section:not(.pair)") || figure.parentElement;
+  }
+
+  // --- a figure: buttons and plots -------------------------------------------------------------------
   class Chart {
     constructor(figure) {
       this.figure = figure;
@@ -441,6 +493,7 @@
       this.hidden = new Set();
       this.drawn = new Map();
       this.values = new Map();
+      this.where = "";
       this.seen = false;
       this.begun = null;
       this.across = this.said.panels.map(p => p.x.label).find(Boolean) || "";
@@ -455,7 +508,7 @@
         this.place.append(cell);
         return new Panel(this, said, place);
       });
-      figure.append(this.bar(), this.place);
+      figure.append(this.tools(), this.place);
       if (this.said.envelope) {
         const [shown, count] = this.said.envelope.map(n => n.toLocaleString("en"));
         figure.append(element("p", "about",
@@ -463,33 +516,17 @@
       }
     }
 
-    bar() {
-      const bar = element("div", "legend");
-      const marks = this.said.panels.flatMap(p => p.marks).filter(m => m.name);
-      for (const mark of new Map(marks.map(m => [m.name, m])).values()) {
-        const button = element("button");
-        button.type = "button";
-        button.title = "show or hide";
-        button.setAttribute("aria-pressed", String(!mark.hidden));
-        if (mark.hidden) this.hidden.add(mark.name);
-        const swatch = element("span", `swatch ${mark.kind}`);
-        swatch.style.color = mark.color;
-        if (mark.dash) swatch.classList.add("dashed");
-        const value = element("output", mark.kind === "line" ? "" : "still");
-        button.append(swatch, mark.name, value);
-        button.addEventListener("click", () => this.toggle(mark.name, button));
-        this.values.set(mark.name, value);
-        bar.append(button);
-      }
-      const tools = element("span", "tools");
-      this.placeText = element("output", "place");
-      tools.append(this.placeText);
+    tools() {
+      const tools = element("div", "tools");
+      this.reading = element("output", "reading");
+      tools.append(this.reading);
       for (const [text, low, high] of this.said.jumps || []) {
         tools.append(this.jump(text, () => this.goTo(low, high)));
       }
-      tools.append(this.jump("whole", () => this.whole()));
-      bar.append(tools);
-      return bar;
+      this.all = this.jump("show all", () => this.whole());
+      this.all.style.visibility = "hidden";
+      tools.append(this.all);
+      return tools;
     }
 
     jump(text, act) {
@@ -509,21 +546,29 @@
       }
     }
 
+    mind() { // whether there is more than what is shown
+      const parts = this.panels.some(
+        p => p.x && (p.x.start !== p.said.x.low || p.x.end !== p.said.x.high));
+      this.all.style.visibility = parts ? "visible" : "hidden";
+    }
+
     named(mark, drawn) {
       if (!mark.name) return;
       if (!this.drawn.has(mark.name)) this.drawn.set(mark.name, []);
       this.drawn.get(mark.name).push(drawn);
     }
 
-    toggle(name, button) {
-      const visible = this.hidden.delete(name);
-      if (!visible) this.hidden.add(name);
-      button.setAttribute("aria-pressed", String(visible));
+    toggle(name, visible) {
+      if (visible) this.hidden.delete(name); else this.hidden.add(name);
       for (const panel of this.panels) panel.toggle(name, visible);
     }
 
-    tell(name, text) { const place = this.values.get(name); if (place) place.textContent = text; }
-    tellPlace(text) { this.placeText.textContent = text; }
+    tell() { // the samples at the pointer
+      const values = [...this.values].filter(([name, value]) => value && !this.hidden.has(name));
+      this.reading.textContent = this.where && [
+        `${this.across} ${this.where}`, ...values.map(([name, value]) => `${name} ${value}`),
+      ].join(" · ");
+    }
 
     catchUp() { for (const panel of this.panels) panel.catchUp(); }
 
@@ -562,6 +607,12 @@
       return;
     }
     const charts = new Map(figures.map(figure => [figure, new Chart(figure)]));
+    const legends = new Map();
+    for (const [figure, chart] of charts) {
+      const group = groupOf(figure);
+      if (!legends.has(group)) legends.set(group, new Legend(figure));
+      legends.get(group).add(chart);
+    }
     const watcher = new IntersectionObserver(entries => {
       for (const entry of entries) {
         const chart = charts.get(entry.target);

@@ -15,8 +15,9 @@ from matplotlib.ticker import NullFormatter
 
 from fmident._whole_file import save
 from fmident.arrays import F64
+from fmident.report.figures.drawing import STYLE
+from fmident.report.figures.style import INITIAL, RESULT
 from fmident.report.numbers import plain
-from fmident.report.plots import style
 
 if TYPE_CHECKING:
     from fmident.evaluation.cost_map import Axis, CostMap
@@ -46,7 +47,7 @@ def draw_cost_maps(
     columns = list(dict.fromkeys(m.first.name for m in maps))
     rows = list(dict.fromkeys(m.second.name for m in maps))
     count = len(rows)
-    with mpl.rc_context(style.STYLE):
+    with mpl.rc_context(STYLE):
         size = max(_LEAST, _PANEL * count)
         figure = Figure(figsize=(size + 1.3, size), layout="constrained")
         panels = figure.subplots(count, count, squeeze=False)
@@ -84,10 +85,10 @@ def _draw(axes: Axes, one: CostMap, norm: Normalize, result: Mapping[str, float]
         "o", color="none", markeredgecolor="black", markersize=8, markeredgewidth=1.2,
         label="local minima on the grid", clip_on=False,
     )  # fmt: skip
-    _mark(axes, start, "s", style.INITIAL, 7, "initial")
+    _mark(axes, start, "s", INITIAL, 7, "initial")
     if result is not None and one.first.name in result and one.second.name in result:
         found = (result[one.first.name], result[one.second.name])
-        _mark(axes, found, "*", "#d1242f", 13, "result")
+        _mark(axes, found, "*", RESULT, 13, "result")
     number = len(one.minima)
     axes.set_title(
         f"{number} local minim{'um' if number == 1 else 'a'}", fontsize=9, color="#5b6673"

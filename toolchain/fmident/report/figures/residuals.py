@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.report.charts import colors
-from fmident.report.charts.chart import Axis, Bars, Chart, Dots, Level, Line, Mark, Panel
-from fmident.report.charts.ranges import log_range, padded
-from fmident.report.charts.signals.histogram import histogram_panel, whitened
+from fmident.report.figures import style
+from fmident.report.figures.chart import Axis, Bars, Chart, Dots, Level, Line, Mark, Panel
+from fmident.report.figures.style import log_range, padded
 from fmident.statistics.correlations import (
     Correlation,
     autocorrelation,
@@ -24,9 +23,13 @@ from fmident.statistics.distributions import normal_quantile
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit
 
+
 _HEIGHT = 210
 _QUANTILES = 200
 _REGULAR = 1e-3
+
+
+_BARS, _HISTOGRAM_HEIGHT = 60, 220
 
 
 def diagnostics_chart(fit: OutputFit, inputs: Mapping[str, F64], most_inputs: int) -> Chart | None:
@@ -104,9 +107,9 @@ def _quantiles(values: F64) -> Panel:
         Axis(*padded(-reach, reach), "quantile of the standard normal"),
         Axis(low, high, "residual / standard deviation"),
         [
-            Line(ends, ends.copy(), colors.FITTED, "standard normal", width=1.2),
+            Line(ends, ends.copy(), style.FITTED, "standard normal", width=1.2),
             Dots(
-                theory, seen, colors.RESIDUAL, "residuals", size=4.5,
+                theory, seen, style.RESIDUAL, "residuals", size=4.5,
                 hover=[("normal", "x"), ("residual", "y")],
             ),
         ],
@@ -125,11 +128,11 @@ def _correlated(
     reach = max(1.15 * float(np.max(np.abs(found.values))), 1.6 * found.bound)
     marks: list[Mark] = [
         Bars(
-            lags - half, lags + half, found.values, colors.RESIDUAL, "correlation",
+            lags - half, lags + half, found.values, style.RESIDUAL, "correlation",
             hover=[("lag", "lag"), ("correlation", "top")], extra={"lag": lags},
         ),
         *(
-            Level(level, colors.FITTED, "95 % of white noise", width=0.9, dashed=True)
+            Level(level, style.FITTED, "95 % of white noise", width=0.9, dashed=True)
             for level in (-found.bound, found.bound)
         ),
     ]  # fmt: skip
@@ -151,9 +154,57 @@ def _spectrum(residuals: F64, step: float) -> Panel | None:
         Axis(float(frequencies[0]), float(frequencies[-1]), "frequency (Hz)", log=True),
         Axis(*ends, "power density (1/Hz)", log=log),
         [
-            Level(white, colors.FITTED, "white noise", width=1.0, dashed=True),
-            Line(frequencies, density, colors.RESIDUAL, "density", width=1.3),
+            Level(white, style.FITTED, "white noise", width=1.0, dashed=True),
+            Line(frequencies, density, style.RESIDUAL, "density", width=1.3),
         ],
         _HEIGHT,
         "Spectrum",
     )
+
+
+def whitened(fit: OutputFit) -> F64:
+    """Return residuals over their standard deviation, shape (n,); NaN where missing."""
+    with np.errstate(all="ignore"):
+        found: F64 = (fit.measured - fit.fitted) / np.broadcast_to(fit.sigma, fit.times.shape)
+    return found
+
+
+def histogram_chart(fits: Sequence[OutputFit]) -> Chart | None:
+    """Return the histogram of all whitened residuals with the standard normal density.
+
+    Returns
+    -------
+    Chart or None
+        ``None`` when there is no residual.
+    """
+    parts = [whitened(fit) for fit in fits]
+    every = np.concatenate(parts) if parts else np.empty(0)
+    panel = histogram_panel(every[np.isfinite(every)], _HISTOGRAM_HEIGHT)
+    if panel is None:
+        return None
+    return Chart([panel], "Histogram of the whitened residuals with the standard normal density")
+
+
+def histogram_panel(values: F64, height: int, title: str = "") -> Panel | None:
+    """Return the histogram of finite values with the standard normal density."""
+    if values.size < 2:
+        return None
+    reach = float(np.clip(np.max(np.abs(values)), 3.5, 6.0))
+    counts, edges = np.histogram(np.clip(values, -reach, reach), _BARS, (-reach, reach))
+    density = counts / (values.size * np.diff(edges))
+    grid = np.linspace(-reach, reach, 241)
+    normal = np.exp(-0.5 * grid**2) / np.sqrt(2.0 * np.pi)
+    top = 1.08 * float(max(density.max(), normal.max()))
+    return Panel(
+        Axis(-reach, reach, "residual / standard deviation"),
+        Axis(0.0, top, "density"),
+        [
+            Bars(
+                edges[:-1].copy(), edges[1:].copy(), density, "#bccbdc", "residuals",
+                hover=[("from", "left"), ("to", "right"), ("density", "top")],
+            ),
+            Line(grid, normal, style.FITTED, "standard normal", width=1.4),
+        ],
+        height,
+        title,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Ends and labels of axes."""
+"""Colours of all figures, and ends and labels of their axes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from fmident.arrays import F64
+
+MEASURED = "#b3c0d0"
+INITIAL = "#d98a3d"
+FITTED = "#0b5cad"
+RESIDUAL = "#7d8b9c"
+SPREAD = "#cfe0f2"
+RESULT = "#d1242f"
+THRESHOLD = "#b93434"
+END = "#2b8a4b"
+EXCLUDED = "#b4458f"
+BARS = "#bccbdc"
+
+SERIES = (
+    "#0b5cad", "#d98a3d", "#2b8a4b", "#b93434", "#7b5ea7", "#8c6d4f", "#c95fa0", "#4d8f9e",
+)  # fmt: skip
+"""Of lines that are none of these."""
 
 
 def padded(low: float, high: float, share: float = 0.05) -> tuple[float, float]:

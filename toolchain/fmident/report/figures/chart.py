@@ -1,6 +1,7 @@
 """What a chart shows: panels with axes and marks.
 
-The browser draws it with the JavaScript of Bokeh; ``templates/report.js`` knows each kind of mark.
+Two renderers draw it: ``templates/report.js`` on a page, with the JavaScript of Bokeh, and
+:mod:`fmident.report.figures.drawing` with Matplotlib. Both know each kind of mark.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.report.charts.columns import column_json
-from fmident.report.charts.envelopes import extremes
+from fmident.report.figures.browser import column_json, extremes
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -215,6 +215,9 @@ class Chart:
         What the chart shows, for those who cannot see it.
     side_by_side
         Whether panels are beside each other.
+    corner
+        Whether the panels compare n parameters: a histogram of each, then each pair, row by row
+        of the triangle that a picture makes of them.
     jumps
         Buttons: words, and the part of the horizontal axis that they show.
     """
@@ -222,7 +225,9 @@ class Chart:
     panels: Sequence[Panel]
     label: str
     side_by_side: bool = False
+    corner: bool = False
     jumps: Sequence[tuple[str, float, float]] = ()
+    kind: ClassVar[str] = "chart"
 
     def html(self, most: int | None = None) -> Markup:
         """Return the chart as HTML, without a caption; `most` as of :meth:`json`."""
@@ -249,7 +254,7 @@ class Chart:
         return {
             "data": stored.columns,
             "panels": [_panel(panel, stored) for panel in panels],
-            "columns": 2 if self.side_by_side else 1,
+            "columns": 2 if self.side_by_side or self.corner else 1,
             "jumps": [list(jump) for jump in self.jumps],
             "envelope": envelope,
         }
@@ -271,7 +276,7 @@ def _envelopes(panels: Sequence[Panel], most: int) -> tuple[list[Panel], list[in
         if group[0].x.size <= most:
             kept += group[0].x.size
             continue
-        places = extremes([_total(line.y) for line in group], most)
+        places = extremes([total(line.y) for line in group], most)
         kept += places.size
         columns = {name: values[places] for name, values in _columns(group).items()}
         x = group[0].x[places]
@@ -316,7 +321,8 @@ def _columns(lines: Sequence[Line]) -> dict[int, F64]:
     return {id(part): part for part in parts}
 
 
-def _total(values: Values) -> F64:
+def total(values: Values) -> F64:
+    """Return a column, or the sum of several."""
     return np.sum(values, axis=0) if isinstance(values, tuple) else values
 
 

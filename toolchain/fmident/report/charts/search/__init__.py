@@ -1,1 +1,0 @@
-"""How the parameters were found: cost and parameters over the iterations, populations."""

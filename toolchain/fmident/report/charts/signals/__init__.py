@@ -1,1 +1,0 @@
-"""What is seen over time: signals, their residuals, estimates of online estimators."""

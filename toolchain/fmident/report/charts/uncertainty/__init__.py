@@ -1,1 +1,0 @@
-"""How well the parameters are known: intervals, profiles."""

@@ -1,0 +1,243 @@
+"""The JavaScript that draws charts: that of Bokeh, and what tells it what to draw.
+
+Bokeh's Python package brings its JavaScript; nothing of the package is imported, which would take
+longer than a small estimation. It goes into a page compressed, a third of its size.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import importlib.util
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.errors import Code, FmidentError
+from fmident.operating_system.cache import cache_folder
+from fmident.report.kept import keep_bytes, kept_bytes
+
+_FILES = ("bokeh.min.js", "bokeh-api.min.js")
+_LEVEL = 6
+
+
+_SHORT = 64
+"""Of more samples, values are kept with seven digits: enough for any screen."""
+
+_REGULAR = 1e-6
+"""A time axis whose samples are off a regular one by less than this part of a step is regular."""
+
+
+Indices = npt.NDArray[np.intp]
+
+LARGEST_GAP = 20
+"""More missing samples than this in a row leave a gap in a line, in ``report.js``, too."""
+
+_GAP_SHARE = 0.01
+"""So many gaps are seen, the longest, for each sample that is kept."""
+
+_SEEN = 1e-5
+"""A line that is off by less than this share of the range of its signal is right."""
+
+
+@dataclass(frozen=True)
+class Scripts:
+    """What a page with charts runs.
+
+    Parameters
+    ----------
+    packed
+        Base64 of the library, compressed as by zlib.
+    own
+        The script of fmident, which unpacks the library.
+    hashes
+        Sources for the policy of the page, one for each.
+    """
+
+    packed: str
+    own: str
+    hashes: tuple[str, ...]
+
+
+@functools.cache
+def scripts() -> Scripts:
+    """Return the scripts; they are read once.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        Bokeh is not installed, or lacks its JavaScript.
+    """
+    folder = _folder()
+    try:
+        # A browser reads line ends as "\n", and the hash is of what it reads.
+        parts = [_text((folder / name).read_bytes()) for name in _FILES]
+    except OSError as error:
+        raise FmidentError(
+            f"the JavaScript of Bokeh, which draws the report, cannot be read: {error}",
+            hint="install bokeh again: pip install --force-reinstall bokeh",
+            code=Code.UNUSABLE_FILE,
+        ) from error
+    library = ";\n".join(parts).encode("utf-8")
+    own = _text(resources.files("fmident.report").joinpath("templates/report.js").read_bytes())
+    digest = hashlib.sha256(library).digest()
+    sources = (_source(hashlib.sha256(own.encode("utf-8")).digest()), _source(digest))
+    return Scripts(_packed(library, digest.hex()), own, sources)
+
+
+def _packed(library: bytes, name: str) -> str:
+    """Return Base64 of the compressed library; it is kept, since packing it takes its time."""
+    folder = cache_folder("scripts")
+    place = None if folder is None else folder / f"{name}-{_LEVEL}"
+    kept = None if place is None else kept_bytes(place)
+    if kept is not None:
+        return kept.decode("ascii")
+    packed = base64.b64encode(zlib.compress(library, _LEVEL))
+    if place is not None:
+        keep_bytes(place, packed)
+    return packed.decode("ascii")
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8").replace("\r\n", "\n")
+
+
+def _folder() -> Path:
+    found = importlib.util.find_spec("bokeh")
+    if found is None or found.origin is None:
+        raise FmidentError(
+            "Bokeh, whose JavaScript draws the report, is not installed",
+            hint="pip install bokeh",
+            code=Code.UNUSABLE_FILE,
+        )
+    return Path(found.origin).parent / "server" / "static" / "js"
+
+
+def _source(digest: bytes) -> str:
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def column_json(values: F64, *, is_place: bool = False) -> Any:
+    """Return one column.
+
+    Parameters
+    ----------
+    values
+        Shape (n,); NaN and infinity are missing.
+    is_place
+        They say where samples are, in ascending order: a regular grid is kept as such, another one
+        with all digits.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if values.size <= _SHORT:
+        return [v if np.isfinite(v) else None for v in values.tolist()]
+    if is_place:
+        return regular_grid(values) or {"f8": _base64(values, "<f8")}
+    offset = _offset(values)
+    with np.errstate(over="ignore"):  # what single precision cannot hold is far outside of any plot
+        return {"f4": _base64(values - offset, "<f4"), "offset": offset}
+
+
+def regular_grid(values: F64) -> dict[str, float] | None:
+    """Return start, step and count of places of equal distance; of others ``None``."""
+    if values.size < 2:
+        return None
+    step = (values[-1] - values[0]) / (values.size - 1)
+    regular = values[0] + step * np.arange(values.size)
+    if not (step > 0.0 and np.all(np.abs(values - regular) <= _REGULAR * step)):
+        return None
+    return {"start": float(values[0]), "step": float(step), "count": int(values.size)}
+
+
+def _offset(values: F64) -> float:
+    """Return what to take off a signal that varies little about a large value."""
+    finite = values[np.isfinite(values)]
+    if finite.size == 0:
+        return 0.0
+    low, high = float(finite.min()), float(finite.max())
+    middle = low + 0.5 * (high - low)
+    return middle if abs(middle) > 10.0 * (high - low) else 0.0
+
+
+def _base64(values: F64, kind: str) -> str:
+    return base64.b64encode(values.astype(kind).tobytes()).decode("ascii")
+
+
+def extremes(signals: Sequence[F64], most: int) -> Indices:
+    """Return which samples show long signals at any zoom.
+
+    Three quarters are the first and the last sample, and the smallest and the largest of strips of
+    equal numbers of samples. The others are where a line through these would be furthest off,
+    such as beside a single peak. Of several signals it is those of each: all signals have values
+    at all places that are kept. Of the longest gaps as many samples are kept as show them.
+
+    Parameters
+    ----------
+    signals
+        Shape (n,) each; NaN and infinity are missing.
+    most
+        So many samples are kept at most, but both ends and the extremes of each; of fewer, all.
+
+    Returns
+    -------
+    array of int, shape (k,)
+        In ascending order.
+    """
+    count = signals[0].size
+    if count <= most:
+        return np.arange(count)
+    held = [np.where(np.isfinite(signal), signal, np.nan) for signal in signals]
+    gaps = _gaps(held, int(_GAP_SHARE * most))
+    most -= gaps.size
+    found = _envelope(held, most - most // 4)
+    off = np.zeros(count)
+    for signal in held:
+        there = found[np.isfinite(signal[found])]
+        if there.size and (size := np.ptp(signal[there])) > 0.0:
+            line = np.interp(np.arange(count), there, signal[there])
+            np.fmax(off, np.abs(signal - line) / size, out=off)
+    room = max(most - found.size, 0)
+    more = np.argpartition(off, count - 1 - room)[count - room :]
+    return np.unique(np.concatenate([found, more[off[more] > _SEEN], gaps]))
+
+
+def _envelope(signals: Sequence[F64], most: int) -> Indices:
+    """Return the first, the last and the extremes of strips that are as short as `most` allows."""
+    count = signals[0].size
+    size = 2 * count // most
+    while True:
+        kept = np.zeros(count, dtype=bool)
+        kept[[0, -1]] = True
+        whole = count - count % size
+        for signal in signals:
+            for sign in (1.0, -1.0):
+                filled = np.where(np.isnan(signal), np.inf, sign * signal)
+                inside = np.argmin(filled[:whole].reshape(-1, size), axis=1)
+                kept[inside + np.arange(0, whole, size)] = True
+                if whole < count:
+                    kept[whole + np.argmin(filled[whole:])] = True
+        found = np.flatnonzero(kept)
+        if found.size <= most or size >= count:
+            return found
+        size = max(size * found.size // most, size + 1)
+
+
+def _gaps(signals: Sequence[F64], most: int) -> Indices:
+    """Return the first samples of the longest gaps, one more than a line is drawn across."""
+    begins, lengths = [], []
+    for signal in signals:
+        there = np.flatnonzero(np.isfinite(signal))
+        steps = np.diff(there)
+        begins.append(there[:-1][steps > LARGEST_GAP + 1])
+        lengths.append(steps[steps > LARGEST_GAP + 1])
+    first, which = np.unique(np.concatenate(begins), return_index=True)
+    longest = np.argsort(-np.concatenate(lengths)[which], kind="stable")[:most]
+    return (first[longest, np.newaxis] + np.arange(1, LARGEST_GAP + 2)).ravel()
