@@ -352,8 +352,8 @@ def test_what_a_worker_serves_with_is_imported_quickly() -> None:
 
 
 def test_what_is_dear_to_import_waits_until_it_is_needed() -> None:
-    """Every worker, check and command starts a Python: one second more each is felt."""
-    dear = ["scipy", "pandas", "matplotlib", "numba", "jinja2"]
+    """Each command starts a Python; SciPy and pandas may be imported where they are used."""
+    dear = ["matplotlib", "numba", "jinja2"]
     code = (
         "import sys, fmident.evaluation.executors.kind, fmident.estimation.run, "
         "fmident.plugins\nfmident.plugins.load_plugins()\n"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fmident import operating_system
-from fmident.operating_system import TakenError, contract, windows
+from fmident.operating_system import TakenError, cache, windows
 from fmident.operating_system.cache import cache_folder
 
 ROOT = Path(__file__).parents[1]
@@ -59,7 +59,7 @@ FOLDERS = ("/proc", "/dev/", "/tmp", "/sys/")
 BY_NAME = {
     "toolchain/fmident/fmu/archive.py": "the folders of binaries in an FMU",
     "toolchain/fmident/fmu/native_code/log.py": "how C passes variable arguments",
-    "toolchain/fmident/validation/checks/memory.py": "a message",
+    "toolchain/fmident/validation/checks/repeatability.py": "a message",
 }
 """Modules that may ask for the system, and what for."""
 
@@ -461,5 +461,5 @@ def test_code_is_kept_in_folders_of_this_user_only(
     folder.chmod(0o777)
     assert cache_folder("templates") is None
     folder.chmod(0o755)
-    monkeypatch.setattr(contract, "belongs_to_user", lambda _: False)
+    monkeypatch.setattr(cache, "belongs_to_user", lambda _: False)
     assert cache_folder("templates") is None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from scipy.optimize import Bounds, differential_evolution
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Estimate, Estimator
@@ -92,8 +93,6 @@ class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
 
     def search(self, search: PopulationSearch, options: DifferentialEvolutionOptions) -> Estimate:
         """Search generation by generation and return the best vector of all."""
-        from scipy.optimize import Bounds, differential_evolution
-
         generator = np.random.default_rng(options.seed)
         count = population_size(options, search.initial.size)
         first = search.first_generation(count, generator)

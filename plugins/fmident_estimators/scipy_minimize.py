@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from scipy import optimize
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Estimate, Estimator, Monitor
@@ -159,8 +160,6 @@ def _start(problem: Problem, evaluator: Evaluator) -> F64:
 
 def _minimised(functions: Functions, options: ScipyMinimizeOptions) -> Any:
     """Run the method; return SciPy's result."""
-    from scipy import optimize  # here, since it is slow to import and seldom needed
-
     minimize: Any = optimize.minimize
     common = {
         "x0": functions.z0,
@@ -208,8 +207,6 @@ def _parts(functions: Functions) -> list[dict[str, Any]]:
 
 def _nonlinear(functions: Functions) -> Any:
     """Return the constraints in the form for trust-constr, with their exact Hessians."""
-    from scipy import optimize
-
     if not len(functions.constraints):
         return []
     nonlinear: Any = optimize.NonlinearConstraint
@@ -274,8 +271,6 @@ def complete(functions: Functions, z: F64, most: int, tolerance: float) -> Compl
 
 def constrained_step(here: Linearised, functions: Functions) -> tuple[F64, float]:
     """Return the step that minimises the linearised cost, and the largest multiplier."""
-    from scipy import optimize  # here, since it is slow to import and seldom needed
-
     minimize: Any = optimize.minimize
     norms = np.linalg.norm(here.jacobian, axis=0)
     norms = np.where(norms > 0.0, norms, 1.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from fmident.arrays import F64
 from fmident.errors import Code, DataError, FmidentError, Location, advice_on
@@ -67,8 +68,6 @@ def on_one_axis(path: Path, signals: list[Signal]) -> pd.DataFrame:
 
     There is one row for each instant of any signal, with gaps where a signal has none.
     """
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
     if not signals:
         raise nothing(path)
     _refuse_twice(path, [s.title for s in signals])
@@ -91,8 +90,6 @@ def of_equal_length(path: Path, arrays: Mapping[str, F64]) -> pd.DataFrame:
     `arrays` maps titles to values, shape (n,) or (n, m), with one table column per array
     column. Raises `DataError` if lengths differ and none of the arrays is called time.
     """
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
     if not arrays:
         raise nothing(path)
     clock = [a for title, a in arrays.items() if _is_time(title)]

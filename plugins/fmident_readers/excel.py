@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from fmident.data.reading.header import are_units, bare_unit
 from fmident.errors import DataError, Location
 from fmident_readers.columns import nothing, titled
@@ -21,7 +23,6 @@ def read_excel(path: Path) -> pd.DataFrame:
     Raises `DataError` if several sheets or none have one, or a formula has no stored value.
     """
     import openpyxl
-    import pandas as pd  # here, since it is slow to import and seldom needed
 
     values = openpyxl.load_workbook(path, data_only=True, read_only=True)
     sheets = {s.title: [r for r in s.iter_rows(values_only=True) if _filled(r)] for s in values}

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+from scipy.io import loadmat
 
 from fmident.arrays import F64
 from fmident.errors import DataError, Location, UnitError
@@ -37,8 +39,6 @@ def read_mat(path: Path) -> pd.DataFrame:
         head = stream.read(520)
     if any(head[at : at + 8] == _HDF5 for at in _AT):
         return read_hdf5(path)
-    from scipy.io import loadmat
-
     content = loadmat(str(path), chars_as_strings=False, struct_as_record=False)
     if {"Aclass", "name", "dataInfo", "data_2"} <= content.keys():
         return _trajectories(path, content)
@@ -67,8 +67,6 @@ def _collect(name: str, value: Any, arrays: dict[str, F64]) -> None:
 
 def _trajectories(path: Path, content: dict[str, Any]) -> pd.DataFrame:
     """Return the trajectories in a result of a Modelica tool, after the event at events."""
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
     transposed = "binTrans" in _texts(content["Aclass"])
     names = _texts(content["name"].T if transposed else content["name"])
     described = content.get("description")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from fmident_readers.columns import titled
 
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ def read_feather(path: Path) -> pd.DataFrame:
 
 
 def _frame(table: object) -> pd.DataFrame:
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
     frame: pd.DataFrame = table.to_pandas()  # type: ignore[attr-defined]
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import expm, solve_discrete_lyapunov
 
 from fmident.arrays import F64
 from fmident_estimators.compiled import when_used
@@ -154,8 +155,6 @@ def _noise_moment(equation: LinearEquation, filter_: Differentiator, rows: F64) 
 
     The columns belong to the known part and to each unknown.
     """
-    from scipy.linalg import solve_discrete_lyapunov  # slow to import and seldom needed
-
     first = filter_.transition @ filter_.now + filter_.before
     states = np.outer(filter_.now, filter_.now) + solve_discrete_lyapunov(
         filter_.transition, np.outer(first, first)
@@ -180,8 +179,6 @@ def _combinations(known: F64, unknown: tuple[int, ...], filter_: Differentiator)
 
 def _ringing(filter_: Differentiator, rows: F64) -> F64:
     """Return ``sum_k (Phi^k)^T c_a c_b^T Phi^k`` of each pair of rows, shape (p, p, q, q)."""
-    from scipy.linalg import solve_discrete_lyapunov  # slow to import and seldom needed
-
     pairs = [
         [solve_discrete_lyapunov(filter_.transition.T, np.outer(a, b)) for b in rows] for a in rows
     ]
@@ -221,8 +218,6 @@ def differentiator(order: int, cutoff: float, step: float) -> Differentiator:
     `cutoff` is the corner frequency w/(2*pi) of each pole, Hz, and `step` the sampling
     interval, s. The highest derivative has the order ``order - 1``.
     """
-    from scipy.linalg import expm  # here, since it is slow to import and seldom needed
-
     corner = 2.0 * np.pi * cutoff
     # In the time w*t: z' = A z + B x with (p + 1)^q z_0 = x.
     a = np.diag(np.ones(order - 1), 1)

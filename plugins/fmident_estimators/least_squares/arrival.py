@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import lsq_linear
 
 from fmident.arrays import F64
 from fmident.statistics import DirectionErrors
@@ -226,8 +227,6 @@ def _least_inside(matrix: F64, target: F64, room: tuple[F64, F64]) -> tuple[F64,
     the lower and the upper bound, else 0 (Stark and Parker, Bounded-variable least squares,
     Computational Statistics 10, 1995).
     """
-    from scipy.optimize import lsq_linear  # here, since it is slow to import and seldom needed
-
     solution = lsq_linear(matrix, target, bounds=room, method="bvls")
     return np.asarray(solution.x, dtype=np.float64), np.asarray(
         solution.active_mask, dtype=np.float64

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from fmident.arrays import F64
 from fmident_estimators.least_squares.progress import IterationLimit, LocalResult, Stalled
@@ -41,8 +42,6 @@ def solve(search: LocalSearch) -> LocalResult:
     The algorithm requests a Jacobian at each accepted point and only there, so iterations
     are counted there. Trial points with NaN residuals shrink its trust region.
     """
-    from scipy.optimize import least_squares  # here, since it is slow to import and seldom needed
-
     options = search.options
     if not bool(np.isfinite(search.residuals(search.z0)).all()):
         raise ValueError("the start of a local search must be a point that can be simulated")

@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import optimize
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
@@ -549,8 +550,6 @@ def within_bounds(
     little as possible; what the data do not determine stays at `chosen`, the solution
     without bounds.
     """
-    from scipy import optimize  # here, since it is slow to import and seldom needed
-
     active = [*base.independent, *base.dependent]
     fixed = lower == upper
     active = [j for j in active if not fixed[j]]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from scipy import ndimage
 
 from fmident.arrays import F64
 from fmident.errors import Code, ProblemError, did_you_mean
@@ -119,8 +120,6 @@ def local_minima(values: F64) -> list[tuple[int, int]]:
     All eight neighbours must be higher, as points beyond the boundary are. A plateau counts
     once, at its first point.
     """
-    from scipy import ndimage
-
     around = np.ones((3, 3), dtype=np.bool_)
     lowest = ndimage.minimum_filter(values, footprint=around, mode="constant", cval=np.inf)
     candidates = np.isfinite(values) & (values <= lowest)

@@ -9,12 +9,14 @@ from zipfile import is_zipfile
 
 import numpy as np
 
+from fmident.fmu import SimulationSetup
+from fmident.fmu.fmu import read_description
+from fmident.fmu.sensitivities import differentiable
 from fmident.problem.residuals import parameter_values_for
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
     from fmident.evaluation.tasks import SimulationTask
-    from fmident.fmu import SimulationSetup
     from fmident.problem.model import Problem
 
 
@@ -27,8 +29,6 @@ def own_tolerance(problem: Problem) -> float | None:
     """Return the relative tolerance of a problem's simulations, or ``None`` if unknown."""
     if problem.evaluation.tolerance is not None or not is_zipfile(problem.fmu):
         return problem.evaluation.tolerance  # without an FMU, a function of Python
-    from fmident.fmu.fmu import read_description
-
     return read_description(problem.fmu).default_tolerance
 
 
@@ -36,9 +36,6 @@ def without_integration(problem: Problem) -> bool:
     """Return whether the FMU is known to have no continuous states, so no tolerance matters."""
     if not is_zipfile(problem.fmu):
         return False
-    from fmident.fmu.fmu import read_description
-    from fmident.fmu.sensitivities import differentiable
-
     interface = problem.evaluation.interface
     description = read_description(problem.fmu).with_interface(interface)
     return description.state_count == 0 and bool(differentiable(problem.fmu, interface))
@@ -53,8 +50,6 @@ def simulation_setup(
     problem: Problem, experiment: Experiment, variables: Sequence[str]
 ) -> SimulationSetup:
     """Return the setup of the FMU engine for any experiment, recording `variables`."""
-    from fmident.fmu import SimulationSetup
-
     names = tuple(experiment.inputs)
     inputs = np.column_stack(list(experiment.inputs.values())) if names else None
     return SimulationSetup(

@@ -14,9 +14,12 @@ import os
 import select
 import signal
 import sys
+import tempfile
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import NoReturn
 
 from fmident.operating_system.contract import ChildProcess
@@ -52,8 +55,6 @@ class Copy:
         """Wait for its end."""
         if self.returncode is None:
             if timeout is not None and not select.select([self._end], [], [], timeout)[0]:
-                from subprocess import TimeoutExpired  # many import this module, few start others
-
                 raise TimeoutExpired("a copy of this process", timeout)
             self._ended(self._asked(0)[1])
         assert self.returncode is not None
@@ -116,9 +117,6 @@ def start_copy(
 def _be_a_copy(
     work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
 ) -> NoReturn:
-    import tempfile
-    import traceback
-
     try:
         gc.disable()  # nothing of the parent's is to be cleaned up here
         os.setsid()

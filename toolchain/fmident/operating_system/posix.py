@@ -10,7 +10,9 @@ import os
 import resource
 import select
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -138,8 +140,6 @@ def _memory_file(name: str) -> int:
     if sys.platform == "linux":
         with contextlib.suppress(AttributeError, OSError):
             return os.memfd_create(name, os.MFD_CLOEXEC)
-    import tempfile
-
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 
@@ -186,8 +186,6 @@ def start_child(
     `command` gets one more argument for each descriptor in `passed`, to be decoded by
     :func:`passed_on`. The others are as for :class:`subprocess.Popen`.
     """
-    import subprocess  # many processes import this module, few start others
-
     return subprocess.Popen(
         [*command, *map(str, passed)],
         stdin=stdin,

@@ -24,6 +24,8 @@ import hashlib
 import importlib
 import math
 import os
+import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -113,8 +115,6 @@ def start_child(
     `command` gets one more argument for each descriptor in `passed`, to be decoded by
     :func:`passed_on`. The others are as for :class:`subprocess.Popen`.
     """
-    import subprocess
-
     handles = [handle_of(descriptor) for descriptor in passed]
     windows: Any = subprocess  # what it has on Windows only
     startup = windows.STARTUPINFO(lpAttributeList={"handle_list": [*handles]})
@@ -613,8 +613,6 @@ def memory_file(name: str, size: int = 0) -> int:
 
     Windows: a temporary file (``O_TEMPORARY``), if possible in memory (``O_SHORT_LIVED``).
     """
-    import tempfile
-
     place = Path(tempfile.gettempdir(), f"{name}-{os.getpid()}-{os.urandom(8).hex()}")
     wanted = ("O_BINARY", "O_NOINHERIT", "O_TEMPORARY", "O_SHORT_LIVED")
     flags = sum(getattr(os, flag, 0) for flag in wanted)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from fmident._version import __version__
+from fmident.compilers.checked import CheckedCompiler
 from fmident.errors import (
     Code,
     Diagnostic,
@@ -190,8 +192,6 @@ class Host:
         kind, origin = found.item, found.origin
         if origin.is_built_in:
             return kind()
-        from fmident.compilers.checked import CheckedCompiler
-
         return CheckedCompiler(kind, f"the compiler '{name}' of plugin {origin}")
 
     def read_data(self, path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
@@ -404,8 +404,6 @@ def _loading_order(origin: Origin) -> tuple[bool, str, str]:
 
 
 def _own_version() -> str:
-    from fmident._version import __version__
-
     return __version__
 
 

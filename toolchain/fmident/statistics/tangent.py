@@ -22,6 +22,7 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg
 
 from fmident.arrays import F64
 from fmident.statistics.linearisation import Linearisation
@@ -53,8 +54,6 @@ class Tangent:
 
 def tangent_of(rows: F64, sizes: F64, held: Flags) -> Tangent:
     """Return the directions in which parameters that are not held can move along constraints."""
-    from scipy import linalg  # here, since it is slow to import and seldom needed
-
     count = sizes.size
     basis, pivots = np.diag(np.where(held, 0.0, 1.0)), np.zeros(count, dtype=np.bool_)
     indices = np.flatnonzero(~held)

@@ -13,6 +13,10 @@ from pathlib import Path
 
 from fmident._version import __version__
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.embedded.backend import build_fmu
+from fmident.compilers.embedded.backend.compiling import sundials
+from fmident.compilers.embedded.backend.compiling.c_compilers import tools
+from fmident.compilers.embedded.frontend.reading.source import standard_library
 from fmident.compilers.embedded.model import INTEGRATORS, VERSIONS, OdeModel, Version
 from fmident.compilers.platforms import RECORD_NAME, encode_record, make_record, read_platforms
 from fmident.errors import Code, CompilationError, Diagnostic, did_you_mean
@@ -55,10 +59,6 @@ class EmbeddedCompiler(Compiler):
 
     def tools(self) -> dict[str, str]:
         """Return the C compilers and the locations of SUNDIALS and the standard library."""
-        from fmident.compilers.embedded.backend.compiling import sundials
-        from fmident.compilers.embedded.backend.compiling.c_compilers import tools
-        from fmident.compilers.embedded.frontend.reading.source import standard_library
-
         return {
             **tools(),
             "SUNDIALS (over 100 states)": sundials.whereabouts(),
@@ -74,7 +74,6 @@ class EmbeddedCompiler(Compiler):
         begin = time.perf_counter()
         chosen = _options(request)
         platforms = read_platforms(request.platforms)
-        from fmident.compilers.embedded.backend import build_fmu
         from fmident.compilers.embedded.frontend import load_model
 
         try:

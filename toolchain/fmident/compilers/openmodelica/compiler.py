@@ -25,6 +25,7 @@ from typing import NoReturn
 from xml.etree.ElementTree import Element
 
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.embedded.frontend import load_model
 from fmident.compilers.openmodelica.advice import (
     balance_diagnostic,
     parse_check,
@@ -393,8 +394,6 @@ class _Build:
         """Return diagnostics for surplus equations or undetermined variables."""
         if any(d.rule == "unbalanced" and d.location for d in self.diagnostics):
             return []
-        from fmident.compilers.embedded.frontend import load_model
-
         try:
             load_model(self.request.class_name, self.request.sources)
         except CompilationError as error:

@@ -15,6 +15,7 @@ from fmident.evaluation.tasks import (
     refuse_not_finite,
 )
 from fmident.fmu.fmu import open_fmu
+from fmident.fmu.life_cycle.reset_test import try_reset
 from fmident.operating_system import PrivateMemory, come_back
 
 if TYPE_CHECKING:
@@ -120,8 +121,6 @@ class InProcessExecutor(PreparedExecutor):
     def _try_reset(self) -> None:
         """Test once whether the FMU can be reset."""
         if self._verdict is None:
-            from fmident.fmu.life_cycle.reset_test import try_reset
-
             limit = self._settings.timeout
             trials = [(prepared.setup, prepared.values) for prepared in self._table.own]
             self._verdict = try_reset(self._simulator, trials, time_limit=limit)

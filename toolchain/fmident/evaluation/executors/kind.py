@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from fmident.errors import Code, Diagnostic, EstimationError, PluginError, did_you_mean
+from fmident.evaluation.executors.auto import AutoExecutor
 from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn, run_other
+from fmident.evaluation.executors.inline import InProcessExecutor
+from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.fmu.fmu import read_description
 from fmident.plugin_code import PLUGIN_BUG, code_of_plugin, defined_at
 from fmident.problem.reading.evaluation_file import KEYS, NoOptions
 
@@ -316,8 +320,6 @@ def runs_in_this_process(problem: Problem, kinds: Mapping[str, ExecutorKind] | N
 
 
 def _auto_isolates(problem: Problem) -> bool:
-    from fmident.fmu.fmu import read_description
-
     return not read_description(problem.fmu).is_own
 
 
@@ -326,20 +328,14 @@ def _auto(problem: Problem) -> Executor:
     # FMU is native code from somewhere else.
     if _auto_isolates(problem):
         return _processes(problem)
-    from fmident.evaluation.executors.auto import AutoExecutor
-
     return AutoExecutor(problem)
 
 
 def _inline(problem: Problem) -> Executor:
-    from fmident.evaluation.executors.inline import InProcessExecutor
-
     return InProcessExecutor(problem)
 
 
 def _processes(problem: Problem) -> Executor:
-    from fmident.evaluation.executors.processes.executor import ProcessExecutor
-
     return ProcessExecutor(problem)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fmident._version import __version__
 from fmident.errors import shown
 from fmident.evaluation.setups import Prepared, SetupTable
 from fmident.evaluation.tasks import SimulationTask
@@ -97,8 +98,6 @@ class SimulationKeys:
         """Return the digest of everything but the parameter values."""
         content = self._setups.get(prepared.number)
         if content is None:
-            from fmident._version import __version__
-
             setup = prepared.setup
             digest = hashlib.sha256(self._fmu)
             plain: tuple[object, ...] = (
@@ -145,8 +144,6 @@ def identity_of(problem: Problem) -> dict[str, Any]:
     Limits of the estimator (``max_...`` and ``generations``) and the executor may differ on
     resume and are excluded. Arrays and files are represented by digests.
     """
-    from fmident._version import __version__
-
     options = {k: v for k, v in problem.estimator.options.items() if not _is_limit(k)}
     # A cost may be a stranger's, with more state than its options.
     cost = problem.cost

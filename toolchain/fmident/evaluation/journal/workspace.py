@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shutil
+import socket
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -381,8 +382,6 @@ class RunLock:
 
 
 def _self() -> dict[str, Any]:
-    import socket
-
     return {
         "pid": os.getpid(),
         "host": socket.gethostname(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fmident.evaluation.executors.kind import BUILT_IN
 from fmident.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -14,7 +15,5 @@ if TYPE_CHECKING:
 @hookimpl
 def fmident_register_executors(registry: Registry[ExecutorKind]) -> None:
     """Register ``auto``, ``inline`` and ``processes``."""
-    from fmident.evaluation.executors.kind import BUILT_IN
-
     for name, kind in BUILT_IN.items():
         registry.add(name, kind)

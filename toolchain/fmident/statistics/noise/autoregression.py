@@ -11,6 +11,7 @@ these determine the coefficients uniquely by the recursion of Durbin and Levinso
 from __future__ import annotations
 
 import numpy as np
+from scipy import signal
 
 from fmident.arrays import F64
 
@@ -49,8 +50,6 @@ def autocovariance(partial: F64, count: int) -> F64:
         left *= 1.0 - value**2
     before = orders[-1]
     if count > order + 1 and order:
-        from scipy import signal  # here, since it is slow to import and seldom needed
-
         start = signal.lfiltic([1.0], np.r_[1.0, -before], covariances[order:0:-1])
         silent = np.zeros(count - order - 1)
         covariances[order + 1 :] = signal.lfilter([1.0], np.r_[1.0, -before], silent, zi=start)[0]

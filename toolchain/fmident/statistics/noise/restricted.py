@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg, optimize
 
 from fmident.arrays import F64
 from fmident.statistics.noise.autoregression import autocovariance, coefficients_of
@@ -201,8 +202,6 @@ class RestrictedLikelihood:
         if start is not None:
             at = np.arctanh(np.clip(start, -0.999, 0.999))
         if self.order:
-            from scipy import optimize  # here, since it is slow to import and seldom needed
-
             limits = [(-_LARGEST if self._even else 0.0, _LARGEST)] * self.order
             solution = optimize.minimize(
                 self.deviance,
@@ -275,8 +274,6 @@ def _spread_of_many(at: F64, freedom: int) -> F64:
     the number of samples (Brockwell and Davis, Time Series: Theory and Methods, section
     8.8).
     """
-    from scipy import linalg  # here, since it is slow to import and seldom needed
-
     partial = np.tanh(at)
     moves = np.eye(at.size) * _STEP
     ends = [(coefficients_of(np.tanh(at + m)), coefficients_of(np.tanh(at - m))) for m in moves]

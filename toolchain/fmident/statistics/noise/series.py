@@ -29,6 +29,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lapack
 
 from fmident.arrays import F64
 from fmident.statistics.distributions import chi_squared_tail
@@ -276,8 +277,6 @@ class Whitening:
         if len(self._bands) == 1:  # white noise, of which the matrix is diagonal
             scaled: F64 = (right.T / self._bands[0]).T
             return scaled
-        from scipy.linalg import lapack  # here, since it is slow to import and seldom needed
-
         columns = np.asfortranarray(right.reshape(len(right), -1))
         solution, _ = lapack.dtbtrs(
             np.asfortranarray(self._bands), columns, uplo="L", trans=transposed

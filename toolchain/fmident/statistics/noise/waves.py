@@ -32,6 +32,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy import optimize
 
 from fmident.arrays import F64
 from fmident.statistics.noise.series import Indices, Series
@@ -229,7 +230,6 @@ def _level(power: F64) -> F64:
 
 def _refined(places: Indices, values: F64, place: int, span: int) -> float:
     """Return the frequency in cycles per sampling interval at which a wave fits best."""
-    from scipy import optimize  # here, since it is slow to import and seldom needed
 
     def left(cycles: float) -> float:
         return -float(np.abs(np.exp(-2j * np.pi * cycles * places) @ values))

@@ -12,6 +12,25 @@ import struct
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fmident.errors import FmuError, SimulationError
+from fmident.evaluation.executors.processes.protocol import (
+    HEADER,
+    STATE_AT,
+    TRACE_BYTES,
+    TRIAL_AT,
+    Command,
+    Reply,
+    Slots,
+    frame,
+)
+from fmident.fmu.fmi2.loop import run_steps
+from fmident.fmu.fmu import open_fmu
+from fmident.fmu.life_cycle.reset_test import try_reset
+from fmident.fmu.native_code.log import BUFFER_BYTES, LogBuffer
+from fmident.fmu.native_code.program import STATE_SIZE
+from fmident.fmu.processes.child import ErrorFacts
 from fmident.operating_system import (
     PrivateMemory,
     adopt_orphans,
@@ -23,7 +42,6 @@ from fmident.operating_system import (
 )
 
 if TYPE_CHECKING:
-    from fmident.evaluation.executors.processes.protocol import Slots
     from fmident.fmu import Fmu, Simulator
     from fmident.fmu.processes.child import EngineSettings
 
@@ -60,10 +78,6 @@ class _Server:
 
     def serve(self, commands: int) -> None:
         """Execute one command after the other."""
-        from fmident.errors import FmuError
-        from fmident.evaluation.executors.processes.protocol import HEADER, Command, Reply
-        from fmident.fmu.processes.child import ErrorFacts
-
         act = {
             Command.OPEN: self.open,
             Command.SETUP: self.setup,
@@ -85,8 +99,6 @@ class _Server:
 
     def reply(self, kind: int, slot: int = 0, body: bytes = b"") -> None:
         """Reply after flushing everything that the FMU printed."""
-        from fmident.evaluation.executors.processes.protocol import frame
-
         flush_c_streams()
         data = memoryview(frame(kind, slot, self.memory(), body))
         while data:
@@ -94,14 +106,6 @@ class _Server:
 
     def open(self, _slot: int, _number: int, body: bytes) -> None:
         """Load and instantiate the FMU; import what simulations need."""
-        import numpy as np
-
-        from fmident.evaluation.executors.processes.protocol import STATE_AT, TRACE_BYTES, Reply
-        from fmident.fmu.fmi2.loop import run_steps
-        from fmident.fmu.fmu import open_fmu
-        from fmident.fmu.native_code.log import LogBuffer
-        from fmident.fmu.native_code.program import STATE_SIZE
-
         assert run_steps is not None
         settings: EngineSettings = pickle.loads(body)
         self.time_limit = settings.time_limit
@@ -120,8 +124,6 @@ class _Server:
 
     def setup(self, _slot: int, number: int, body: bytes) -> None:
         """Receive a setup and determine how the FMU takes its inputs."""
-        from fmident.evaluation.executors.processes.protocol import Reply
-
         assert self.simulator is not None
         setup, values, trusted = pickle.loads(body)
         self.simulator.prepare(setup, values)
@@ -140,17 +142,10 @@ class _Server:
 
     def map(self, _slot: int, number: int, _body: bytes) -> None:
         """Map the shared memory again after it has grown."""
-        from fmident.evaluation.executors.processes.protocol import Slots
-
         self.slots = Slots(self.slots_file, number)
 
     def run(self, slot: int, number: int, body: bytes) -> None:
         """Run one simulation."""
-        from fmident.errors import SimulationError
-        from fmident.evaluation.executors.processes.protocol import Reply
-        from fmident.fmu.native_code.log import BUFFER_BYTES
-        from fmident.fmu.processes.child import ErrorFacts
-
         assert self.simulator is not None
         assert self.slots is not None
         assert self.trace is not None
@@ -172,9 +167,6 @@ class _Server:
 
     def try_reset(self, _slot: int, _number: int, body: bytes) -> None:
         """Test whether the FMU can be reset."""
-        from fmident.evaluation.executors.processes.protocol import TRIAL_AT, Reply
-        from fmident.fmu.life_cycle.reset_test import try_reset
-
         assert self.simulator is not None
         trace, trials = self.trace, [self.setups[number] for number in json.loads(body)]
         assert trace is not None

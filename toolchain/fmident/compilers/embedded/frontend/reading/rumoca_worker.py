@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fmident.operating_system import hide_core_files, limit_memory, limit_processor_time
+
 _TOO_LARGE, _NOT_INSTALLED, _MOST_LETTERS = 75, 76, 400_000_000
 
 try:
@@ -79,8 +81,6 @@ def main() -> int:
     root = str(Path(__file__).parents[5])
     if root not in sys.path:
         sys.path.insert(0, root)
-    from fmident.operating_system import hide_core_files, limit_memory, limit_processor_time
-
     request = json.load(sys.stdin)
     hide_core_files()
     limit_memory(request["memory"])
