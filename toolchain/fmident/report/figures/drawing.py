@@ -107,7 +107,7 @@ def picture(chart: Chart, form: str = "svg") -> bytes:
             figure = Figure(figsize=(size, size), layout="constrained")
             grid = figure.subplots(columns, columns, squeeze=False)
         else:
-            columns = min(count, 2 if count < 5 else 3) if chart.side_by_side else 1
+            columns = min(count, 2 if count in (2, 4) else 3) if chart.side_by_side else 1
             heights = [
                 max(_height(panel) for panel in chart.panels[k : k + columns])
                 for k in range(0, count, columns)

@@ -26,6 +26,7 @@ MOST_PARAMETERS = 6
 _MOST_IN_CORNER = 10
 _MOST_CHAINS, _MOST_DOTS = len(style.SERIES), 2000
 _MOST_PAIRS = 6
+_FEW = 500
 _SAMPLES = 201
 _TRACE, _HEIGHT, _PAIR = 150, 220, 270
 
@@ -159,7 +160,7 @@ def _pair(
         Axis(*_ends(draws[:, pair[1]]), _label(second)),
         [
             Dots(
-                x, y, style.FITTED, size=3.0, alpha=0.4,
+                x, y, style.FITTED, size=3.0 if x.size > _FEW else 5.0, alpha=0.4,
                 hover=[(first.name, "x"), (second.name, "y")],
             ),
             Level(first.value, style.RESULT, name, "x", width=0.8),

@@ -324,7 +324,7 @@ def band_chart(band: OutputBand, level: str) -> Chart:
                 Axis(begin, end, link=link),
                 Axis(*_span(whole), with_unit(band.name, band.unit)),
                 [
-                    *_band_marks(band, 0.0, names),
+                    *_band_marks(band, 0.0, names, _HALO),
                     Line(times, band.predicted, style.FITTED, "predicted", width=1.3),
                 ],
                 _BAND_HEIGHT,
@@ -332,7 +332,7 @@ def band_chart(band: OutputBand, level: str) -> Chart:
             Panel(
                 Axis(begin, end, "time (s)", link=link),
                 Axis(*_span(around), with_unit("less the prediction", band.unit)),
-                _band_marks(band, band.predicted, names),
+                _band_marks(band, band.predicted, names, 2.5),
                 _BAND_LOWER,
             ),
         ],
@@ -340,27 +340,29 @@ def band_chart(band: OutputBand, level: str) -> Chart:
     )
 
 
-def _band_marks(band: OutputBand, less: np.ndarray | float, names: tuple[str, str]) -> list[Mark]:
-    found: list[Mark] = []
+def _band_marks(
+    band: OutputBand, less: np.ndarray | float, names: tuple[str, str], size: float
+) -> list[Mark]:
+    marks: list[Mark] = []
     for low, high, color, name in (
         (band.new_low, band.new_high, style.SPREAD, names[0]),
         (band.mean_low, band.mean_high, style.INITIAL, names[1]),
     ):
         if bool(np.isfinite(low).all() and np.isfinite(high).all()):
-            found.append(
+            marks.append(
                 long_band(Band(band.times, low - less, high - less, color, name, alpha=0.6))
             )
     known = np.flatnonzero(np.isfinite(band.measured))
     known = known[extremes([band.measured[known]], _MOST_BAND_DOTS)]
     if known.size:
         shift = np.broadcast_to(np.asarray(less, dtype=np.float64), band.times.shape)[known]
-        found.append(
+        marks.append(
             Dots(
                 band.times[known], band.measured[known] - shift, style.RESIDUAL, "measured",
-                size=2.5, alpha=0.6,
+                size=size, alpha=0.5,
             )
         )  # fmt: skip
-    return found
+    return marks
 
 
 def _span(values: np.ndarray) -> tuple[float, float]:
