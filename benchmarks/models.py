@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fmident.api.catalog_builds import EntryBuild, build_catalog
+from fmident.api.builds import EntryBuild, build_catalog
 from fmident.catalog import Catalog, Entry, find_catalog, read_catalog
 from fmident.plugins import Host, load_plugins
 from fmident.validation import plan_fmu

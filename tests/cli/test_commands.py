@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fmident
-from fmident.cli import main
+from fmident.cli import main, start
 from fmident.data import read_table
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
@@ -311,14 +311,12 @@ def test_doctor_without_any_compiler(
 def test_doctor_tells_what_is_needed_from_what_is_not(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    from fmident.cli import doctor
-
     def absent(name: str) -> str:
         if name in ("cma", "distributed"):
             raise PackageNotFoundError(name)
         return "1.2.3"
 
-    monkeypatch.setattr(doctor, "version", absent)
+    monkeypatch.setattr(start, "version", absent)
     main(["doctor"])
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
     assert "missing, but needed" in lines["cma"]

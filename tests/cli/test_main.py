@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fmident
-from fmident.cli import doctor, main
+from fmident.cli import main, start
 from fmident.cli.main import COMMANDS
 from fmident.cli.usage import UsageError, assignments, scalar
 from fmident.errors import DataError, Location
@@ -75,11 +76,14 @@ def test_usage_errors_are_explained(
         assert fragment in shown.err
 
 
-def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+def fail_with(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, command: str = "doctor"
+) -> None:
     def run(arguments: object) -> int:
         raise error
 
-    monkeypatch.setattr(doctor, "run", run)
+    failing = dataclasses.replace(start.COMMANDS[command], run=run)
+    monkeypatch.setitem(start.COMMANDS, command, failing)
 
 
 def test_errors_of_the_user_have_no_traceback(
@@ -135,7 +139,8 @@ def test_a_path_that_is_too_long_is_not_echoed(
         (tmp_path / ("7" * 5000)).stat()
         return 0
 
-    monkeypatch.setattr("fmident.cli.plugins.run", fail)
+    plugins = dataclasses.replace(start.COMMANDS["plugins"], run=fail)
+    monkeypatch.setitem(start.COMMANDS, "plugins", plugins)
     assert main(["plugins"]) == 2
     said = capsys.readouterr().err
     assert "File name too long" in said

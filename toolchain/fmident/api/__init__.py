@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 from fmident._lazy import lazy_face
 
 if TYPE_CHECKING:
+    from fmident.api.bootstraps import bootstrap
     from fmident.api.builds import build_class
-    from fmident.api.checks import check
+    from fmident.api.checks import check, design
     from fmident.api.cross_validations import cross_validate
-    from fmident.api.designs import design
     from fmident.api.estimates import estimate
+    from fmident.api.predictions import predict
     from fmident.api.problems import load_problem
     from fmident.api.profiles import profile
     from fmident.api.results import compare, load_result
-    from fmident.api.uncertainty.bootstraps import bootstrap
-    from fmident.api.uncertainty.predictions import predict
-    from fmident.api.wiring import Report, warn
+    from fmident.api.run import Report, warn
 
 __all__ = [
     "Report",
@@ -43,18 +42,18 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
-        "Report": "wiring",
-        "bootstrap": "uncertainty.bootstraps",
+        "Report": "run",
+        "bootstrap": "bootstraps",
         "build_class": "builds",
         "check": "checks",
         "compare": "results",
         "cross_validate": "cross_validations",
-        "design": "designs",
+        "design": "checks",
         "estimate": "estimates",
         "load_problem": "problems",
         "load_result": "results",
-        "predict": "uncertainty.predictions",
+        "predict": "predictions",
         "profile": "profiles",
-        "warn": "wiring",
+        "warn": "run",
     },
 )

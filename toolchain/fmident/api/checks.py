@@ -2,49 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
 
-from fmident.api.wiring import Report, keeping_constraints, loaded, warn
+from fmident.api.problems import resolver
+from fmident.api.run import (
+    Analysis,
+    Run,
+    Surroundings,
+    keeping_constraints,
+    loaded,
+    perform,
+    warn,
+)
+from fmident.checking import CheckReport, GlobalMethod, check_problem, in_stages
+from fmident.designing import (
+    Design,
+    DesignTask,
+    SineDesign,
+    SineSettings,
+    design_excitation,
+    design_sine,
+    load_design,
+)
 from fmident.errors import Diagnostic, EstimationError, FmuError
+from fmident.estimation.choices import estimator_options, suited
+from fmident.evaluation import Evaluator, make_executor
+from fmident.fmu import read_description
 
 if TYPE_CHECKING:
-    from fmident.checking import CheckReport, GlobalMethod
-    from fmident.evaluation import ExecutorKind
-    from fmident.evaluation.activity import Listener
-    from fmident.plugins import Host
     from fmident.problem.model import Problem
 
 
+@dataclass(frozen=True)
+class Checking(Analysis[CheckReport]):
+    """A look at a problem; options as of :func:`check`."""
+
+    quick: bool = False
+    global_method: GlobalMethod | None = None
+
+    def run(self, problem: Problem, run: Run) -> CheckReport:
+        """Check the problem, or each of its stages."""
+        findings = run.host.check_problem(problem)
+        if not problem.stages:
+            return self._one(problem, run, findings, ("estimator",))
+        reports = [
+            self._one(
+                s.problem,
+                run,
+                [] if number else findings,
+                ("stages", number, "estimator"),
+                whole=problem,
+            )
+            for number, s in enumerate(problem.stages)
+        ]
+        return in_stages([s.name for s in problem.stages], reports)
+
+    def _one(
+        self,
+        problem: Problem,
+        run: Run,
+        findings: Sequence[Diagnostic],
+        table: tuple[str | int, ...],
+        *,
+        whole: Problem | None = None,
+    ) -> CheckReport:
+        """Check a problem, or a stage of one whose estimator is in `table`."""
+        estimator = run.host.estimators.get(problem.estimator.name)()
+        problem = suited(problem, estimator, keeping_constraints(run.host))
+        crash = _crash(problem, run)
+        kinds = run.host.executors.by_name
+        with make_executor(problem, kinds, warn=run.warn) as executor:
+            return check_problem(
+                problem,
+                executor,
+                description=read_description(problem.fmu),
+                estimator=estimator,
+                options=estimator_options(problem, estimator, table),
+                found=findings if crash is None else [*findings, crash],
+                simulate=crash is None,
+                quick=self.quick,
+                global_method=self.global_method,
+                whole=whole,
+                listener=run.listener,
+            )
+
+
+def _crash(problem: Problem, run: Run) -> Diagnostic | None:
+    """Return that the FMU's code takes the process with it, if it does."""
+    try:
+        run.try_out(problem)
+    except EstimationError:
+        return None  # an ordinary failure, which the check meets again and describes
+    except FmuError as error:
+        return Diagnostic("error", error.message, error.location, error.hint, "simulation-crashes")
+    return None
+
+
 def check(
-    problem: Problem,
+    problem: Problem | str | Path,
     *,
-    host: Host | None = None,
     quick: bool = False,
     global_method: GlobalMethod | Literal["sobol", "morris"] | None = None,
-    report: Report = warn,
-    progress: bool = False,
-    listener: Listener | None = None,
+    **run: Unpack[Surroundings],
 ) -> CheckReport:
     """Look at a problem before it is estimated: whether it can be, how well, in which time.
 
     Parameters
     ----------
     problem
-        From :func:`load_problem`, or built in Python.
-    host
-        Plugins; loaded when not given.
+        From :func:`load_problem`, or built in Python; a problem file, or the folder of a result.
     quick
         Look at the initial point only.
     global_method
         Also move all parameters through their bounds, to see which of them matter there: a
         :class:`fmident.checking.GlobalMethod`, or its name.
-    report
-        Takes warnings of plugins that cannot be loaded; Python warnings by default.
-    progress
-        Show what is being done, on standard error or in the output of a notebook's cell.
-    listener
-        In its place: hears what is being done, how many of its simulations are done, and how
+    **run
+        As of :class:`fmident.api.run.Surroundings`: ``host``, ``report``, ``progress``,
+        ``listener``, which hears what is being done, how many of its simulations are done, and how
         many it takes as a rule.
 
     Returns
@@ -58,101 +135,53 @@ def check(
         The FMU cannot be used at all; an unknown estimator or wrong options; global
         sensitivities of parameters that constraints tie, or without the package SALib.
     """
-    from fmident.checking import GlobalMethod, in_stages
-
     if isinstance(global_method, str):
         global_method = GlobalMethod(global_method)
-    if progress:
-        from fmident.progress import watching
-
-        with watching() as watch:
-            return check(
-                problem,
-                host=host,
-                quick=quick,
-                global_method=global_method,
-                report=report,
-                listener=watch.activity,
-            )
-    host = loaded(host, report)
-    found = host.check_problem(problem)
-    if not problem.stages:
-        return _check_one(
-            problem,
-            host,
-            found,
-            ("estimator",),
-            quick=quick,
-            global_method=global_method,
-            report=report,
-            listener=listener,
-        )
-    reports = [
-        _check_one(
-            s.problem,
-            host,
-            [] if number else found,
-            ("stages", number, "estimator"),
-            quick=quick,
-            global_method=global_method,
-            report=report,
-            whole=problem,
-            listener=listener,
-        )
-        for number, s in enumerate(problem.stages)
-    ]
-    return in_stages([s.name for s in problem.stages], reports)
+    return perform(Checking(quick, global_method), problem, **run)
 
 
-def _check_one(
-    problem: Problem,
-    host: Host,
-    found: Sequence[Diagnostic],
-    table: tuple[str | int, ...],
-    *,
-    quick: bool,
-    global_method: GlobalMethod | None,
-    report: Report,
-    whole: Problem | None = None,
-    listener: Listener | None = None,
-) -> CheckReport:
-    """Check a problem, or a stage of one whose estimator is in `table`."""
-    from fmident.checking import check_problem
-    from fmident.estimation.choices import estimator_options, suited
-    from fmident.evaluation import make_executor
-    from fmident.fmu import read_description
+@dataclass(frozen=True)
+class Designing(Analysis["Design | SineDesign"]):
+    """The design of a motion, or of a sine."""
 
-    estimator = host.estimators.get(problem.estimator.name)()
-    problem = suited(problem, estimator, keeping_constraints(host))
-    kinds = host.executors.by_name
-    crash = _crash(problem, kinds)
-    with make_executor(problem, kinds, warn=lambda diagnostic: report([diagnostic])) as executor:
-        return check_problem(
-            problem,
-            executor,
-            description=read_description(problem.fmu),
-            estimator=estimator,
-            options=estimator_options(problem, estimator, table),
-            found=found if crash is None else [*found, crash],
-            simulate=crash is None,
-            quick=quick,
-            global_method=global_method,
-            whole=whole,
-            listener=listener,
-        )
+    task: DesignTask
+
+    def run(self, problem: Problem, run: Run) -> Design | SineDesign:
+        """Search the motion."""
+        task = self.task
+        kinds = run.host.executors.by_name
+        executor = make_executor(problem, kinds, warn=run.warn)
+        with Evaluator(problem, executor) as evaluator:
+            evaluator.activities.listener = run.listener
+            if isinstance(task.settings, SineSettings):
+                return design_sine(evaluator, task.sigmas, task.settings)
+            return design_excitation(evaluator, task.axes, task.sigmas, task.settings)
 
 
-def _crash(problem: Problem, kinds: Mapping[str, ExecutorKind]) -> Diagnostic | None:
-    """Return that the FMU's code takes the process with it, if it does."""
-    from fmident.estimation.checks import check_survives
-    from fmident.evaluation import runs_in_this_process
+def design(path: str | Path, **run: Unpack[Surroundings]) -> tuple[DesignTask, Design | SineDesign]:
+    """Find the motion that a design file asks for.
 
-    if not runs_in_this_process(problem, kinds):
-        return None
-    try:
-        check_survives(problem)
-    except EstimationError:
-        return None  # an ordinary failure, which the check meets again and describes
-    except FmuError as error:
-        return Diagnostic("error", error.message, error.location, error.hint, "simulation-crashes")
-    return None
+    Parameters
+    ----------
+    path
+        The TOML file.
+    **run
+        As of :func:`fmident.check`.
+
+    Returns
+    -------
+    task
+        What was asked for.
+    design
+        The motion, or the sine, and what it promises.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        Anything that is wrong in the file or the FMU; parameters that no motion tells apart.
+    """
+    report = run.setdefault("report", warn)
+    host = run["host"] = loaded(run.get("host"), report)
+    task = load_design(path, resolve_model=resolver(host, report), executors=host.executors.by_name)
+    report(task.problem.notes)
+    return task, perform(Designing(task), task.problem, **run)

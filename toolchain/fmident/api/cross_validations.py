@@ -8,16 +8,16 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from fmident.api.estimates import estimate
-from fmident.api.journalled import WatchedKind, carried_out
-from fmident.api.wiring import Report, loaded, warn
+from fmident.api.estimates import Estimation
+from fmident.api.problems import problem_of
+from fmident.api.run import Analysis, Run, RunArguments, loaded, perform, warn
 from fmident.arrays import F64
 from fmident.cross_validation import (
     CrossValidation,
@@ -32,23 +32,20 @@ from fmident.cross_validation import (
     refuse_unpredictable,
 )
 from fmident.errors import EstimationError, FmidentError
+from fmident.estimation.fits import coloured_fits
+from fmident.evaluation.journal.keys import identity_of
+from fmident.report.cross_validation import write_cross_validation
 
 if TYPE_CHECKING:
     from fmident.errors import Diagnostic
-    from fmident.estimation.monitor import Observer
     from fmident.estimation.result import EstimationResult
-    from fmident.evaluation.journal import Workspace
-    from fmident.plugins import Host
     from fmident.problem.model import Problem
     from fmident.progress import Watch
 
-Listener = Callable[[str, str], None]
-"""Receives the model and what is fitted next: ``"all samples"``, or without which fold."""
-
 
 @dataclass(frozen=True)
-class CrossValidationRun(WatchedKind["CrossValidation"]):
-    """Cross-validation as a run with a journal and a result folder.
+class CrossValidating(Analysis[CrossValidation]):
+    """Cross-validation of one or several models; options as of :func:`cross_validate`.
 
     Parameters
     ----------
@@ -56,7 +53,7 @@ class CrossValidationRun(WatchedKind["CrossValidation"]):
         Further problems by the names of their models; the journal is that of the first.
     name
         Of the first one.
-    by, folds, gap, host, observers, listener, report
+    by, folds, gap
         As of :func:`cross_validate`.
     """
 
@@ -65,57 +62,63 @@ class CrossValidationRun(WatchedKind["CrossValidation"]):
     by: Way | None = None
     folds: int | None = None
     gap: float = 0.0
-    host: Host | None = None
-    observers: Sequence[Observer] = ()
-    listener: Listener = lambda *_: None
-    report: Report = warn
     marker: ClassVar[str] = "cross-validation.json"
 
-    def run(self, problem: Problem, workspace: Workspace | None) -> CrossValidation:
+    def run(self, problem: Problem, run: Run) -> CrossValidation:
         """Estimate and predict, fold by fold."""
-        return _cross_validate({self.name: problem, **self.others}, self, workspace)
+        if not 0.0 <= self.gap < float("inf"):
+            raise EstimationError(
+                f"the gap must be 0 s or longer, not {self.gap:g}", hint="such as 0.5"
+            )
+        began = time.monotonic()
+        named = {self.name: problem, **self.others}
+        way, folds = make_folds(problem.experiments, self.by, self.folds)
+        for name, other in named.items():
+            refuse_other_samples(self.name, problem, name, other)
+            refuse_unpredictable(other, way, folds)
+            for fold in folds:  # before the first estimation: that may take long
+                fold_problem(other, fold, way, self.gap)
+        fits = _Fits(run)
+        models = fits.models(named, way, folds, self.gap)
+        if not models:
+            raise KeyboardInterrupt
+        return CrossValidation(
+            "interrupted" if fits.interrupted else "complete",
+            way,
+            self.gap,
+            folds,
+            tuple(models),
+            fits.simulations,
+            time.monotonic() - began,
+            tuple(_notes(named, models, way, self.gap)),
+        )
 
-    def beside(self, problem: Problem) -> Mapping[str, Any]:
+    def identity(self, problem: Problem) -> Mapping[str, Any]:
         """Return the other models, and how samples are left out."""
-        from fmident.evaluation.journal.keys import identity_of
-
-        way, made = make_folds(problem.experiments, self.by, self.folds)
+        way, folds = make_folds(problem.experiments, self.by, self.folds)
         return {
             "models": {name: identity_of(other) for name, other in self.others.items()},
-            "folds": {"by": way, "number": len(made), "gap": repr(float(self.gap))},
+            "folds": {"by": way, "number": len(folds), "gap": repr(float(self.gap))},
         }
 
-    def watched(self, watch: Watch) -> CrossValidationRun:
-        """Return the same run, which tells the iterations of all estimations."""
-        return dataclasses.replace(self, observers=(watch, *self.observers))
-
-    def status(self, result: CrossValidation) -> str:
-        """Return that of the result, in the words of an estimation."""
-        return "converged" if result.status == "complete" else result.status
-
     def write(
-        self, result: CrossValidation, problem: Problem, folder: Path
+        self, result: CrossValidation, problem: Problem, folder: Path, run: Run
     ) -> Iterable[Diagnostic]:
         """Write tables, pictures and the page."""
-        from fmident.report.cross_validation import write_cross_validation
-
         write_cross_validation(result, {self.name: problem, **self.others}, folder)
         return ()
 
+    def show(self, watch: Watch, *state: Any) -> None:
+        """Show nothing: the iterations of each estimation are shown."""
+
 
 def cross_validate(
-    problems: Problem | Mapping[str, Problem],
+    problems: Problem | str | Path | Mapping[str, Problem | str | Path],
     *,
     by: Literal["experiments", "blocks"] | None = None,
     folds: int | None = None,
     gap: float = 0.0,
-    host: Host | None = None,
-    observers: Sequence[Observer] = (),
-    listener: Listener = lambda *_: None,
-    report: Report = warn,
-    progress: bool = False,
-    folder: str | Path | None = None,
-    resume: bool = False,
+    **run: Unpack[RunArguments],
 ) -> CrossValidation:
     """Return how well problems predict samples that they were not fitted to.
 
@@ -136,20 +139,9 @@ def cross_validate(
         Samples nearer than this to a block are not fitted either, s: with noise that is correlated
         in time they hold part of what is to be predicted (P. Burman, E. Chow, D. Nolan, Biometrika
         81, 1994).
-    host
-        Plugins; loaded when not given.
-    observers
-        Receives the iterations of all estimations.
-    listener
-        Receives model and fold before each of them.
-    report
-        Takes warnings of the estimation from all samples; Python warnings by default.
-    progress
-        Show the run as it goes, on standard error or in the output of a notebook's cell.
-    folder
-        Where the result folder is written; a journal is kept beside it during the run.
-    resume
-        With `folder`: go on from the journal of a run that was interrupted or killed.
+    **run
+        As of :func:`fmident.estimate`; ``listener`` receives the model and what is fitted next:
+        ``"all samples"``, or without which fold.
 
     Returns
     -------
@@ -162,55 +154,23 @@ def cross_validate(
         A problem cannot be estimated from all of its samples; samples that are not the same for all
         problems; folds that cannot be made.
     """
-    named = dict(problems) if isinstance(problems, Mapping) else {_name_of(problems): problems}
-    if not named:
+    report = run.setdefault("report", warn)
+    host = run["host"] = loaded(run.get("host"), report)
+    given = list(problems.items()) if isinstance(problems, Mapping) else [("", problems)]
+    if not given:
         raise EstimationError("there is no problem to cross-validate", hint="give one or more")
+    loads = [(name, problem_of(subject, host, report)) for name, subject in given]
+    named = {name or _name_of(problem): problem for name, problem in loads}
     first = next(iter(named))
     others = {n: p for n, p in named.items() if n != first}
-    kind = CrossValidationRun(others, first, by, folds, gap, host, observers, listener, report)
-    return carried_out(kind, named[first], folder, progress=progress, resume=resume)
-
-
-def _cross_validate(
-    named: Mapping[str, Problem], kind: CrossValidationRun, workspace: Workspace | None
-) -> CrossValidation:
-    first, gap = kind.name, kind.gap
-    if not 0.0 <= gap < float("inf"):
-        raise EstimationError(f"the gap must be 0 s or longer, not {gap:g}", hint="such as 0.5")
-    began = time.monotonic()
-    way, made = make_folds(named[first].experiments, kind.by, kind.folds)
-    for name, problem in named.items():
-        refuse_other_samples(first, named[first], name, problem)
-        refuse_unpredictable(problem, way, made)
-        for fold in made:  # before the first estimation: that may take long
-            fold_problem(problem, fold, way, gap)
-    work = _Work(
-        loaded(kind.host, kind.report), kind.observers, kind.listener, kind.report, workspace
-    )
-    models = work.models(named, way, made, gap)
-    if not models:
-        raise KeyboardInterrupt
-    return CrossValidation(
-        "interrupted" if work.interrupted else "complete",
-        way,
-        gap,
-        made,
-        tuple(models),
-        work.simulations,
-        time.monotonic() - began,
-        tuple(_notes(named, models, way, gap)),
-    )
+    return perform(CrossValidating(others, first, by, folds, gap), named[first], **run)
 
 
 @dataclass
-class _Work:
-    """What all estimations share, and what they have come to."""
+class _Fits:
+    """The estimations of all models and folds, and what they have taken."""
 
-    host: Host
-    observers: Sequence[Observer]
-    listener: Listener
-    report: Report
-    workspace: Workspace | None
+    run: Run
     interrupted: bool = False
     simulations: int = 0
 
@@ -218,60 +178,55 @@ class _Work:
         self, named: Mapping[str, Problem], way: Way, folds: Sequence[Fold], gap: float
     ) -> list[ModelFolds]:
         """Return all models until the run is interrupted."""
-        found = []
+        models = []
         for name, problem in named.items():
             full = self._full(name, problem)
             if full is None:
                 break
-            done: list[FoldResult] = []
-            found.append((name, full, done))
+            results: list[FoldResult] = []
             for fold in folds:
-                one = self._fold(name, problem, fold, way, gap)
-                if one is None:
+                result = self._fold(name, problem, fold, way, gap)
+                if result is None:
                     break
-                done.append(one)
+                results.append(result)
+            models.append(ModelFolds(name, full, tuple(results)))
             if self.interrupted:
                 break
-        return [ModelFolds(name, full, tuple(done)) for name, full, done in found]
+        return models
 
     def _full(self, name: str, problem: Problem) -> EstimationResult | None:
-        self.listener(name, "all samples")
-        found = self._estimate(problem, self.report)
-        if found is not None and found.status == "failed":
+        self.run.tell(name, "all samples")
+        result = self._estimate(problem, self.run)
+        if result is not None and result.status == "failed":
             raise EstimationError(
-                f"'{name}' cannot be fitted to all samples: {found.message}",
+                f"'{name}' cannot be fitted to all samples: {result.message}",
                 hint="'fmident check' shows why an estimation fails",
             )
-        return found
+        return result
 
     def _fold(
         self, name: str, problem: Problem, fold: Fold, way: Way, gap: float
     ) -> FoldResult | None:
-        self.listener(name, f"without {fold.name}")
+        self.run.tell(name, f"without {fold.name}")
+        silent = dataclasses.replace(self.run, report=lambda _: None)
         try:
-            found = self._estimate(fold_problem(problem, fold, way, gap), lambda _: None)
+            result = self._estimate(fold_problem(problem, fold, way, gap), silent)
         except FmidentError as error:  # what the others predict must not be lost
             return FoldResult(fold, (), failure=error.message)
-        return None if found is None else fold_result(problem, fold, found)
+        return None if result is None else fold_result(problem, fold, result)
 
-    def _estimate(self, problem: Problem, report: Report) -> EstimationResult | None:
+    def _estimate(self, problem: Problem, run: Run) -> EstimationResult | None:
         """Return an estimate; ``None`` when it was interrupted."""
         try:
-            found = estimate(
-                problem,
-                host=self.host,
-                observers=self.observers,
-                report=report,
-                workspace=self.workspace,
-            )
+            result = Estimation().run(problem, run)
         except KeyboardInterrupt:
             self.interrupted = True
             return None
-        self.simulations += found.simulations
-        if found.status == "interrupted" or _prediction_interrupted(problem, found):
+        self.simulations += result.simulations
+        if result.status == "interrupted" or _prediction_interrupted(problem, result):
             self.interrupted = True
             return None
-        return found
+        return result
 
 
 def _prediction_interrupted(problem: Problem, found: EstimationResult) -> bool:
@@ -286,8 +241,6 @@ def _notes(
     named: Mapping[str, Problem], models: Sequence[ModelFolds], way: Way, gap: float
 ) -> list[str]:
     """Return what the user should know of the folds."""
-    from fmident.estimation.fits import coloured_fits
-
     notes = []
     for m in models:
         notes += [

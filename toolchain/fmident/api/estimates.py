@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
-from fmident.api.journalled import JournalledRun, RunKind
-from fmident.api.wiring import Report, ask_plugins, keeping_constraints, loaded, warn
-from fmident.errors import Diagnostic
+import numpy as np
+
+from fmident.api.run import (
+    Analysis,
+    Report,
+    Run,
+    RunArguments,
+    ask_plugins,
+    keeping_constraints,
+    perform,
+)
+from fmident.arrays import F64
+from fmident.checking import data_findings, quick_findings, refuse, start_findings
+from fmident.errors import Code, Diagnostic, EstimationError, Location, ProblemError
+from fmident.estimation.checks import check_initial_simulation
+from fmident.estimation.choices import suited
 from fmident.estimation.compared import InputSignal
+from fmident.estimation.monitor import ActivityObserver
+from fmident.estimation.options import build_options
+from fmident.estimation.result import EstimationResult
+from fmident.estimation.run import FmuIdentity, run_estimation
+from fmident.estimation.stages.sequence import run_stages
+from fmident.estimation.validation import validated
+from fmident.evaluation.solver_error import interfaces_disagree
+from fmident.fmu.fmu import read_description
+from fmident.plugins import Run as PluginRun
+from fmident.plugins.observers import PluginObserver
+from fmident.problem.relations.elimination import simplified
 from fmident.problem.settings_keys import as_written
+from fmident.report.folder import write_reports
+from fmident.report.result_json import FILE_NAME
+from fmident.report.stored import read_result
 
 if TYPE_CHECKING:
     from fmident.estimation.monitor import Observer
-    from fmident.estimation.result import EstimationResult
-    from fmident.estimation.run import FmuIdentity
     from fmident.evaluation import Evaluator, Executor, ExecutorReport
-    from fmident.evaluation.journal import Workspace
     from fmident.fmu.model_description.description import ModelDescription
     from fmident.plugins import Host
     from fmident.plugins.registry import Registration
@@ -28,81 +52,75 @@ if TYPE_CHECKING:
     from fmident.report.contract import Reporter
 
 
+_SAME_COST = 1e-3
+"""Difference between the cost here and in the result, relative to it, that is no accident."""
+
+
 @dataclass(frozen=True)
-class EstimateRun(RunKind["EstimationResult"]):
-    """The estimation as a run with a journal and a result folder.
+class Estimation(Analysis[EstimationResult]):
+    """The estimation of a problem; `reporters` write beside those of the plugins."""
 
-    Parameters
-    ----------
-    host, observers, report
-        As of :func:`estimate`.
-    reporters
-        Who writes beside those of the plugins.
-    """
-
-    host: Host
-    observers: Sequence[Observer]
-    report: Report
     reporters: Sequence[Registration[type[Reporter]]] = ()
     marker: ClassVar[str] = "result.json"
 
-    def run(self, problem: Problem, workspace: Workspace) -> EstimationResult:
-        """Estimate."""
-        return estimate(
-            problem,
-            host=self.host,
-            observers=self.observers,
-            report=self.report,
-            workspace=workspace,
+    def run(self, problem: Problem, run: Run) -> EstimationResult:
+        """Estimate, and predict the experiments for validation."""
+        host = run.host
+        estimator = host.estimators.get(problem.estimator.name)()
+        if not problem.stages:
+            problem = suited(problem, estimator, keeping_constraints(host))
+        ask_plugins(problem, host, run.report)
+        names = [s.problem.estimator.name for s in problem.stages] or [problem.estimator.name]
+        about = PluginRun(problem, ", ".join(dict.fromkeys(names)))
+        events = PluginObserver(host, about, run.warn)
+        watched = dataclasses.replace(run, observers=(*run.observers, events))
+        description = read_description(problem.fmu)
+        executors = run.executors()
+        identity = FmuIdentity(
+            description.name, description.guid, description.generation_tool, problem.fmu
         )
-
-    def status(self, result: EstimationResult) -> str:
-        """Return that of the result."""
-        return result.status
+        if problem.stages:
+            look = _look_at_stages(problem, host, run.report)
+            events.started()
+            result = _estimate_in_stages(problem, watched, identity, executors, look)
+        else:
+            with run.evaluator(problem, executors) as (evaluator, executor):
+                options = build_options(estimator, problem.estimator.options)
+                check_initial_simulation(problem, evaluator)
+                findings = quick_findings(
+                    problem, evaluator, description, inert_allowed=estimator.takes_inert(options)
+                )
+                refuse(findings)
+                run.report([d for d in findings if d.severity == "warning"])
+                events.started()
+                result = run_estimation(
+                    problem, evaluator, estimator, observers=watched.observers, fmu=identity
+                )
+                result = _with_executor(result, problem, executor.report())
+        result = _with_data(result, problem, description)
+        result = validated(problem, result, executors)
+        events.finished(result)
+        return result
 
     def write(
-        self, result: EstimationResult, problem: Problem, folder: Path
+        self, result: EstimationResult, problem: Problem, folder: Path, run: Run
     ) -> Iterable[Diagnostic]:
         """Let the reporters write."""
-        from fmident.report.folder import write_reports
-
-        reporters = [*self.host.reporters, *self.reporters]
-        sections, failed = self.host.report_sections(result, problem)
+        reporters = [*run.host.reporters, *self.reporters]
+        sections, failed = run.host.report_sections(result, problem)
         return [*failed, *write_reports(result, problem, folder, reporters, sections)]
 
 
-def estimate(
-    problem: Problem,
-    *,
-    host: Host | None = None,
-    observers: Sequence[Observer] = (),
-    report: Report = warn,
-    progress: bool = False,
-    folder: str | Path | None = None,
-    resume: bool = False,
-    workspace: Workspace | None = None,
-) -> EstimationResult:
+def estimate(problem: Problem | str | Path, **run: Unpack[RunArguments]) -> EstimationResult:
     """Run the problem's estimator and return what it found.
 
     Parameters
     ----------
     problem
-        From :func:`load_problem`, or built in Python.
-    host
-        Plugins; loaded when not given.
-    observers
-        Receives each iteration, before the plugins are.
-    report
-        Takes warnings of plugins; Python warnings by default.
-    progress
-        Show the run as it goes, on standard error or in the output of a notebook's cell.
-    folder
-        Where the result folder is written; a journal is kept beside it during the run. A result
-        that is there is kept as ``NAME.1``.
-    resume
-        With `folder`: go on from the journal of a run that was interrupted or killed.
-    workspace
-        In place of both, for a caller who writes the result: holds the journal, stays open.
+        From :func:`load_problem`, or built in Python; a problem file, or the folder of a result.
+    **run
+        As of :class:`fmident.api.run.RunArguments`: ``host``, ``report``, ``progress``,
+        ``observers``, ``folder``, ``resume``, ``workspace``.
 
     Returns
     -------
@@ -115,112 +133,30 @@ def estimate(
         The estimation cannot start: unknown estimator or option, a plugin's objection, an
         FMU that cannot be simulated at the initial parameters, a parameter without effect.
     """
-    from fmident.checking import quick_findings, refuse
-    from fmident.estimation.checks import check_initial_simulation, check_survives
-    from fmident.estimation.choices import suited
-    from fmident.estimation.options import build_options
-    from fmident.estimation.run import FmuIdentity, run_estimation
-    from fmident.estimation.validation import validated
-    from fmident.evaluation import Evaluator, runs_in_this_process
-    from fmident.evaluation.journal import recording
-    from fmident.fmu.fmu import read_description
-    from fmident.plugins import Run
-    from fmident.plugins.observers import PluginObserver
-
-    if progress:
-        from fmident.progress import watching
-
-        with watching() as watch:
-            return estimate(
-                problem,
-                host=host,
-                observers=(watch, *observers),
-                report=report,
-                folder=folder,
-                resume=resume,
-                workspace=workspace,
-            )
-    host = loaded(host, report)
-    if folder is not None:
-        kind = EstimateRun(host, observers, report)
-        return JournalledRun(kind, Path(folder), resume=resume, report=report).execute(problem)
-    if resume:
-        raise ValueError("resume needs the result folder of the run that was interrupted")
-    estimator = host.estimators.get(problem.estimator.name)()
-    if not problem.stages:
-        problem = suited(problem, estimator, keeping_constraints(host))
-    ask_plugins(problem, host, report)
-    executor_of = recording(
-        workspace.journal if workspace is not None else None,
-        host.executors.by_name,
-        warn=lambda diagnostic: report([diagnostic]),
-    )
-    names = [s.problem.estimator.name for s in problem.stages] or [problem.estimator.name]
-    events = PluginObserver(
-        host,
-        Run(problem, ", ".join(dict.fromkeys(names))),
-        lambda diagnostic: report([diagnostic]),
-    )
-    about = read_description(problem.fmu)
-    identity = FmuIdentity(about.name, about.guid, about.generation_tool, problem.fmu)
-    if problem.stages:
-        look = _look_at_stages(problem, host, report)
-        events.started()
-        result = _estimate_in_stages(
-            problem, host, (*observers, events), identity, executor_of, look
-        )
-        result = _with_data(result, problem, about)
-        result = validated(problem, result, executor_of)
-        events.finished(result)
-        return result
-    if runs_in_this_process(problem, host.executors.by_name):
-        check_survives(problem)
-    executor = executor_of(problem)
-    with Evaluator(problem, executor) as evaluator:
-        options = build_options(estimator, problem.estimator.options)
-        inert_allowed = estimator.takes_inert(options)
-        check_initial_simulation(problem, evaluator)
-        found = quick_findings(problem, evaluator, about, inert_allowed=inert_allowed)
-        refuse(found)
-        report([d for d in found if d.severity == "warning"])
-        events.started()
-        result = run_estimation(
-            problem, evaluator, estimator, observers=(*observers, events), fmu=identity
-        )
-        result = _with_executor(result, problem, executor.report())
-        result = _with_data(result, problem, about)
-    result = validated(problem, result, executor_of)
-    events.finished(result)
-    return result
+    return perform(Estimation(), problem, **run)
 
 
 def _estimate_in_stages(
     problem: Problem,
-    host: Host,
-    observers: Sequence[Observer],
+    run: Run,
     identity: FmuIdentity,
     make: Callable[[Problem], Executor],
     look: Callable[[Problem, Evaluator], None],
 ) -> EstimationResult:
     """Run the stages; the executors are open until the last has ended."""
-    from fmident.estimation.checks import check_survives
-    from fmident.estimation.stages.sequence import run_stages
-    from fmident.evaluation import runs_in_this_process
-
     with ExitStack() as opened:
         executors: list[Executor] = []
 
         def executor_of(asked: Problem) -> Executor:
-            if runs_in_this_process(asked, host.executors.by_name):
-                check_survives(asked)
+            run.try_out(asked)
             executors.append(opened.enter_context(make(asked)))
             return executors[-1]
 
         result = run_stages(
             problem,
             executor_of,
-            lambda name: host.estimators.get(name)(),
-            observers,
+            lambda name: run.host.estimators.get(name)(),
+            run.observers,
             identity,
             look,
         )
@@ -237,9 +173,6 @@ def _look_at_stages(
     fmident.errors.ProblemError
         One of the stages cannot succeed.
     """
-    from fmident.checking import data_findings, refuse, start_findings
-    from fmident.fmu.fmu import read_description
-
     reported: set[Diagnostic] = set()
 
     def tell(found: Iterable[Diagnostic]) -> None:
@@ -277,8 +210,6 @@ def _with_executor(
     result: EstimationResult, problem: Problem, report: ExecutorReport
 ) -> EstimationResult:
     """Add how the simulations were to be run, who ran them, and how that went."""
-    from fmident.evaluation.solver_error import interfaces_disagree
-
     doubts = (*(f"{text}." for text in interfaces_disagree(problem)), *report.doubts)
     evaluation = {**as_written(problem.evaluation), **report.settings()}
     settings = {**result.settings, "evaluation": evaluation}
@@ -326,3 +257,143 @@ def input_signals(problem: Problem, description: ModelDescription) -> tuple[Inpu
         for experiment in (*problem.experiments, *problem.validation)
         for name, values in experiment.inputs.items()
     )
+
+
+def estimated(
+    problem: Problem, result: EstimationResult | str | Path | None, run: Run, *, what: str
+) -> EstimationResult:
+    """Return the estimate that `what` begins from: as given, read from its folder, or found now.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The estimation failed.
+    KeyboardInterrupt
+        It was interrupted.
+    """
+    if isinstance(result, EstimationResult):
+        return result
+    if result is not None:
+        return read_result(Path(result)).result
+    estimate = Estimation().run(problem, run)
+    if estimate.status == "interrupted":
+        raise KeyboardInterrupt
+    if estimate.status == "failed":
+        raise EstimationError(
+            f"there is no estimate to begin {what} from: {estimate.message}",
+            hint="'fmident check' shows why an estimation fails",
+        )
+    return estimate
+
+
+def result_in(
+    subject: Problem | str | Path, result: EstimationResult | str | Path | None
+) -> EstimationResult | str | Path | None:
+    """Return the estimate to begin from: `result`, or that of the folder given as the problem."""
+    if result is None and isinstance(subject, str | Path):
+        folder = Path(subject).parent if Path(subject).name == FILE_NAME else Path(subject)
+        return folder if (folder / FILE_NAME).is_file() else None
+    return result
+
+
+def without_constraints(problem: Problem, what: str) -> Problem:
+    """Return the problem with bounds and dependent parameters in place of its constraints.
+
+    Parameters
+    ----------
+    problem
+        With constraints or none.
+    what
+        Does not keep them, such as ``"profiles"``.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A constraint is left.
+    """
+    if not problem.constraints:
+        return problem
+    found = simplified(problem)
+    if found.constraints:
+        raise ProblemError(
+            f"{what} do not keep the constraint {found.constraints[0]}",
+            location=None if problem.source is None else Location(str(problem.source)),
+            hint=f"the intervals of 'fmident estimate' end where constraints do; {what} need"
+            " linear equalities or linear inequalities in one parameter",
+            code=Code.NOT_SUPPORTED,
+        )
+    return found
+
+
+def start_of(problem: Problem, result: EstimationResult) -> F64:
+    """Return the estimate as a point of the problem, shape (n,).
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        The result does not have a parameter, or has it outside of its bounds.
+    """
+    source = None if problem.source is None else Location(str(problem.source))
+    values = result.values
+    for q in problem.free:
+        if q.name not in values:
+            raise ProblemError(
+                f"the result has no value of the parameter '{q.name}'",
+                location=source,
+                hint="it is one of another problem: estimate this one, or leave --result out",
+            )
+        slack = 1e-9 * max(abs(values[q.name]), np.finfo(np.float64).tiny)
+        if not q.lower - slack <= values[q.name] <= q.upper + slack:
+            raise ProblemError(
+                f"the result has {q.name} = {values[q.name]:g}, outside of the bounds "
+                f"[{q.lower:g}, {q.upper:g}]",
+                location=source,
+                hint="the bounds have changed since: estimate again, or leave --result out",
+            )
+    return np.array([values[q.name] for q in problem.free], dtype=np.float64)
+
+
+def changed_since(
+    problem: Problem, result: EstimationResult, cost: float, before: float
+) -> list[str]:
+    """Return a note where a result is not of this problem any more.
+
+    Parameters
+    ----------
+    problem
+        As it is now.
+    result
+        The estimate.
+    cost
+        Of the problem at the estimate.
+    before
+        The cost that the result has.
+    """
+    difference = abs(cost - before)
+    if (
+        result.cost != problem.cost.name
+        or not np.isfinite(cost)
+        or difference <= max(_SAME_COST * abs(before), 1e-6)
+    ):
+        return []
+    return [
+        f"The cost at the estimate is {cost:.6g}, but {before:.6g} in its result: the data, "
+        "the FMU or the problem have changed since."
+    ]
+
+
+def loss_of(result: EstimationResult) -> str:
+    """Return the loss that a result has minimised: ``"linear"`` is that of least squares."""
+    options = result.settings.get("options", {})
+    return str(options.get("loss", "linear")) if isinstance(options, Mapping) else "linear"
+
+
+def activity_of(observers: Sequence[Observer]) -> Callable[[str, int, int], None] | None:
+    """Return what tells observers how far a batch of simulations is."""
+    interested = [o for o in observers if isinstance(o, ActivityObserver)]
+
+    def tell(text: str, done: int, expected: int) -> None:
+        for observer in interested:
+            observer.activity(text, done, expected)
+
+    return tell if interested else None

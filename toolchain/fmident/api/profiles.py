@@ -9,41 +9,41 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
-from fmident.api.journalled import WatchedKind, carried_out
-from fmident.api.uncertainty.begin import (
+from fmident.api.estimates import (
     activity_of,
     changed_since,
     estimated,
     loss_of,
+    result_in,
     start_of,
     without_constraints,
 )
-from fmident.api.wiring import Report, loaded, warn
+from fmident.api.run import Analysis, Run, RunArguments, perform
 from fmident.errors import Code, ProblemError, did_you_mean
+from fmident.estimation.noise.alternate import asks_for_noise
 from fmident.estimation.result import EstimationResult
 from fmident.problem.settings_keys import as_written
 from fmident.problem.stages import continued
+from fmident.profiles import compared_with, run_profiles, with_notes
+from fmident.profiles.joint_walks import check_profile, chosen_in_pairs, chosen_parameters
+from fmident.profiles.thresholds import Counted
+from fmident.report.profile_folder import PROFILES
 from fmident.statistics.distributions import student_freedom
 
 if TYPE_CHECKING:
     from fmident.errors import Diagnostic
-    from fmident.estimation.monitor import Observer
-    from fmident.evaluation.journal import Workspace
-    from fmident.plugins import Host
     from fmident.problem.model import Problem, Stage
-    from fmident.profiles import ProfileProgress, ProfileResult
-    from fmident.profiles.joint_walks import Listener
-    from fmident.profiles.thresholds import Counted
+    from fmident.profiles import ProfileResult
     from fmident.progress import Watch
 
 
 @dataclass(frozen=True)
-class ProfileRun(WatchedKind["ProfileResult"]):
-    """Profiles as a run with a journal and a result folder; parameters of :func:`profile`."""
+class Profiling(Analysis["ProfileResult"]):
+    """Profiles of a problem; options as of :func:`profile`."""
 
     result: EstimationResult | str | Path | None = None
     parameters: Sequence[str] | None = None
@@ -51,39 +51,65 @@ class ProfileRun(WatchedKind["ProfileResult"]):
     level: float = 0.95
     accuracy: float = 1e-3
     stage: str | None = None
-    host: Host | None = None
-    observers: Sequence[Observer] = ()
-    listener: Listener = lambda _: None
-    report: Report = warn
     marker: ClassVar[str] = "profiles.json"
 
-    def run(self, problem: Problem, workspace: Workspace | None) -> ProfileResult:
+    def run(self, problem: Problem, run: Run) -> ProfileResult:
         """Estimate if needed, and profile."""
-        return _profile(problem, self, workspace)
+        stage, pairs, parameters = self.stage, self.pairs, self.parameters
+        if parameters is None and pairs:
+            parameters = list(dict.fromkeys(name for pair in pairs for name in pair))
+        part, notes = _part(problem, stage, None)
+        _check_stage(problem, stage, parameters or ())
+        chosen_parameters(part, parameters)  # before the estimation: that may take long
+        chosen_in_pairs(part, pairs)
+        check_profile(part, self.level, self.accuracy)
+        estimate = estimated(problem, self.result, run, what="the profiles")
+        part, notes = _part(problem, stage, estimate)
+        start = start_of(part, estimate)
+        counted, counted_notes = _counted(problem, part, stage, estimate)
+        notes += counted_notes
+        if counted is not None:
+            notes += _without_held(part, counted, pairs)
+        with run.evaluator(part) as (evaluator, executor):
+            evaluator.activities.listener = activity_of(run.observers)
+            # The cost of a result with a model of the noise is that of the innovations.
+            cost = float("nan") if asks_for_noise(part) else evaluator.cost(start)
+            notes += _differences(problem, part, stage, estimate, cost)
+            profiles = run_profiles(
+                part,
+                evaluator,
+                start,
+                names=parameters,
+                pairs=pairs,
+                level=self.level,
+                accuracy=self.accuracy,
+                counted=counted,
+                orders=None if estimate.noise is None else estimate.noise.model_orders,
+                listener=run.tell,
+            )
+            about = executor.report()
+        settings = {
+            **profiles.settings,
+            "evaluation": {**as_written(part.evaluation), **about.settings()},
+        }
+        profiles, differing = compared_with(profiles, _standard_errors(part, estimate))
+        profiles = dataclasses.replace(profiles, settings=settings)
+        return with_notes(profiles, [*notes, *differing, *about.doubts, *about.notes])
 
-    def watched(self, watch: Watch) -> ProfileRun:
-        """Return the same run, which tells each point of a profile."""
-
-        def both(state: ProfileProgress) -> None:
-            watch.profiles(state)
-            self.listener(state)
-
-        return dataclasses.replace(self, observers=(watch, *self.observers), listener=both)
-
-    def status(self, result: ProfileResult) -> str:
-        """Return that of the result, in the words of an estimation."""
-        return "converged" if result.status == "complete" else result.status
-
-    def write(self, result: ProfileResult, problem: Problem, folder: Path) -> Iterable[Diagnostic]:
+    def write(
+        self, result: ProfileResult, problem: Problem, folder: Path, run: Run
+    ) -> Iterable[Diagnostic]:
         """Write the profiles."""
-        from fmident.report.profile_folder import PROFILES
-
         PROFILES.write(result, problem, folder)
         return ()
 
+    def show(self, watch: Watch, *state: Any) -> None:
+        """Show each point of a profile."""
+        watch.profiles(*state)
+
 
 def profile(
-    problem: Problem,
+    problem: Problem | str | Path,
     result: EstimationResult | str | Path | None = None,
     *,
     parameters: Sequence[str] | None = None,
@@ -91,14 +117,7 @@ def profile(
     level: float = 0.95,
     accuracy: float = 1e-3,
     stage: str | None = None,
-    host: Host | None = None,
-    observers: Sequence[Observer] = (),
-    listener: Listener = lambda _: None,
-    report: Report = warn,
-    progress: bool = False,
-    folder: str | Path | None = None,
-    resume: bool = False,
-    workspace: Workspace | None = None,
+    **run: Unpack[RunArguments],
 ) -> ProfileResult:
     """Return the profile likelihood of parameters, and the intervals that follow from it.
 
@@ -108,10 +127,12 @@ def profile(
     Parameters
     ----------
     problem
-        From :func:`fmident.load_problem`, or built in Python. Of a problem with stages one
+        From :func:`fmident.load_problem`, or built in Python; a problem file, or the folder of a
+        result. Of a problem with stages one
         stage is profiled, the values of the others held.
     result
-        An estimate of it, or the folder of one; estimated first when not given.
+        An estimate of it, or the folder of one; that of the folder given as the problem, else it is
+        estimated first.
     parameters
         Names of free parameters; those of `pairs` by default, or all.
     pairs
@@ -122,22 +143,8 @@ def profile(
         Of the ends, in relation to their distance from the estimate.
     stage
         Name of the stage to profile; the last one by default.
-    host
-        Plugins; loaded when not given.
-    observers
-        Receives the iterations where the problem is estimated first.
-    listener
-        Receives each point of a profile.
-    report
-        Takes warnings and notes; Python warnings by default.
-    progress
-        Show the run as it goes, on standard error or in the output of a notebook's cell.
-    folder
-        Where the result folder is written; a journal is kept beside it during the run.
-    resume
-        With `folder`: go on from the journal of a run that was interrupted or killed.
-    workspace
-        In place of both, for a caller who writes the result: holds the journal, stays open.
+    **run
+        As of :func:`fmident.estimate`; ``listener`` receives each point of a profile.
 
     Returns
     -------
@@ -150,74 +157,8 @@ def profile(
         The problem cannot be estimated or has no likelihood; a name that does not exist; a
         result that is not one of this problem.
     """
-    kind = ProfileRun(
-        result, parameters, pairs, level, accuracy, stage, host, observers, listener, report
-    )
-    return carried_out(kind, problem, folder, progress=progress, resume=resume, workspace=workspace)
-
-
-def _profile(problem: Problem, kind: ProfileRun, workspace: Workspace | None) -> ProfileResult:
-    from fmident.estimation.checks import check_survives
-    from fmident.estimation.noise.alternate import asks_for_noise
-    from fmident.evaluation import Evaluator, runs_in_this_process
-    from fmident.evaluation.journal import recording
-    from fmident.profiles import compared_with, run_profiles, with_notes
-    from fmident.profiles.joint_walks import check_profile, chosen_in_pairs, chosen_parameters
-
-    report, stage, pairs, level = kind.report, kind.stage, kind.pairs, kind.level
-    host = loaded(kind.host, report)
-    kinds = host.executors.by_name
-    parameters = kind.parameters
-    if parameters is None and pairs:
-        parameters = list(dict.fromkeys(name for pair in pairs for name in pair))
-    part, notes = _part(problem, stage, None)
-    _check_stage(problem, stage, parameters or ())
-    chosen_parameters(part, parameters)  # before the estimation: that may take long
-    chosen_in_pairs(part, pairs)
-    check_profile(part, level, kind.accuracy)
-    found = estimated(
-        problem, kind.result, host, kind.observers, report, workspace, what="the profiles"
-    )
-    part, notes = _part(problem, stage, found)
-    start = start_of(part, found)
-    counted, said = _counted(problem, part, stage, found)
-    notes += said
-    if counted is not None:
-        notes += _without_held(part, counted, pairs)
-    if runs_in_this_process(part, kinds):
-        check_survives(part)
-    executor_of = recording(
-        workspace.journal if workspace is not None else None,
-        kinds,
-        warn=lambda diagnostic: report([diagnostic]),
-    )
-    executor = executor_of(part)
-    with Evaluator(part, executor) as evaluator:
-        evaluator.activities.listener = activity_of(kind.observers)
-        # The cost of a result with a model of the noise is that of the innovations.
-        cost = float("nan") if asks_for_noise(part) else evaluator.cost(start)
-        notes += _differences(problem, part, stage, found, cost)
-        profiles = run_profiles(
-            part,
-            evaluator,
-            start,
-            names=parameters,
-            pairs=pairs,
-            level=level,
-            accuracy=kind.accuracy,
-            counted=counted,
-            orders=None if found.noise is None else found.noise.model_orders,
-            listener=kind.listener,
-        )
-        about = executor.report()
-    settings = {
-        **profiles.settings,
-        "evaluation": {**as_written(part.evaluation), **about.settings()},
-    }
-    stored = _standard_errors(part, found)
-    profiles, differing = compared_with(profiles, stored)
-    profiles = dataclasses.replace(profiles, settings=settings)
-    return with_notes(profiles, [*notes, *differing, *about.doubts, *about.notes])
+    analysis = Profiling(result_in(problem, result), parameters, pairs, level, accuracy, stage)
+    return perform(analysis, problem, **run)
 
 
 def _part(
@@ -352,7 +293,6 @@ def _counted(
         for name in names
     ]
     noisy = () if result.noise is None else result.noise.factors
-    from fmident.profiles.thresholds import Counted  # here, since this module is imported early
 
     counted = Counted(
         covariance, np.array(freedoms), counts_noise=all(names[j] in noisy for j in rows)

@@ -7,17 +7,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.annotations import Annotate, add_annotations, annotated
-from fmident.cli.console import say, tell, tell_all
-from fmident.cli.usage import UsageError, assignments, positive, scalar
+from fmident.cli.console import say, tell
+from fmident.cli.usage import (
+    Annotate,
+    Command,
+    UsageError,
+    add_annotations,
+    annotated,
+    assignments,
+    plugins_of,
+    positive,
+    scalar,
+)
 
 if TYPE_CHECKING:
-    from fmident.api.catalog_builds import EntryBuild
+    from fmident.api.builds import EntryBuild
     from fmident.catalog import Catalog, Entry
     from fmident.errors import Diagnostic
     from fmident.plugins import Host
 
-HELP = "compile Modelica classes to FMUs"
 EXAMPLE = """\
   fmident build Mechanisms.Robots.DeltaInverse
   fmident build path/to/Pumps.mo --class Pumps.Centrifugal -o pump.fmu --tolerance 1e-8
@@ -127,11 +135,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
     from fmident.api import builds
-    from fmident.plugins import load_plugins
     from fmident.report.numbers import duration
 
-    host = load_plugins(without=arguments.no_plugin)
-    tell_all(host.diagnostics)
+    host = plugins_of(arguments)
     if arguments.all:
         if arguments.printed is not None:
             raise UsageError("--print requires one class, without --all")
@@ -139,7 +145,7 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
     class_name, sources = _target(arguments)
     if arguments.printed is not None:
         lines, remarks = builds.equations(class_name, sources=sources)
-        tell_all(remarks)
+        tell(remarks)
         say("\n".join(lines))
         return 0
     options = {k: scalar(v) for k, v in assignments(arguments.option, "--option").items()}
@@ -162,7 +168,7 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
     if built.result is None:
         say(f"{built.fmu} is up to date; --force builds it again")
         return 0
-    tell_all(built.result.diagnostics)
+    tell(built.result.diagnostics)
     annotate(built.result.diagnostics)
     say(f"{built.fmu} built by {built.result.compiler} in {duration(built.result.seconds)}")
     return 0
@@ -185,7 +191,7 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
 
     shipped = shipped_library()
     own = own_source(path, more=[] if shipped is None else [shipped])
-    tell_all(own.notes)
+    tell(own.notes)
     if named is None:
         known = buildable_classes(own.sources[0], path)
         # A file inside a package holds one model; one beside it may be 'within' it all the same.
@@ -216,7 +222,7 @@ def _choice(classes: Sequence[str]) -> str:
 
 
 def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) -> int:
-    from fmident.api.catalog_builds import build_catalog
+    from fmident.api.builds import build_catalog
     from fmident.catalog import find_catalog, read_catalog
     from fmident.progress import watching
     from fmident.report.numbers import duration
@@ -248,7 +254,7 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
             done.append(build)
             took = f" in {duration(build.seconds)}" if build.state == "built" else ""
             tell(f"{build.state}: {build.entry.class_name}{took}")
-            tell_all(d for d in build.diagnostics if d.severity == "warning")
+            tell(d for d in build.diagnostics if d.severity == "warning")
             annotate(_findings(build, catalog))
     rows = [
         [
@@ -283,3 +289,6 @@ def _findings(build: EntryBuild, catalog: Catalog) -> list[Diagnostic]:
     elif not build.good and all(d.severity != "error" for d in found):
         found.append(Diagnostic("error", text, place, rule="build"))
     return found
+
+
+COMMANDS = {"build": Command(EXAMPLE, configure, run)}

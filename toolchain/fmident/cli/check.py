@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident._whole_file import save
-from fmident.cli.console import out, say, tell_all, width
-from fmident.cli.usage import UsageError, assignments
+from fmident.cli.console import out, say, tell, width
+from fmident.cli.usage import (
+    Command,
+    UsageError,
+    override_option,
+    overrides_of,
+    plugins_of,
+)
 
 if TYPE_CHECKING:
     from fmident.checking import GlobalMethod
 
-HELP = "look at a problem file before any run: can it be estimated, and how well?"
 EXAMPLE = """\
   fmident check problem.toml
   fmident check problem.toml --quick --json check.json
@@ -52,33 +57,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--report", type=Path, metavar="FILE", help="write the page with pictures, as HTML"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, too")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of the problem file, such as estimator.solver=scipy; may be repeated",
-    )
+    override_option("estimator.solver=scipy").add(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, print the page; 1 when the problem cannot be estimated."""
     from fmident import api
     from fmident.checking import check_html, check_page
-    from fmident.plugins import load_plugins
     from fmident.progress import watching
-    from fmident.toml_file.overrides import read_value
 
     method = _method(arguments)
-    overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
-    host = load_plugins(without=arguments.no_plugin)
-    tell_all(host.diagnostics)
+    overrides = overrides_of(arguments)
+    host = plugins_of(arguments)
     problem = api.load_problem(
         arguments.problem,
         host=host,
         overrides=overrides,
         # The problem's own notes are among the findings.
-        report=lambda found: tell_all(d for d in found if d.rule is None),
+        report=lambda found: tell(d for d in found if d.rule is None),
     )
     with watching(only_blocks=True, notebook=False) as watch:
         report = api.check(
@@ -113,3 +109,6 @@ def _method(arguments: argparse.Namespace) -> GlobalMethod | None:
             raise UsageError("--samples belongs to --global", hint="add --global sobol")
         return None
     return GlobalMethod(arguments.method, arguments.samples, arguments.seed)
+
+
+COMMANDS = {"check": Command(EXAMPLE, configure, run)}

@@ -83,17 +83,31 @@ def width() -> int:
     return shutil.get_terminal_size((_WITHOUT_TERMINAL, 24)).columns
 
 
-def out(text: str = "") -> None:
-    """Write a line of the answer."""
+def out(text: str = "", *, wrap: bool = False, now: bool = False) -> None:
+    """Write a line of the answer.
+
+    Parameters
+    ----------
+    text
+        Of one line or more.
+    wrap
+        A terminal gets it broken between words.
+    now
+        It is one of an answer that comes bit by bit.
+
+    Raises
+    ------
+    OutputClosedError
+        With `now`: it cannot be written, so that there is no sense in going on.
+    """
     _state.answered = True
-    put(sys.stdout, text + "\n")
-
-
-def out_broken(text: str) -> None:
-    """Write lines of the answer; a terminal gets them broken between words."""
-    if is_terminal(sys.stdout):
+    if wrap and is_terminal(sys.stdout):
         text = "\n".join(_broken(line) for line in text.split("\n"))
-    out(text)
+    put(sys.stdout, text + "\n")
+    if now:
+        flush()
+        if 1 in _state.lost:
+            raise OutputClosedError
 
 
 def out_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -112,33 +126,20 @@ def say(text: str = "") -> None:
     put(sys.stdout, text + "\n")
 
 
-def out_now(text: str) -> None:
-    """Write a line of an answer that comes bit by bit.
-
-    Raises
-    ------
-    OutputClosedError
-        It cannot be written: there is no sense in going on.
-    """
-    out(text)
-    flush()
-    if 1 in _state.lost:
-        raise OutputClosedError
-
-
-def tell(text: str, *, whole: bool = False) -> None:
-    """Write a line about what is going on; a terminal gets it broken between words.
+def tell(news: str | Iterable[Diagnostic], *, whole: bool = False) -> None:
+    """Write what is going on to standard error; a terminal gets it broken between words.
 
     Parameters
     ----------
-    text
-        Of one line or more.
+    news
+        A text, or diagnostics of one or two lines each.
     whole
         Leave it as it is, for a command that is to be copied.
     """
-    if not whole and is_terminal(sys.stderr):
-        text = "\n".join(_broken(line) for line in text.split("\n"))
-    put(sys.stderr, text + "\n", flush=True)
+    for text in [news] if isinstance(news, str) else lines_of(news):
+        if not whole and is_terminal(sys.stderr):
+            text = "\n".join(_broken(line) for line in text.split("\n"))
+        put(sys.stderr, text + "\n", flush=True)
 
 
 def _broken(line: str) -> str:
@@ -154,12 +155,6 @@ def _broken(line: str) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def tell_all(diagnostics: Iterable[Diagnostic]) -> None:
-    """Write diagnostics, one per line or two."""
-    for text in lines_of(diagnostics):
-        tell(text)
 
 
 def put(stream: TextIO | None, text: str, *, flush: bool = False) -> None:

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident._whole_file import save
-from fmident.cli.console import out, tell_all, width
-from fmident.cli.usage import UsageError, assignments
+from fmident.cli.console import out, width
+from fmident.cli.usage import Command, UsageError, assignments, plugins_of
 
 if TYPE_CHECKING:
     from fmident.data import Table
     from fmident.data.description import ColumnDescription, DataDescription, TimeDescription
     from fmident.fmu import ModelDescription
 
-HELP = "what a data file holds, and an [[experiments]] table to start from"
 EXAMPLE = """\
   fmident data measured.csv
   fmident data measured.csv --fmu axis.fmu
@@ -51,13 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident.data.description import describe
     from fmident.errors import ProblemError
     from fmident.fmu import read_description
-    from fmident.plugins import load_plugins
     from fmident.problem.reading.layouts import read_layout
     from fmident.toml_file import Section, Source
     from fmident.toml_file.overrides import read_value
 
-    host = load_plugins(without=arguments.no_plugin)
-    tell_all(host.diagnostics)
+    host = plugins_of(arguments)
     said = {key: read_value(value) for key, value in assignments(arguments.set, "--set").items()}
     section = Section(Source(Path("--set"), ""), ("experiments", 0), said)
     try:
@@ -198,3 +195,6 @@ def _line(variable: str, column: str, *, certain: bool) -> str:
     from fmident.toml_file import encoded, quoted
 
     return ("" if certain else "# ") + f"{quoted(variable)} = {encoded(column)}"
+
+
+COMMANDS = {"data": Command(EXAMPLE, configure, run)}

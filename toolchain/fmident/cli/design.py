@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident._whole_file import save
-from fmident.cli.console import say, tell_all
+from fmident.cli.console import say, tell
+from fmident.cli.usage import Command, plugins_of
 
 if TYPE_CHECKING:
     from fmident.designing import Design, DesignTask, SineDesign
     from fmident.report.terminal import Alignment
 
-HELP = "find a motion that distinguishes the parameters"
 EXAMPLE = """\
   fmident design design.toml -o excitation.csv
 
@@ -36,15 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Design, write the CSV, say what it promises."""
     from fmident import api
     from fmident.designing import SineDesign
-    from fmident.plugins import load_plugins
     from fmident.progress import watching
 
-    host = load_plugins(without=arguments.no_plugin)
-    tell_all(host.diagnostics)
+    host = plugins_of(arguments)
     with watching(notebook=False) as watch:
-        task, design = api.design(
-            arguments.design, host=host, report=tell_all, listener=watch.activity
-        )
+        task, design = api.design(arguments.design, host=host, report=tell, listener=watch.activity)
     output = arguments.output or arguments.design.with_name("excitation.csv")
     output.parent.mkdir(parents=True, exist_ok=True)
     _write(task, design, output)
@@ -114,3 +110,6 @@ def _sine_summary(task: DesignTask, design: SineDesign) -> str:
         f" condition number {design.best.condition:.3g}"
     )
     return "\n".join(lines)
+
+
+COMMANDS = {"design": Command(EXAMPLE, configure, run)}

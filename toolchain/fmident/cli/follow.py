@@ -1,10 +1,9 @@
-"""``fmident estimate --follow``: estimates as samples arrive."""
+"""``fmident follow``: estimates as samples arrive."""
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -13,17 +12,25 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from fmident.cli.console import out, out_now, tell, tell_all
+from fmident.cli.console import out, tell
+from fmident.cli.usage import Command, override_option, overrides_of, plugins_of
 from fmident.errors import Code, DataError, EstimationError, Location, ProblemError
 from fmident.fmu.processes.child import ScratchFolder
-from fmident.toml_file import loads, parse_toml
+from fmident.toml_file import parse_toml
 
 if TYPE_CHECKING:
     from fmident.data.follow import RowReader
     from fmident.data.table import Table
-    from fmident.estimation.online.estimator import Tracker
+    from fmident.estimation.online.estimator import OnlineEstimator, Tracker
     from fmident.estimation.online.series import OnlineEstimate
+    from fmident.plugins import Host
     from fmident.problem.model import Problem
+
+EXAMPLE = """\
+  logger | fmident follow problem.toml -
+  fmident follow problem.toml growing.csv --patience 60 --print-every 10
+
+Prints one line of CSV for each estimate, until the data end or Ctrl-C."""
 
 FIRST_ROWS = 20
 """Rows that are read before the first is used: they tell columns, units, sampling interval."""
@@ -32,7 +39,43 @@ _INTERRUPTED = 130
 _NOT_LIVE = ("window", "every", "prepare", "fill_inputs")
 
 
-def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("problem", type=Path, help="problem file (TOML)")
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        help="a CSV file that may still grow, or - (standard input), in the place of the first"
+        " experiment's data",
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="how long to wait for more at the end of a file (default 0)",
+    )
+    parser.add_argument(
+        "--print-every",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="print every N-th estimate only",
+    )
+    override_option("estimator.window=0.5").add(parser)
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more, not '{text}'")
+    return number
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Print one line of CSV for each estimate, until the data end or Ctrl-C.
 
     Returns
@@ -40,51 +83,31 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     int
         0, or 1 when no sample led to an estimate, or 130 after Ctrl-C.
     """
-    from fmident import api
-    from fmident.api.problems import overridden
+    from fmident.api.problems import load_problem, overridden
     from fmident.data.follow import lines_of
     from fmident.estimation.choices import estimator_options
-    from fmident.estimation.online.estimator import OnlineEstimator
     from fmident.evaluation import Evaluator, InProcessExecutor
     from fmident.fmu import open_fmu
-    from fmident.plugins import load_plugins
     from fmident.problem import read_problem_file
 
-    host = load_plugins(without=arguments.no_plugin)
-    tell_all(host.diagnostics)
+    host, overrides = plugins_of(arguments), overrides_of(arguments)
+    piped = arguments.data == "-"
+    name = "standard input" if piped else arguments.data
     content = read_problem_file(arguments.problem)
     text = overridden(content, overrides, str(arguments.problem), host)
     table = _experiment_table(text, arguments.problem)
-    name = "standard input" if arguments.follow == "-" else arguments.follow
     last: OnlineEstimate | None = None
     flag = "no data"
     tracker: Tracker | None = None
     try:
         with ExitStack() as stack:
-            stream = _open(arguments.follow, stack)
-            patience = 0.0 if arguments.follow == "-" else arguments.patience
-            lines = lines_of(stream, patience)
+            stream = _open(arguments.data, stack)
+            lines = lines_of(stream, 0.0 if piped else arguments.patience)
             first = list(itertools.islice(lines, 1 + FIRST_ROWS))
             head = _head(first, name, stack)
-            problem = api.load_problem(
-                arguments.problem, host=host, report=tell_all, text=_redirected(text, head)
-            )
-            if problem.stages:
-                raise EstimationError(
-                    "a problem with stages cannot follow data",
-                    hint="follow a problem file without [[stages]]",
-                )
-            estimator = host.estimators.get(problem.estimator.name)()
-            if not isinstance(estimator, OnlineEstimator):
-                online = [
-                    n
-                    for n, r in host.estimators.registrations.items()
-                    if issubclass(r.item, OnlineEstimator)
-                ]
-                raise EstimationError(
-                    f"the estimator '{estimator.name}' cannot follow data",
-                    hint=f"those that can: {', '.join(online)}",
-                )
+            overrides["experiments.0.data"] = str(head)
+            problem = load_problem(arguments.problem, host=host, overrides=overrides, report=tell)
+            estimator = _online_estimator(problem, host)
             reader = _row_reader(problem, table, head, name)
             options = estimator_options(problem, estimator)
             fmu = stack.enter_context(open_fmu(problem.fmu))
@@ -98,12 +121,41 @@ def run(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
                 if estimate is not None:
                     last = estimate
                     if count % arguments.print_every == 0:
-                        out_now(_line(estimate))
+                        out(_line(estimate), now=True)
     except KeyboardInterrupt:
         tell(_closing(last, flag, tracker))
         return _INTERRUPTED
     tell(_closing(last, flag, tracker))
     return 0 if last is not None else 1
+
+
+def _online_estimator(problem: Problem, host: Host) -> OnlineEstimator[Any]:
+    """Return the estimator of a problem, which takes one sample after the other.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        It does not, or the problem has stages.
+    """
+    from fmident.estimation.online.estimator import OnlineEstimator
+
+    if problem.stages:
+        raise EstimationError(
+            "a problem with stages cannot follow data",
+            hint="follow a problem file without [[stages]]",
+        )
+    estimator = host.estimators.get(problem.estimator.name)()
+    if isinstance(estimator, OnlineEstimator):
+        return estimator
+    able = [
+        name
+        for name, registration in host.estimators.registrations.items()
+        if issubclass(registration.item, OnlineEstimator)
+    ]
+    raise EstimationError(
+        f"the estimator '{estimator.name}' cannot follow data",
+        hint=f"those that can: {', '.join(able)}",
+    )
 
 
 def _open(path: str, stack: ExitStack) -> TextIO:
@@ -143,14 +195,14 @@ def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
     first = experiments[0] if isinstance(experiments, list) and experiments else None
     if not isinstance(first, dict) or "data" not in first:
         raise ProblemError(
-            "--follow takes the place of the first experiment's data, but there is none",
+            "DATA replaces the data of the first experiment, but there is none",
             location=Location(str(path)),
             hint="add an [[experiments]] table with data, inputs and outputs",
         )
     table: Mapping[str, Any] = first
     if table.get("role") == "validation":
         raise ProblemError(
-            "--follow takes the place of the first experiment's data, which is for validation",
+            "the first experiment, whose data DATA replaces, is for validation",
             location=Location(str(path)),
             hint="put an experiment that is fitted first",
         )
@@ -162,26 +214,6 @@ def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
                 hint="remove it to follow data",
             )
     return table
-
-
-def _redirected(text: str, head: Path) -> str:
-    """Return the problem file's text with the first experiment's data replaced."""
-    document = loads(text)
-    document["experiments"][0]["data"] = str(head)
-    begin = text.index("[[experiments]]")
-    changed, count = re.subn(
-        r"(?m)^(\s*data\s*=\s*)(\"[^\"\n]*\"|'[^'\n]*')",
-        lambda found: f"{found[1]}'{head}'",
-        text[begin:],
-        count=1,
-    )
-    changed = text[:begin] + changed
-    if count != 1 or loads(changed) != document:
-        raise ProblemError(
-            "--follow cannot replace 'data' of the first experiment in the way it is written",
-            hint='put data = "..." on a line of its own right below [[experiments]]',
-        )
-    return changed
 
 
 def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: str) -> RowReader:
@@ -271,3 +303,6 @@ def _closing(last: OnlineEstimate | None, flag: str, tracker: Tracker | None) ->
     said = f"last estimate at t = {last.time:g} s"
     note = None if tracker is None else tracker.note
     return said if note is None else f"{said}\n{note}"
+
+
+COMMANDS = {"follow": Command(EXAMPLE, configure, run)}

@@ -14,13 +14,16 @@ code  meaning
 
 from __future__ import annotations
 
+import argparse
 import atexit
 import errno
 import importlib
+import itertools
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 from fmident import _compiling
 from fmident._version import __version__
@@ -43,25 +46,80 @@ from fmident.errors import (
 )
 from fmident.operating_system import memory_limit
 
-COMMANDS = (
-    "build", "validate", "simulate", "check", "estimate", "design", "report", "export", "plugins",
-    "doctor", "plot-cost", "profile", "bootstrap", "predict", "init", "data", "compare",
-    "cross-validate",
-)  # fmt: skip
+
+class Command(Protocol):
+    """A command."""
+
+    @property
+    def example(self) -> str:
+        """What its help ends with."""
+
+    def configure(self, parser: argparse.ArgumentParser, /) -> None:
+        """Add the arguments."""
+
+    def run(self, arguments: argparse.Namespace, /) -> int:
+        """Do the work; return the exit code."""
+
+
+class Entry(NamedTuple):
+    """Where a command is in the help, which module has it, and what it is for."""
+
+    group: str
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "init": Entry("start", "start", "write a study to start from, or one of the examples"),
+    "build": Entry("start", "build", "compile Modelica classes to FMUs"),
+    "doctor": Entry("start", "start", "show versions and what works on this machine"),
+    "plugins": Entry(
+        "start",
+        "start",
+        "list plugins and what they bring along, or the options of one estimator, cost or executor",
+    ),
+    "data": Entry(
+        "data", "data", "what a data file holds, and an [[experiments]] table to start from"
+    ),
+    "simulate": Entry("data", "simulate", "simulate an FMU once"),
+    "design": Entry("data", "design", "find a motion that distinguishes the parameters"),
+    "check": Entry(
+        "estimate",
+        "check",
+        "look at a problem file before any run: can it be estimated, and how well?",
+    ),
+    "estimate": Entry("estimate", "analyses", "identify the parameters of a problem file"),
+    "follow": Entry(
+        "estimate", "follow", "estimates as samples arrive, from a growing file or a pipe"
+    ),
+    "plot-cost": Entry(
+        "estimate", "plot_cost", "draw the cost over pairs of parameters, and count its minima"
+    ),
+    "report": Entry("after", "results", "show a result again"),
+    "profile": Entry(
+        "after", "analyses", "how far can each parameter go, when all others make up for it?"
+    ),
+    "bootstrap": Entry("after", "analyses", "how far do estimates of replicated data scatter?"),
+    "predict": Entry("after", "analyses", "what will be measured next, and how sure is that?"),
+    "cross-validate": Entry(
+        "after", "analyses", "how well does a model predict what it was not fitted to?"
+    ),
+    "compare": Entry(
+        "after", "results", "results side by side: parameters, fit, validation, which model to take"
+    ),
+    "export": Entry("after", "results", "write identified values as Modelica or SSV"),
+    "validate": Entry(
+        "CI", "validate", "check FMUs: description, interface, simulation, reference, memory"
+    ),
+}
+"""Commands by name, in the order of the help."""
 
 _ANSWER_NO, _DEFECT, _INTERRUPTED = 1, 70, 130
 
 _LEAST_MEMORY = 600_000_000
 """Address space, in bytes, with which a small estimation just runs."""
 
-_DESCRIPTION = """\
-Identify the parameters of Modelica models from measured data.
-
-  fmident init FOLDER           a study to start from
-  fmident build CLASS           Modelica class to FMU
-  fmident check PROBLEM         can it be estimated, and how well?
-  fmident estimate PROBLEM      data and FMU to parameters with their uncertainty
-"""
+_DESCRIPTION = "Identify the parameters of Modelica models from measured data."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -126,43 +184,59 @@ def _answer(given: list[str]) -> int:
     return console.verdict(code)
 
 
-def build_parser() -> tuple[Parser, dict[str, Parser]]:
-    """Return the parser and those of the commands by name."""
+def command_of(name: str) -> Command:
+    """Return a command; its module is imported now, so that another one need not wait for it."""
+    module = importlib.import_module(f"fmident.cli.{COMMANDS[name].module}")
+    command: Command = module.COMMANDS[name]
+    return command
+
+
+def build_parser(names: Iterable[str] | None = None) -> tuple[Parser, dict[str, Parser]]:
+    """Return the parser and those of the commands by name, of all by default."""
     parser = Parser(
         prog="fmident",
-        description=_DESCRIPTION,
+        description=f"{_DESCRIPTION}\n\n{_groups()}",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fmident {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", help="'fmident COMMAND --help' shows its arguments"
+    )
     parsers: dict[str, Parser] = {}
-    for name in COMMANDS:
-        module = importlib.import_module(f"fmident.cli.{name.replace('-', '_')}")
-        command = commands.add_parser(
+    for name in COMMANDS if names is None else names:
+        command, about = command_of(name), COMMANDS[name].help
+        parsers[name] = of_command = commands.add_parser(
             name,
-            help=module.HELP,
-            description=_sentence(module.HELP),
-            epilog=f"example:\n{module.EXAMPLE}",
+            description=_sentence(about),
+            epilog=f"example:\n{command.example}",
             formatter_class=HelpFormatter,
             allow_abbrev=False,
         )
-        module.configure(command)
-        command.add_argument(
+        command.configure(of_command)
+        of_command.add_argument(
             "--no-plugin",
             action="append",
             default=[],
             metavar="NAME",
             help="leave this plugin out; may be repeated",
         )
-        command.add_argument(
+        of_command.add_argument(
             "--traceback",
             action="store_true",
             help="show where in fmident an error came up",
         )
-        command.set_defaults(run=module.run)
-        parsers[name] = command
+        of_command.set_defaults(run=command.run)
     return parser, parsers
+
+
+def _groups() -> str:
+    """Return all commands with what they are for, in groups."""
+    width = max(map(len, COMMANDS)) + 2
+    return "\n\n".join(
+        "\n".join([f"{group}:", *(f"    {name:{width}}{entry.help}" for name, entry in entries)])
+        for group, entries in itertools.groupby(COMMANDS.items(), lambda item: item[1].group)
+    )
 
 
 def _sentence(text: str) -> str:
@@ -170,8 +244,9 @@ def _sentence(text: str) -> str:
 
 
 def _run(arguments: list[str]) -> int:
-    parser, parsers = build_parser()
-    refuse_unknown_command(arguments, parsers)
+    refuse_unknown_command(arguments, COMMANDS)
+    arguments = _as_now(arguments)
+    parser, parsers = build_parser(a for a in arguments[:1] if a in COMMANDS)
     try:
         namespace, extra = parser.parse_known_args(arguments)
     except SystemExit as end:  # --help and --version
@@ -190,6 +265,19 @@ def _run(arguments: list[str]) -> int:
         )
     code: int = namespace.run(namespace)
     return code
+
+
+def _as_now(arguments: list[str]) -> list[str]:
+    """Return a command of an earlier version as it is given now: ``estimate --follow DATA``."""
+    place = next((k for k, a in enumerate(arguments) if a.split("=")[0] == "--follow"), None)
+    if arguments[:1] != ["estimate"] or place is None:
+        return arguments
+    _, equals, data = arguments[place].partition("=")
+    rest = arguments[1:place] + arguments[place + (1 if equals else 2) :]
+    data = data if equals else next(iter(arguments[place + 1 :]), "")
+    now = ["follow", *(a for a in rest if a not in ("-q", "--quiet", "--force")), data]
+    tell("note: 'fmident estimate PROBLEM --follow DATA' is 'fmident follow PROBLEM DATA'")
+    return [a for a in now if a]
 
 
 def _fail(message: str, error: BaseException, debug: bool, code: int) -> int:

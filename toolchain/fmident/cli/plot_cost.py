@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident._whole_file import save
-from fmident.cli.console import say, tell_all
-from fmident.cli.usage import UsageError, assignments
+from fmident.cli.console import say, tell
+from fmident.cli.usage import (
+    Command,
+    UsageError,
+    assignments,
+    override_option,
+    overrides_of,
+    plugins_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +24,6 @@ if TYPE_CHECKING:
     from fmident.evaluation.cost_map import CostMap
     from fmident.problem.model import Problem
 
-HELP = "draw the cost over pairs of parameters, and count its minima"
 EXAMPLE = """\
   fmident plot-cost problem.toml --parameters k m --grid 41 -o cost.png
   fmident plot-cost problem.toml --parameters k m --result results/problem
@@ -54,13 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="result of 'fmident estimate': marked, and holds the other parameters",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of the problem file, such as cost.smoothing=4; may be repeated",
-    )
+    override_option("cost.smoothing=4").add(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -75,10 +75,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate the grid, draw it, tell the minima."""
     from fmident import api
-    from fmident.plugins import load_plugins
     from fmident.report.figures.cost_map import draw_cost_maps
     from fmident.report.stored import read_result
-    from fmident.toml_file.overrides import read_value
 
     if arguments.grid < _FEWEST_GRID:
         raise UsageError(f"--grid must be at least {_FEWEST_GRID}, not {arguments.grid}")
@@ -88,10 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
             hint="choose the format by the suffix of --output",
         )
     ranges = {k: _range(k, v) for k, v in assignments(arguments.range, "--range").items()}
-    overrides = {k: read_value(v) for k, v in assignments(arguments.set, "--set").items()}
-    host = load_plugins(without=arguments.no_plugin)
-    tell_all(host.diagnostics)
-    problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=tell_all)
+    overrides = overrides_of(arguments)
+    host = plugins_of(arguments)
+    problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=tell)
     names = _chosen(problem, arguments.parameters)
     found = None
     if arguments.result is not None:
@@ -121,7 +118,7 @@ def _maps(
 
     if runs_in_this_process(problem, kinds):
         check_survives(problem)
-    executor = make_executor(problem, kinds, warn=lambda diagnostic: tell_all([diagnostic]))
+    executor = make_executor(problem, kinds, warn=lambda diagnostic: tell([diagnostic]))
     with watching(notebook=False) as watch, Evaluator(problem, executor) as evaluator:
         evaluator.activities.listener = watch.activity
         return [
@@ -206,3 +203,6 @@ def _write(maps: Sequence[CostMap], path: Path) -> None:
         )
     frame = pd.concat(parts, ignore_index=True)
     save(path, lambda stream: frame.to_csv(stream, index=False, float_format="%.12g"))
+
+
+COMMANDS = {"plot-cost": Command(EXAMPLE, configure, run)}

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from fmident._whole_file import save
-from fmident.cli.console import out, say, tell, tell_all
-from fmident.cli.journalled import counted
-from fmident.cli.usage import UsageError, assignments, number, positive, scalar
+from fmident.cli.analyses import counted
+from fmident.cli.console import out, say, tell
+from fmident.cli.usage import Command, UsageError, assignments, number, positive, scalar
 from fmident.errors import Code, Location, SimulationError, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fmident.fmu import ModelDescription, SimulationSetup
     from fmident.fmu.setup import Interpolation
 
-HELP = "simulate an FMU once"
 EXAMPLE = """\
   fmident simulate axis.fmu --stop-time 2 --step 0.001 -o axis.csv --plot axis.png
   fmident simulate axis.fmu --data measured.csv --inputs q_ref=position --set M=95
@@ -312,7 +311,7 @@ def _read(arguments: argparse.Namespace) -> _Data:
         raise UsageError("--data gives the times", hint="leave out --step")
     host = load_plugins(without=arguments.no_plugin)
     table = read_table(arguments.data, reader=host.read_data)
-    tell_all(table.notes)
+    tell(table.notes)
     times = time_axis(table, time_column(table, arguments.time))
     low = -math.inf if arguments.start_time is None else arguments.start_time
     high = math.inf if arguments.stop_time is None else arguments.stop_time
@@ -420,3 +419,6 @@ def _plot(trajectories: pd.DataFrame, units: dict[str, str | None], path: Path) 
         raise UsageError(
             f"'{path}' cannot be drawn: {error}", hint="use a name that ends in .png or .svg"
         ) from None
+
+
+COMMANDS = {"simulate": Command(EXAMPLE, configure, run)}

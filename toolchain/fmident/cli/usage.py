@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from fmident.errors import Code, FmidentError, did_you_mean
+from fmident.cli.console import say, tell
+from fmident.errors import Code, CompilationError, Diagnostic, FmidentError, did_you_mean
+from fmident.report.annotations import FORMATS, github_annotation
+
+if TYPE_CHECKING:
+    from fmident.plugins import Host
+
+
+Annotate = Callable[[Iterable[Diagnostic]], None]
 
 
 class UsageError(FmidentError):
     """A command line that cannot be understood."""
 
     default_code = Code.USAGE
+
+
+class Option:
+    """An argument of a command, as of `argparse.ArgumentParser.add_argument`."""
+
+    def __init__(self, *names: str, **settings: Any) -> None:
+        self._names, self._settings = names, settings
+
+    def add(self, parser: argparse.ArgumentParser) -> None:
+        """Add it to a parser."""
+        parser.add_argument(*self._names, **self._settings)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: what its help ends with, what adds its arguments, what runs it."""
+
+    example: str
+    configure: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -141,6 +171,44 @@ def assignments(items: Iterable[str], option: str) -> dict[str, str]:
     return found
 
 
+def override_option(example: str) -> Option:
+    """Return ``--set``, which several commands have."""
+    return Option(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help=f"override a key of the problem file, such as {example}; may be repeated",
+    )
+
+
+def overrides_of(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return what ``--set`` gives, and ``--hold-out`` where there is such an argument."""
+    from fmident.toml_file import parse_toml
+    from fmident.toml_file.overrides import read_value
+
+    given: dict[str, object] = {
+        k: read_value(v) for k, v in assignments(arguments.set, "--set").items()
+    }
+    names: Sequence[str] = getattr(arguments, "hold_out", ())
+    if names:
+        from fmident.problem import read_problem_file
+        from fmident.problem.reading.roles import held_out
+
+        text, file = read_problem_file(arguments.problem), str(arguments.problem)
+        given |= held_out(parse_toml(text, arguments.problem), names, file)
+    return given
+
+
+def plugins_of(arguments: argparse.Namespace) -> Host:
+    """Return the plugins without those of ``--no-plugin``; tell what is wrong with them."""
+    from fmident.plugins import load_plugins
+
+    host = load_plugins(without=arguments.no_plugin)
+    tell(host.diagnostics)
+    return host
+
+
 def scalar(text: str) -> float | int | bool | str:
     """Return `text` as TOML would read it: a number or boolean where it is one."""
     lowered = text.strip()
@@ -189,3 +257,33 @@ def probability(text: str) -> float:
             f"--level '{text}' is not a probability between 0 and 1", hint="such as 0.95 or 95%"
         )
     return value
+
+
+def add_annotations(parser: argparse.ArgumentParser) -> None:
+    """Add the option."""
+    parser.add_argument(
+        "--annotations",
+        choices=FORMATS,
+        help="print findings in this form, too, for a CI service that shows them at their lines",
+    )
+
+
+@contextlib.contextmanager
+def annotated(arguments: argparse.Namespace) -> Iterator[Annotate]:
+    """Give a function that writes annotations if they are wanted; annotate what is raised."""
+    if arguments.annotations is None:
+        yield lambda _: None
+        return
+    try:
+        yield _write
+    except FmidentError as error:
+        findings = error.diagnostics if isinstance(error, CompilationError) else ()
+        _write(findings)
+        if all(finding.severity != "error" for finding in findings):
+            _write([Diagnostic("error", error.message, error.location, error.hint, error.code)])
+        raise
+
+
+def _write(findings: Iterable[Diagnostic]) -> None:
+    for finding in findings:
+        say(github_annotation(finding))

@@ -7,18 +7,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.cli.annotations import Annotate, add_annotations, annotated
-from fmident.cli.console import out, out_broken, out_table, tell, tell_all
-from fmident.cli.usage import UsageError, number, positive
+from fmident.cli.console import out, out_table, tell
+from fmident.cli.usage import (
+    Annotate,
+    Command,
+    UsageError,
+    add_annotations,
+    annotated,
+    number,
+    plugins_of,
+    positive,
+)
 
 if TYPE_CHECKING:
-    from fmident.api.fmu_origins import Origin
+    from fmident.api.model_sources import Origin
     from fmident.catalog import Catalog, Entry, ReferenceExperiment
     from fmident.errors import Diagnostic, Severity
     from fmident.plugins import Host
     from fmident.validation import Check, FmuPlan, FmuReport
 
-HELP = "check FMUs: description, interface, simulation, reference, memory"
 EXAMPLE = """\
   fmident validate fmus/*.fmu
   fmident validate --all --junit results.xml
@@ -125,7 +132,7 @@ def _plans(
     arguments: argparse.Namespace, annotate: Annotate
 ) -> tuple[list[tuple[FmuPlan, Origin]], bool]:
     """Return what is to be checked, and whether an FMU of the catalogue is missing."""
-    from fmident.api.fmu_origins import Origin
+    from fmident.api.model_sources import Origin
     from fmident.catalog import ReferenceExperiment, find_catalog, read_catalog
     from fmident.validation import plan_fmu
 
@@ -136,10 +143,8 @@ def _plans(
     if not arguments.all:
         known = read_catalog(arguments.catalog) if arguments.catalog else None
         return [_plan(path, known, references, arguments.resets) for path in arguments.fmus], False
-    from fmident.plugins import load_plugins
 
-    host = load_plugins(without=arguments.no_plugin)
-    tell_all(host.diagnostics)
+    host = plugins_of(arguments)
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
     folder = arguments.folder or catalog.path.parent
     plans: list[tuple[FmuPlan, Origin]] = []
@@ -169,7 +174,7 @@ def _plans(
 def _plan(
     path: Path, catalog: Catalog | None, references: Sequence[ReferenceExperiment], resets: int
 ) -> tuple[FmuPlan, Origin]:
-    from fmident.api.fmu_origins import Origin
+    from fmident.api.model_sources import Origin
     from fmident.catalog import read_catalog
     from fmident.errors import FmidentError
     from fmident.fmu import read_description
@@ -228,11 +233,14 @@ def _show(report: FmuReport, verbose: bool) -> None:
     for check in (c for c in report.checks if c.further):
         if verbose:
             out(f"further, {check.name}:")
-            out_broken("\n".join(f"  - {text}" for text in check.further))
+            out("\n".join(f"  - {text}" for text in check.further), wrap=True)
         else:
-            out_broken(f"{len(check.further)} more of '{check.name}': -v or --junit FILE lists all")
+            out(
+                f"{len(check.further)} more of '{check.name}': -v or --junit FILE lists all",
+                wrap=True,
+            )
     if report.unusable is not None:
-        out_broken(f"error: {report.unusable}")
+        out(f"error: {report.unusable}", wrap=True)
 
 
 def _summarise(reports: Sequence[FmuReport]) -> None:
@@ -276,3 +284,6 @@ def _word(check: Check) -> str:
 
 def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.1e}"
+
+
+COMMANDS = {"validate": Command(EXAMPLE, configure, run)}

@@ -6,99 +6,97 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from fmident.api.journalled import WatchedKind, carried_out
-from fmident.api.uncertainty.begin import (
+from fmident.api.estimates import (
     changed_since,
     estimated,
     loss_of,
+    result_in,
     start_of,
     without_constraints,
 )
-from fmident.api.wiring import Report, loaded, warn
+from fmident.api.run import Analysis, Run, RunArguments, perform
 from fmident.errors import Code, Location, ProblemError
+from fmident.estimation.noise.alternate import asks_for_noise
 from fmident.estimation.result import EstimationResult
 from fmident.problem.settings_keys import as_written
+from fmident.report.bootstrap.folder import BOOTSTRAP
 from fmident.resampling import (
     BootstrapOptions,
     BootstrapParameter,
     BootstrapResult,
     Method,
     Weights,
+    check_bootstrap,
+    run_bootstrap,
 )
 
 if TYPE_CHECKING:
     from fmident.errors import Diagnostic
-    from fmident.estimation.monitor import Observer
-    from fmident.evaluation.journal import Workspace
-    from fmident.plugins import Host
     from fmident.problem.model import Problem
     from fmident.progress import Watch
 
-Listener = Callable[[int, int], None]
-"""Receives the number of replicates that have ended, and that of all."""
-
 
 @dataclass(frozen=True)
-class BootstrapRun(WatchedKind[BootstrapResult]):
-    """A bootstrap as a run with a journal and a result folder."""
+class Bootstrapping(Analysis[BootstrapResult]):
+    """A bootstrap of a problem; options as of :func:`bootstrap`."""
 
     result: EstimationResult | str | Path | None = None
     options: BootstrapOptions = field(default_factory=BootstrapOptions)
-    host: Host | None = None
-    observers: Sequence[Observer] = ()
-    listener: Listener = lambda _, __: None
-    report: Report = warn
     marker: ClassVar[str] = "bootstrap.json"
 
-    def run(self, problem: Problem, workspace: Workspace | None) -> BootstrapResult:
+    def run(self, problem: Problem, run: Run) -> BootstrapResult:
         """Estimate if needed, and fit the replicates."""
-        return _bootstrap(problem, self, workspace)
-
-    def watched(self, watch: Watch) -> BootstrapRun:
-        """Return the same run, which tells how many replicates have ended."""
-
-        def both(done: int, expected: int) -> None:
-            watch.work("replicates", done, expected)
-            self.listener(done, expected)
-
-        return dataclasses.replace(self, observers=(watch, *self.observers), listener=both)
-
-    def status(self, result: BootstrapResult) -> str:
-        """Return that of the result, in the words of an estimation."""
-        return "converged" if result.status == "complete" else result.status
+        _refuse_stages(problem)
+        part = without_constraints(problem, "replicates")
+        check_bootstrap(part, self.options)  # before the estimation: that may take long
+        estimate = estimated(problem, self.result, run, what="the replicates")
+        _refuse_loss(problem, estimate)
+        _refuse_truncated(problem, estimate)
+        start = start_of(part, estimate)
+        with run.evaluator(part) as (evaluator, executor):
+            # The cost of a result with a model of the noise is that of the innovations.
+            cost = estimate.cost_final if asks_for_noise(part) else evaluator.cost(start)
+            notes = _differences(part, estimate, cost)
+            orders = None if estimate.noise is None else estimate.noise.model_orders
+            result = run_bootstrap(part, evaluator, start, self.options, run.tell, orders)
+            about = executor.report()
+        return dataclasses.replace(
+            result,
+            parameters=tuple(_beside(p, estimate) for p in result.parameters),
+            notes=(*notes, *about.doubts, *about.notes, *result.notes),
+            settings={"evaluation": {**as_written(part.evaluation), **about.settings()}},
+        )
 
     def write(
-        self, result: BootstrapResult, problem: Problem, folder: Path
+        self, result: BootstrapResult, problem: Problem, folder: Path, run: Run
     ) -> Iterable[Diagnostic]:
-        """Write the files."""
-        from fmident.report.bootstrap.folder import BOOTSTRAP
-
+        """Write the replicates."""
         BOOTSTRAP.write(result, problem, folder)
         return ()
 
+    def show(self, watch: Watch, *state: Any) -> None:
+        """Show how many replicates have ended."""
+        watch.work("replicates", *state)
+
 
 def bootstrap(
-    problem: Problem,
+    problem: Problem | str | Path,
     result: EstimationResult | str | Path | None = None,
     *,
-    count: int = 500,
+    replicates: int = 500,
     method: Method | None = None,
     weights: Weights = "rademacher",
     block_length: int | None = None,
     level: float = 0.95,
     seed: int = 0,
-    host: Host | None = None,
-    observers: Sequence[Observer] = (),
-    listener: Listener = lambda _, __: None,
-    report: Report = warn,
-    progress: bool = False,
-    folder: str | Path | None = None,
-    resume: bool = False,
+    count: int | None = None,
+    **run: Unpack[RunArguments],
 ) -> BootstrapResult:
     """Fit replicates of the data, and return what their estimates say of the uncertainty.
 
@@ -108,11 +106,13 @@ def bootstrap(
     Parameters
     ----------
     problem
-        From :func:`fmident.load_problem`, or built in Python; without stages.
+        From :func:`fmident.load_problem`, or built in Python; a problem file, or the folder of a
+        result; without stages.
     result
-        An estimate of it, or the folder of one; estimated first when not given.
-    count
-        Number of replicates.
+        An estimate of it, or the folder of one; that of the folder given as the problem, else it is
+        estimated first.
+    replicates
+        How many.
     method
         ``"residual"``: residuals drawn with replacement, for independent noise; ``"wild"``:
         residuals with random signs, for noise whose size varies; ``"block"``: blocks of
@@ -126,20 +126,11 @@ def bootstrap(
         Probability of the intervals and bands.
     seed
         Of the random numbers: the same seed gives the same replicates.
-    host
-        Plugins; loaded when not given.
-    observers
-        Receives the iterations where the problem is estimated first.
-    listener
-        Receives how many replicates have ended.
-    report
-        Takes warnings and notes; Python warnings by default.
-    progress
-        Show the run as it goes, on standard error or in the output of a notebook's cell.
-    folder
-        Where the result folder is written; a journal is kept beside it during the run.
-    resume
-        With `folder`: go on from the journal of a run that was interrupted or killed.
+    count
+        The former name of `replicates`.
+    **run
+        As of :func:`fmident.estimate`; ``listener`` receives the number of replicates that have
+        ended, and that of all.
 
     Returns
     -------
@@ -151,55 +142,11 @@ def bootstrap(
     fmident.errors.FmidentError
         The problem cannot be estimated or bootstrapped; a result that is not one of this problem.
     """
-    options = BootstrapOptions(count, method, weights, block_length, level, seed)
-    kind = BootstrapRun(result, options, host, observers, listener, report)
-    return carried_out(kind, problem, folder, progress=progress, resume=resume)
-
-
-def _bootstrap(
-    problem: Problem, kind: BootstrapRun, workspace: Workspace | None
-) -> BootstrapResult:
-    from fmident.estimation.checks import check_survives
-    from fmident.estimation.noise.alternate import asks_for_noise
-    from fmident.evaluation import Evaluator, runs_in_this_process
-    from fmident.evaluation.journal import recording
-    from fmident.resampling import check_bootstrap, run_bootstrap
-
-    report = kind.report
-    host = loaded(kind.host, report)
-    kinds = host.executors.by_name
-    _refuse_stages(problem)
-    part = without_constraints(problem, "replicates")
-    check_bootstrap(part, kind.options)  # before the estimation: that may take long
-    found = estimated(
-        problem, kind.result, host, kind.observers, report, workspace, what="the replicates"
-    )
-    _refuse_loss(problem, found)
-    _refuse_truncated(problem, found)
-    start = start_of(part, found)
-    if runs_in_this_process(part, kinds):
-        check_survives(part)
-    executor_of = recording(
-        workspace.journal if workspace is not None else None,
-        kinds,
-        warn=lambda diagnostic: report([diagnostic]),
-    )
-    executor = executor_of(part)
-    with Evaluator(part, executor) as evaluator:
-        # The cost of a result with a model of the noise is that of the innovations.
-        cost = found.cost_final if asks_for_noise(part) else evaluator.cost(start)
-        notes = _differences(part, found, cost)
-        orders = None if found.noise is None else found.noise.model_orders
-        result = run_bootstrap(part, evaluator, start, kind.options, kind.listener, orders)
-        about = executor.report()
-    notes += [*about.doubts, *about.notes]
-    settings = {"evaluation": {**as_written(part.evaluation), **about.settings()}}
-    return dataclasses.replace(
-        result,
-        parameters=tuple(_beside(p, found) for p in result.parameters),
-        notes=(*notes, *result.notes),
-        settings=settings,
-    )
+    if count is not None:
+        warnings.warn("'count' is called 'replicates'", DeprecationWarning, stacklevel=2)
+        replicates = count
+    options = BootstrapOptions(replicates, method, weights, block_length, level, seed)
+    return perform(Bootstrapping(result_in(problem, result), options), problem, **run)
 
 
 def _refuse_stages(problem: Problem) -> None:

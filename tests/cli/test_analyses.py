@@ -1,28 +1,27 @@
-"""A new kind of run says what it computes; journal, lock, resume and result folder are there."""
+"""A new analysis says what it computes; journal, lock, resume and result folder are there."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import fmident
-from fmident.api.journalled import JournalledRun, RunKind
-from fmident.cli import journalled, main
+from fmident.api.run import Analysis, JournalledRun, Run, loaded, perform
+from fmident.cli import analyses, main
+from fmident.cli.main import COMMANDS, Entry
+from fmident.cli.usage import Option
 from fmident.errors import Code, Diagnostic, EstimationError
 from fmident.evaluation import Evaluator
 from fmident.evaluation.executors.inline import InProcessExecutor
-from fmident.evaluation.journal import Workspace, recording
 from fmident.problem.model import Problem
 
 from ..refused import refused
@@ -31,43 +30,32 @@ from ..study import Study
 Capture = pytest.CaptureFixture[str]
 
 
-class Scan(RunKind[list[float]]):
-    """The cost at some values of the first parameter: all that a new kind has to say."""
+class Scan(Analysis[list[float]]):
+    """The cost at some values of the first parameter: all that a new analysis has to say."""
 
     marker: ClassVar[str] = "scan.json"
 
-    def run(self, problem: Problem, workspace: Workspace) -> list[float]:
-        executor = recording(workspace.journal, warn=lambda _: None)(problem)
-        with Evaluator(problem, executor) as evaluator:
+    def run(self, problem: Problem, run: Run) -> list[float]:
+        with Evaluator(problem, run.executors()(problem)) as evaluator:
             start = np.array([q.initial for q in problem.free])
             return [evaluator.cost(start * [factor, 1.0, 1.0]) for factor in np.linspace(1, 2, 9)]
 
-    def status(self, result: list[float]) -> str:
-        return "converged"
-
-    def write(self, result: list[float], problem: Problem, folder: Path) -> tuple[()]:
+    def write(self, result: list[float], problem: Problem, folder: Path, run: Run) -> tuple[()]:
         (folder / self.marker).write_text(json.dumps({"status": "converged", "costs": result}))
         return ()
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("problem", type=Path)
-    journalled.configure(parser, suffix="-scan")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    return journalled.execute(
-        arguments, lambda host, report: journalled.Shown(Scan(), "costs: {}".format)
-    )
 
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have ``fmident scan``."""
-    module = ModuleType("fmident.cli.scan")
-    vars(module).update(HELP="scan a parameter", EXAMPLE="", configure=configure, run=run)
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(sys.modules["fmident.cli.main"], "COMMANDS", ("scan",))
+    scan = analyses.AnalysisCommand(
+        "  fmident scan problem.toml",
+        (Option("problem", type=Path),),
+        lambda *_: analyses.Shown(Scan(), "costs: {}".format),
+        suffix="-scan",
+    )
+    monkeypatch.setitem(analyses.COMMANDS, "scan", scan)
+    monkeypatch.setitem(COMMANDS, "scan", Entry("after", "analyses", "scan a parameter"))
 
 
 @pytest.fixture
@@ -176,7 +164,7 @@ def test_in_python_a_result_that_can_be_written_nowhere_is_returned(
     said: list[Diagnostic] = []
     monkeypatch.setattr(Scan, "write", full)
     problem = fmident.load_problem(study.problem, overrides={"evaluation.executor": "inline"})
-    run = JournalledRun(Scan(), study.folder / "out", report=said.extend)
+    run = JournalledRun(Scan(), study.folder / "out", Run(loaded(None, said.extend), said.extend))
     assert len(run.execute(problem)) == 9
     assert said[-1].severity == "error"
     assert "No space left" in said[-1].message
@@ -186,8 +174,7 @@ def test_in_python(study: Study, simulated: Callable[[int], list[int]]) -> None:
     problem = fmident.load_problem(study.problem, overrides={"evaluation.executor": "inline"})
 
     def scan(resume: bool = False) -> list[float]:
-        run = JournalledRun(Scan(), study.folder / "out", resume=resume, report=lambda _: None)
-        return run.execute(problem)
+        return perform(Scan(), problem, folder=study.folder / "out", resume=resume)
 
     simulated(3)
     with pytest.raises(KeyboardInterrupt):

@@ -1,0 +1,411 @@
+"""Predictions of a result, everything wired together: problem, new data, executors.
+
+:func:`predict` is what ``fmident.predict`` is, and what the command line calls.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+
+import numpy as np
+
+from fmident.api.estimates import estimate, start_of
+from fmident.api.problems import PROBLEM, load_problem
+from fmident.api.results import load_result
+from fmident.api.run import Analysis, Report, Run, Surroundings, loaded, perform, warn
+from fmident.arrays import F64
+from fmident.data import csv_of, read_table
+from fmident.data.experiment import Experiment
+from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
+from fmident.estimation.result import EstimationResult
+from fmident.prediction import Prediction, Uncertainty, chosen_draws, covariance_of
+from fmident.prediction import predict as predict_experiments
+from fmident.problem import Problem, read_problem_file
+from fmident.problem.reading.layouts import LAYOUT_KEYS, read_layout
+from fmident.report.bootstrap.folder import BOOTSTRAP
+from fmident.report.prediction.folder import PREDICTION
+from fmident.toml_file import Section, Source, encoded, parse_toml
+
+if TYPE_CHECKING:
+    from fmident.errors import Diagnostic
+    from fmident.plugins import Host
+    from fmident.progress import Watch
+
+
+_LEFT_OUT = ("name", "data", "window", "role")
+"""Keys of an experiment that new data do not take over."""
+
+
+@dataclass(frozen=True)
+class Predicting(Analysis[Prediction]):
+    """A prediction from an estimate; options as of :func:`predict`."""
+
+    estimate: EstimationResult
+    bootstrap: str | Path | None = None
+    linearised: bool = False
+    level: float = 0.95
+    fitted: bool = True
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    marker: ClassVar[str] = "prediction.json"
+    journalled: ClassVar[bool] = False
+
+    def run(self, problem: Problem, run: Run) -> Prediction:
+        """Predict the experiments for validation, and those that were fitted."""
+        place = None if problem.source is None else Location(str(problem.source))
+        if not 0.0 < self.level < 1.0:
+            raise ProblemError(f"a confidence level lies between 0 and 1, not {self.level:g}")
+        if any(stage.separate for stage in problem.stages):
+            raise ProblemError(
+                "stages with a problem file of their own cannot be predicted together",
+                location=place,
+                hint="predict from a result of one problem file",
+                code=Code.NOT_SUPPORTED,
+            )
+        if not problem.validation and not self.fitted:
+            raise ProblemError(
+                "there is no new experiment to predict",
+                location=place,
+                hint='give a file with --data, or an experiment of the problem role = "validation"',
+            )
+        start = start_of(problem, self.estimate)
+        uncertainty = _uncertainty(
+            problem, self.estimate, self.bootstrap, linearised=self.linearised
+        )
+        run.try_out(dataclasses.replace(problem, constraints=(), stages=()))
+        prediction = predict_experiments(
+            problem,
+            problem.validation,
+            start,
+            uncertainty,
+            run.executors(),
+            level=self.level,
+            fitted=self.fitted,
+            listener=run.tell,
+        )
+        return dataclasses.replace(prediction, settings=self.settings)
+
+    def write(
+        self, result: Prediction, problem: Problem, folder: Path, run: Run
+    ) -> Iterable[Diagnostic]:
+        """Write the bands."""
+        PREDICTION.write(result, problem, folder)
+        return ()
+
+    def show(self, watch: Watch, *state: Any) -> None:
+        """Show how many experiments are done."""
+        watch.work("experiments", *state)
+
+
+def predict(
+    result: EstimationResult | Problem | str | Path,
+    *,
+    problem: Problem | str | Path | None = None,
+    data: str | Path | Sequence[str | Path] = (),
+    like: str | None = None,
+    bootstrap: str | Path | None = None,
+    linearised: bool = False,
+    level: float = 0.95,
+    fitted: bool = True,
+    overrides: Mapping[str, object] | None = None,
+    folder: str | Path | None = None,
+    replace: bool = False,
+    **run: Unpack[Surroundings],
+) -> Prediction:
+    """Predict experiments with the parameters of a result, with bands of mean and new samples.
+
+    The experiments for validation of the problem are predicted, those of `data`, and those that
+    were fitted. Where new samples were measured, those inside of the band are counted.
+
+    Parameters
+    ----------
+    result
+        Folder that ``fmident estimate`` wrote, what :func:`fmident.estimate` returned, or a
+        problem, which is estimated first.
+    problem
+        What was estimated, where `result` is not a folder.
+    data
+        Data files of further experiments, with the columns of an experiment of the problem; those
+        of outputs may be missing.
+    like
+        Name of that experiment; the first one by default.
+    bootstrap
+        Folder that ``fmident bootstrap`` wrote: its replicates say how uncertain the parameters
+        are. By default draws do where the result has them, else its covariance.
+    linearised
+        Whether the covariance does, also where the result has draws.
+    level
+        Probability of the bands.
+    fitted
+        Whether the experiments that were fitted are predicted, too.
+    overrides
+        Of keys of the problem file, such as ``{"evaluation.workers": 2}``.
+    folder
+        Where the result folder is written.
+    replace
+        Whether an earlier one there is deleted, not kept.
+    **run
+        As of :func:`fmident.check`; ``listener`` receives how many experiments are done, and how
+        many there are.
+
+    Returns
+    -------
+    fmident.prediction.Prediction
+        With a band for each output.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        There is no result, it is of another problem, or a file does not have the columns.
+    """
+    report = run.setdefault("report", warn)
+    host = run["host"] = loaded(run.get("host"), report)
+    given = [data] if isinstance(data, str | Path) else list(data)
+    files = [Path(f) for f in given]
+    settings: dict[str, Any] = {"data": [str(f) for f in files]}
+    if isinstance(result, str | Path):
+        place, found = estimate_in(result)
+        problem = place / PROBLEM if problem is None else problem
+        settings = {"result": str(place), **settings}
+    elif isinstance(result, EstimationResult):
+        if problem is None:
+            raise EstimationError(
+                "a result in memory does not say what was estimated",
+                hint="predict(result, problem=problem)",
+            )
+        found = result
+    else:
+        problem = result if problem is None else problem
+        found = estimate(result, **run)
+    whole = problem_with(problem, files, like, overrides, host, report)
+    analysis = Predicting(found, bootstrap, linearised, level, fitted, settings)
+    return perform(analysis, whole, folder=folder, replace=replace, **run)
+
+
+def estimate_in(path: str | Path) -> tuple[Path, EstimationResult]:
+    """Return the folder of an estimate, and the estimate.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        There is none.
+    """
+    place = Path(path).parent if Path(path).is_file() else Path(path)
+    hint = "give the folder that 'fmident estimate' wrote"
+    if not place.is_dir():
+        raise EstimationError(f"there is no '{place}'", hint=hint, code=Code.UNKNOWN_NAME)
+    result = load_result(place)
+    if not isinstance(result, EstimationResult):
+        raise EstimationError(f"'{place}' holds no estimate", hint=hint, code=Code.UNUSABLE_FILE)
+    return place, result
+
+
+def _uncertainty(
+    problem: Problem,
+    result: EstimationResult,
+    bootstrap: str | Path | None,
+    *,
+    linearised: bool,
+) -> Uncertainty:
+    """Return what is known of the parameters, from where it was asked for."""
+    count = len(problem.free)
+    nothing = np.zeros((count, count))
+    names = [q.name for q in problem.free]
+    if bootstrap is not None:
+        draws = _replicates(Path(bootstrap), problem, result)
+        return Uncertainty("bootstrap", nothing, np.inf, chosen_draws(draws))
+    drawn = result.draws
+    if drawn is not None and drawn.values.size and not linearised:
+        searched = [e.name for e in result.estimates if e.searched]
+        order = [searched.index(name) for name in names]
+        flat = drawn.values.reshape(-1, drawn.values.shape[-1])[:, order]
+        return Uncertainty("posterior", nothing, np.inf, chosen_draws(flat))
+    covariance, freedom = covariance_of(problem, result)
+    return Uncertainty("linearised", covariance, freedom, np.empty((0, count)))
+
+
+def _replicates(folder: Path, problem: Problem, result: EstimationResult) -> F64:
+    """Return the replicates of a bootstrap, shape (k, n).
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        There are none, or they are those of another estimate.
+    """
+    found = BOOTSTRAP.read(folder)
+    stored = {p.name: p for p in found.parameters}
+    names = [q.name for q in problem.free]
+    if missing := [n for n in names if n not in stored]:
+        raise EstimationError(
+            f"the bootstrap in '{folder}' has no parameter {', '.join(missing)}",
+            hint="give the folder that 'fmident bootstrap' wrote",
+            code=Code.UNKNOWN_NAME,
+        )
+    for name in names:
+        value, size = stored[name].value, stored[name].standard_error
+        off = abs(value - result.values[name])
+        if math.isnan(size):
+            raise EstimationError(
+                f"the bootstrap in '{folder}' does not determine {name}: its replicates do not say"
+                " how uncertain a prediction is",
+                hint="predict by the covariance of the result",
+            )
+        if off > 0.05 * size:
+            raise EstimationError(
+                f"the bootstrap in '{folder}' is of another estimate: {name} is"
+                f" {value:.6g} there, {result.values[name]:.6g} in the result",
+                hint="bootstrap this result: fmident bootstrap PROBLEM --result RESULT",
+            )
+    return found.replicates[:, [found.names.index(n) for n in names]]
+
+
+def problem_with(
+    problem: Problem | str | Path,
+    files: Sequence[Path],
+    like: str | None,
+    overrides: Mapping[str, object] | None,
+    host: Host,
+    report: Report,
+) -> Problem:
+    """Return a problem with an experiment for validation for each file.
+
+    Parameters
+    ----------
+    problem
+        The problem, or its file.
+    files
+        Data with the columns of an experiment of the problem; outputs that have no column were not
+        measured.
+    like
+        Name of that experiment; the first one by default.
+    overrides, host, report
+        As of :func:`fmident.load_problem`.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        There is no such experiment, a file cannot be read or lacks an input, or the problem has
+        no file.
+    """
+    if like is not None and not files:
+        raise ProblemError("--like says which experiment new data are like: give them with --data")
+    if isinstance(problem, Problem):
+        if not files and not overrides:
+            return problem
+        if problem.source is None:
+            raise ProblemError(
+                "new data are read as the problem file says, and this problem has none",
+                hint="write it with problem.to_toml, and predict from that file",
+                code=Code.NOT_SUPPORTED,
+            )
+        path, text = problem.source, problem.text
+    else:
+        path = Path(problem)
+        if not path.is_file():
+            raise EstimationError(
+                f"'{path.parent}' has no {PROBLEM}, which says what was estimated",
+                hint="predict from a folder that 'fmident estimate' wrote for a problem file",
+                code=Code.UNKNOWN_NAME,
+            )
+        text = read_problem_file(path)
+    if not files:
+        return load_problem(path, host=host, overrides=overrides, report=report, text=text)
+    before = text
+    tables = [dict(t) for t in parse_toml(text, path)["experiments"]]
+    names = [str(t.get("name", Path(str(t.get("data", ""))).stem)) for t in tables]
+    if like is not None and like not in names:
+        raise ProblemError(
+            f"there is no experiment '{like}'",
+            hint=did_you_mean(like, names, kind="experiment"),
+            code=Code.UNKNOWN_NAME,
+        )
+    model = tables[0 if like is None else names.index(like)]
+    missing: dict[str, set[str]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, file in enumerate(files):
+            name = _unused(file.stem, names)
+            names.append(name)
+            table, missing[name] = _table(model, file, name, Path(scratch) / f"{number}.csv", host)
+            lines = "\n".join(f"{encoded(k)} = {encoded(v)}" for k, v in table.items())
+            text = f"{text.rstrip()}\n\n[[experiments]]\n{lines}\n"
+        whole = load_problem(path, host=host, overrides=overrides, report=report, text=text)
+    if not any(missing.values()):
+        return whole
+    # The text names files that are gone.
+    return dataclasses.replace(
+        whole,
+        text=before,
+        validation=tuple(_not_measured(e, missing.get(e.name, set())) for e in whole.validation),
+    )
+
+
+def _unused(name: str, names: Sequence[str]) -> str:
+    while name in names:
+        name += "'"
+    return name
+
+
+def _table(
+    model: Mapping[str, Any], file: Path, name: str, scratch: Path, host: Host
+) -> tuple[dict[str, Any], set[str]]:
+    """Return the experiment of a data file as a problem file would have it.
+
+    Returns
+    -------
+    table
+        Its keys. Where outputs were not measured, its data are in `scratch`, with zeros for these.
+    missing
+        Columns of outputs that were not measured.
+    """
+    wanted = _output_columns(model)
+    table = {k: v for k, v in model.items() if k not in _LEFT_OUT}
+    table = {"name": name, "data": str(file.resolve()), "role": "validation", **table}
+    section = Section(Source(file, ""), (), model)
+    data = read_table(file, dict(model), reader=host.read_data, layout=read_layout(section))
+    measured = {n for n, v in data.columns.items() if bool(np.isfinite(v).any())}
+    missing = {c for c in wanted if c not in measured and c not in data.errors}
+    if not missing:
+        return table, missing
+    columns = {n: v for n, v in data.columns.items() if n not in missing}
+    columns |= {c: np.zeros(data.rows) for c in sorted(missing)}
+    units = {**data.units, **{c: None for c in missing if c not in data.units}}
+    scratch.write_bytes(csv_of(dataclasses.replace(data, columns=columns, units=units)))
+    table = {k: v for k, v in table.items() if k not in LAYOUT_KEYS}
+    return {**table, "data": str(scratch)}, missing
+
+
+def _output_columns(model: Mapping[str, Any]) -> set[str]:
+    """Return the columns of the outputs of an experiment.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        An output has a data file of its own.
+    """
+    found, outputs = set(), model.get("outputs", {})
+    for output, given in outputs.items() if isinstance(outputs, Mapping) else ():
+        if isinstance(given, Mapping) and "data" in given:
+            raise ProblemError(
+                f"the output '{output}' has a data file of its own, so that one new file does not"
+                " say what it was",
+                hint='write the new experiment into the problem file, with role = "validation"',
+                code=Code.NOT_SUPPORTED,
+            )
+        found.add(str(given["column"]) if isinstance(given, Mapping) else str(given))
+    return found
+
+
+def _not_measured(experiment: Experiment, columns: set[str]) -> Experiment:
+    """Return the experiment without samples of outputs that were not measured."""
+    measurements = tuple(
+        dataclasses.replace(m, values=np.full(m.values.shape, np.nan), exclusions=())
+        if m.column in columns
+        else m
+        for m in experiment.measurements
+    )
+    return dataclasses.replace(experiment, measurements=measurements)

@@ -1,1 +1,0 @@
-"""What begins from an estimate and asks how sure it is, wired together."""
