@@ -79,7 +79,7 @@ def plain_numpy(samples: int) -> Callable[[float, float], object]:
 
 
 def tracker_of(samples: int) -> Callable[[float, float], object]:
-    """Return the whole of what ``fmident estimate --follow`` calls per sample."""
+    """Return the whole of what ``fmident follow`` calls per sample."""
     window = AlgebraicWindow(EQUATION, WindowDesign(samples, STEP), 1e-4)
     formulas = [Formula("3*a0"), Formula("3*a1")]
     setup = Setup(EQUATION, ParameterMap(("a0", "a1"), formulas, {}), "F", "x")

@@ -142,11 +142,11 @@ def test_references_of_docstrings_resolve(name: str) -> None:
 
 SMALLER = (
     (r"(?<= )results(?= |$)", "results/problem"),
-    (r"(?<!/)problem.toml (?=--follow)", "follow.toml "),
+    (r"(?<=fmident follow )problem.toml", "follow.toml"),
     (r" --resume\b", ""),  # there is no unfinished run
     (r"^(fmident check examples/delta/)", r"python examples/delta/generate.py >&2; \1"),
     (r"run.csv (?=--set decimal)", "logger.txt "),
-    (r"^(fmident (?:estimate|profile|bootstrap|cross-validate)\b(?!.*--follow).*)", r"\1 -q"),
+    (r"^(fmident (?:estimate|profile|bootstrap|cross-validate)\b.*)", r"\1 -q"),
     (r"^(fmident profile problem.toml(?!.*--pa).*)", r"\1 --parameters k"),
     (r"^(fmident validate\b.*)", r"\1 --resets 20 --jobs 1"),
     (r"^(fmident bootstrap (?!.* -n ).*)", r"\1 -n 20"),

@@ -107,7 +107,7 @@ class Kinds:
         command = random.choice((
             ["check", "problem.toml", "--quick"],
             ["estimate", "problem.toml", "-q"],
-            ["estimate", "problem.toml", "--follow", "data.csv", "--print-every", "50"],
+            ["follow", "problem.toml", "data.csv", "--print-every", "50"],
             ["plot-cost", "problem.toml", "--parameters", "m", "k", "--grid", "3"],
         ))  # fmt: skip
         return Case([command], path)
@@ -130,7 +130,7 @@ class Kinds:
         command = random.choice((
             ["check", "problem.toml", "--quick"],
             ["simulate", "oscillator.fmu", "--data", "data.csv", "--inputs", "F=force"],
-            ["estimate", "problem.toml", "--follow", "data.csv", "--print-every", "50"],
+            ["follow", "problem.toml", "data.csv", "--print-every", "50"],
         ))  # fmt: skip
         return Case([command], path)
 

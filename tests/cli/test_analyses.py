@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import fmident
-from fmident.api.run import Analysis, JournalledRun, Run, loaded, perform
+from fmident.api.problems import loaded
+from fmident.api.run import Analysis, JournalledRun, Run, perform
 from fmident.cli import analyses, main
 from fmident.cli.main import COMMANDS, Entry
 from fmident.cli.usage import Option

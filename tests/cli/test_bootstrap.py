@@ -110,7 +110,7 @@ def test_executors_give_the_same_to_the_last_bit(study: Study, estimated: Path) 
 def test_from_python_it_estimates_first(study: Study) -> None:
     problem = fmident.load_problem(study.problem)
     done: list[tuple[int, int]] = []
-    found = fmident.bootstrap(problem, count=20, listener=lambda *n: done.append(n))
+    found = fmident.bootstrap(problem, replicates=20, listener=lambda *n: done.append(n))
     assert isinstance(found, fmident.BootstrapResult)
     assert done[-1] == (20, 20)
     assert list(found.intervals.index) == ["m", "d", "k"]

@@ -302,8 +302,8 @@ def test_nothing_to_resume(study: Study, capsys: Capture) -> None:
     assert "no unfinished run of 'deep/out' to resume" in shown
     assert "leave --resume out" in shown
     assert sorted(study.folder.iterdir()) == before
-    assert main(["estimate", "problem.toml", "--resume", "--follow", "-"]) == 2
-    assert "--resume does not go with --follow" in capsys.readouterr().err
+    assert main(["follow", "problem.toml", "-", "--resume"]) == 2
+    assert "no option '--resume'" in capsys.readouterr().err
 
 
 @pytest.mark.slow

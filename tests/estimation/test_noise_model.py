@@ -295,7 +295,7 @@ def test_replicates_have_noise_of_the_model_and_are_fitted_with_their_own() -> N
             problem,
             evaluator,
             np.array([e.value for e in result.estimates]),
-            BootstrapOptions(count=60),
+            BootstrapOptions(replicates=60),
             orders={"y": 1},
         )
     assert (found.method, found.status) == ("parametric", "complete")
@@ -343,7 +343,7 @@ def test_ends_of_replicates_count_how_well_an_autoregression_is_known() -> None:
     with Evaluator(problem, PythonExecutor(problem, straight)) as evaluator:
         result = run_estimation(problem, evaluator, estimator)
         start = np.array([e.value for e in result.estimates])
-        found = run_bootstrap(problem, evaluator, start, BootstrapOptions(count=200))
+        found = run_bootstrap(problem, evaluator, start, BootstrapOptions(replicates=200))
     assert result.noise is not None
     assert found.method == "parametric"
     for j, parameter in enumerate(found.parameters):

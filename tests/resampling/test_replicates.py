@@ -54,7 +54,7 @@ def decaying(measured: np.ndarray = DECAY, *bounds: float) -> Problem:
 
 def test_the_covariance_of_a_linear_model_is_that_of_least_squares() -> None:
     """Residuals of a line have mean zero; scaled by m/(m - n) they have the variance s^2."""
-    found = bootstrapped(straight(LINE), line, LINE_SLOPES, count=40, method="residual")
+    found = bootstrapped(straight(LINE), line, LINE_SLOPES, replicates=40, method="residual")
     estimate, _, covariance = ols(LINE)
     np.testing.assert_allclose([p.value for p in found.parameters], estimate, rtol=1e-8)
     # Also with few replicates, since the linearised estimates are control variates.
@@ -73,7 +73,7 @@ def test_without_scaling_it_is_m_minus_n_over_m_of_it() -> None:
 @pytest.mark.parametrize("slopes", [LINE_SLOPES, None], ids=["exact", "differences"])
 def test_each_replicate_is_fitted_by_least_squares(slopes: Any) -> None:
     problem = straight(LINE)
-    found = bootstrapped(problem, line, slopes, count=25, method="parametric", seed=4)
+    found = bootstrapped(problem, line, slopes, replicates=25, method="parametric", seed=4)
     estimate, left, _ = ols(LINE)
     sizes = np.full(TIMES.size, np.sqrt(left @ left / (TIMES.size - 2)))
     scheme = Parametric(panels_of(problem), left, sizes)
@@ -87,7 +87,7 @@ def test_replicates_of_a_nonlinear_model_are_minima_not_linearised() -> None:
     """Against SciPy's own search for each replicate, in standard errors."""
     noisy = 1.5 * np.exp(-3.0 * TIMES) + 0.4 * np.random.default_rng(2).standard_normal(TIMES.size)
     problem = decaying(noisy)
-    found = bootstrapped(problem, decay, DECAY_SLOPES, count=60, method="parametric", seed=1)
+    found = bootstrapped(problem, decay, DECAY_SLOPES, replicates=60, method="parametric", seed=1)
     p = np.array([q.value for q in found.parameters])
     errors = np.array([q.linearised_error for q in found.parameters])
     left = noisy - decay(TIMES, {}, *p)["y"]
@@ -108,21 +108,21 @@ def test_replicates_of_a_nonlinear_model_are_minima_not_linearised() -> None:
 
 
 def test_the_method_follows_from_the_residuals() -> None:
-    white = bootstrapped(straight(LINE), line, LINE_SLOPES, count=20)
+    white = bootstrapped(straight(LINE), line, LINE_SLOPES, replicates=20)
     assert (white.method, white.reason) == ("residual", "the residuals are white")
     assert white.block_lengths == {}
     noise = autoregressive(np.random.default_rng(3), 400, 0.8)
     times = np.linspace(0.0, 1.0, 400)
     problem = straight(1.0 + 2.0 * times + noise, times=times)
-    found = bootstrapped(problem, line, LINE_SLOPES, count=20)
+    found = bootstrapped(problem, line, LINE_SLOPES, replicates=20)
     assert found.method == "parametric"
     assert "are correlated (0." in found.reason
     ratios = [p.standard_error / p.linearised_error for p in found.parameters]
     np.testing.assert_allclose(ratios, 3.0, rtol=0.25)  # by theory, with an endless record
-    blocks = bootstrapped(problem, line, LINE_SLOPES, count=20, method="block")
+    blocks = bootstrapped(problem, line, LINE_SLOPES, replicates=20, method="block")
     assert min(blocks.block_lengths.values()) > 5
     assert min(p.standard_error / p.linearised_error for p in blocks.parameters) > 1.5
-    forced = bootstrapped(problem, line, LINE_SLOPES, count=20, method="residual")
+    forced = bootstrapped(problem, line, LINE_SLOPES, replicates=20, method="residual")
     assert any("does not keep" in note for note in forced.notes)
 
 
@@ -131,7 +131,7 @@ def test_noise_of_the_fitted_model_has_the_covariance_that_estimate_counts() -> 
     noise = autoregressive(np.random.default_rng(4), 500, 0.7)
     times = np.linspace(0.0, 1.0, 500)
     problem = straight(1.0 + 2.0 * times + noise, times=times)
-    found = bootstrapped(problem, line, LINE_SLOPES, count=20)
+    found = bootstrapped(problem, line, LINE_SLOPES, replicates=20)
     with Evaluator(problem, PythonExecutor(problem, line, LINE_SLOPES)) as evaluator:
         p = np.array([q.value for q in found.parameters])
         counted = uncertainty(problem, evaluator, p, np.zeros(2, dtype=np.bool_))
@@ -144,7 +144,7 @@ def test_residuals_that_change_their_size_are_drawn_wild() -> None:
     times = np.linspace(0.0, 1.0, 400)
     sizes = np.where(times > 0.7, 2.0, 0.2)
     data = 1.0 + 2.0 * times + sizes * np.random.default_rng(1).standard_normal(times.size)
-    found = bootstrapped(straight(data, times=times), line, LINE_SLOPES, count=20)
+    found = bootstrapped(straight(data, times=times), line, LINE_SLOPES, replicates=20)
     assert (found.method, found.reason) == ("wild", "the noise changes its size along the record")
 
 
@@ -158,7 +158,7 @@ def test_intervals_hold_the_truth() -> None:
     generator = np.random.default_rng(20)
     for seed in range(80):
         data = 1.0 + 2.0 * TIMES + 0.3 * generator.standard_normal(TIMES.size)
-        found = bootstrapped(straight(data), line, LINE_SLOPES, count=100, seed=seed)
+        found = bootstrapped(straight(data), line, LINE_SLOPES, replicates=100, seed=seed)
         low, high = found.parameters[1].percentile
         hits += low <= 2.0 <= high
     assert hits / 80 > 0.95 - 3.0 * 0.024
@@ -168,7 +168,7 @@ def test_noise_whose_size_varies() -> None:
     """The wild bootstrap has the covariance HC2 of a linear model (MacKinnon and White 1985)."""
     sizes = 0.05 + TIMES**2
     data = 1.0 + 2.0 * TIMES + sizes * np.random.default_rng(1).standard_normal(TIMES.size)
-    found = bootstrapped(straight(data), line, LINE_SLOPES, count=30, method="wild")
+    found = bootstrapped(straight(data), line, LINE_SLOPES, replicates=30, method="wild")
     _, left, _ = ols(data)
     answers = np.linalg.pinv(DESIGN)
     hat = np.diag(DESIGN @ answers)
@@ -181,7 +181,7 @@ def test_priors_are_measurements_of_the_estimate() -> None:
     """Known noise: the covariance is the inverse of the information of data and prior."""
     free = [parameter("a"), parameter("b", prior=Prior("normal", 3.0, 0.2))]
     problem = python_problem({"y": LINE}, TIMES, free, sigma=0.3)
-    found = bootstrapped(problem, line, LINE_SLOPES, count=30, method="parametric")
+    found = bootstrapped(problem, line, LINE_SLOPES, replicates=30, method="parametric")
     information = DESIGN.T @ DESIGN / 0.3**2 + np.diag([0.0, 1.0 / 0.2**2])
     np.testing.assert_allclose(found.covariance, np.linalg.inv(information), rtol=1e-6)
     np.testing.assert_allclose([p.bias for p in found.parameters], 0.0, atol=1e-9)
@@ -192,7 +192,7 @@ def test_replicates_stay_inside_the_bounds_and_reach_them() -> None:
     """On the bound the other parameter is the best for that value: a linear problem."""
     high = 3.05
     problem = decaying(DECAY, 0.0, high)
-    found = bootstrapped(problem, decay, DECAY_SLOPES, count=200, method="parametric")
+    found = bootstrapped(problem, decay, DECAY_SLOPES, replicates=200, method="parametric")
     k = found.replicates[:, 1]
     assert k.max() == high
     on = np.flatnonzero(k == high)
@@ -215,7 +215,7 @@ def test_a_parameter_that_the_data_do_not_determine_has_no_interval() -> None:
 
     free = [parameter("a", 1.4), parameter("b", 1.4), parameter("c", 1.0)]
     problem = python_problem({"y": LINE}, TIMES, free, sigma=None)
-    found = bootstrapped(problem, product, count=20)
+    found = bootstrapped(problem, product, replicates=20)
     a, b, c = found.parameters
     assert a.bca == b.bca == (-np.inf, np.inf)
     assert np.isnan(a.standard_error)
@@ -237,7 +237,7 @@ def test_failed_replicates_are_counted_and_said() -> None:
         return derivative
 
     slopes = {name: slope(name) for name in LINE_SLOPES}
-    found = bootstrapped(straight(LINE), fragile, slopes, count=100, method="parametric")
+    found = bootstrapped(straight(LINE), fragile, slopes, replicates=100, method="parametric")
     assert found.failed
     assert len(found.numbers) + len(found.failed) == 100
     assert not {f.number for f in found.failed} & {*found.numbers.tolist()}
@@ -250,7 +250,7 @@ def test_several_experiments_and_gaps() -> None:
     signals = [1.0 + 2.0 * TIMES + autoregressive(generator, TIMES.size, 0.7) for _ in range(3)]
     signals[1][20:25] = np.nan
     problem = with_experiments(straight(LINE), signals)
-    found = bootstrapped(problem, line, LINE_SLOPES, count=50, method="block", block_length=8)
+    found = bootstrapped(problem, line, LINE_SLOPES, replicates=50, method="block", block_length=8)
     assert set(found.block_lengths.values()) == {8}
     assert len(found.block_lengths) == 3
     assert [b.experiment for b in found.bands] == ["run1", "run2", "run3"]
@@ -258,15 +258,15 @@ def test_several_experiments_and_gaps() -> None:
 
 
 def test_the_same_seed_gives_the_same_whatever_else_runs() -> None:
-    first = bootstrapped(straight(LINE), line, LINE_SLOPES, count=20, seed=5)
-    again = bootstrapped(straight(LINE), line, LINE_SLOPES, count=30, seed=5)
-    other = bootstrapped(straight(LINE), line, LINE_SLOPES, count=20, seed=6)
+    first = bootstrapped(straight(LINE), line, LINE_SLOPES, replicates=20, seed=5)
+    again = bootstrapped(straight(LINE), line, LINE_SLOPES, replicates=30, seed=5)
+    other = bootstrapped(straight(LINE), line, LINE_SLOPES, replicates=20, seed=6)
     np.testing.assert_array_equal(first.replicates, again.replicates[:20])
     assert not np.array_equal(first.replicates, other.replicates)
 
 
 def test_bands_of_a_straight_line_are_those_of_the_text_book() -> None:
-    found = bootstrapped(straight(LINE), line, LINE_SLOPES, count=1000, method="parametric")
+    found = bootstrapped(straight(LINE), line, LINE_SLOPES, replicates=1000, method="parametric")
     estimate, left, covariance = ols(LINE)
     band = found.bands[0]
     np.testing.assert_allclose(band.predicted, DESIGN @ estimate, rtol=1e-7)
@@ -293,7 +293,7 @@ def interrupted_after(limit: int) -> BootstrapResult:
                 raise KeyboardInterrupt
             return super().run(tasks, done)
 
-    return bootstrapped(problem, line, executor=Pressed(problem, line, LINE_SLOPES), count=200)
+    return bootstrapped(problem, line, executor=Pressed(problem, line, LINE_SLOPES), replicates=200)
 
 
 def test_what_is_fitted_is_kept_after_ctrl_c() -> None:
@@ -341,7 +341,7 @@ def test_what_cannot_be_bootstrapped_is_refused() -> None:
 
 
 def test_a_result_is_readable() -> None:
-    found = bootstrapped(straight(LINE), line, LINE_SLOPES, count=20)
+    found = bootstrapped(straight(LINE), line, LINE_SLOPES, replicates=20)
     assert list(found.intervals.index) == ["a", "b"]
     assert found.table.shape == (20, 4)
     assert "20 replicates" in str(found)

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from fmident.api.cross_validations import cross_validate
     from fmident.api.estimates import estimate
     from fmident.api.predictions import predict
-    from fmident.api.problems import load_problem
+    from fmident.api.problems import Report, load_problem, warn
     from fmident.api.profiles import profile
     from fmident.api.results import compare, load_result
-    from fmident.api.run import Report, warn
 
 __all__ = [
     "Report",
@@ -42,7 +41,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
-        "Report": "run",
+        "Report": "problems",
         "bootstrap": "bootstraps",
         "build_class": "builds",
         "check": "checks",
@@ -54,6 +53,6 @@ __getattr__, __dir__ = lazy_face(
         "load_result": "results",
         "predict": "predictions",
         "profile": "profiles",
-        "warn": "run",
+        "warn": "problems",
     },
 )

@@ -7,16 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from fmident.api.problems import resolver
-from fmident.api.run import (
-    Analysis,
-    Run,
-    Surroundings,
-    keeping_constraints,
-    loaded,
-    perform,
-    warn,
-)
+from fmident.api.problems import keeping_constraints, loaded, resolver, warn
+from fmident.api.run import Analysis, Run, Surroundings, perform
 from fmident.checking import CheckReport, GlobalMethod, check_problem, in_stages
 from fmident.designing import (
     Design,

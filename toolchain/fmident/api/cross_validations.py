@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 import numpy as np
 
 from fmident.api.estimates import Estimation
-from fmident.api.problems import problem_of
-from fmident.api.run import Analysis, Run, RunArguments, loaded, perform, warn
+from fmident.api.problems import loaded, problem_of, warn
+from fmident.api.run import Analysis, Run, RunArguments, perform
 from fmident.arrays import F64
 from fmident.cross_validation import (
     CrossValidation,

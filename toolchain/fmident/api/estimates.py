@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from fmident.api.run import (
-    Analysis,
-    Report,
-    Run,
-    RunArguments,
-    ask_plugins,
-    keeping_constraints,
-    perform,
-)
+from fmident.api.problems import Report, ask_plugins, keeping_constraints
+from fmident.api.run import Analysis, Run, RunArguments, perform
 from fmident.arrays import F64
 from fmident.checking import data_findings, quick_findings, refuse, start_findings
 from fmident.errors import Code, Diagnostic, EstimationError, Location, ProblemError

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 
 from fmident.api.estimates import estimate, start_of
-from fmident.api.problems import PROBLEM, load_problem
+from fmident.api.problems import PROBLEM, Report, load_problem, loaded, warn
 from fmident.api.results import load_result
-from fmident.api.run import Analysis, Report, Run, Surroundings, loaded, perform, warn
+from fmident.api.run import Analysis, Run, Surroundings, perform
 from fmident.arrays import F64
 from fmident.data import csv_of, read_table
 from fmident.data.experiment import Experiment

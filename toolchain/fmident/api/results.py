@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident.api.run import Report, warn
+from fmident.api.problems import Report, warn
 from fmident.errors import Diagnostic, FmidentError
 
 if TYPE_CHECKING:

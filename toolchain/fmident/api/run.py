@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar
 
-from fmident.errors import Diagnostic, EstimationError, Location, ProblemError
+from fmident.api.problems import Report, loaded, problem_of, warn
+from fmident.errors import Diagnostic, EstimationError
 
 if TYPE_CHECKING:
     from fmident.estimation.monitor import Observer
@@ -27,53 +27,6 @@ if TYPE_CHECKING:
     from fmident.progress import Watch
 
 Result = TypeVar("Result")
-
-Report = Callable[[Iterable[Diagnostic]], None]
-"""Takes warnings and notes that come up on the way."""
-
-
-def warn(diagnostics: Iterable[Diagnostic]) -> None:
-    """Report diagnostics as Python warnings, but for mere notes."""
-    for diagnostic in diagnostics:
-        if diagnostic.severity != "note":
-            warnings.warn(str(diagnostic), stacklevel=3)
-
-
-def loaded(host: Host | None, report: Report) -> Host:
-    """Return the plugins that were given, or those that are installed."""
-    if host is not None:
-        return host
-    from fmident.plugins import load_plugins
-
-    loaded = load_plugins()
-    report(loaded.diagnostics)
-    return loaded
-
-
-def ask_plugins(problem: Problem, host: Host, report: Report) -> None:
-    """Let the plugins look at the problem.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        One of them refuses it.
-    """
-    found = host.check_problem(problem)
-    errors = [d for d in found if d.severity == "error"]
-    report([d for d in found if d.severity != "error"])
-    if errors:
-        first = errors[0]
-        source = Location(str(problem.source)) if problem.source is not None else None
-        raise ProblemError(
-            "; ".join(d.message for d in errors),
-            location=first.location or source,
-            hint=first.hint,
-        )
-
-
-def keeping_constraints(host: Host) -> Callable[[], tuple[str, ...]]:
-    """Return what finds the names of the estimators that keep constraints; it imports all."""
-    return lambda: tuple(n for n, kind in host.estimators.by_name.items() if kind.keeps_constraints)
 
 
 class Surroundings(TypedDict, total=False):
@@ -220,7 +173,7 @@ class Analysis(ABC, Generic[Result]):
         raise NotImplementedError
 
     def show(self, watch: Watch, *state: Any) -> None:
-        """Show what the listener is told."""
+        """Show what the listener receives."""
         watch.activity(*state)
 
     def watched(self, run: Run, watch: Watch) -> Run:
@@ -259,8 +212,6 @@ def perform(
     ValueError
         `resume` without `folder`.
     """
-    from fmident.api.problems import problem_of  # that module takes `Report` from this one
-
     if resume and folder is None:
         raise ValueError("resume needs the result folder of the run that was interrupted")
     run = Run(loaded(host, report), report, observers, listener, workspace)

@@ -25,7 +25,8 @@ from fmident.cli.usage import (
 from fmident.errors import EstimationError, FmidentError, ResourceError
 
 if TYPE_CHECKING:
-    from fmident.api.run import Analysis, JournalledRun, Report
+    from fmident.api.problems import Report
+    from fmident.api.run import Analysis, JournalledRun
     from fmident.errors import Diagnostic
     from fmident.estimation.result import EstimationResult
     from fmident.evaluation.journal import Workspace

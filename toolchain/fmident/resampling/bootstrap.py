@@ -80,8 +80,8 @@ class BootstrapOptions:
 
     Parameters
     ----------
-    count
-        Number of replicates.
+    replicates
+        How many.
     method
         ``None`` chooses by whether the residuals are white.
     weights
@@ -94,7 +94,7 @@ class BootstrapOptions:
         Of the random numbers.
     """
 
-    count: int = 500
+    replicates: int = 500
     method: Method | None = None
     weights: Weights = "rademacher"
     block_length: int | None = None
@@ -177,9 +177,9 @@ def run_bootstrap(
         # Not by BLAS, whose threads cost more than they save.
         change = np.append(drawn, linearisation.noise * priors.deviations(p))
         linear[number] = np.einsum("ij,j->i", answers, change)
-        listener(len(found), options.count)
+        listener(len(found), options.replicates)
 
-    seeds = np.random.SeedSequence(options.seed).spawn(options.count)
+    seeds = np.random.SeedSequence(options.seed).spawn(options.replicates)
     searches = [partial(search, k, np.random.default_rng(s)) for k, s in enumerate(seeds)]
     interrupted = False
     try:
@@ -214,7 +214,7 @@ def run_bootstrap(
         method=scheme.name,
         reason=reason,
         level=options.level,
-        wanted=options.count,
+        wanted=options.replicates,
         seed=options.seed,
         parameters=summary.parameters,
         covariance=summary.covariance,
@@ -254,9 +254,9 @@ def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
             hint="bootstrap with the time-domain cost as it is by default: --set "
             "cost.name=time-domain",
         )
-    if options.count < FEWEST:
+    if options.replicates < FEWEST:
         raise ProblemError(
-            f"{options.count} replicates are too few for an interval",
+            f"{options.replicates} replicates are too few for an interval",
             hint=f"take at least {FEWEST}; 500 are usual, 2000 for the ends of intervals",
         )
     if not 0.0 < options.level < 1.0:
