@@ -98,7 +98,7 @@ def _estimation(stored: StoredFolder, arguments: argparse.Namespace) -> _Shown:
         return stored_sections(whole, stored.folder, host, tell)
 
     def pictures() -> list[Path]:
-        from fmident.report.static import write_pictures
+        from fmident.report.figures.files import write_pictures
 
         return write_pictures(result, stored.folder, arguments.format, sections())
 
@@ -111,9 +111,9 @@ def _analysis(
     result = analysis.read(stored.folder)
 
     def pictures() -> list[Path]:
-        from fmident.report.static import write_files
+        from fmident.report.figures.files import write_files
 
-        return write_files(stored.folder, arguments.format, analysis.pictures(result))
+        return write_files(stored.folder, arguments.format, analysis.charts(result))
 
     return analysis.summary(result, width()), list, pictures
 
