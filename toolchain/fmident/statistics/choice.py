@@ -11,8 +11,7 @@ AICc takes off the bias that AIC has with few samples (C. M. Hurvich and C.-L. T
 1989, eq. 4). That bias comes from the estimated variance: with given sigma the penalty of AIC is
 exact for a linear model, and AICc is AIC.
 
-Where the noise was modelled, the likelihood is that of its model
-(:mod:`fmident.statistics.choice.modelled`), whose coefficients and variances count as parameters.
+Where the noise was modelled, the likelihood is that of its model, whose coefficients and variances count as parameters.
 
 With coloured residuals that were taken for white, the likelihood counts the same information
 several times. It is divided by a variance inflation factor then, as in the criterion QAIC (K. P.
@@ -301,7 +300,7 @@ def likelihood_ratio(
     """Return the test of a model against a larger one with the same samples and sigma.
 
     `boundary` is the number of parameters that the smaller model holds at a bound of the
-    larger one; `inflation` is that of :func:`fmident.statistics.choice.criteria`, which
+    larger one; `inflation` is that of :func:`criteria`, which
     also reduces the degrees of freedom. The probability is NaN without degrees of freedom,
     or if the larger model has no residuals.
     """
