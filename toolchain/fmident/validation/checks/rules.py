@@ -5,7 +5,6 @@ A rule is here because an FMU of a tool breaks it, or because what breaks it giv
 
 from __future__ import annotations
 
-import math
 import re
 import time
 import zipfile
@@ -17,13 +16,11 @@ from typing import Any
 from fmident.errors import UnitError
 from fmident.validation.check import Check, Outcome
 from fmident.validation.checks.interface import same_meaning
-from fmident.validation.checks.libraries import library_findings
 
 NAME = "FMI rules"
 STANDARDS = {2: "FMI 2.0.5", 3: "FMI 3.0.2"}
 _MOST = 20
 """Findings of one rule that are shown; a flaw of the exporting tool is often in all variables."""
-_LARGEST = 256 * 1024**2
 _FLOATS = ("Real", "Float32", "Float64")
 _DATE = re.compile(r"[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _SOURCE = re.compile(r"sources/.*\.(c|cc|cpp|cxx)", re.IGNORECASE | re.DOTALL)
@@ -57,11 +54,6 @@ RULES: Mapping[str, Rule] = {
         ("2.2.7", ""),
         "OpenModelica 1.26",
     ),
-    "range": Rule(
-        "`min` is not greater than `max`, and the start value is between them",
-        ("2.2.3", "2.4.4"),
-    ),
-    "nominal": Rule("Nominal values are greater than 0", ("2.2.3, 3.2.2", "2.4.4, 2.3.3")),
     "dependencies": Rule(
         "Outputs and derivatives depend on inputs, states and time",
         ("2.2.8", ""),
@@ -90,11 +82,6 @@ RULES: Mapping[str, Rule] = {
         ("", "2.4.2, 2.5.1.1"),
         "pythonfmu3 0.3",
     ),
-    "library": Rule(
-        "Each folder of a platform contains the library `modelIdentifier` for it",
-        ("2.3", "2.5.1"),
-    ),
-    "functions": Rule("A library exports all functions of its interfaces", ("2.3", "2.5")),
 }
 """By name. What breaks one is a finding; see :attr:`Broken.wrong` for what is a failure."""
 
@@ -162,8 +149,6 @@ def _texts(broken: list[Broken], major: int) -> Iterator[str]:
 
 def _variables(description: Any, major: int) -> Iterator[Broken]:
     """Yield what is wrong with variables; `description` is FMPy's."""
-    for variable in description.modelVariables:
-        yield from _bounds(variable)
     if major == 2:
         yield from _aliases(description)
         states = {d.variable.derivative for d in description.derivatives}
@@ -190,35 +175,6 @@ def _variables(description: Any, major: int) -> Iterator[Broken]:
     date = description.generationDateAndTime
     if date is not None and not _DATE.fullmatch(date.strip()):
         yield Broken("date", f"generationDateAndTime is '{date[:40]}'")
-
-
-def _bounds(variable: Any) -> Iterator[Broken]:
-    declared = variable.declaredType
-    numbers = {
-        key: _number(getattr(variable, key) or getattr(declared, key, None))
-        for key in ("min", "max", "nominal")
-    }
-    name, line = variable.name, variable.sourceline
-    least, most = numbers["min"], numbers["max"]
-    if least > most:
-        yield Broken("range", f"the min {least:g} of '{name}' is above its max {most:g}", line)
-    starts = [] if variable.initial == "approx" else str(variable.start or "").split()
-    for start in map(_number, starts) if variable.type not in ("String", "Boolean") else ():
-        if start < least or start > most:
-            yield Broken(
-                "range", f"'{name}' starts with {start:g}, outside {least:g} to {most:g}", line
-            )
-            break
-    if numbers["nominal"] <= 0.0:
-        yield Broken("nominal", f"the nominal value of '{name}' is {numbers['nominal']:g}", line)
-
-
-def _number(text: Any) -> float:
-    """Return a number, NaN without one: no comparison with it holds."""
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def _aliases(description: Any) -> Iterator[Broken]:
@@ -278,17 +234,9 @@ def _files(path: Path, description: Any, major: int) -> Iterator[Broken]:
         "ScheduledExecution": description.scheduledExecution,
     }
     interfaces = {name: found for name, found in names.items() if found is not None}
-    identifiers: dict[str, list[str]] = {}
-    for name, interface in interfaces.items():
-        identifiers.setdefault(str(interface.modelIdentifier), []).append(name)
+    identifiers = {interface.modelIdentifier for interface in interfaces.values()}
     with zipfile.ZipFile(path) as archive:
-        members = {e.filename.replace("\\", "/"): e for e in archive.infolist() if not e.is_dir()}
-
-        def read(name: str) -> bytes | None:
-            return archive.read(name) if members[name].file_size <= _LARGEST else None
-
-        for rule, message in library_findings(major, identifiers, set(members), read):
-            yield Broken(rule, message)
+        members = {e.filename.replace("\\", "/") for e in archive.infolist() if not e.is_dir()}
     sources = sorted(filter(_SOURCE.fullmatch, members))
     built = "sources/buildDescription.xml" in members
     if sources and not built and not description.buildConfigurations:
@@ -301,6 +249,6 @@ def _files(path: Path, description: Any, major: int) -> Iterator[Broken]:
             yield Broken("build configurations", f"buildDescription.xml: {message}")
     tools = [name for name, interface in interfaces.items() if interface.needsExecutionTool]
     said = {f"documentation/externalDependencies.{ending}" for ending in ("txt", "html")}
-    if tools and not said & set(members):
+    if tools and not said & members:
         message = f"{tools[0]} needs a tool, which no documentation/externalDependencies names"
         yield Broken("external dependencies", message)
