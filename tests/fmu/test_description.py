@@ -148,6 +148,34 @@ def test_an_unknown_name_may_be_a_symbol(name: str, hint: str) -> None:
     assert parameters == (refused.value.hint or "").replace("variable", "parameter of the FMU")
 
 
+TWO = """<fmiModelDescription fmiVersion="2.0" modelName="M" guid="(1)">
+<CoSimulation modelIdentifier="M"/><ModelVariables>
+<ScalarVariable name="x" valueReference="1"><Real start="1"/></ScalarVariable>
+<ScalarVariable name="y" valueReference="2" causality="output"><Real/></ScalarVariable>
+</ModelVariables>
+<ModelStructure><Outputs><Unknown index="2" dependencies="1 2"/></Outputs></ModelStructure>
+</fmiModelDescription>"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "dependencies"),
+    [
+        ("1 2", "1  2", {"y": {"x", "y"}}),
+        ("1 2", "0 1", {}),  # there is no variable 0: nothing is known of the output
+        ("1 2", "1 3", {}),
+        ('"2.0"', '"2.0.1"', {"y": {"x", "y"}}),
+        ("<Real/>", '<Real declaredType="Length"/>', {"y": {"x", "y"}}),
+        ('"1">', '"1" causality="parameter">', {"y": {"x", "y"}}),
+    ],
+)
+def test_what_fmpy_does_not_read(old: str, new: str, dependencies: dict[str, set[str]]) -> None:
+    """The reader in FMPy 0.3.32 fails at these, or takes variable 0 for the last one."""
+    assert old in TWO
+    model = parse_description(TWO.replace(old, new).encode(), file="m.xml")
+    assert [v.name for v in model.variables] == ["x", "y"]
+    assert model.output_dependencies == dependencies
+
+
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="recorded OpenModelica descriptions are not here")
 def test_a_description_of_openmodelica() -> None:
     xml = (RECORDED / "Wrapper.modelDescription.xml").read_bytes()

@@ -17,9 +17,9 @@ from fmident._lazy import lazy_face
 
 if TYPE_CHECKING:
     from fmident.fmu.archive import ArchiveLimits
-    from fmident.fmu.fmi3.instance import resized
     from fmident.fmu.fmu import Fmu, open_fmu, read_description
     from fmident.fmu.life_cycle.probe import Influence, influence, interpolates_inputs
+    from fmident.fmu.model_description.arrays import resized
     from fmident.fmu.model_description.description import ModelDescription
     from fmident.fmu.model_description.variables import Value, Variable
     from fmident.fmu.native_code.log import LogRecord
@@ -70,7 +70,7 @@ __getattr__, __dir__ = lazy_face(
         "interpolates_inputs": "life_cycle.probe",
         "open_fmu": "fmu",
         "read_description": "fmu",
-        "resized": "fmi3.instance",
+        "resized": "model_description.arrays",
         "with_ramps": "setup",
     },
 )

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Self
 
 from fmident.fmu.fmi2.instance import Instance2
-from fmident.fmu.fmi3.instance import Instance3, configure, size_parameters
+from fmident.fmu.fmi3.instance import Instance3
 from fmident.fmu.life_cycle.input_trial import Trial, trial_of
 from fmident.fmu.life_cycle.instance import BaseInstance, TrialInstances
+from fmident.fmu.model_description.arrays import configure, size_parameters
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.variables import Value, Variable, array_name
 from fmident.fmu.native_code.library import Library
