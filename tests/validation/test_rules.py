@@ -52,7 +52,7 @@ BUILD = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def archive(folder: Path, xml: str, files: dict[str, bytes | str] | None = None) -> Path:
+def archive(folder: Path, xml: str, files: dict[str, str] | None = None) -> Path:
     path = folder / "M.fmu"
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("modelDescription.xml", xml)
@@ -112,7 +112,7 @@ def test_a_flaw_of_the_tool_is_listed_in_part(tmp_path: Path) -> None:
         ({"sources/m.c": "", "sources/buildDescription.xml": BUILD.format("N")}, "'N' is not the"),
     ],
 )
-def test_files_that_break_a_rule(tmp_path: Path, files: dict[str, bytes | str], words: str) -> None:
+def test_files_that_break_a_rule(tmp_path: Path, files: dict[str, str], words: str) -> None:
     check = check_rules(archive(tmp_path, THREE, files))
     assert check.outcome == "finding"
     assert words in check.detail
