@@ -28,7 +28,7 @@ PLUGINS = ("fmident_estimators", "fmident_costs", "fmident_dask", "fmident_reade
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_version", "_lazy", "_child", "_compiling", "operating_system", "arrays", "_closing",
+    "_version", "words", "_lazy", "_child", "_compiling", "operating_system", "arrays", "_closing",
     "_recoverable_lock", "_json", "_locked_folder", "errors", "_whole_file", "_known_fmus",
     "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
     "problem", "evaluation", "statistics", "estimation", "designing", "prediction",
@@ -138,7 +138,7 @@ def test_only_methods_of_public_classes_call_the_layers_above() -> None:
 
 def test_estimators_never_touch_an_fmu() -> None:
     allowed = {
-        "_lazy", "_compiling", "arrays", "errors", "options", "units", "problem", "data",
+        "words", "_lazy", "_compiling", "arrays", "errors", "options", "units", "problem", "data",
         "evaluation",
         "estimation", "plugins", "statistics",
     }  # fmt: skip

@@ -15,11 +15,11 @@ import pytest
 import fmident
 from fmident.errors import FmidentError
 from fmident.estimation.population import Generation
-from fmident.estimation.result import EstimationResult, ResidualCheck, Validation
+from fmident.estimation.result import EstimationResult, Influence, ResidualCheck, Validation
 from fmident.problem.model import Problem
-from fmident.report.profile_folder import PROFILES
+from fmident.report.profiles import PROFILES
 from fmident.report.result_json import JsonReporter
-from fmident.report.tables.reporter import CsvReporter
+from fmident.report.tables import CsvReporter
 
 from ..report import conftest
 from ..report.test_profiles import NONE, bound, profile, reached
@@ -80,8 +80,13 @@ def test_an_estimation_comes_back(
     result = conftest.with_everything(result)
     invisible = dataclasses.replace(
         result.sensitivities[0],
-        moves=np.array([math.inf, math.nan, 0.5]),
-        shares=np.array([0.0, 0.4, 0.5]),
+        influences=dict(
+            zip(
+                result.sensitivities[0].parameters,
+                map(Influence, (0.0, 0.4, 0.5), (math.inf, math.nan, 0.5)),
+                strict=True,
+            )
+        ),
         stage="all",
     )
     result = dataclasses.replace(result, sensitivities=(invisible, *result.sensitivities[1:]))

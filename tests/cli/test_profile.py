@@ -160,7 +160,7 @@ def test_an_interrupt_while_the_result_is_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("fmident.report.profile_folder.ProfileContents.render", pressed)
+        patch.setattr("fmident.report.profiles.ProfileContents.render", pressed)
         assert profiled(study, *words) == 130
     assert "to go on from here: fmident profile" in capsys.readouterr().err
     assert (study.folder / "out" / "profiles.json").read_bytes() == first

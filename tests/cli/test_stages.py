@@ -11,7 +11,7 @@ import pytest
 from fmident.cli import main
 from fmident.estimation.monitor import RunPlan
 from fmident.progress import Watch
-from fmident.report.stored import read_result
+from fmident.report.result_json import read_result
 
 from ..study import TRUE, Study
 

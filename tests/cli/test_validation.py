@@ -13,7 +13,7 @@ import pytest
 import fmident
 from fmident.cli import main
 from fmident.errors import Code, FmidentError
-from fmident.report.stored import read_result
+from fmident.report.result_json import read_result
 
 from ..refused import refused
 from ..study import NOISE, Study

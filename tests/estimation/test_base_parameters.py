@@ -15,12 +15,12 @@ from fmident.estimation import run_estimation
 from fmident.estimation.result import EstimationResult, ParameterEstimate
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
-from fmident.report.comparison.compared import Compared
+from fmident.report.comparison.choice import Compared
 from fmident.report.comparison.text import parameter_names
 from fmident.report.figures.uncertainty import forest_chart
 from fmident.report.notebook import result_view
-from fmident.report.stored import read_result
-from fmident.report.tables.reporter import CsvReporter
+from fmident.report.result_json import read_result
+from fmident.report.tables import CsvReporter
 from fmident.report.terminal import remark, summary
 from fmident.report.verdict import verdict
 from fmident_estimators.least_squares import LeastSquares

@@ -15,11 +15,9 @@ from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem import Parameter
-from fmident.report.export.comments import header
-from fmident.report.export.values import exported_values
-from fmident.report.result_json import FILE_NAME, as_json
-from fmident.report.sections.parameters import parameters_section
-from fmident.report.stored.estimation import read_result
+from fmident.report.export.values import exported_values, header
+from fmident.report.result_json import FILE_NAME, as_json, read_result
+from fmident.report.sections.estimate import parameters_section
 from fmident.report.terminal import summary
 from fmident.report.verdict import verdict
 

@@ -17,7 +17,7 @@ from fmident.compilers.base import BuildRequest, Compiler
 from fmident.evaluation import Evaluator
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.solver_error import interfaces_disagree, solver_error
-from fmident.report.stored import read_result
+from fmident.report.result_json import read_result
 
 from ..fmu.build import Fixture, build, real
 from ..fmu.exchange import Exchange, Signal, build_both

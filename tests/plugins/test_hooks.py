@@ -17,7 +17,7 @@ from fmident.estimation.contract import Iteration, StopEstimation
 from fmident.estimation.result import EstimationResult
 from fmident.plugins import Host, Run, hookspecs, load_plugins
 from fmident.plugins.observers import PluginObserver
-from fmident.report.sections import content
+from fmident.report.sections import html
 
 MakePlugin = Callable[[str, str], EntryPoint]
 
@@ -247,7 +247,7 @@ def test_report_sections_are_made_once(
         made.append(title)
         return title
 
-    monkeypatch.setattr(content, "fragment", fragment)
+    monkeypatch.setattr(html, "fragment", fragment)
     host = load(make_plugin, SECTION.format(who="own"))
     (section,), _ = host.report_sections(FITTED, PROBLEM)
     assert made == ["own & others"]  # what cannot be shown is found by the host

@@ -13,8 +13,7 @@ from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.profiles import JointRegion, run_profiles
 from fmident.profiles.thresholds import Counted, JointThreshold
-from fmident.report.profile_folder import PROFILES
-from fmident.report.stored.profiles import read_profiles
+from fmident.report.profiles import PROFILES, read_profiles
 
 from .rig import TIMES, parameter, problem_of, profiles
 

@@ -15,6 +15,7 @@ from fmident.estimation.contract import Iteration
 from fmident.estimation.result import (
     EstimationResult,
     Identifiability,
+    Influence,
     InputSignal,
     OutputFit,
     OutputSensitivity,
@@ -127,7 +128,11 @@ def with_everything(result: EstimationResult) -> EstimationResult:
         shares = np.sum(values**2, axis=0)
         sensitivities.append(
             OutputSensitivity(
-                fit.experiment, fit.name, names, fit.times, values, 0.01 / length, shares
+                fit.experiment,
+                fit.name,
+                dict(zip(names, map(Influence, shares, 0.01 / length), strict=True)),
+                fit.times,
+                values,
             )
         )
     size = np.sqrt(np.arange(1.0, len(names) + 1))

@@ -22,10 +22,10 @@ from fmident.cross_validation.result import OutputScore
 from fmident.errors import EstimationError
 from fmident.estimation.result import EstimationResult
 from fmident.prediction import OutputBand, Prediction
-from fmident.report.bootstrap.folder import BOOTSTRAP
+from fmident.report.bootstrap import BOOTSTRAP
 from fmident.report.contents import Contents
 from fmident.report.cross_validation import CROSS_VALIDATION
-from fmident.report.prediction.folder import PREDICTION
+from fmident.report.prediction import PREDICTION
 from fmident.resampling import BootstrapParameter, BootstrapResult
 from fmident.resampling.result import FailedReplicate
 

@@ -14,8 +14,7 @@ from fmident.estimation.result import EstimationResult
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter
 from fmident.report.page import render
-from fmident.report.result_json import as_json
-from fmident.report.stored import read_result
+from fmident.report.result_json import as_json, read_result
 from fmident.report.terminal import summary
 
 

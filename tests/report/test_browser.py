@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident.estimation.result import EstimationResult, ExcludedSamples, OutputFit
-from fmident.report.numbers import plain
+from fmident.estimation.result import EstimationResult, ExcludedSamples, Influence, OutputFit
 from fmident.report.page import render
+from fmident.words import plain
 
 from .browser import Seen, opened
 from .conftest import with_everything
@@ -177,10 +177,8 @@ def test_hidden_lines_are_shown_by_their_names(
     names = tuple(f"p{k}" for k in range(10))
     wide = replace(
         one,
-        parameters=names,
+        influences={name: Influence((k + 1) / 100.0, 1.0) for k, name in enumerate(names)},
         values=np.repeat(one.values[:, :1], 10, axis=1) * np.arange(1, 11),
-        moves=np.ones(10),
-        shares=np.arange(1.0, 11.0) / 100.0,
     )
     with opened(report(replace(result, sensitivities=(wide,)))) as seen:
         chart = seen.chart_of("Sensitivities of tau[1]")

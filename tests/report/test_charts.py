@@ -17,6 +17,7 @@ from fmident.estimation.population import Generation
 from fmident.estimation.result import (
     EstimationResult,
     Identifiability,
+    Influence,
     InputSignal,
     OutputFit,
     OutputSensitivity,
@@ -362,7 +363,8 @@ def test_of_many_parameters_few_sensitivities_are_seen_at_first() -> None:
     names = tuple(f"p{k}" for k in range(40))
     shares = np.linspace(0.0, 0.9, 40)
     values = np.sqrt(shares / 50) * np.ones((50, 1))
-    one = OutputSensitivity("cycle", "y", names, times, values, np.ones(40), shares)
+    influences = {n: Influence(float(share), 1.0) for n, share in zip(names, shares, strict=True)}
+    one = OutputSensitivity("cycle", "y", influences, times, values)
     chart = sensitivity_chart(one)
     assert chart is not None
     lines = [m for m in chart.panels[0].marks if isinstance(m, Line)]
@@ -370,7 +372,9 @@ def test_of_many_parameters_few_sensitivities_are_seen_at_first() -> None:
     assert [m.name for m in lines if not m.hidden] == [*names[32:]]
     hidden = [m.get("hidden") for m in chart.json()["panels"][0]["marks"]]
     assert hidden.count(True) == 31
-    nothing = replace(one, shares=np.zeros(40), values=np.zeros((50, 40)))
+    nothing = replace(
+        one, influences=dict.fromkeys(names, Influence(0.0, 1.0)), values=np.zeros((50, 40))
+    )
     assert sensitivity_chart(nothing) is None
 
 

@@ -16,11 +16,9 @@ from fmident.estimation import EstimationResult
 from fmident.estimation.result import DrawnParameter, DrawnPosterior
 from fmident.problem import Problem
 from fmident.report.figures.draws import pairs_chart, trace_chart
-from fmident.report.result_json import as_json
+from fmident.report.result_json import as_json, read_result
 from fmident.report.sections.uncertainty import draws_section
-from fmident.report.stored import read_result
-from fmident.report.stored.samples import with_signals
-from fmident.report.tables.reporter import CsvReporter
+from fmident.report.tables import CsvReporter, with_signals
 from fmident.report.terminal import summary
 
 Make = Callable[..., EstimationResult]

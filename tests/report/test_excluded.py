@@ -17,11 +17,9 @@ from fmident.errors import EstimationError
 from fmident.estimation.result import EstimationResult, ExcludedSamples, OutputFit, Validation
 from fmident.report.figures.drawing import picture
 from fmident.report.figures.fits import excluded_marks, fit_chart
-from fmident.report.result_json import JsonReporter
+from fmident.report.result_json import JsonReporter, read_result
 from fmident.report.sections.signals import fits_section, validation_section
-from fmident.report.stored import read_result
-from fmident.report.stored.samples import with_signals
-from fmident.report.tables.reporter import CsvReporter
+from fmident.report.tables import CsvReporter, with_signals
 
 MakeResult = Callable[..., EstimationResult]
 

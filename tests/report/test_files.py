@@ -22,8 +22,7 @@ from fmident.plugins.host import load_plugins
 from fmident.problem.model import Problem
 from fmident.report.contract import Reporter
 from fmident.report.folder import check_target, place_folder, remove_left, write_reports
-from fmident.report.result_json import as_json
-from fmident.report.stored import read_result
+from fmident.report.result_json import as_json, read_result
 from fmident.report.terminal import summary
 
 from ..refused import refused

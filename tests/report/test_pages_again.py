@@ -18,11 +18,11 @@ from fmident.cli.main import main
 from fmident.errors import Diagnostic, EstimationError
 from fmident.estimation.result import EstimationResult, Validation
 from fmident.report.page import HtmlReporter
-from fmident.report.profile_folder import PROFILES
+from fmident.report.pages import make_page, stored_folder
+from fmident.report.profiles import PROFILES
 from fmident.report.result_json import JsonReporter
 from fmident.report.sections import Section, Text
-from fmident.report.stored.pages import make_page, stored_folder
-from fmident.report.tables.reporter import CsvReporter
+from fmident.report.tables import CsvReporter
 
 from .conftest import with_everything
 from .test_profiles import profile, reached

@@ -23,7 +23,7 @@ from fmident.report.figures.search import (
     population_chart,
 )
 from fmident.report.page import HtmlReporter, render
-from fmident.report.tables.reporter import CsvReporter, population_table
+from fmident.report.tables import CsvReporter, population_table
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 

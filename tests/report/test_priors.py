@@ -12,9 +12,8 @@ import pytest
 
 from fmident.estimation import EstimationResult
 from fmident.estimation.result import PriorCheck, PriorKnowledge, ResidualCheck
-from fmident.report.result_json import as_json
+from fmident.report.result_json import as_json, read_result
 from fmident.report.sections.uncertainty import priors_section
-from fmident.report.stored import read_result
 from fmident.report.verdict import verdict
 
 Make = Callable[..., EstimationResult]

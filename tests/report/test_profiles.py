@@ -13,8 +13,8 @@ from fmident.profiles import ParameterProfile, ProfileEnd, ProfilePoint, Profile
 from fmident.profiles.verdict import judge
 from fmident.report.figures.files import write_chart
 from fmident.report.figures.profiles import profile_chart, profiles_chart
-from fmident.report.profile_folder import PROFILES
-from fmident.report.profile_text import interval_text
+from fmident.report.profiles import PROFILES
+from fmident.words import interval_text
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 

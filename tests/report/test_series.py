@@ -11,7 +11,7 @@ import pandas as pd
 from fmident.estimation import TimeSeriesEstimate
 from fmident.report.figures.drawing import picture
 from fmident.report.figures.fits import series_chart
-from fmident.report.tables.series import series_table
+from fmident.report.tables import series_table
 
 
 def series(count: int = 4000) -> TimeSeriesEstimate:

@@ -17,11 +17,9 @@ from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
 from fmident.estimation.result import EstimationResult, Validation
 from fmident.report.figures.files import write_pictures
-from fmident.report.result_json import JsonReporter
+from fmident.report.result_json import JsonReporter, read_result
 from fmident.report.sections import Figure, Section, Text
-from fmident.report.stored import read_result
-from fmident.report.stored.samples import with_signals
-from fmident.report.tables.reporter import CsvReporter
+from fmident.report.tables import CsvReporter, with_signals
 
 from .conftest import with_everything
 

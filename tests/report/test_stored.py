@@ -12,8 +12,7 @@ import pytest
 
 from fmident.errors import EstimationError
 from fmident.estimation.result import EstimationResult
-from fmident.report.result_json import as_json
-from fmident.report.stored import read_result
+from fmident.report.result_json import as_json, read_result
 from fmident.report.terminal import summary
 
 MakeResult = Callable[..., EstimationResult]

@@ -14,13 +14,12 @@ from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem import Parameter
 from fmident.report.comparison.samples import why_not
-from fmident.report.result_json import FILE_NAME, as_json
-from fmident.report.sections.parameters import parameters_section
+from fmident.report.result_json import FILE_NAME, as_json, read_result
+from fmident.report.sections.estimate import parameters_section
 from fmident.report.sections.uncertainty import (
     identifiability_section,
     truncation_section,
 )
-from fmident.report.stored.estimation import read_result
 from fmident.report.terminal import summary
 from fmident.report.verdict import verdict
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 _LONGEST_INTEGER = 18
-_T = TypeVar("_T")
 
 
 def loads_json(text: str) -> Any:
@@ -92,21 +90,10 @@ class JsonTable:
         """Return a number, `missing` where the file has ``null``."""
         return self._number(key, self.raw(key), missing)
 
-    def numbers(self, key: str, missing: float = float("nan")) -> list[float]:
-        """Return a list of numbers."""
-        return [self._number(key, v, missing) for v in self.listed(key)]
-
     def named_numbers(self, key: str) -> dict[str, float]:
         """Return an object of numbers."""
         inner = self.table(key)
         return {name: inner.number(name) for name in inner.keys()}  # noqa: SIM118
-
-    def pair(self, key: str, missing: tuple[float, float]) -> tuple[float, float]:
-        """Return two numbers."""
-        value = self.listed(key)
-        if len(value) != 2:
-            self._fail(key, "a list of two numbers")
-        return self._number(key, value[0], missing[0]), self._number(key, value[1], missing[1])
 
     def listed(self, key: str, *default: list[Any]) -> list[Any]:
         """Return a list."""
@@ -125,12 +112,6 @@ class JsonTable:
     def maybe_table(self, key: str) -> JsonTable | None:
         """Return an object inside this one, ``None`` where there is none."""
         return None if self.raw(key, None) is None else self.table(key)
-
-    def each(self, key: str, make: Callable[[JsonTable], _T], *default: list[Any]) -> list[_T]:
-        """Return what `make` makes of each object of a list."""
-        place = self._name(key)
-        items = enumerate(self.listed(key, *default))
-        return [make(JsonTable(value, f"{place}[{number}]")) for number, value in items]
 
     def _number(self, key: str, value: Any, missing: float) -> float:
         if value is None:

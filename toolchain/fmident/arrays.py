@@ -1,4 +1,4 @@
-"""Array types that every package shares."""
+"""Arrays as every package shares them."""
 
 from __future__ import annotations
 
@@ -8,3 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 F64: TypeAlias = npt.NDArray[np.float64]
+
+
+def root_mean_square(values: npt.ArrayLike) -> float:
+    """Return the root mean square; 0 of nothing."""
+    array = np.asarray(values, dtype=np.float64)
+    return float(np.sqrt(np.mean(array**2))) if array.size else 0.0

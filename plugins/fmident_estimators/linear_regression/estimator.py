@@ -25,8 +25,8 @@ from fmident.evaluation.contract import Evaluator
 from fmident.options import INSIDE_UNIT, NOT_NEGATIVE, Options, Range
 from fmident.problem.model import Problem
 from fmident.problem.residuals import ResidualLayout, compared_values, residual_layout
-from fmident.statistics.identifiability import listed
 from fmident.units import compatible, parse_unit
+from fmident.words import listed
 from fmident_estimators.linear_regression.affine import (
     AffineModel,
     Box,

@@ -14,8 +14,7 @@ from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem.model import Parameter
-from fmident.report.result_json import JsonReporter
-from fmident.report.stored import read_result
+from fmident.report.result_json import JsonReporter, read_result
 from fmident.report.terminal import summary
 from fmident.report.verdict import verdict
 

@@ -12,7 +12,7 @@ import pytest
 
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.errors import EstimationError
-from fmident.estimation.result import EstimationResult
+from fmident.estimation.result import BaseParameter, EstimationResult, Factor
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu, read_description
 from fmident.report.export import exported_values, modifier, record
 
@@ -183,9 +183,10 @@ def test_values_of_the_problem_fill_arrays(
 
 def test_base_parameters_stand_beside_their_members(make_result: MakeResult) -> None:
     members = {"m1": 1.0, "m2": 0.25}
-    base = estimate(
-        None, 1.5, 0.1, name="m1_base", expression="m1 + 0.25*m2", factors=((1, members),)
-    )
+    base = BaseParameter(
+        "m1_base", "kg", "", 1.0, 1.5, 0.1, (1.3, 1.7), 0.0, np.inf, at_bound=False, fixed=False,
+        expression="m1 + 0.25*m2", factors=(Factor(1, members),),
+    )  # fmt: skip
     result = replace(
         make_result(estimate("m1", 1.0, base=("m1_base",)), estimate("m2", 2.0, base=("m1_base",))),
         base_parameters=(base,),

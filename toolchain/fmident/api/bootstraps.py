@@ -25,7 +25,7 @@ from fmident.errors import Code, Location, ProblemError
 from fmident.estimation.noise.alternate import asks_for_noise
 from fmident.estimation.result import EstimationResult
 from fmident.problem.settings_keys import as_written
-from fmident.report.bootstrap.folder import BOOTSTRAP
+from fmident.report.bootstrap import BOOTSTRAP
 from fmident.resampling import (
     BootstrapOptions,
     BootstrapParameter,

@@ -32,8 +32,7 @@ from fmident.plugins.observers import PluginObserver
 from fmident.problem.relations.elimination import simplified
 from fmident.problem.settings_keys import as_written
 from fmident.report.folder import write_reports
-from fmident.report.result_json import FILE_NAME
-from fmident.report.stored import read_result
+from fmident.report.result_json import FILE_NAME, read_result
 
 if TYPE_CHECKING:
     from fmident.estimation.monitor import Observer

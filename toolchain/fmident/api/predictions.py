@@ -28,8 +28,8 @@ from fmident.prediction import Prediction, Uncertainty, chosen_draws, covariance
 from fmident.prediction import predict as predict_experiments
 from fmident.problem import Problem, read_problem_file
 from fmident.problem.reading.layouts import LAYOUT_KEYS, read_layout
-from fmident.report.bootstrap.folder import BOOTSTRAP
-from fmident.report.prediction.folder import PREDICTION
+from fmident.report.bootstrap import BOOTSTRAP
+from fmident.report.prediction import PREDICTION
 from fmident.toml_file import Section, Source, encoded, parse_toml
 
 if TYPE_CHECKING:

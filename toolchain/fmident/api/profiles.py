@@ -31,7 +31,7 @@ from fmident.problem.stages import continued
 from fmident.profiles import compared_with, run_profiles, with_notes
 from fmident.profiles.joint_walks import check_profile, chosen_in_pairs, chosen_parameters
 from fmident.profiles.thresholds import Counted
-from fmident.report.profile_folder import PROFILES
+from fmident.report.profiles import PROFILES
 from fmident.statistics.distributions import student_freedom
 
 if TYPE_CHECKING:

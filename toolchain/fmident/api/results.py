@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fmident.prediction import Prediction
     from fmident.profiles import ProfileResult
     from fmident.report.comparison import Comparison
-    from fmident.report.sections.content import Section
+    from fmident.report.sections.html import Section
     from fmident.resampling import BootstrapResult
 
 
@@ -74,9 +74,9 @@ def load_result(
     fmident.errors.EstimationError
         There is no result, a file of it is missing, or somebody has changed it.
     """
-    from fmident.report.stored.estimation import read_result
-    from fmident.report.stored.pages import stored_folder
-    from fmident.report.stored.samples import other_samples, with_signals
+    from fmident.report.pages import stored_folder
+    from fmident.report.result_json import read_result
+    from fmident.report.tables import other_samples, with_signals
 
     stored = stored_folder(Path(path))
     if stored.analysis is not None:

@@ -9,13 +9,14 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.checking.factors import unit_factor
-from fmident.checking.subject import Subject, several
+from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic, UnitError
 from fmident.estimation.diagnostics.interpolation import moves, other_courses
 from fmident.estimation.validation import held_out_problem
 from fmident.evaluation import Evaluator
 from fmident.units import compatible, parse_unit
+from fmident.words import quoted
 
 _EXPLAINED = 0.1
 """Residuals in parts of the spread of what was measured, below which an input without jumps is
@@ -100,7 +101,7 @@ def _without_motion(subject: Subject) -> list[Diagnostic]:
             subject.finding(
                 "note",
                 "input-constant",
-                f"the input{'' if len(still) == 1 else 's'} {several(still)}"
+                f"the input{'' if len(still) == 1 else 's'} {quoted(still)}"
                 f" {'is' if len(still) == 1 else 'are'} constant: only a step at the start and"
                 " the start values drive the model",
                 "right if the experiment was a step",
@@ -116,7 +117,7 @@ def _without_motion(subject: Subject) -> list[Diagnostic]:
         subject.finding(
             "warning" if everywhere else "note",
             "input-constant",
-            f"the input{'' if len(still) == 1 else 's'} {several(still)} {verb} constant"
+            f"the input{'' if len(still) == 1 else 's'} {quoted(still)} {verb} constant"
             + ("" if only else " in every experiment")
             + (": nothing drives the model but its start values" if everywhere else ""),
             "name the column that was applied, or measure again with an input that moves"

@@ -58,7 +58,7 @@ from fmident.checking.simulations import (
     points_to_try,
     try_bounds,
 )
-from fmident.checking.subject import Subject, several
+from fmident.checking.subject import Subject
 from fmident.checking.time_unit import named_time_findings, time_unit_findings
 from fmident.errors import Diagnostic, ProblemError
 from fmident.estimation.checks import (
@@ -75,6 +75,7 @@ from fmident.problem.cost import TimeDomain
 from fmident.problem.derivative_origins import summary_of
 from fmident.problem.residuals import compared_values, predict
 from fmident.statistics.combinations import PointSensitivity
+from fmident.words import quoted
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimator
@@ -580,7 +581,7 @@ def fixed_without_influence(subject: Subject, executor: Executor) -> FixedWithou
     finding = subject.finding(
         "note",
         "fixed-without-influence",
-        f"the fixed parameter{'' if len(still) == 1 else 's'} {several(list(still))} {verb} no"
+        f"the fixed parameter{'' if len(still) == 1 else 's'} {quoted(list(still))} {verb} no"
         " influence on the measured outputs",
         "right if it acts on nothing that was measured; else the FMU ignores the value",
         "parameters",

@@ -13,9 +13,9 @@ from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.checking.global_sensitivity.result import GlobalSensitivity
 from fmident.errors import Diagnostic, Severity
-from fmident.estimation.result import ParameterEstimate
-from fmident.report.numbers import percent
+from fmident.estimation.result import BaseParameter
 from fmident.statistics.fixing import FixingStep
+from fmident.words import counted, percent
 
 Influence = Literal[
     "yes", "elsewhere", "none", "fixed", "fixed, none", "dependent", "base", "unknown"
@@ -170,7 +170,7 @@ class SensitivityCheck:
     sigma_known: bool = True
     ranks_elsewhere: tuple[int, ...] = ()
     fixing: tuple[FixingStep, ...] = ()
-    base_parameters: tuple[ParameterEstimate, ...] = ()
+    base_parameters: tuple[BaseParameter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -309,7 +309,7 @@ class CheckReport:
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
             return _ended(f"Cannot be estimated: {_first_sentence(errors[0].message)}{more}")
         if warnings:
-            more = f" (and {_count(len(warnings) - 1, 'more warning')})" * (len(warnings) > 1)
+            more = f" (and {counted(len(warnings) - 1, 'more warning')})" * (len(warnings) > 1)
             return _ended(f"Can be estimated, but {_first_sentence(warnings[0].message)}{more}")
         return "Can be estimated."
 
@@ -408,7 +408,3 @@ def _first_sentence(text: str) -> str:
 
 def _ended(sentence: str) -> str:
     return sentence if sentence.endswith("?") else f"{sentence}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.checking.report import SensitivityCheck
-from fmident.checking.subject import Subject, several
+from fmident.checking.subject import Subject
 from fmident.errors import Diagnostic, Severity
 from fmident.estimation.diagnostics.combinations import tested_combinations
 from fmident.estimation.diagnostics.dependent import base_parameters, dependent_uncertainty
@@ -23,12 +23,12 @@ from fmident.estimation.result import integration_advice, step_advice
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.priors.rows import Priors
 from fmident.problem.residuals import residual_layout
-from fmident.report.numbers import percent, plain
 from fmident.report.verdict import STRONG_CORRELATION
 from fmident.statistics import analyse_rank
 from fmident.statistics.combinations import PointSensitivity, product_verdict
 from fmident.statistics.fixing import ranked_for_fixing
 from fmident.statistics.identifiability import rank_sentence
+from fmident.words import listed, percent, plain, quoted
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -340,13 +340,13 @@ def _collinear(subject: Subject, found: Sensitivities, check: SensitivityCheck) 
     """Return that parameters can nearly make up for each other."""
     pairs = strong_pairs(check)
     if pairs:
-        listed = ", ".join(f"{a} and {b} ({value:+.3f})" for a, b, value in pairs[:_FEW_PAIRS])
-        what = f"the data hardly tell apart {listed}"
+        shown = ", ".join(f"{a} and {b} ({value:+.3f})" for a, b, value in pairs[:_FEW_PAIRS])
+        what = f"the data hardly tell apart {shown}"
     else:
         weakest = analyse_rank(found.jacobian[:, found.kept]).right[:, -1]
         order = np.argsort(-np.abs(weakest))
         names = [check.names[int(j)] for j in order if abs(weakest[j]) > _PART_OF_IT]
-        what = f"{', '.join(names[:-1])} and {names[-1]} can nearly make up for each other"
+        what = f"{listed(names)} can nearly make up for each other"
     return subject.finding(
         "note",
         "nearly-collinear",
@@ -447,7 +447,7 @@ def unmoved_findings(subject: Subject, found: Sensitivities) -> list[Diagnostic]
             if everywhere == 1
             else " in any experiment"
             if len(places) == everywhere
-            else f" in {several([subject.problem.experiments[i].name for i in places])}"
+            else f" in {quoted([subject.problem.experiments[i].name for i in places])}"
         )
         findings.append(
             subject.finding(

@@ -76,13 +76,3 @@ class Subject:
     ) -> Diagnostic:
         """Return a finding at a key of the problem file."""
         return Diagnostic(severity, message, self.where(*keys), hint, rule)
-
-
-def several(names: list[str], most: int = 4) -> str:
-    """Return names in quotes as a list in words; of many the first ones."""
-    shown = [f"'{n}'" for n in names[:most]]
-    if len(names) > most:
-        return ", ".join(shown) + f" and {len(names) - most} more"
-    if len(shown) < 2:
-        return "".join(shown)
-    return ", ".join(shown[:-1]) + " and " + shown[-1]

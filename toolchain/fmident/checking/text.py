@@ -7,9 +7,9 @@ import textwrap
 
 from fmident.checking.report import CheckReport, ParameterCheck
 from fmident.errors import Diagnostic
-from fmident.report.numbers import duration, percent, plain
 from fmident.report.terminal import Alignment, merged_into, narrow_table, table, unit_text
 from fmident.statistics.fixing import fixing_sentence
+from fmident.words import duration, percent, plain
 
 _MOST_OUTPUTS = 12
 _MOST_EXPERIMENTS = 8
@@ -66,8 +66,8 @@ def check_html(report: CheckReport) -> str:
 
 def _view_sections(report: CheckReport, *, charts: bool = False) -> list[str]:
     from fmident.checking.global_sensitivity.page import global_section
-    from fmident.report.sections.content import Section, Table
-    from fmident.report.sections.verdict import verdict_section
+    from fmident.report.sections.estimate import verdict_section
+    from fmident.report.sections.html import Section, Table
 
     if report.stages:
         inner = [

@@ -401,7 +401,7 @@ there already is kept as NAME.1, NAME.2, ...; --force replaces it.""",
 
 def _profile(arguments: argparse.Namespace, host: Host, report: Report) -> Shown[Any]:
     from fmident.api.profiles import Profiling
-    from fmident.report.profile_folder import COST_PICTURE, PROFILES, TAU_PICTURE
+    from fmident.report.profiles import COST_PICTURE, PROFILES, TAU_PICTURE
 
     analysis = Profiling(
         arguments.result,
@@ -473,7 +473,7 @@ pictures tau.png and cost.png.""",
 
 def _bootstrap(arguments: argparse.Namespace, host: Host, report: Report) -> Shown[Any]:
     from fmident.api.bootstraps import Bootstrapping
-    from fmident.report.bootstrap.folder import BOOTSTRAP, CORNER
+    from fmident.report.bootstrap import BOOTSTRAP, CORNER
     from fmident.resampling import BootstrapOptions
 
     options = BootstrapOptions(
@@ -548,7 +548,7 @@ bands.csv, bootstrap.html and pictures.""",
 def _predict(arguments: argparse.Namespace, host: Host, report: Report) -> Shown[Any]:
     from fmident.api.predictions import Predicting, estimate_in, problem_with
     from fmident.api.problems import PROBLEM
-    from fmident.report.prediction.folder import PREDICTION
+    from fmident.report.prediction import PREDICTION
 
     place, estimate = estimate_in(arguments.result)
     settings = {"result": str(place), "data": [str(f) for f in arguments.data]}

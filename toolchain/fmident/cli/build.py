@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
     from fmident.api import builds
-    from fmident.report.numbers import duration
+    from fmident.words import duration
 
     host = plugins_of(arguments)
     if arguments.all:
@@ -225,8 +225,8 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
     from fmident.api.builds import build_catalog
     from fmident.catalog import find_catalog, read_catalog
     from fmident.progress import watching
-    from fmident.report.numbers import duration
     from fmident.report.terminal import table
+    from fmident.words import duration
 
     if arguments.target or arguments.class_name or arguments.source:
         raise UsageError("--all builds what the catalogue holds; name no class, file or source")

@@ -104,7 +104,7 @@ def _page(found: DataDescription) -> str:
 
 
 def _row(column: ColumnDescription) -> list[str]:
-    from fmident.report.numbers import plain
+    from fmident.words import plain
 
     if column.problem is not None:
         return [column.name, column.unit or "", "", "", "", "", "", column.problem]
@@ -124,7 +124,7 @@ def _shown(spark: str) -> str:
 
 
 def _time_text(time: TimeDescription) -> list[str]:
-    from fmident.report.numbers import duration, plain
+    from fmident.words import duration, plain
 
     since = "" if time.since is None else f" since {time.since}"
     texts = [

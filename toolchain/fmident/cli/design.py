@@ -65,8 +65,8 @@ def _write(task: DesignTask, design: Design | SineDesign, output: Path) -> None:
 
 
 def _summary(task: DesignTask, design: Design) -> str:
-    from fmident.report.numbers import plain
     from fmident.report.terminal import table, unit_text
+    from fmident.words import plain
 
     rows = []
     for q, found, first in zip(

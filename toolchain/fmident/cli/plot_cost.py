@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Simulate the grid, draw it, tell the minima."""
     from fmident import api
     from fmident.report.figures.cost_map import draw_cost_maps
-    from fmident.report.stored import read_result
+    from fmident.report.result_json import read_result
 
     if arguments.grid < _FEWEST_GRID:
         raise UsageError(f"--grid must be at least {_FEWEST_GRID}, not {arguments.grid}")
@@ -163,7 +163,7 @@ def _range(name: str, text: str) -> tuple[float, float]:
 def _summary(one: CostMap) -> str:
     import numpy as np
 
-    from fmident.report.numbers import plain
+    from fmident.words import plain
 
     failed = int(np.count_nonzero(~np.isfinite(one.costs)))
     count = len(one.minima)

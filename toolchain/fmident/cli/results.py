@@ -13,8 +13,8 @@ from fmident.errors import Code, EstimationError
 
 if TYPE_CHECKING:
     from fmident.report.contents import Contents
-    from fmident.report.sections.content import Section
-    from fmident.report.stored.pages import StoredFolder
+    from fmident.report.pages import StoredFolder
+    from fmident.report.sections.html import Section
 
 
 import json
@@ -58,7 +58,7 @@ def configure_report(parser: argparse.ArgumentParser) -> None:
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Print the summary of a result folder; make and open its page, write pictures if asked to."""
-    from fmident.report.stored.pages import stored_folder
+    from fmident.report.pages import stored_folder
 
     stored = stored_folder(arguments.result)
     summary, sections, pictures = (
@@ -81,7 +81,7 @@ _Shown = tuple[str, Callable[[], "list[Section]"], Callable[[], list[Path]]]
 
 
 def _estimation(stored: StoredFolder, arguments: argparse.Namespace) -> _Shown:
-    from fmident.report.stored import read_result
+    from fmident.report.result_json import read_result
     from fmident.report.terminal import summary
 
     read = read_result(stored.folder)
@@ -90,7 +90,7 @@ def _estimation(stored: StoredFolder, arguments: argparse.Namespace) -> _Shown:
     @cache
     def sections() -> list[Section]:
         from fmident.api.results import stored_sections
-        from fmident.report.stored.samples import other_samples, with_signals
+        from fmident.report.tables import other_samples, with_signals
 
         host = plugins_of(arguments)
         whole = with_signals(result, stored.folder)
@@ -131,7 +131,7 @@ def _page(
         It is asked for, but cannot be made.
     """
     if arguments.again or not stored.page.is_file():
-        from fmident.report.stored.pages import make_page
+        from fmident.report.pages import make_page
 
         try:
             make_page(stored, sections(), pictures=arguments.again)
@@ -242,7 +242,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     """Write what was asked for."""
     from fmident.fmu import read_description
     from fmident.report.export import exported_values, modifier, record, write_ssv
-    from fmident.report.stored import read_result
+    from fmident.report.result_json import read_result
 
     form = arguments.modelica or (None if arguments.ssv else "modifier")
     if arguments.output is not None and form is None:

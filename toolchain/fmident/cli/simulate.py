@@ -383,8 +383,8 @@ def _inputs(
 
 
 def _summarise(trajectories: pd.DataFrame, description: ModelDescription) -> None:
-    from fmident.report.numbers import plain
     from fmident.report.terminal import table
+    from fmident.words import plain
 
     rows = []
     for name in trajectories.columns[1:]:

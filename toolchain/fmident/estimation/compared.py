@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.words import listed
 
 CONFLICT = 0.01
 """Probability below which prior and data are said to contradict each other."""
@@ -170,8 +171,7 @@ class OtherCourse:
         large = sorted(self.moves.items(), key=lambda item: -abs(item[1]))
         sizes = [(name, abs(x)) for name, x in large[:3] if abs(x) > _NOTICED]
         moved = [f"'{name}' by {x:.{0 if x >= 10.0 else 1}f}" for name, x in sizes]
-        moved = moved if len(moved) < 2 else [", ".join(moved[:-1]) + f" and {moved[-1]}"]
-        and_moves = f", which moves {moved[0]} standard errors" if moved else ""
+        and_moves = f", which moves {listed(moved)} standard errors" if moved else ""
         verb = "falls" if self.cost_ratio < 1.0 else "rises"
         cost = f"the cost {verb} to {100.0 * self.cost_ratio:.3g} %"
         return f'{sentence}: with interpolation = "{self.interpolation}" {cost}{and_moves}'
@@ -341,6 +341,24 @@ class InputSignal:
     fitted: bool = True
 
 
+@dataclass(frozen=True)
+class Influence:
+    """What one output of one experiment says of one parameter.
+
+    Parameters
+    ----------
+    share
+        Part of the information about the parameter: the sum of the squares of its column of
+        `OutputSensitivity.values` over all samples of this output.
+    move
+        Standard error that the parameter would have if all others were known; infinite where it is
+        invisible, NaN where the size of the noise is not known.
+    """
+
+    share: float
+    move: float
+
+
 @dataclass(frozen=True, eq=False)
 class OutputSensitivity:
     """How one output of one experiment answers to the parameters, at the estimate.
@@ -349,32 +367,39 @@ class OutputSensitivity:
     ----------
     experiment, name
         Which output.
-    parameters
-        Names, length n.
+    influences
+        By name of the parameter, n of them.
     times
         Of the samples, s, shape (k,); of many, two for each part of the time.
     values
-        By how much of its noise the output changes when a parameter moves by its entry in `moves`,
-        shape (k, n). The squares of a parameter over all samples of all outputs add up to 1, unless
+        By how much of its noise the output changes when a parameter moves by its `move`, shape
+        (k, n). The squares of a parameter over all samples of all outputs add up to 1, unless
         it is invisible. In parts of the time, the smallest and the largest.
-    moves
-        Standard error that each parameter would have if all others were known, shape (n,);
-        infinite where it is invisible, NaN where the size of the noise is not known.
-    shares
-        Part of the information about each parameter: the sum of these squares over all samples of
-        this output, shape (n,).
     stage
         In which these parameters were found; empty without stages.
     """
 
     experiment: str
     name: str
-    parameters: tuple[str, ...]
+    influences: Mapping[str, Influence]
     times: F64
     values: F64
-    moves: F64
-    shares: F64
     stage: str = ""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names."""
+        return tuple(self.influences)
+
+    @property
+    def shares(self) -> F64:
+        """Of all parameters, shape (n,)."""
+        return np.array([one.share for one in self.influences.values()])
+
+    @property
+    def moves(self) -> F64:
+        """Of all parameters, shape (n,)."""
+        return np.array([one.move for one in self.influences.values()])
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from fmident.estimation.compared import (
     DrawnPosterior,
     ExcludedSamples,
     GatheredResiduals,
+    Influence,
     InputSignal,
     OtherCourse,
     OutputFit,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "BaseParameter",
     "ConstraintCheck",
     "CountedNoise",
     "CountedWave",
@@ -52,8 +54,10 @@ __all__ = [
     "DrawnPosterior",
     "EstimationResult",
     "ExcludedSamples",
+    "Factor",
     "GatheredResiduals",
     "Identifiability",
+    "Influence",
     "InputSignal",
     "OtherCourse",
     "OutputFit",
@@ -196,6 +200,13 @@ class Drawable:
         return html
 
 
+class Factor(NamedTuple):
+    """A sum of parameters with coefficients, to a power."""
+
+    power: int
+    members: Mapping[str, float]
+
+
 @dataclass(frozen=True)
 class ParameterEstimate:
     """One parameter of the result.
@@ -251,7 +262,7 @@ class ParameterEstimate:
     stage: str = ""
     expression: str = ""
     base: tuple[str, ...] = ()
-    factors: tuple[tuple[int, Mapping[str, float]], ...] = ()
+    factors: tuple[Factor, ...] = ()
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -267,6 +278,11 @@ class ParameterEstimate:
     def searched(self) -> bool:
         """Whether an estimator searched it: it was neither fixed nor follows from others."""
         return not self.fixed and not self.expression
+
+
+@dataclass(frozen=True)
+class BaseParameter(ParameterEstimate):
+    """A combination of parameters that the data determine, whatever the values of its members."""
 
 
 _MOST_STEPS = 50
@@ -607,7 +623,7 @@ class EstimationResult(Drawable):
     draws: DrawnPosterior | None = None
     truncation: Truncation | None = None
     whitened: tuple[OutputFit, ...] = ()
-    base_parameters: tuple[ParameterEstimate, ...] = ()
+    base_parameters: tuple[BaseParameter, ...] = ()
 
     @property
     def rows(self) -> tuple[ParameterEstimate, ...]:

@@ -50,6 +50,7 @@ from fmident.estimation.fits import (
 )
 from fmident.estimation.noise.prewhitened import Prewhitened, whitened_fits
 from fmident.estimation.result import (
+    BaseParameter,
     ConstraintCheck,
     CountedNoise,
     DerivativeCheck,
@@ -97,7 +98,7 @@ class Summary:
     priors: PriorKnowledge | None = None
     noise: CountedNoise | None = None
     whitened: tuple[OutputFit, ...] = ()
-    base_parameters: tuple[ParameterEstimate, ...] = ()
+    base_parameters: tuple[BaseParameter, ...] = ()
     lower: F64 | None = None
     """Free parameters with a lower cost that no derivative shows, if any were found."""
 

@@ -145,8 +145,3 @@ class Earlier:
         return (
             self.before.point(p) if evaluation is None and self.before is not None else evaluation
         )
-
-
-def root_mean_square(values: F64) -> float:
-    """Return the root mean square; 0 for an empty array."""
-    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.arrays import F64
+from fmident.arrays import F64, root_mean_square
 from fmident.errors import Code
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.executors.base import Executor, SubsetExecutor, run_other
@@ -25,7 +25,6 @@ from fmident.evaluation.memory import (
     Evaluated,
     Forgotten,
     Recent,
-    root_mean_square,
 )
 from fmident.evaluation.setups import output_variables, own_tolerance, without_integration
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fmident.problem.cost import Cost
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
-    from fmident.report.sections.content import Section
+    from fmident.report.sections.html import Section
 
 
 BUILT_IN = {

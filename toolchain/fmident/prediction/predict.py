@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.arrays import F64
+from fmident.arrays import F64, root_mean_square
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import EstimationError
 from fmident.estimation.diagnostics.noise import noise_of
@@ -330,12 +330,8 @@ def _noise_for(experiment: str, m: Measurement, known: _KnownNoise) -> tuple[F64
     freedom = sum(n.freedom for n in same)
     ratios = [n.ratio for n in same if n.ratio is not None]
     if sigma is not None and len(ratios) == len(same):
-        return sigma * _root_mean_square(ratios), freedom
-    return np.array(_root_mean_square([n.size for n in same])), freedom
-
-
-def _root_mean_square(values: Sequence[float]) -> float:
-    return float(np.sqrt(np.mean(np.square(values))))
+        return sigma * root_mean_square(ratios), freedom
+    return np.array(root_mean_square([n.size for n in same])), freedom
 
 
 def _bands(

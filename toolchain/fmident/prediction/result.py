@@ -59,12 +59,11 @@ class Prediction:
 
     def __str__(self) -> str:
         """Return headline, counts and notes."""
-        text: str = above("report.prediction.folder").PREDICTION.summary(self)
+        text: str = above("report.prediction").PREDICTION.summary(self)
         return text
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks."""
-        html: str = above("report.prediction.folder").PREDICTION.view(self)
+        html: str = above("report.prediction").PREDICTION.view(self)
         return html
 
     def plot_bands(

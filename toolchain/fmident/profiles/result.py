@@ -279,8 +279,7 @@ class ProfileResult:
         return f"<ProfileResult {self.status}: {', '.join(ends)}>"
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks."""
-        html: str = above("report.profile_folder").PROFILES.view(self)
+        html: str = above("report.profiles").PROFILES.view(self)
         return html
 
     def plot_profile(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fmident.evaluation.activity import BATCH
 from fmident.progress.course import BLOCKS, PLAIN_BLOCKS, falling, spark
-from fmident.report.numbers import duration, plain
+from fmident.words import duration, plain
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from fmident.evaluation.activity import WITHIN_ITERATIONS
 from fmident.progress.block import details_of, profile_text
 from fmident.progress.stream import write
-from fmident.report.numbers import duration
+from fmident.words import duration
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration

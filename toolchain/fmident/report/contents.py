@@ -12,14 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from fmident._version import __version__
 from fmident.errors import Code, EstimationError
-from fmident.report.result_json import plain_json
+from fmident.report.codec import Json, dump
+from fmident.report.sections.estimate import Entry, origin_of, run_section, verdict_section
 from fmident.report.sections.html import document, embedded
-from fmident.report.sections.run_facts import Entry, origin_of, run_section
-from fmident.report.sections.verdict import verdict_section
 from fmident.report.terminal import wrap
 
 if TYPE_CHECKING:
@@ -94,9 +93,10 @@ class Contents(ABC, Generic[Result]):
     def blocks(self, result: Result, width: int) -> Sequence[str]:
         """Return the tables of the terminal, so many columns wide."""
 
-    @abstractmethod
-    def json(self, result: Result) -> Mapping[str, Any]:
+    def json(self, result: Result) -> Json:
         """Return what the JSON file holds, without version and model."""
+        content: Json = dump(result)
+        return content
 
     @abstractmethod
     def tables(self, result: Result) -> Mapping[str, tuple[pd.DataFrame, str]]:
@@ -140,7 +140,7 @@ class Contents(ABC, Generic[Result]):
         """Return the title of the page; empty where it is what was estimated."""
         return ""
 
-    def content(self, result: Result, version: str, model: str = "") -> dict[str, Any]:
+    def content(self, result: Result, version: str, model: str = "") -> Json:
         """Return the content of the JSON file: JSON's own types, no NaN and no infinity.
 
         Parameters
@@ -152,10 +152,7 @@ class Contents(ABC, Generic[Result]):
         model
             What was estimated.
         """
-        found: dict[str, Any] = plain_json(
-            {**self.json(result), "fmident": version, "model": model}
-        )
-        return found
+        return {**self.json(result), "fmident": version, "model": model}
 
     def write(self, result: Result, problem: Problem, folder: Path) -> None:
         """Write all files into a folder.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fmident.plugins.registry import Registration
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
-    from fmident.report.sections.content import Section
+    from fmident.report.sections.html import Section
 
 _LEAST_ROOM, _ROOM_OF_SAMPLE = 1_500_000, 150
 """Bytes that a result folder takes: in any case, and for each sample of each output."""

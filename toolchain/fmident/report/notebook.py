@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fmident.report.numbers import duration, plain
-from fmident.report.sections.content import Section, Table, Text
-from fmident.report.sections.html import embedded
-from fmident.report.sections.parameters import parameters_section
-from fmident.report.sections.verdict import verdict_section
+from fmident.report.sections.estimate import parameters_section, verdict_section
+from fmident.report.sections.html import Section, Table, Text, embedded
 from fmident.report.terminal import unit_text
 from fmident.report.verdict import verdict
+from fmident.words import duration, plain
 
 if TYPE_CHECKING:
     from fmident.data import Experiment

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 from fmident.errors import FmidentError
 from fmident.plugin_code import raised_in
 from fmident.report.contract import Reporter, TakesSections
-from fmident.report.numbers import duration
 from fmident.report.result_json import FILE_NAME as RESULT
-from fmident.report.sections.content import Section, Text
-from fmident.report.sections.html import document
-from fmident.report.sections.parameters import parameters_section
-from fmident.report.sections.run_facts import estimate_facts, origin_of, run_section
-from fmident.report.sections.search import (
+from fmident.report.sections.estimate import (
+    estimate_facts,
     iterations_section,
+    origin_of,
+    parameters_section,
     population_section,
+    run_section,
     stages_section,
     starts_section,
+    verdict_section,
 )
+from fmident.report.sections.html import Section, Text, document
 from fmident.report.sections.signals import (
     diagnostics_section,
     fits_section,
@@ -38,8 +39,8 @@ from fmident.report.sections.uncertainty import (
     sensitivities_section,
     truncation_section,
 )
-from fmident.report.sections.verdict import verdict_section
 from fmident.report.verdict import verdict
+from fmident.words import duration
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult

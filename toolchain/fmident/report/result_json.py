@@ -1,8 +1,7 @@
-"""``result.json``: the result for programs.
+"""``result.json``: the result for programs, written and read.
 
-JSON knows no NaN and no infinity; both are written as ``null``. A ``null`` standard
-error means that there is none, a ``null`` end of an interval that it is open where
-``interval_known`` is true, else that there is no interval.
+A ``null`` standard error means that there is none, a ``null`` end of an interval that it is open
+where ``interval_known`` is true, else that there is no interval.
 """
 
 from __future__ import annotations
@@ -10,28 +9,62 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fmident._version import __version__
+from fmident.estimation.result import (
+    BaseParameter,
+    ConstraintCheck,
+    CountedNoise,
+    DerivativeCheck,
+    DrawnParameter,
+    DrawnPosterior,
+    EstimationResult,
+    ExcludedSamples,
+    Factor,
+    Identifiability,
+    Influence,
+    InputSignal,
+    OutputFit,
+    OutputSensitivity,
+    ParameterEstimate,
+    PriorKnowledge,
+    StageResult,
+    StageUncertainty,
+    Validation,
+)
+from fmident.problem.model import Problem
+from fmident.report.codec import (
+    LAYOUTS,
+    Form,
+    Json,
+    Layout,
+    checked,
+    dump,
+    load,
+    read_file,
+    written_by,
+)
 from fmident.report.contract import Reporter
+from fmident.statistics.fixing import FixingStep
+from fmident.statistics.truncated import TruncatedParameter, Truncation
 
-if TYPE_CHECKING:
-    from fmident.estimation.result import (
-        DrawnPosterior,
-        EstimationResult,
-        OutputFit,
-        OutputSensitivity,
-        PriorKnowledge,
-        ResidualCheck,
-        StageResult,
-    )
-    from fmident.problem.model import Problem
-    from fmident.statistics.truncated import Truncation
+FILE_NAME, PAGE = "result.json", "report.html"
 
-FILE_NAME = "result.json"
+OPEN = (-math.inf, math.inf)
+_NOTHING = np.empty(0)
+_COST = {
+    "cost_initial": "cost.initial",
+    "cost_final": "cost.final",
+    "cost": "cost.name",
+    "cost_options": "cost.options",
+}
+_NO_COST = {"cost_initial": math.inf, "cost_final": math.inf}
 
 
 class JsonReporter(Reporter):
@@ -41,264 +74,238 @@ class JsonReporter(Reporter):
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write ``result.json`` into `folder`."""
-        from fmident._version import __version__
-
         text = json.dumps(as_json(result, __version__), indent=2, allow_nan=False)
         (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
 
 
-def as_json(result: EstimationResult, version: str) -> dict[str, Any]:
-    """Return the content of ``result.json``: dictionaries, lists, text and finite numbers.
+def as_json(result: EstimationResult, version: str) -> Json:
+    """Return the content of ``result.json``, as a version of fmident writes it."""
+    return {**dump(result), "fmident": version}
+
+
+@dataclass(frozen=True)
+class StoredResult:
+    """A result folder.
 
     Parameters
     ----------
     result
-        What the run found.
+        What ``result.json`` holds: no time series and no history.
+    page
+        Its ``report.html``, if there is one.
     version
-        Of fmident.
+        Of fmident that wrote it; empty where that is not known.
+    samples
+        How many were compared, by experiment and output; those of the validation, too.
     """
-    content = {
-        "status": result.status,
-        "ended_by": result.ended_by,
-        "message": result.message,
-        "estimator": result.estimator,
-        "parameters": {
-            e.name: {
-                "initial": e.initial,
-                "value": e.value,
-                "unit": e.unit,
-                "standard_error": e.standard_error,
-                "interval_95": list(e.interval_95),
-                "interval_known": not any(math.isnan(end) for end in e.interval_95),
-                "at_bound": e.at_bound,
-                "fixed": e.fixed,
-                "expression": e.expression,
-                "base": list(e.base),
-                "bounds": [e.lower, e.upper],
-                "description": e.description,
-                "variable": e.variable,
-                "experiments": None if e.experiments is None else list(e.experiments),
-                "stage": e.stage,
-            }
-            for e in result.estimates
-        },
-        "base_parameters": base_json(result),
-        "cost": {
-            "initial": result.cost_initial,
-            "final": result.cost_final,
-            "name": result.cost,
-            "options": result.cost_options,
-        },
-        "simulations": result.simulations,
-        "jacobians": result.jacobians,
-        "wall_time_s": result.seconds,
-        "fmident": version,
-        "fmu": {
-            "name": result.fmu_name,
-            "guid": result.fmu_guid,
-            "generation_tool": result.fmu_tool,
-        },
-        "experiments": _experiments(result.fits),
-        "assumed_units": list(result.assumed_units),
-        "identifiability": None
-        if result.identifiability is None
-        else {
-            "verdict": result.identifiability.verdict,
-            "rank": result.identifiability.rank,
-            "singular_values": result.identifiability.singular_values,
-            "undecided": list(result.identifiability.undecided),
-            "jumps": list(result.identifiability.jumps),
-            "withheld": list(result.identifiability.withheld),
-            "rank_known": result.identifiability.rank_known,
-            "weakest": [dataclasses.asdict(d) for d in result.identifiability.weakest],
-            "fixing": [dataclasses.asdict(d) for d in result.identifiability.fixing],
-            "silent": list(result.identifiability.silent),
-            "by_choice": result.identifiability.by_choice,
-        },
-        "derivatives": None
-        if result.derivatives is None
-        else dataclasses.asdict(result.derivatives),
-        "derivative_origins": {
-            name: dataclasses.asdict(origin) for name, origin in result.derivative_origins.items()
-        },
-        "residuals": _residuals(result.residuals),
-        "validation": None
-        if result.validation is None
-        else {
-            "experiments": _experiments(result.validation.fits),
-            "residuals": _residuals(result.validation.residuals),
-            "failures": result.validation.failures,
-            "noise_ratios": result.validation.noise_ratios,
-        },
-        "inputs": [
-            {
-                "experiment": u.experiment,
-                "name": u.name,
-                "unit": u.unit,
-                "held": u.held,
-                "fitted": u.fitted,
-            }
-            for u in result.inputs
-        ],
-        "sensitivities": [_sensitivity(s) for s in result.sensitivities],
-        "noise": None if result.noise is None else dataclasses.asdict(result.noise),
-        "constraints": [dataclasses.asdict(c) for c in result.constraints],
-        "priors": _priors(result.priors),
-        "draws": _draws(result.draws),
-        "truncation": _truncation(result.truncation),
-        "stages": [_stage(s) for s in result.stages],
-        "free_parameters": [e.name for e in result.estimates if e.searched],
-        "covariance": result.covariance,
-        "correlation": result.correlation,
-        "notes": list(result.notes),
-        "settings": result.settings,
-    }
-    plain: dict[str, Any] = plain_json(content)
-    return plain
+
+    result: EstimationResult
+    page: Path | None
+    version: str = ""
+    samples: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
-def base_json(result: EstimationResult) -> dict[str, Any]:
-    """Return the base parameters by name: value, uncertainty, formula, and its coefficients."""
+def read_result(path: Path) -> StoredResult:
+    """Read a result folder, or its ``result.json``.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        There is no ``result.json``, or it was not written by fmident.
+    """
+    file = path / FILE_NAME if path.is_dir() else path
+    page = file.parent / PAGE
+
+    def convert(content: Json) -> StoredResult:
+        version = checked(content.get("fmident", ""), str, "fmident")
+        there = page if page.is_file() else None
+        return StoredResult(result_of(content), there, version, _samples(content))
+
+    return read_file(file, convert, "a result of fmident", written_by("estimate"))
+
+
+def result_of(content: Any, place: str = "") -> EstimationResult:
+    """Return the result that the content of a ``result.json`` is.
+
+    Raises
+    ------
+    ValueError
+        Something in it is not what fmident writes.
+    """
+    result: EstimationResult = load(EstimationResult, content, place)
+    checked_matrices(result, sum(e.searched for e in result.estimates))
+    return result
+
+
+def checked_matrices(result: Any, size: int) -> None:
+    """Check that covariance and correlation have a row for each free parameter, or none.
+
+    Raises
+    ------
+    ValueError
+        One has another shape.
+    """
+    for name in ("covariance", "correlation"):
+        if getattr(result, name).shape not in ((0,), (size, size)):
+            raise ValueError(f"'{name}' has not {size} rows and columns")
+
+
+def _samples(content: Json) -> dict[tuple[str, str], int]:
+    """Return the numbers of samples; results of earlier versions have none."""
+    parts = [content, *([content["validation"]] if content.get("validation") else [])]
     return {
-        e.name: {
-            "value": e.value,
-            "unit": e.unit,
-            "standard_error": e.standard_error,
-            "interval_95": list(e.interval_95),
-            "initial": e.initial,
-            "formula": e.expression,
-            "factors": [{"power": k, "members": dict(members)} for k, members in e.factors],
-            "stage": e.stage,
-        }
-        for e in result.base_parameters
+        (e["name"], name): load(int, output["samples"], f"experiments.{name}.samples")
+        for part in parts
+        for e in part["experiments"]
+        for name, output in e["outputs"].items()
+        if "samples" in output
     }
 
 
-def _residuals(check: ResidualCheck | None) -> dict[str, Any] | None:
-    if check is None:
-        return None
-    return {
-        "noise_ratio": check.noise_ratio,
-        "autocorrelation": check.autocorrelation,
-        "delays": [dataclasses.asdict(d) for d in check.delays],
-        "hiding_bounds": list(check.hiding_bounds),
-        "outliers": dict(check.outliers),
-        "repeated": [dataclasses.asdict(r) for r in check.repeated],
-        "courses": [dataclasses.asdict(c) for c in check.courses],
-        "gathered": [dataclasses.asdict(g) for g in check.gathered],
+@dataclass(frozen=True)
+class _Experiment:
+    """The outputs of one experiment."""
+
+    name: str
+    outputs: tuple[OutputFit, ...]
+
+
+def _experiments(fits: Sequence[OutputFit]) -> list[_Experiment]:
+    names = dict.fromkeys(f.experiment for f in fits)
+    return [_Experiment(n, tuple(f for f in fits if f.experiment == n)) for n in names]
+
+
+def _fits(value: Any, place: str) -> tuple[OutputFit, ...]:
+    return tuple(
+        dataclasses.replace(fit, experiment=e.name)
+        for e in load(tuple[_Experiment, ...], value, place)
+        for fit in e.outputs
+    )
+
+
+_FITS = Form(_experiments, _fits)
+
+
+def _whole(value: Any, place: str) -> int:
+    number: float = load(float, value, place)
+    if not number.is_integer():
+        raise ValueError(f"'{place}' is not a whole number")
+    return int(number)
+
+
+def opened(pair: Any, *, is_open: bool) -> Any:
+    """Return the ends of an interval, infinite in place of ``None`` where it is open."""
+    if not is_open or not isinstance(pair, list) or len(pair) != 2:
+        return pair
+    return [end if value is None else value for value, end in zip(pair, OPEN, strict=True)]
+
+
+def _parameter(content: Json) -> Json:
+    known = checked(content.get("interval_known", True), bool, "interval_known")
+    if "interval_95" not in content:
+        return content
+    return {**content, "interval_95": opened(content["interval_95"], is_open=known)}
+
+
+def _influence(content: Json) -> Json:
+    """Return it with the infinite move of what is invisible."""
+    unseen = content.get("moved_by", 0.0) is None and content.get("share") == 0.0
+    return {**content, "moved_by": math.inf} if unseen else content
+
+
+def _result(content: Json) -> Json:
+    """Return it with the variables that earlier versions did not write: named as parameters."""
+    parameters = checked(content.get("parameters"), dict, "parameters")
+    named = {
+        name: {"variable": name, **checked(one, dict, f"parameters.{name}")}
+        for name, one in parameters.items()
     }
+    return {**content, "parameters": named}
 
 
-def _sensitivity(one: OutputSensitivity) -> dict[str, Any]:
-    parameters = zip(one.parameters, one.shares, one.moves, strict=True)
-    return {
-        "experiment": one.experiment,
-        "output": one.name,
-        "stage": one.stage,
-        "parameters": {n: {"share": share, "moved_by": move} for n, share, move in parameters},
-    }
+def _derivatives(content: Json) -> Json:
+    """Return it with the key that was another before version 0.2 was ready."""
+    return {"ignores_tolerance": content.get("heedless", False), **content}
 
 
-def _priors(found: PriorKnowledge | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "parameters": [dataclasses.asdict(c) for c in found.checks],
-        "shares": found.shares,
-        "distance": found.distance,
-        "compared": found.compared,
-        "p_value": found.p_value,
-        "conflict": [c.name for c in found.conflict],
-        "left_open": list(found.left_open),
-    }
-
-
-def _draws(found: DrawnPosterior | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "count": found.count,
-        "parameters": {
-            name: {**dataclasses.asdict(one), "error": one.error}
-            for name, one in found.parameters.items()
+_LAYOUTS: dict[type, Layout] = {
+    EstimationResult: Layout(
+        keys={
+            "estimates": "parameters",
+            "fits": "experiments",
+            "seconds": "wall_time_s",
+            "fmu_name": "fmu.name",
+            "fmu_guid": "fmu.guid",
+            "fmu_tool": "fmu.generation_tool",
+            **_COST,
         },
-    }
-
-
-def _truncation(found: Truncation | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        **dataclasses.asdict(found),
-        "parameters": [dataclasses.asdict(p) for p in found.parameters],
-        "held": list(found.held),
-        "conflict": found.conflict,
-    }
-
-
-def _stage(stage: StageResult) -> dict[str, Any]:
-    return {
-        "name": stage.name,
-        "estimator": stage.estimator,
-        "cost": {
-            "initial": stage.cost_initial,
-            "final": stage.cost_final,
-            "name": stage.cost,
-            "options": stage.cost_options,
+        omitted={"history": (), "series": (), "generations": (), "whitened": (), "fmu_path": None},
+        by_name={"estimates": "name", "base_parameters": "name"},
+        missing={"covariance": _NOTHING, "correlation": _NOTHING},
+        null=_NO_COST,
+        computed={"free_parameters": lambda r: [e.name for e in r.estimates if e.searched]},
+        forms={"fits": _FITS},
+        prepare=_result,
+    ),
+    ParameterEstimate: Layout(
+        keys={"lower": "bounds.0", "upper": "bounds.1"},
+        omitted={"factors": ()},
+        missing={"description": "", "fixed": False, "lower": OPEN[0], "upper": OPEN[1]},
+        null={"lower": OPEN[0], "upper": OPEN[1]},
+        computed={"interval_known": lambda e: not any(map(math.isnan, e.interval_95))},
+        prepare=_parameter,
+    ),
+    BaseParameter: Layout(
+        keys={"expression": "formula"},
+        omitted={
+            "description": "",
+            "lower": OPEN[0],
+            "upper": OPEN[1],
+            "at_bound": False,
+            "fixed": False,
+            "variable": None,
+            "experiments": None,
+            "base": (),
         },
-        "status": stage.status,
-        "message": stage.message,
-        "parameters": stage.parameters,
-        "experiments": list(stage.experiments),
-        "simulations": stage.simulations,
-        "jacobians": stage.jacobians,
-        "seconds": stage.seconds,
-        "verdict": None if stage.identifiability is None else stage.identifiability.verdict,
-        "uncertainty": None
-        if (counts := stage.uncertainty) is None
-        else {
-            "counted": list(counts.counted),
-            "taken_for_known": list(counts.taken_for_known),
-            "shared_experiments": list(counts.shared_experiments),
-            "taken_for_independent": list(counts.taken_for_independent),
-            "conditional_standard_errors": counts.conditional_errors,
-            "simulations": counts.simulations,
-        },
-    }
-
-
-def _experiments(fits: tuple[OutputFit, ...]) -> list[dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for fit in fits:
-        experiment = found.setdefault(fit.experiment, {"name": fit.experiment, "outputs": {}})
-        experiment["outputs"][fit.name] = {
-            "unit": fit.unit,
-            "samples": int(np.count_nonzero(np.isfinite(fit.measured))),
-            "rms_initial": fit.rms_initial,
-            "rms": fit.rms,
-            "relative_error": fit.relative_error,
-            "nrmse": fit.nrmse,
-            "vaf": fit.vaf,
-            "excluded": [
-                {"reason": e.reason, "samples": e.count, "replaced": e.replaced}
-                for e in fit.excluded
-            ],
-        }
-    return list(found.values())
-
-
-def plain_json(value: Any) -> Any:
-    """Return `value` made of JSON's own types, non-finite numbers as ``None``."""
-    if isinstance(value, Mapping):
-        return {str(key): plain_json(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain_json(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain_json(item) for item in value]
-    if isinstance(value, (bool, str, int)) or value is None:
-        return value
-    if isinstance(value, np.generic):
-        return plain_json(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return str(value)
+    ),
+    Factor: Layout(forms={"power": Form(int, _whole)}),
+    Identifiability: Layout(omitted={"determined": ()}),
+    FixingStep: Layout(null={"before": math.inf, "after": math.inf}),
+    DerivativeCheck: Layout(null={"share": 0.0, "step_share": 0.0}, prepare=_derivatives),
+    _Experiment: Layout(by_name={"outputs": "name"}),
+    OutputFit: Layout(
+        omitted={"experiment": "", **dict.fromkeys(
+            ("times", "measured", "initial", "fitted", "sigma"), _NOTHING
+        )},
+        computed={"samples": lambda f: np.count_nonzero(np.isfinite(f.measured))},
+    ),
+    ExcludedSamples: Layout(
+        keys={"count": "samples"}, omitted={"times": _NOTHING, "values": _NOTHING}
+    ),
+    Validation: Layout(keys={"fits": "experiments"}, forms={"fits": _FITS}),
+    InputSignal: Layout(omitted={"times": _NOTHING, "values": _NOTHING}),
+    OutputSensitivity: Layout(
+        keys={"name": "output", "influences": "parameters"},
+        omitted={"times": _NOTHING, "values": np.empty((0, 0))},
+    ),
+    Influence: Layout(keys={"move": "moved_by"}, prepare=_influence),
+    CountedNoise: Layout(null={"degrees_of_freedom": math.inf}),
+    PriorKnowledge: Layout(
+        keys={"checks": "parameters"}, computed={"conflict": lambda k: [c.name for c in k.conflict]}
+    ),
+    DrawnPosterior: Layout(
+        omitted={"values": np.empty((0, 0, 0)), "densities": np.empty((0, 0))}
+    ),
+    DrawnParameter: Layout(computed={"error": lambda p: p.error}),
+    Truncation: Layout(computed={"held": lambda t: t.held, "conflict": lambda t: t.conflict}),
+    TruncatedParameter: Layout(null={"interval_95": OPEN}),
+    ConstraintCheck: Layout(missing=dict.fromkeys(("equality", "active", "violated"), False)),
+    StageUncertainty: Layout(keys={"conditional_errors": "conditional_standard_errors"}),
+    StageResult: Layout(
+        keys=_COST,
+        omitted={"identifiability": None},
+        null=_NO_COST,
+        computed={"verdict": lambda s: s.identifiability and s.identifiability.verdict},
+    ),
+}  # fmt: skip
+LAYOUTS.update(_LAYOUTS)

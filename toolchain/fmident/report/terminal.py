@@ -8,16 +8,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from fmident.report.numbers import (
-    duration,
-    interval,
-    jacobians,
-    percent,
-    plain,
-    probability,
-    with_error,
-)
 from fmident.report.verdict import verdict
+from fmident.words import duration, interval, percent, plain, probability, with_error
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, ParameterEstimate
@@ -482,3 +474,9 @@ def wrap(text: str, width: int, bullet: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def jacobians(result: EstimationResult) -> str:
+    """Return how many Jacobians a run took, and where they come from."""
+    origin = f" ({result.derivatives_by})" if result.derivatives_by else ""
+    return f"{result.jacobians} Jacobian{'s' * (result.jacobians != 1)}{origin}"

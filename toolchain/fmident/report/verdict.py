@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fmident.report.numbers import percent, plain
 from fmident.statistics.fixing import fixing_sentence
-from fmident.statistics.identifiability import listed
+from fmident.words import listed, percent, plain, sentence
 
 if TYPE_CHECKING:
     from fmident.estimation.result import (
@@ -110,7 +109,7 @@ def verdict(result: EstimationResult) -> Verdict:
         )
     elif result.status != "converged":
         grade = "doubtful"
-        reasons += [_sentence(doubt) for doubt in (_inexact(result), misfit) if doubt]
+        reasons += [sentence(doubt) for doubt in (_inexact(result), misfit) if doubt]
     elif doubts:
         grade = "doubtful"
         headline += f", but {doubts[0]}"
@@ -121,7 +120,7 @@ def verdict(result: EstimationResult) -> Verdict:
         headline += " and the priors" if by_both else ""
 
     if result.identifiability is not None:
-        reasons.append(_sentence(_which_are_meant(result, result.identifiability.verdict)))
+        reasons.append(sentence(_which_are_meant(result, result.identifiability.verdict)))
         if _held_together(result):
             rank, free = result.identifiability.rank, sum(e.searched for e in result.estimates)
             which = "this one is" if rank == 1 else "these are"
@@ -129,7 +128,7 @@ def verdict(result: EstimationResult) -> Verdict:
                 f"The constraints leave {rank} of {free} parameters free, and {which} identifiable."
             )
     reasons += _what_to_do(result)
-    reasons += [_sentence(n.summary) for n in [result.noise] if n is not None]
+    reasons += [sentence(n.summary) for n in [result.noise] if n is not None]
     kept = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
     if kept:
         one = len(kept) == 1
@@ -580,9 +579,3 @@ def _tied(result: EstimationResult) -> list[set[str]]:
 
 def _kind(result: EstimationResult) -> str:
     return "" if result.cost == "time-domain" else f" '{result.cost}'"
-
-
-def _sentence(text: str) -> str:
-    text = text.strip()
-    text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "?")) else text + "."

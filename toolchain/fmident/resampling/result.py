@@ -148,12 +148,11 @@ class BootstrapResult:
 
     def __str__(self) -> str:
         """Return headline, table of intervals and notes."""
-        text: str = above("report.bootstrap.folder").BOOTSTRAP.summary(self)
+        text: str = above("report.bootstrap").BOOTSTRAP.summary(self)
         return text
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks."""
-        html: str = above("report.bootstrap.folder").BOOTSTRAP.view(self)
+        html: str = above("report.bootstrap").BOOTSTRAP.view(self)
         return html
 
     def plot_replicates(

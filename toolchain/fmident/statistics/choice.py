@@ -11,7 +11,8 @@ AICc takes off the bias that AIC has with few samples (C. M. Hurvich and C.-L. T
 1989, eq. 4). That bias comes from the estimated variance: with given sigma the penalty of AIC is
 exact for a linear model, and AICc is AIC.
 
-Where the noise was modelled, the likelihood is that of its model, whose coefficients and variances count as parameters.
+Where the noise was modelled, the likelihood is that of its model, whose coefficients and variances
+count as parameters.
 
 With coloured residuals that were taken for white, the likelihood counts the same information
 several times. It is divided by a variance inflation factor then, as in the criterion QAIC (K. P.

@@ -19,11 +19,11 @@ from fmident.arrays import F64
 from fmident.statistics.identifiability import (
     Identifiability,
     analyse_rank,
-    listed,
     not_told_apart,
     rank_sentence,
     without_influence,
 )
+from fmident.words import listed
 
 _SAME = 1e-2
 _LARGEST = 6

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.problem.reading.quantities import same_dimension
 from fmident.statistics.fixing import FixingStep
+from fmident.words import listed
 
 _SAFETY = 1.5
 """Times the disagreement of two estimates that may be the error of either."""
@@ -35,7 +36,6 @@ _MOST_DIRECTIONS = 6
 _MOST_NAMED = 6
 """More combinations than these are counted in a sentence, not listed."""
 
-_MOST_LISTED, _FIRST = 15, 10
 """More words than these are not all listed, but these first."""
 
 _EXACT, _DENOMINATOR = 1e-6, 12
@@ -427,15 +427,6 @@ def rank_sentence(rank: int, count: int, *, undecided: bool = False) -> str:
 
 def _percent(share: float) -> str:
     return f"{100.0 * share:.2g} %" if share < 1.0 else "more than its size"
-
-
-def listed(words: Sequence[str]) -> str:
-    """Return words as an enumeration: ``"a, b and c"``, or the first and the number of others."""
-    if len(words) < 2:
-        return "".join(words)
-    if len(words) > _MOST_LISTED:
-        words = [*words[:_FIRST], f"{len(words) - _FIRST} others"]
-    return ", ".join(words[:-1]) + " and " + words[-1]
 
 
 def _row_reduce(matrix: F64) -> F64:

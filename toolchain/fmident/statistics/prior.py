@@ -29,8 +29,9 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.problem.priors.rows import Priors
 from fmident.statistics.distributions import chi_squared_tail, f_tail
-from fmident.statistics.identifiability import INVISIBLE, analyse_rank, listed
+from fmident.statistics.identifiability import INVISIBLE, analyse_rank
 from fmident.statistics.linearisation import Linearisation
+from fmident.words import listed
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.words import listed, percent
 
 _OPEN = 1e6
 """Standard error, in scales, from which on the data say nothing."""
@@ -162,27 +163,15 @@ class Truncation:
         words = []
         if still:
             verb = "is where it" if len(still) == 1 else "are where they"
-            words.append(f"{_some(still)} {verb} started")
+            words.append(f"{listed(still, _MOST_NAMED)} {verb} started")
         if partly:
-            shares = [f"{_percent(p.resolution)} of {p.name}" for p in partly]
-            words.append(f"from the data come {_some(shares)}")
+            shares = [f"{percent(p.resolution)} of {p.name}" for p in partly]
+            words.append(f"from the data come {listed(shares, _MOST_NAMED)}")
         whose = "its interval holds" if len(parts) == 1 else "their intervals hold"
         text = "; ".join(words)
         return (
             f"{text[0].upper()}{text[1:]}; {whose} only if the start is right along what was held."
         )
-
-
-def _some(items: Sequence[str]) -> str:
-    """Return the first items in words, and the number of others."""
-    more = len(items) - _MOST_NAMED
-    if more > 1:
-        return f"{', '.join(items[:_MOST_NAMED])} and {more} more"
-    return " and ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else items[0]
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.3g} %"
 
 
 def _span(errors: Sequence[float]) -> str:

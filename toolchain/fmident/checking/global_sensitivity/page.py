@@ -10,7 +10,7 @@ from fmident.checking.global_sensitivity.result import GlobalSensitivity, Output
 from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Chart, Dots, Line, Mark, Panel, Segments
 from fmident.report.figures.style import padded, time_link
-from fmident.report.numbers import plain
+from fmident.words import plain
 
 _ROW, _REST, _TIME_HEIGHT = 26, 84, 220
 _MOST_SHOWN = 8

@@ -24,9 +24,9 @@ from fmident.statistics.identifiability import (
     analyse_rank,
     determined_combinations,
     format_combination,
-    listed,
     simple_fractions,
 )
+from fmident.words import listed
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +15,7 @@ from fmident.problem.relations.constraints import VIOLATED, Constraints
 from fmident.problem.relations.dependent import Dependence
 from fmident.statistics import ParameterStatistics
 from fmident.statistics.tangent import Region, Tangent, region_of, tangent_of
+from fmident.words import listed
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -155,7 +155,7 @@ def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) ->
     holding = [str(c) for c, h, e in zip(items, active.holding, equal, strict=True) if h and not e]
     if holding:
         notes.append(
-            f"The constraint{'s' * (len(holding) > 1)} {_listed(holding)}"
+            f"The constraint{'s' * (len(holding) > 1)} {listed(holding)}"
             f" hold{'s' * (len(holding) == 1)} the estimate: the standard errors are those of"
             " parameters that move along it; the intervals reach to its other side."
         )
@@ -163,7 +163,7 @@ def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) ->
         notes.append("Inequalities cut the intervals short: they end where a constraint does.")
     violated = [str(c) for c, v in zip(items, active.violated, strict=True) if v]
     if violated:
-        notes.append(f"Not kept: {_listed(violated)}. The parameters and intervals do not hold.")
+        notes.append(f"Not kept: {listed(violated)}. The parameters and intervals do not hold.")
     return notes
 
 
@@ -224,7 +224,3 @@ def dependent_reach(
     reach = region.reach(np.array([rows[n] for n in names]))
     assert reach is not None  # some inequality is within reach of the parameters themselves
     return {n: (float(low), float(high)) for n, (low, high) in zip(names, reach, strict=True)}
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.errors import UnitError
 from fmident.estimation.diagnostics.constraints import dependent_reach
-from fmident.estimation.result import ParameterEstimate
+from fmident.estimation.result import BaseParameter, Factor, ParameterEstimate
 from fmident.problem.relations.dependent import Dependence
 from fmident.statistics import DeterminedCombination, ParameterStatistics
 from fmident.statistics.tangent import Region
@@ -101,7 +101,7 @@ def parameter_estimates(
 
 def base_parameters(
     problem: Problem, p: F64, statistics: ParameterStatistics | None
-) -> tuple[ParameterEstimate, ...]:
+) -> tuple[BaseParameter, ...]:
     """Return the combinations that the data determine in place of their members.
 
     They are named after the member that no other begins with, ``NAME_base``.
@@ -139,11 +139,11 @@ def base_parameters(
         with np.errstate(divide="ignore", invalid="ignore"):
             initial = c.value(problem.initial)
         found.append(
-            ParameterEstimate(
+            BaseParameter(
                 name, _unit(problem, c), "", initial, value, error, (value - half, value + half),
                 -np.inf, np.inf, at_bound=False, fixed=False, expression=c.text,
                 factors=tuple(
-                    (power, {names[int(j)]: float(s[j]) for j in _in_order(s, c.leading)})
+                    Factor(power, {names[int(j)]: float(s[j]) for j in _in_order(s, c.leading)})
                     for power, s in zip(c.powers, c.sums, strict=True)
                 ),
             )

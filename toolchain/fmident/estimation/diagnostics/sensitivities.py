@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.compared import OutputSensitivity
+from fmident.estimation.compared import Influence, OutputSensitivity
 from fmident.problem.residuals import residual_layout
 from fmident.statistics import ParameterStatistics
 
@@ -63,16 +63,15 @@ def output_sensitivities(
         if not own.size:
             continue
         experiment, values = problem.experiments[i], jacobian[own] * scale
+        shares = np.sum(values**2, axis=0).tolist()
         times, shown = thinned(layout.time[used[own]], values, rows)
         found.append(
             OutputSensitivity(
                 experiment.name,
                 experiment.measurements[j].name,
-                names,
+                dict(zip(names, map(Influence, shares, moves.tolist()), strict=True)),
                 times,
                 shown,
-                moves,
-                np.sum(values**2, axis=0),
             )
         )
     return tuple(found)

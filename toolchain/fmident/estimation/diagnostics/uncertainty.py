@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fmident.arrays import F64
+from fmident.arrays import F64, root_mean_square
 from fmident.estimation.diagnostics.constraints import (
     Active,
     active_constraints,
@@ -26,7 +26,6 @@ from fmident.estimation.diagnostics.constraints import (
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.truncated import with_held
 from fmident.evaluation import Evaluator
-from fmident.evaluation.memory import root_mean_square
 from fmident.evaluation.solver_error import TIGHTER, TIGHTEST, SolverError, solver_error
 from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
 from fmident.statistics.distributions import student_quantile

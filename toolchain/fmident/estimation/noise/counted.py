@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fmident.words import listed
+
 DRIVEN = "What repeats with the motion may be what the model lacks"
 _WORTH_SAYING, _MOSTLY = 0.05, 0.6
 """Parts of a variance from which on a wave is said, and from which on intervals are too wide."""
@@ -110,8 +112,7 @@ class CountedWave:
         if self.kind == "tone":
             size = f"{self.amplitude:.2g} {self.unit}".rstrip()
             places = [f"'{self.output}' ({size})", *(f"'{name}'" for name in self.others)]
-            where = " and ".join([", ".join(places[:-1]), places[-1]] if self.others else places)
-            return f"a tone of {self.size:.3g} Hz in {where}"
+            return f"a tone of {self.size:.3g} Hz in {listed(places)}"
         step = f"{self.size:.3g} {self.unit}".rstrip()
         return f"the sensor's steps of {step} in '{self.output}'"
 

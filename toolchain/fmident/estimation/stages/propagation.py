@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,8 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 _Key = tuple[str, str]
+
+_Estimate = TypeVar("_Estimate", bound=ParameterEstimate)
 
 
 def stages_with_intervals(problem: Problem) -> list[bool]:
@@ -264,9 +266,7 @@ class Propagation:
         move = values.errors * np.sqrt(np.diag(found))
         return tuple(n for n, m in zip(values.names, move, strict=True) if m > _BLURRED * noise)
 
-    def applied(
-        self, estimate: ParameterEstimate, values: Mapping[str, float]
-    ) -> ParameterEstimate:
+    def applied(self, estimate: _Estimate, values: Mapping[str, float]) -> _Estimate:
         """Return a parameter with the uncertainty that counts what its stage held.
 
         Parameters

@@ -23,6 +23,7 @@ from fmident.estimation.result import (
 from fmident.estimation.stages.progress import translation, widening
 from fmident.estimation.stages.propagation import Propagation, correlation_of
 from fmident.estimation.stages.stage_run import StageRun
+from fmident.words import quoted
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -151,14 +152,13 @@ def _sensitivities(done: Sequence[StageRun]) -> tuple[OutputSensitivity, ...]:
     for k, one in enumerate(done):
         for each in one.result.sensitivities:
             kept = [j for j, name in enumerate(each.parameters) if last.get(name) == k]
+            names = [each.parameters[j] for j in kept]
             if kept:
                 found.append(
                     dataclasses.replace(
                         each,
-                        parameters=tuple(each.parameters[j] for j in kept),
+                        influences={n: each.influences[n] for n in names},
                         values=np.ascontiguousarray(each.values[:, kept]),
-                        moves=each.moves[kept],
-                        shares=each.shares[kept],
                         stage=one.stage.name,
                     )
                 )
@@ -254,7 +254,7 @@ def stage_notes(
     unused = [q.name for q in problem.free if q.name not in names and q.name not in followed]
     if unused:
         verb = "is" if len(unused) == 1 else "are"
-        notes.append(f"{_listed(unused)} {verb} searched in no stage and keeps its initial value.")
+        notes.append(f"{quoted(unused)} {verb} searched in no stage and keeps its initial value.")
     for one in done:
         notes += [f"Stage '{one.stage.name}': {_lowered(n)}" for n in one.result.notes]
     owner = {e.name: k for k, d in enumerate(done) for e in d.result.estimates if e.searched}
@@ -275,23 +275,23 @@ def _counted_notes(one: StageRun, own: Sequence[str]) -> list[str]:
     if found is None or not found.counted:
         return []
     text = (
-        f"Stage '{one.stage.name}' held {_listed(found.counted)} at the values of earlier stages:"
-        f" the intervals of {_listed(own)} count their uncertainty, to first order"
+        f"Stage '{one.stage.name}' held {quoted(found.counted)} at the values of earlier stages:"
+        f" the intervals of {quoted(own)} count their uncertainty, to first order"
         f" ({found.simulations} more simulations)."
     )
     if found.shared_experiments:
         text += (
-            f" Samples of {_listed(found.shared_experiments)} were used by an earlier stage, too:"
+            f" Samples of {quoted(found.shared_experiments)} were used by an earlier stage, too:"
             " that the errors are correlated therefore is counted."
         )
     if found.taken_for_independent:
         text += (
-            f" Data of {_listed(found.taken_for_independent)} were used by an earlier stage in"
+            f" Data of {quoted(found.taken_for_independent)} were used by an earlier stage in"
             " another form: their noise counts as independent."
         )
     if one.carried.blurred:
         text += (
-            f" But the simulation is too inexact to tell what {_listed(one.carried.blurred)} would"
+            f" But the simulation is too inexact to tell what {quoted(one.carried.blurred)} would"
             " change: the intervals may be wrong; tighten evaluation.tolerance."
         )
     return [text]
@@ -302,7 +302,7 @@ def _assumed_notes(one: StageRun, own: Sequence[str]) -> list[str]:
     found = one.carried.uncertainty
     if found is None or not found.taken_for_known:
         return []
-    names = _listed(found.taken_for_known)
+    names = quoted(found.taken_for_known)
     single = len(found.taken_for_known) == 1
     if one.carried.reason:
         why = f"since {one.carried.reason.rstrip('.')}"
@@ -312,7 +312,7 @@ def _assumed_notes(one: StageRun, own: Sequence[str]) -> list[str]:
         why = "since the stages that found them gave no uncertainty"
     return [
         f"Stage '{one.stage.name}' held {names} at the values of earlier stages and took"
-        f" {'it' if single else 'them'} for exactly known, {why}: the intervals of {_listed(own)}"
+        f" {'it' if single else 'them'} for exactly known, {why}: the intervals of {quoted(own)}"
         f" are too narrow as far as {names} {'is' if single else 'are'} uncertain. A last stage"
         " that searches all of them gives intervals that count everything."
     ]
@@ -327,10 +327,10 @@ def _lost_notes(one: StageRun, own: Sequence[str], propagation: Propagation) -> 
     lost = [n for n in propagation.undetermined(own) if n in alone]
     notes = []
     if lost:
-        causes = _listed(propagation.undetermined(found.counted))
+        causes = quoted(propagation.undetermined(found.counted))
         notes.append(
             f"Stage '{one.stage.name}' held {causes}, which the data of earlier stages do not"
-            f" determine: neither is {_listed(lost)}, which depends on that."
+            f" determine: neither is {quoted(lost)}, which depends on that."
         )
     estimates = {e.name: e for e in one.result.estimates}
     for name in (n for n in own if n in alone and n not in lost):
@@ -355,16 +355,11 @@ def _initial_notes(k: int, done: Sequence[StageRun], owner: Mapping[str, int]) -
     if not held:
         return []
     return [
-        f"Stage '{done[k].stage.name}' held {_listed(held)} at"
+        f"Stage '{done[k].stage.name}' held {quoted(held)} at"
         f" {'its initial value' if len(held) == 1 else 'their initial values'}, which a later stage"
         " changed: as far as its data show them, what it found holds for the former values, and its"
         " intervals do not count the difference."
     ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    quoted = [f"'{n}'" for n in names]
-    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]
 
 
 def _lowered(note: str) -> str:

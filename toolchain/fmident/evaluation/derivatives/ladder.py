@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fmident.arrays import F64
+from fmident.arrays import F64, root_mean_square
 from fmident.evaluation.derivatives.noise import Flags, standing_out
 
 FACTOR = 8.0
@@ -301,8 +301,7 @@ def _choose(pairs: Sequence[_Pair], groups: Sequence[slice]) -> tuple[F64, F64, 
 def _rms(row: F64, groups: Sequence[slice]) -> float:
     """Return the root mean square of the rows that are not outliers."""
     out = standing_out(row, 0.0, groups=groups or (slice(None),))
-    inliers = row[~out]
-    return float(np.sqrt(np.mean(inliers**2))) if inliers.size else 0.0
+    return root_mean_square(row[~out])
 
 
 def room(z: F64, direction: F64, reach: float, lower: F64, upper: F64) -> tuple[int, float]:

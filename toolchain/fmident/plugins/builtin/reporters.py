@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 def fmident_register_reporters(registry: Registry[type[Reporter]]) -> None:
     """Register ``json``, ``csv`` and ``html``."""
     registry.add_when_used("json", "fmident.report.result_json:JsonReporter")
-    registry.add_when_used("csv", "fmident.report.tables.reporter:CsvReporter")
+    registry.add_when_used("csv", "fmident.report.tables:CsvReporter")
     registry.add_when_used("html", "fmident.report.page:HtmlReporter")

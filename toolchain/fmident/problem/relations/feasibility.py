@@ -19,6 +19,7 @@ from fmident.problem.relations.dimensions import advised, check_sides
 from fmident.problem.relations.jets import value_of
 from fmident.problem.relations.reader import ExpressionError
 from fmident.problem.search_space import SearchSpace
+from fmident.words import listed
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -119,11 +120,11 @@ def _not_redundant(problem: Problem, notes: Notes) -> tuple[Constraint, ...]:
         size = float(np.abs(shares) @ np.abs(np.array(rows)[:, -1])) + abs(row[-1])
         if abs(constant - row[-1]) > _SAME * max(size, 1e-300):
             raise ProblemError(
-                f"the constraint {c} contradicts {_listed(named)}",
+                f"the constraint {c} contradicts {listed(named)}",
                 hint="remove one of them, or correct its numbers",
                 key=c.name,
             )
-        notes.append((c.name, _note(f"the constraint {c} follows from {_listed(named)}")))
+        notes.append((c.name, _note(f"the constraint {c} follows from {listed(named)}")))
     count = len(basis)
     if count and count >= len(problem.free):
         raise ProblemError(
@@ -151,11 +152,11 @@ def _refuse_contradictions(problem: Problem) -> None:
         if not system.feasible(rest):
             chosen = rest
     names = [str(c) for c in chosen]
-    bounds = f" inside the bounds of {_listed(_bounded(problem, chosen))}"
+    bounds = f" inside the bounds of {listed(_bounded(problem, chosen))}"
     raise ProblemError(
         f"the constraint {names[0]} cannot hold{bounds}"
         if len(names) == 1
-        else f"the constraints {_listed(names)} contradict each other{bounds}",
+        else f"the constraints {listed(names)} contradict each other{bounds}",
         hint="remove or correct one of them, or widen the bounds",
         key=chosen[-1].name,
     )
@@ -258,7 +259,3 @@ def nearest_feasible(problem: Problem, p: F64) -> F64 | None:
 
 def _note(message: str) -> Diagnostic:
     return Diagnostic("note", message, rule="constraint-without-effect")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

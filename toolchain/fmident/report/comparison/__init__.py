@@ -1,11 +1,11 @@
 """Results side by side: parameters with intervals, fit, validation, which model to take, effort."""
 
-from fmident.report.comparison.compared import Compared
-from fmident.report.comparison.plain import comparison_json
+from fmident.report.comparison.choice import Compared
 from fmident.report.comparison.results import (
     Comparison,
     compare_any,
     compare_results,
+    comparison_json,
 )
 from fmident.report.comparison.text import comparison_text
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fmident.report.comparison.nested import containment, searched
+import numpy as np
+
 from fmident.report.comparison.samples import Samples, modelled_noise, why_not
 from fmident.statistics.choice import (
     Criteria,
@@ -24,10 +26,26 @@ from fmident.statistics.choice import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fmident.estimation.result import EstimationResult
+    from fmident.arrays import F64
+    from fmident.estimation.result import EstimationResult, InputSignal, ParameterEstimate
+
 
 _SLACK = 1e-6
 """By which part the larger problem may leave more than the smaller one: the end of a search."""
+
+
+_Key: TypeAlias = tuple[str, str, str]
+
+_START = "start value of"
+
+_MEASURING = {"gain": 1.0, "offset": 0.0, "delay": 0.0}
+"""Keys of outputs that say how they come about from the model's, and their defaults."""
+
+_SAME = 1e-9
+"""Relative difference of values that are the same."""
+
+_ROUNDED = 1e-8
+"""The same of numbers in tables."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,25 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """One of the results.
+
+    Parameters
+    ----------
+    name
+        As short as tells it from the others.
+    result
+        As stored.
+    found
+        Criteria and weights.
+    """
+
+    name: str
+    result: EstimationResult
+    found: Candidate
+
+
+@dataclass(frozen=True)
 class NestedTest:
     """A problem against one that contains it.
 
@@ -62,7 +99,7 @@ class NestedTest:
     smaller, larger
         Names of the results.
     extra, boundary, doubts
-        As of :class:`fmident.report.comparison.nested.Containment`.
+        As of :class:`fmident.report.comparison.choice.Containment`.
     ratio, effective
         The test with samples taken for independent, and with as many as are independent.
     """
@@ -250,3 +287,249 @@ def _test(
         likelihood_ratio(smaller, larger, boundary=len(found.boundary)),
         likelihood_ratio(smaller, larger, boundary=len(found.boundary), inflation=inflation),
     )
+
+
+@dataclass(frozen=True)
+class Containment:
+    """How a problem contains another.
+
+    Parameters
+    ----------
+    extra
+        Parameters that it searches and the other does not.
+    boundary
+        Those of them that the other holds at a bound.
+    doubts
+        What keeps the theory of the test from holding as it is.
+    """
+
+    extra: tuple[str, ...]
+    boundary: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
+
+
+def searched(result: EstimationResult) -> set[str]:
+    """Return the names of the parameters that were searched."""
+    return {e.name for e in result.estimates if e.searched}
+
+
+def containment(
+    smaller: EstimationResult,
+    larger: EstimationResult,
+    files: tuple[Path | None, Path | None] = (None, None),
+) -> Containment | str:
+    """Return how one problem contains another, or why it does not.
+
+    Parameters
+    ----------
+    smaller, larger
+        Results; the larger one searches all parameters of the smaller one, and more.
+    files
+        Problem files of both as they were run, where there are some: values that are set without
+        being parameters are compared, and the columns of inputs whose values are not known.
+    """
+    if (smaller.fmu_name, smaller.fmu_guid) != (larger.fmu_name, larger.fmu_guid):
+        return "their FMUs differ"
+    if smaller.stages or larger.stages:
+        return "an estimate in stages need not be the maximum of the likelihood"
+    extra = searched(larger) - searched(smaller)
+    if not extra or not searched(smaller) < searched(larger):
+        return "neither searches all parameters of the other"
+    held = {e.name: e for e in smaller.estimates}
+    free = {e.name: e for e in larger.estimates}
+    reason = (
+        _other_values(held, free, extra)
+        or _other_relations(smaller, larger, held, free, extra)
+        or _other_inputs(smaller, larger)
+        or _other_settings(files, extra, inputs=not _inputs_known(smaller, larger, files))
+    )
+    if reason:
+        return reason
+    boundary = tuple(n for n in free if n in extra and _at_bound(held[n].value, free[n]))
+    return Containment(
+        tuple(n for n in free if n in extra),
+        boundary,
+        tuple(_doubts(smaller, larger, extra, files)),
+    )
+
+
+def _other_values(
+    held: Mapping[str, ParameterEstimate], free: Mapping[str, ParameterEstimate], extra: set[str]
+) -> str:
+    for name in extra:
+        if name not in held:
+            return f"'{name}' is not a parameter of the smaller one: let it be 'fixed' there"
+        e, bounds = held[name], free[name]
+        slack = _SAME * max(abs(e.value), abs(bounds.lower), abs(bounds.upper))
+        if not bounds.lower - slack <= e.value <= bounds.upper + slack:
+            return f"{name} = {e.value:g} is outside of its bounds in the larger one"
+    for name in held.keys() | free.keys():
+        if name in extra or (name in held and held[name].searched):
+            continue
+        if name not in held or name not in free:
+            return f"'{name}' is held in one of them, and not a parameter of the other"
+        if held[name].expression or free[name].expression:
+            continue
+        if not _same(held[name].value, free[name].value):
+            return f"'{name}' is held at different values"
+    return ""
+
+
+def _other_relations(
+    smaller: EstimationResult,
+    larger: EstimationResult,
+    held: Mapping[str, ParameterEstimate],
+    free: Mapping[str, ParameterEstimate],
+    extra: set[str],
+) -> str:
+    for name in free:
+        if name in extra:
+            continue
+        if (held[name].variable, held[name].experiments, held[name].expression) != (
+            free[name].variable,
+            free[name].experiments,
+            free[name].expression,
+        ):
+            return f"'{name}' means something else in each of them"
+    if {c.text for c in smaller.constraints} != {c.text for c in larger.constraints}:
+        return "their constraints differ"
+    for name, e in held.items():
+        inside = free[name].lower <= e.value <= free[name].upper
+        if e.searched and not inside:
+            return f"{name} = {e.value:g} of the smaller one is outside of its bounds in the larger"
+    return ""
+
+
+def _other_inputs(smaller: EstimationResult, larger: EstimationResult) -> str:
+    """Return which input of the experiments that were fitted differs; empty for none."""
+    one, other = _inputs_of(smaller), _inputs_of(larger)
+    for key in one.keys() | other.keys():
+        what = f"the input '{key[1]}' of experiment '{key[0]}'"
+        if key not in one or key not in other:
+            # What is not stored at all is a doubt, and no difference.
+            if one and other:
+                return f"{what} is given in one of them only"
+            continue
+        a, b = one[key], other[key]
+        if (a.unit or "") != (b.unit or ""):
+            return f"{what} is in '{a.unit or ''}' in one of them, in '{b.unit or ''}' in the other"
+        if a.held != b.held:
+            return f"{what} is held between samples in one of them, not in the other"
+        if (
+            a.times.size
+            and b.times.size
+            and not (_equal(a.times, b.times) and _equal(a.values, b.values))
+        ):
+            return f"{what} differs"
+    return ""
+
+
+def _inputs_of(result: EstimationResult) -> dict[tuple[str, str], InputSignal]:
+    return {(s.experiment, s.name): s for s in result.inputs if s.fitted}
+
+
+def _equal(one: F64, other: F64) -> bool:
+    if one.shape != other.shape:
+        return False
+    size = max(float(np.max(np.abs(one), initial=0.0)), float(np.max(np.abs(other), initial=0.0)))
+    return bool(np.allclose(one, other, _ROUNDED, _ROUNDED * size, equal_nan=True))
+
+
+def _inputs_known(
+    smaller: EstimationResult,
+    larger: EstimationResult,
+    files: tuple[Path | None, Path | None],
+) -> bool:
+    """Return whether the values of all inputs were compared."""
+    stored = [_inputs_of(r) for r in (smaller, larger)]
+    if not all(s.times.size for own in stored for s in own.values()):
+        return False
+    # Results of earlier versions have no inputs.
+    written = [any(key[0] == "input" for key in _settings(f) or {}) for f in files]
+    return all(bool(own) or not asked for own, asked in zip(stored, written, strict=True))
+
+
+def _other_settings(
+    files: tuple[Path | None, Path | None], extra: set[str], *, inputs: bool
+) -> str:
+    """Return which setting differs; columns of inputs where `inputs` says so."""
+    one, other = (_settings(f) for f in files)
+    if one is None or other is None:
+        return ""
+    for key in one.keys() | other.keys():
+        what, _, name = key
+        if what == "input" and not inputs:
+            continue
+        if one.get(key) != other.get(key) and not (what == _START and name in extra):
+            return f"the {what} '{name}' differs"
+    return ""
+
+
+def _settings(file: Path | None) -> dict[_Key, Any] | None:
+    """Return what a problem file sets without parameters, each by what, experiment and name."""
+    if file is None or not file.exists():
+        return None
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    found: dict[_Key, Any] = {}
+    for name, value in _table(_table(document, "model"), "start_values").items():
+        found[_START, "", name] = value
+    experiments = document.get("experiments", [])
+    tables = experiments if isinstance(experiments, list) else []
+    fitted = [e for e in tables if isinstance(e, dict) and e.get("role") != "validation"]
+    for number, table in enumerate(fitted):
+        for name, value in _table(table, "start_values").items():
+            found[_START, str(number), name] = value
+        for name, value in _table(table, "inputs").items():
+            found["input", str(number), name] = (
+                value if isinstance(value, dict) else {"column": value}
+            )
+        for name, value in _table(table, "outputs").items():
+            entry = value if isinstance(value, dict) else {}
+            for key, default in _MEASURING.items():
+                found[f"{key} of", str(number), name] = entry.get(key, default)
+    return found
+
+
+def _table(content: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = content.get(key, {})
+    return found if isinstance(found, dict) else {}
+
+
+def _doubts(
+    smaller: EstimationResult,
+    larger: EstimationResult,
+    extra: set[str],
+    files: tuple[Path | None, Path | None],
+) -> list[str]:
+    found = [
+        f"the {which} problem ended with the status '{r.status}'"
+        for which, r in (("smaller", smaller), ("larger", larger))
+        if r.status != "converged"
+    ]
+    common = [e.name for e in larger.estimates if e.at_bound and e.name not in extra]
+    common += [e.name for e in smaller.estimates if e.at_bound and e.name not in common]
+    if common:
+        found.append(f"{', '.join(common)} at a bound: the test takes the value for known")
+    if not _inputs_known(smaller, larger, files):
+        found.append(
+            "that both have the same values of the inputs was not verified: there is no inputs.csv"
+        )
+    if any(f is None or not f.exists() for f in files):
+        found.append(
+            "that both have the same gains, offsets, delays and start values was not verified:"
+            " there is no file"
+        )
+    return found
+
+
+def _at_bound(value: float, e: ParameterEstimate) -> bool:
+    return _same(value, e.lower) or _same(value, e.upper)
+
+
+def _same(one: float, other: float) -> bool:
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return one == other
+    return abs(one - other) <= _SAME * max(abs(one), abs(other))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fmident.report.result_json  # noqa: F401  # layouts
 from fmident.errors import Code, EstimationError
-from fmident.report.comparison.choice import Choice, choose
-from fmident.report.comparison.compared import Compared
-from fmident.report.comparison.plain import comparison_json
+from fmident.report.codec import Json, dump
+from fmident.report.comparison.choice import Choice, Compared, choose
 from fmident.report.comparison.samples import stored_table, table_of
 from fmident.report.comparison.text import (
     comparison_text,
@@ -19,16 +19,18 @@ from fmident.report.comparison.text import (
     parameter_names,
     row_key,
 )
-from fmident.report.numbers import plain
-from fmident.report.sections.content import Section, Table
-from fmident.report.sections.html import embedded
-from fmident.report.stored import read_result
-from fmident.report.stored.samples import with_inputs
+from fmident.report.result_json import read_result
+from fmident.report.sections.html import Section, Table, embedded
+from fmident.report.tables import with_inputs
+from fmident.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fmident.estimation.result import EstimationResult
+    from fmident.estimation.result import EstimationResult, OutputFit
+    from fmident.report.comparison.choice import Choice, NestedTest
+    from fmident.statistics.choice import Criteria
+
 
 _TEXT = 92
 """Columns of the text of a comparison in Python."""
@@ -231,3 +233,92 @@ def _names(paths: Sequence[Path]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     return [f"{p[-1]} ({k + 1})" for k, p in enumerate(parts)]
+
+
+def comparison_json(compared: Sequence[Compared], choice: Choice) -> Json:
+    """Return the comparison for programs."""
+    content = {
+        "results": [
+            {
+                "name": c.name,
+                "status": c.result.status,
+                "estimator": c.result.estimator,
+                "cost": c.result.cost_final,
+                "parameters": {
+                    e.name: {
+                        "value": e.value,
+                        "unit": e.unit,
+                        "standard_error": e.standard_error,
+                        "interval_95": list(e.interval_95),
+                        "fixed": e.fixed,
+                    }
+                    for e in c.result.estimates
+                },
+                "base_parameters": _base_parameters(c.result),
+                "fit": [_fit_json(f) for f in c.result.fits],
+                "validation": None
+                if c.result.validation is None
+                else [_fit_json(f) for f in c.result.validation.fits],
+                **_criteria_json(c.found.criteria),
+                "akaike_weight": c.found.weight,
+                "effective": {
+                    **_criteria_json(c.found.effective),
+                    "akaike_weight": c.found.effective_weight,
+                },
+                "estimated": None if c.found.fit is None else c.found.fit.parameters,
+                "no_criteria_since": c.found.criteria.missing,
+                "simulations": c.result.simulations,
+                "jacobians": c.result.jacobians,
+                "wall_time_s": c.result.seconds,
+            }
+            for c in compared
+        ],
+        "tests": [_test_json(t) for t in choice.tests],
+        "not_tested": [
+            {"smaller": one, "larger": other, "since": reason}
+            for one, other, reason in choice.untested
+        ],
+        "coloured_residuals": choice.coloured,
+        "samples_per_independent_sample": choice.inflation,
+        "noise_modelled_in_some": list(choice.modelled),
+        "caution": choice.caution,
+    }
+    json: Json = dump(content)
+    return json
+
+
+def _base_parameters(result: EstimationResult) -> Json:
+    """Return them as ``result.json`` has them."""
+    content: Json = dump(result)["base_parameters"]
+    return content
+
+
+def _fit_json(fit: OutputFit) -> Json:
+    return {
+        "experiment": fit.experiment,
+        "output": fit.name,
+        "rms": fit.rms,
+        "unit": fit.unit,
+        "relative_error": fit.relative_error,
+        "nrmse": fit.nrmse,
+        "vaf": fit.vaf,
+    }
+
+
+def _criteria_json(criteria: Criteria) -> Json:
+    return {"aic": criteria.aic, "aicc": criteria.aicc, "bic": criteria.bic}
+
+
+def _test_json(test: NestedTest) -> Json:
+    return {
+        "smaller": test.smaller,
+        "larger": test.larger,
+        "parameters": list(test.extra),
+        "held_at_a_bound": list(test.boundary),
+        "statistic": test.ratio.statistic,
+        "distribution": test.ratio.distribution,
+        "p_value": test.ratio.p_value,
+        "p_value_is_upper_limit": test.ratio.at_most,
+        "effective_p_value": test.effective.p_value,
+        "doubts": list(test.doubts),
+    }

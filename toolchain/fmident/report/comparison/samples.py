@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.report.tables.reporter import fit_table
+from fmident.report.tables import fit_table
 from fmident.statistics.choice import Fit, ModelledLikelihood, modelled_likelihood
 from fmident.statistics.noise import NoisyOutput, outputs_of
 

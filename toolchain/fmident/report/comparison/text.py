@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fmident.report.numbers import duration, interval, percent, plain, probability, with_error
 from fmident.report.terminal import narrow_table, remark, unit_text, wrap
+from fmident.words import duration, interval, percent, plain, probability, with_error
 
 if TYPE_CHECKING:
     from fmident.estimation.result import OutputFit, ParameterEstimate
-    from fmident.report.comparison.choice import Choice
-    from fmident.report.comparison.compared import Compared
+    from fmident.report.comparison.choice import Choice, Compared
     from fmident.statistics.choice import Criteria
 
 _FOREST = 25

@@ -4,10 +4,8 @@
 components and arrays, then one module per form.
 """
 
-from fmident.report.export.modifier import modifier
-from fmident.report.export.record import record
-from fmident.report.export.reporters import FORMS, export_reporters
-from fmident.report.export.ssv import write_ssv
+from fmident.report.export.modelica import modifier, record
+from fmident.report.export.ssv import FORMS, export_reporters, write_ssv
 from fmident.report.export.values import ExportedValue, Exports, exported_values
 
 __all__ = [

@@ -17,7 +17,7 @@ from fmident._whole_file import save
 from fmident.arrays import F64
 from fmident.report.figures.drawing import STYLE
 from fmident.report.figures.style import INITIAL, RESULT
-from fmident.report.numbers import plain
+from fmident.words import plain
 
 if TYPE_CHECKING:
     from fmident.evaluation.cost_map import Axis, CostMap

@@ -34,7 +34,7 @@ from fmident.report.figures.chart import (
     total,
 )
 from fmident.report.figures.style import INITIAL, padded
-from fmident.report.numbers import plain
+from fmident.words import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

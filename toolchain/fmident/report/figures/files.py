@@ -21,14 +21,14 @@ from fmident.report.figures.uncertainty import (
     identifiability_chart,
     sensitivity_chart,
 )
-from fmident.report.sections.content import Figure
+from fmident.report.sections.html import Figure
 from fmident.report.sections.signals import MOST_INPUTS, inputs_at, inputs_of
-from fmident.report.stored.samples import with_signals
+from fmident.report.tables import with_signals
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult
     from fmident.prediction import OutputBand
-    from fmident.report.sections.content import Section
+    from fmident.report.sections.html import Section
 
 FORMATS = ("svg", "pdf")
 _FOLDER = "figures"

@@ -29,9 +29,8 @@ from fmident.report.figures.folds import parameters_chart, scores_chart
 from fmident.report.figures.profiles import Kind, profile_panel
 from fmident.report.figures.search import cost_panel, searches
 from fmident.report.figures.uncertainty import intervals_panel
-from fmident.report.numbers import interval, with_error
-from fmident.report.profile_text import percent_text
 from fmident.report.terminal import unit_text
+from fmident.words import interval, percent_text, with_error
 
 if TYPE_CHECKING:
     from fmident.cross_validation import CrossValidation

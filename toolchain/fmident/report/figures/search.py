@@ -13,8 +13,8 @@ from fmident.estimation.population import Generation
 from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel
 from fmident.report.figures.style import log_range, padded, with_unit
-from fmident.report.numbers import plain
 from fmident.report.terminal import unit_text
+from fmident.words import plain
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration

@@ -11,8 +11,8 @@ from fmident.arrays import F64
 from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Chart, Dots, Level, Line, Mark, Panel, Segments
 from fmident.report.figures.style import log_range, padded, short_names, time_link
-from fmident.report.numbers import plain
 from fmident.report.terminal import unit_text
+from fmident.words import plain
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, OutputSensitivity, ParameterEstimate

@@ -5,17 +5,23 @@ from __future__ import annotations
 import base64
 import functools
 import importlib.metadata
+import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, TypeAlias
+
+import jinja2
+from jinja2.bccache import Bucket, BytecodeCache
+from markupsafe import Markup
 
 from fmident._version import __version__
 from fmident.operating_system.cache import cache_folder
 from fmident.report.figures.browser import scripts
-from fmident.report.figures.chart import CHART
-
-if TYPE_CHECKING:
-    import jinja2
+from fmident.report.figures.chart import CHART, Chart
+from fmident.report.kept import keep_bytes, kept_bytes
 
 _TITLE = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
 
@@ -44,8 +50,6 @@ def document(
     origin
         When the result was made, and of which data.
     """
-    from markupsafe import Markup
-
     # Made by templates, which have escaped what they were given.
     shown, contents = _numbered([html for html in sections if html])
     drawing = scripts() if any(CHART in html for html in shown) else None
@@ -92,8 +96,6 @@ def embedded(kicker: str, sections: Iterable[str]) -> str:
     sections
         HTML, empty where there is nothing to show.
     """
-    from markupsafe import Markup
-
     # Made by templates, which have escaped what they were given.
     made = [Markup(html) for html in sections if html]
     return _environment().get_template("notebook.html").render(kicker=kicker, sections=made)
@@ -113,10 +115,6 @@ def image_of(svg: bytes | None) -> str:
 
 @functools.cache
 def _environment() -> jinja2.Environment:
-    import jinja2  # slow, and only pages need it
-
-    from fmident.report.sections.compiled import CompiledTemplates
-
     # What Jinja makes of a template depends on its own version and on these options, and it looks
     # at the template's text only.
     folder = cache_folder(f"templates-{__version__}-jinja-{importlib.metadata.version('jinja2')}")
@@ -128,3 +126,116 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+class CompiledTemplates(BytecodeCache):
+    """A folder with a file for each template; unlike Jinja's own, it never ends a run.
+
+    Parameters
+    ----------
+    folder
+        Of one version of Jinja and one set of its options.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill the bucket, if its template is there as it was written."""
+        content = kept_bytes(self._folder / bucket.key)
+        if content is not None:
+            bucket.load_bytecode(io.BytesIO(content))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write what the bucket holds."""
+        stream = io.BytesIO()
+        bucket.write_bytecode(stream)
+        keep_bytes(self._folder / bucket.key, stream.getvalue())
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph.
+
+    Parameters
+    ----------
+    text
+        Plain text; HTML in it is shown as it is written.
+    """
+
+    text: str
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Parameters
+    ----------
+    header
+        Titles of the columns.
+    rows
+        Cells, as many per row as there are titles. Columns of numbers are aligned to the right.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str | float]]
+    kind: ClassVar[str] = "table"
+
+    @property
+    def right(self) -> list[bool]:
+        """Whether each column holds numbers alone."""
+        return [
+            bool(self.rows) and all(isinstance(row[k], (int, float)) for row in self.rows)
+            for k in range(len(self.header))
+        ]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture.
+
+    Parameters
+    ----------
+    svg
+        A whole SVG file. It becomes part of the page.
+    caption
+        What it shows.
+    """
+
+    svg: bytes
+    caption: str = ""
+    kind: ClassVar[str] = "figure"
+
+    @property
+    def image(self) -> str:
+        """The picture as a data URL."""
+        return image_of(self.svg)
+
+
+Block: TypeAlias = Text | Table | Figure | Chart
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of ``report.html``.
+
+    Parameters
+    ----------
+    title
+        Its heading.
+    blocks
+        What it shows, in this order.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+
+    def html(self) -> str:
+        """Return the section as HTML; it is made once."""
+        return self._html
+
+    @cached_property
+    def _html(self) -> str:
+        return fragment("blocks", title=self.title, blocks=self.blocks)

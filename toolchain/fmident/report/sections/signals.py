@@ -14,11 +14,10 @@ from fmident.report.figures.fits import MOST_DOTS, band_chart, fit_chart, inputs
 from fmident.report.figures.residuals import diagnostics_chart, histogram_chart
 from fmident.report.figures.search import cost_chart
 from fmident.report.figures.style import time_link
-from fmident.report.numbers import percent, plain
-from fmident.report.profile_text import percent_text
 from fmident.report.sections import uncertainty
 from fmident.report.sections.html import fragment
 from fmident.report.terminal import VALIDATION_HEADER, residual_facts, unit_text, validation_rows
+from fmident.words import percent, percent_text, plain
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.report.figures.draws import MOST_PARAMETERS, pairs_chart, trace_chart
-from fmident.report.figures.profiles import profile_chart, region_chart
 from fmident.report.figures.uncertainty import identifiability_chart, sensitivity_chart
-from fmident.report.numbers import percent, plain, probability
-from fmident.report.profile_text import percent_text, region_reasons, texts_of, threshold_text
-from fmident.report.sections.content import Section, Table, Text
-from fmident.report.sections.html import fragment
+from fmident.report.sections.html import Section, Table, Text, fragment
 from fmident.report.terminal import (
     DRAW_HEADER,
     PRIOR_HEADER,
@@ -24,10 +20,10 @@ from fmident.report.terminal import (
 )
 from fmident.report.verdict import STRONG_CORRELATION, correlated_pairs
 from fmident.statistics.fixing import collinearity_text
+from fmident.words import percent, plain, probability
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, PriorKnowledge
-    from fmident.profiles import ProfileResult
     from fmident.statistics.fixing import FixingStep
 
 
@@ -210,38 +206,6 @@ def truncation_section(result: EstimationResult) -> str:
         rows = [[name, *(plain(found.bias[name][of], 3) for of in held)] for name in held]
         parts.append(Table(["value", *(f"start of {name}" for name in held)], rows))
     return Section("What was held at the start", parts).html()
-
-
-def intervals_section(result: ProfileResult) -> str:
-    """Return the table of the intervals."""
-    return fragment(
-        "intervals",
-        level=percent_text(result.level),
-        threshold=threshold_text(result),
-        rows=[texts_of(p) for p in result.profiles],
-    )
-
-
-def profiles_section(result: ProfileResult) -> str:
-    """Return one picture for each profile."""
-    pictures = [(texts_of(p), profile_chart(p, result).html()) for p in result.profiles]
-    return fragment("profiles", level=percent_text(result.level), pictures=pictures)
-
-
-def regions_section(result: ProfileResult) -> str:
-    """Return one picture for each pair of parameters; empty without any."""
-    if not result.regions:
-        return ""
-    pictures = [
-        {
-            "names": " and ".join(r.names),
-            "verdict": r.verdict.text,
-            "reasons": region_reasons(r),
-            "chart": region_chart(r).html(),
-        }
-        for r in result.regions
-    ]
-    return fragment("regions", level=percent_text(result.level), pictures=pictures)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from fmident.fmu.model_description.variables import structured_name
 from fmident.validation.bench import Bench
 from fmident.validation.check import Check
+from fmident.words import counted
 
 
 def check_identity(bench: Bench) -> Check:
@@ -24,20 +25,15 @@ def check_contents(bench: Bench) -> Check:
     about = bench.description
     detail = ", ".join(
         (
-            count(len(about.inputs), "input"),
-            count(len(about.outputs), "output"),
-            f"{count(len(about.settable_parameters), 'parameter')} that can be set",
-            count(len(about.variables), "variable"),
+            counted(len(about.inputs), "input"),
+            counted(len(about.outputs), "output"),
+            f"{counted(len(about.settable_parameters), 'parameter')} that can be set",
+            counted(len(about.variables), "variable"),
         )
     )
     if not about.outputs:
         detail += "; without an output there is nothing to compare with measurements"
     return Check("contents", "ok" if about.outputs else "finding", detail)
-
-
-def count(number: int, noun: str) -> str:
-    """Return number and noun, in the plural where it is due."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def check_description(path: Path) -> Check:

@@ -13,7 +13,7 @@ from fmident.fmu import Variable, influence
 from fmident.units import parse_unit
 from fmident.validation.bench import Bench, Experiment
 from fmident.validation.check import Check
-from fmident.validation.checks.contents import count
+from fmident.words import counted
 
 _ROWS = 200
 
@@ -42,8 +42,8 @@ def check_interface(bench: Bench) -> Check:
     return Check(
         "interface",
         "ok",
-        f"{count(len(interface.inputs), 'input')}, {count(len(interface.outputs), 'output')}, "
-        f"{count(len(interface.identifiable), 'identifiable parameter')} as in the catalogue",
+        f"{counted(len(interface.inputs), 'input')}, {counted(len(interface.outputs), 'output')}, "
+        f"{counted(len(interface.identifiable), 'identifiable parameter')} as in the catalogue",
     )
 
 

@@ -1,31 +1,28 @@
-"""The result folder of a prediction: JSON, CSV, pictures and a page."""
+"""A prediction: its result folder, JSON file, table, pictures and page, and its text."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident._json import JsonTable
-from fmident.prediction import Prediction, Source
+from fmident.prediction import OutputBand, Prediction
+from fmident.report.codec import LAYOUTS, Json, Layout, load, read_file, written_by
 from fmident.report.contents import Contents, Said
 from fmident.report.figures.files import NamedChart, band_charts, write_files
-from fmident.report.numbers import duration, percent, plain
-from fmident.report.profile_text import percent_text
+from fmident.report.sections.estimate import Entry
 from fmident.report.sections.html import fragment
-from fmident.report.sections.run_facts import Entry
 from fmident.report.sections.signals import bands_section
-from fmident.report.stored.bands import FILE_NAME as BANDS
-from fmident.report.stored.bands import NamedBand, read_bands
-from fmident.report.stored.json_file import read_json, word, written_by
+from fmident.report.tables import column, whole_table
 from fmident.report.terminal import narrow_table, unit_text
+from fmident.words import duration, percent, percent_text, plain
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from fmident.prediction import OutputBand, Prediction
 
 
 FILE_NAME = "prediction.json"
@@ -37,6 +34,81 @@ _SOURCES = {
     "bootstrap": "Uncertainty of the parameters: replicates of a bootstrap",
     "posterior": "Uncertainty of the parameters: draws from the posterior distribution",
 }
+
+
+BANDS = "bands.csv"
+_COLUMNS = ("measured", "predicted", "mean_low", "mean_high", "new_low", "new_high", "noise")
+
+
+@dataclass(frozen=True)
+class NamedBand:
+    """What the JSON file of a folder says of an output with bands.
+
+    Parameters
+    ----------
+    experiment, name
+        Of the output.
+    samples
+        That there is a band of.
+    fitted
+        Whether its experiment was fitted.
+    """
+
+    experiment: str
+    name: str
+    samples: int
+    fitted: bool = True
+
+
+LAYOUTS[NamedBand] = Layout(keys={"name": "output"})
+
+
+def read_bands(folder: Path, named: Sequence[NamedBand], command: str) -> tuple[OutputBand, ...]:
+    """Return the bands of a folder.
+
+    Parameters
+    ----------
+    folder
+        With ``bands.csv``.
+    named
+        The outputs that are to be there, in their order.
+    command
+        That wrote the folder.
+
+    Raises
+    ------
+    fmident.errors.EstimationError
+        The table is missing, is not whole or is not that of these outputs.
+    """
+    if not named:
+        return ()
+
+    def convert(table: pd.DataFrame) -> tuple[OutputBand, ...]:
+        groups = dict(iter(table.groupby(["experiment", "output"], sort=False)))
+        if missing := [n for n in named if (n.experiment, n.name) not in groups]:
+            first = missing[0]
+            raise ValueError(f"it has no row of '{first.name}' of '{first.experiment}'")
+        return tuple(_band(groups[n.experiment, n.name], n) for n in named)
+
+    return whole_table(folder / BANDS, convert, command)
+
+
+def _band(rows: pd.DataFrame, named: NamedBand) -> OutputBand:
+    units = set(rows["unit"])
+    if len(units) != 1:
+        raise ValueError(f"the rows of '{named.name}' have several units")
+    found = OutputBand(
+        named.experiment,
+        named.name,
+        units.pop() or None,
+        column(rows, "time"),
+        **{name: column(rows, name) for name in _COLUMNS},
+    )
+    if found.samples != named.samples:
+        raise ValueError(
+            f"it has {found.samples} samples of '{named.name}', not {named.samples} as the result"
+        )
+    return found
 
 
 def read_prediction(folder: Path) -> Prediction:
@@ -53,24 +125,41 @@ def read_prediction(folder: Path) -> Prediction:
         A file is missing, broken or was not written by fmident.
     """
 
-    def convert(content: JsonTable) -> Prediction:
-        named = content.each("outputs", NamedBand.of)
-        bands = read_bands(folder, named, _COMMAND)
-        pairs = list(zip(named, bands, strict=True))
-        return Prediction(
-            source=cast(Source, word(content, "source", get_args(Source))),
-            level=content.number("level"),
+    def convert(content: Json) -> Prediction:
+        named = load(tuple[NamedBand, ...], content["outputs"], "outputs")
+        pairs = list(zip(named, read_bands(folder, named, _COMMAND), strict=True))
+        return dataclasses.replace(
+            load(Prediction, content),
             new=tuple(band for known, band in pairs if not known.fitted),
             fitted=tuple(band for known, band in pairs if known.fitted),
-            draws=content.count("draws"),
-            failures=content.count("failed_draws"),
-            simulations=content.count("simulations"),
-            seconds=content.number("wall_time_s"),
-            notes=content.texts("notes"),
-            settings=content.table("settings").values(),
         )
 
-    return read_json(folder / FILE_NAME, convert, "a prediction of fmident", written_by(_COMMAND))
+    return read_file(folder / FILE_NAME, convert, "a prediction of fmident", written_by(_COMMAND))
+
+
+def _output(band: OutputBand, *, fitted: bool) -> Json:
+    return {
+        "experiment": band.experiment,
+        "output": band.name,
+        "unit": band.unit,
+        "fitted": fitted,
+        "samples": band.samples,
+        "inside": band.inside,
+    }
+
+
+LAYOUTS[Prediction] = Layout(
+    keys={"failures": "failed_draws", "seconds": "wall_time_s"},
+    omitted={"new": (), "fitted": ()},
+    computed={
+        "new_samples": lambda p: p.samples,
+        "new_samples_inside": lambda p: p.inside,
+        "outputs": lambda p: [
+            *(_output(b, fitted=False) for b in p.new),
+            *(_output(b, fitted=True) for b in p.fitted),
+        ],
+    },
+)
 
 
 class PredictionContents(Contents["Prediction"]):
@@ -86,25 +175,6 @@ class PredictionContents(Contents["Prediction"]):
     def blocks(self, result: Prediction, width: int) -> Sequence[str]:
         """Return the outputs."""
         return [table_text(result, width)]
-
-    def json(self, result: Prediction) -> Mapping[str, Any]:
-        """Return what ``prediction.json`` holds."""
-        return {
-            "source": result.source,
-            "level": result.level,
-            "new_samples": result.samples,
-            "new_samples_inside": result.inside,
-            "outputs": [
-                *(_output(b, fitted=False) for b in result.new),
-                *(_output(b, fitted=True) for b in result.fitted),
-            ],
-            "draws": result.draws,
-            "failed_draws": result.failures,
-            "simulations": result.simulations,
-            "wall_time_s": result.seconds,
-            "notes": list(result.notes),
-            "settings": result.settings,
-        }
 
     def tables(self, result: Prediction) -> Mapping[str, tuple[pd.DataFrame, str]]:
         """Return the bands."""
@@ -141,17 +211,6 @@ class PredictionContents(Contents["Prediction"]):
 
 
 PREDICTION = PredictionContents()
-
-
-def _output(band: OutputBand, *, fitted: bool) -> dict[str, Any]:
-    return {
-        "experiment": band.experiment,
-        "output": band.name,
-        "unit": band.unit,
-        "fitted": fitted,
-        "samples": band.samples,
-        "inside": band.inside,
-    }
 
 
 def table_text(result: Prediction, width: int) -> str:

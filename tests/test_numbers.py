@@ -5,12 +5,12 @@ import math
 
 import pytest
 
-from fmident.report import numbers
-from fmident.report.numbers import duration, interval, plain, with_error
+from fmident import words
+from fmident.words import duration, interval, plain, with_error
 
 
 def test_examples_in_the_docstrings() -> None:
-    assert doctest.testmod(numbers).failed == 0
+    assert doctest.testmod(words).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmident._json import JsonTable, loads_json
+from fmident._json import loads_json
 from fmident._whole_file import save
 from fmident.errors import Code, EstimationError
-from fmident.report.bootstrap.folder import BOOTSTRAP
+from fmident.report.bootstrap import BOOTSTRAP
+from fmident.report.codec import Json, checked, read_file, written_by
 from fmident.report.contents import Contents
-from fmident.report.cross_validation.folder import CROSS_VALIDATION
-from fmident.report.page import FILE_NAME as PAGE
+from fmident.report.cross_validation import CROSS_VALIDATION
 from fmident.report.page import render
-from fmident.report.prediction.folder import PREDICTION
-from fmident.report.profile_folder import PROFILES
+from fmident.report.prediction import PREDICTION
+from fmident.report.profiles import PROFILES
 from fmident.report.result_json import FILE_NAME as RESULT
-from fmident.report.sections.run_facts import origin_of
-from fmident.report.stored.estimation import read_result
-from fmident.report.stored.json_file import read_json, written_by
-from fmident.report.stored.samples import with_signals
+from fmident.report.result_json import PAGE, read_result
+from fmident.report.sections.estimate import origin_of
+from fmident.report.tables import with_signals
 
 if TYPE_CHECKING:
-    from fmident.report.sections.content import Section
+    from fmident.report.sections.html import Section
 
 ANALYSES: tuple[Contents[Any], ...] = (PROFILES, BOOTSTRAP, PREDICTION, CROSS_VALIDATION)
 """What a folder may hold in place of an estimate."""
@@ -128,10 +127,11 @@ def _estimation(stored: StoredFolder, sections: Sequence[Section]) -> str:
 def _analysis(stored: StoredFolder, analysis: Contents[Any], *, pictures: bool) -> str:
     result = analysis.read(stored.folder)
 
-    def convert(content: JsonTable) -> tuple[str, str]:
-        return content.text("model", ""), content.text("fmident", "")
+    def convert(content: Json) -> tuple[str, str]:
+        text = {k: checked(content.get(k, ""), str, k) for k in ("model", "fmident")}
+        return text["model"], text["fmident"]
 
-    title, version = read_json(
+    title, version = read_file(
         stored.folder / analysis.marker, convert, "one of fmident", written_by(analysis.command)
     )
     if pictures:
@@ -168,28 +168,23 @@ def _another_file(path: Path) -> EstimationError:
     if beside:
         return _refused(path, "is one file of a result", f"give its folder, '{path.parent}'")
     if path.suffix == ".json":
-        known: tuple[tuple[Callable[[JsonTable], object], str, str], ...] = (
-            (
-                lambda c: c.listed("results"),
+        known = {
+            "results": (
                 "is a comparison by 'fmident compare', which has no page",
                 "compare the result folders again: fmident compare RESULT RESULT",
             ),
-            (
-                lambda c: c.flag("can_be_estimated"),
+            "can_be_estimated": (
                 "is a check by 'fmident check', which has no page",
                 "check the problem again: fmident check PROBLEM",
             ),
-        )
+        }
         try:
-            content = JsonTable(loads_json(path.read_text(encoding="utf-8")))
+            content = loads_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return _refused(path, "is not a result of fmident", _WRITTEN_BY)
-        for asks, what, hint in known:
-            try:
-                asks(content)
-            except ValueError:
-                continue
-            return _refused(path, what, hint)
+            content = None
+        for key, (what, hint) in known.items():
+            if isinstance(content, dict) and key in content:
+                return _refused(path, what, hint)
     if path.suffix == ".csv":
         hint = f"see what is in it: fmident data {path}"
         return _refused(path, "is a table, such as 'fmident design' writes, and has no page", hint)

@@ -1,12 +1,9 @@
-"""Numbers as engineers write them."""
+"""Numbers, names and sentences as engineers write them."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult
+from collections.abc import Iterable
 
 _SIGNIFICANT_OF_ERROR = 2
 _SIGNIFICANT = 6
@@ -92,6 +89,28 @@ def interval(ends: tuple[float, float], error: float) -> str:
     return f"[{with_error(low, error)[0]}, {with_error(high, error)[0]}]"
 
 
+def percent_text(level: float) -> str:
+    """Return a confidence level, such as ``"95 %"``."""
+    return f"{100.0 * level:.6g} %"
+
+
+def interval_text(ends: tuple[float, float], error: float) -> str:
+    """Return an interval that may be open, its ends rounded as fits a standard error."""
+    low, high = ends
+    if math.isinf(low) and math.isinf(high):
+        return "unbounded"
+    if math.isnan(low) and math.isnan(high):
+        return "n/a"
+    texts = [with_error(end, error)[0] for end in ends]
+    if math.isinf(low):
+        return f"below {texts[1]}" if not math.isnan(high) else "n/a"
+    if math.isinf(high):
+        return f"above {texts[0]}" if not math.isnan(low) else "n/a"
+    return (
+        "[" + ", ".join("?" if math.isnan(e) else t for e, t in zip(ends, texts, strict=True)) + "]"
+    )
+
+
 def percent(fraction: float) -> str:
     """Return a fraction as per cent.
 
@@ -125,12 +144,6 @@ def _in_two(seconds: float, size: int, large: str, part: int, small: str) -> str
     return f"{whole} {large}" + (f" {rest} {small}" if rest else "")
 
 
-def jacobians(result: EstimationResult) -> str:
-    """Return how many Jacobians a run took, and where they come from."""
-    origin = f" ({result.derivatives_by})" if result.derivatives_by else ""
-    return f"{result.jacobians} Jacobian{'s' * (result.jacobians != 1)}{origin}"
-
-
 _LEAST = 1e-16
 
 
@@ -143,3 +156,44 @@ def probability(value: float) -> str:
     if math.isnan(value):
         return ""
     return f"{value:.2g}" if value >= _LEAST else f"< {_LEAST:g}"
+
+
+def listed(items: Iterable[str], most: int = 10, last: str = "and") -> str:
+    """Return texts as an enumeration; of many the first ones, and how many others there are.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b"], last="or"), listed(["a"]), listed([])
+    ('a, b and c', 'a or b', 'a', '')
+    >>> listed(["a", "b", "c", "d"], most=2)
+    'a, b and 2 others'
+    """
+    shown = list(items)
+    if len(shown) > most + 1:
+        shown[most:] = [f"{len(shown) - most} others"]
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+
+
+def quoted(names: Iterable[str], most: int = 10) -> str:
+    """Return names in quotes as an enumeration, as :func:`listed`."""
+    return listed([f"'{name}'" for name in names], most)
+
+
+def sentence(text: str) -> str:
+    """Return a text that begins with a capital letter and ends with a full stop.
+
+    >>> sentence("the fit is good"), sentence("is it?")
+    ('The fit is good.', 'Is it?')
+    """
+    text = text.strip()
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and a noun, in the plural where it is due.
+
+    >>> counted(1, "fold"), counted(3, "fold")
+    ('1 fold', '3 folds')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

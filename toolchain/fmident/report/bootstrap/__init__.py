@@ -1,1 +1,0 @@
-"""A bootstrap as text, and as a result folder."""

@@ -1,1 +1,0 @@
-"""A prediction as text, and as a result folder."""

@@ -1,1 +1,0 @@
-"""The result for spreadsheets, as CSV files."""
