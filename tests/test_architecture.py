@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from fmident import views
 from fmident.fmu.native_code.native import SHARED_SOURCES
 
 ROOT = Path(__file__).parents[1]
@@ -28,8 +29,8 @@ PLUGINS = ("fmident_estimators", "fmident_costs", "fmident_dask", "fmident_reade
 EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
-    "_version", "words", "_lazy", "_child", "_compiling", "operating_system", "arrays", "_closing",
-    "_recoverable_lock", "_json", "_locked_folder", "errors", "_whole_file", "_known_fmus",
+    "_version", "words", "_lazy", "views", "_child", "_compiling", "operating_system", "arrays",
+    "context_managers", "_json", "errors", "files", "_known_fmus",
     "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
     "problem", "evaluation", "statistics", "estimation", "designing", "prediction",
     "profiles", "resampling",
@@ -122,18 +123,6 @@ def test_packages_import_only_what_stands_below() -> None:
             if target not in allowed:
                 wrong.append(f"{name_of(path)} imports {name}")
     assert wrong == []
-
-
-def test_only_methods_of_public_classes_call_the_layers_above() -> None:
-    found = {
-        name_of(path).removeprefix("toolchain/fmident/")
-        for path in modules(HOST)
-        if package_of(path) not in COMPOSITION and "fmident._lazy.above" in imports(path)
-    }
-    assert found == {
-        "problem/model.py", "estimation/result.py", "profiles/result.py", "checking/report.py",
-        "resampling/result.py", "prediction/result.py", "cross_validation/result.py",
-    }  # fmt: skip
 
 
 def test_estimators_never_touch_an_fmu() -> None:
@@ -361,3 +350,9 @@ def test_what_is_dear_to_import_waits_until_it_is_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_results_show_themselves_with_exists() -> None:
+    assert views.homes
+    for name, home in views.homes.items():
+        assert callable(getattr(importlib.import_module(home), name)) or name.isupper()

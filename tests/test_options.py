@@ -23,8 +23,7 @@ from fmident.options import (
     Requires,
 )
 from fmident.plugins import load_plugins
-from fmident.toml_file.option_table import OptionRow, option_rows
-from fmident.toml_file.options import build_dataclass
+from fmident.toml_file.options import OptionRow, build_dataclass, option_rows
 
 from .refused import refused
 

@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 
 from fmident.errors import Code
 from fmident.plugins import load_plugins
-from fmident.toml_file.option_table import option_rows
+from fmident.toml_file.options import option_rows
 
 ALL = "<!-- options -->"
 CODES = "<!-- error codes -->"

@@ -25,7 +25,6 @@ from fmident.evaluation import (
 )
 from fmident.fmu.sensitivities import differentiable
 from fmident.operating_system import processors
-from fmident.toml_file import Source
 from fmident_dask.batch import Batch
 from fmident_dask.connection import (
     TroubleTimeout,
@@ -334,9 +333,9 @@ def _place(problem: Problem, key: str) -> Location | None:
     if problem.source is None:
         return None
     try:
-        as_written = problem.source.read_text(encoding="utf-8") == problem.text
+        as_written = problem.source.read_text(encoding="utf-8") == problem.file.text
     except OSError:
         as_written = False
     if not as_written:  # settings of the command line are not in the file
-        return Location(str(problem.source))
-    return Source(problem.source, problem.text).where(("evaluation", key))
+        return problem.where()
+    return problem.where("evaluation", key)

@@ -198,7 +198,7 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
         that do not determine how the FMU continues; an output without sigma, or with a delay or
         decimation.
         """
-        location = Location(str(problem.source)) if problem.source is not None else None
+        location = problem.where()
         sigma = np.array([_noise(m, location) for m in experiment.measurements])
         space = evaluator.space
         start_names, state_names = tuple(options.states), tuple(options.states.values())

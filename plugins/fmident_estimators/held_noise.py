@@ -28,7 +28,7 @@ from fmident.arrays import F64
 from fmident.evaluation import DirectionalDerivatives
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 
 _SAME = 1e-12
 """Relative change of the noise that is none."""

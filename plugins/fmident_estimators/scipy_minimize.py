@@ -28,9 +28,8 @@ from fmident.evaluation.contract import Evaluator
 from fmident.options import POSITIVE, Options, Range
 from fmident.plugins.hookspecs import hookimpl
 from fmident.plugins.registry import Registry
+from fmident.problem.constraints import VIOLATED, Constraints, nearest_feasible
 from fmident.problem.model import Problem
-from fmident.problem.relations.constraints import VIOLATED, Constraints
-from fmident.problem.relations.feasibility import nearest_feasible
 from fmident_estimators.held_noise import SearchedRows
 
 _USUAL_ITERATIONS = 12

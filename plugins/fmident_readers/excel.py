@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fmident.data.reading.header import are_units, bare_unit
+from fmident.data.csv import are_units, bare_unit
 from fmident.errors import DataError, Location
 from fmident_readers.columns import nothing, titled
 

@@ -15,8 +15,8 @@ from fmident.checking import CheckReport, GlobalMethod, GlobalSensitivity, check
 from fmident.cli import main
 from fmident.errors import ProblemError, SimulationError
 from fmident.evaluation import python_problem
+from fmident.problem.expressions import read_constraint
 from fmident.problem.model import Parameter, Problem
-from fmident.problem.relations.constraint import read_constraint
 
 from .rig import rules
 

@@ -9,7 +9,7 @@ from fmident.api.problems import overridden
 from fmident.errors import Location, ProblemError
 from fmident.plugins import load_plugins
 from fmident.toml_file.overrides import apply_overrides, left_out, read_value, relocate
-from fmident.toml_file.printing import document
+from fmident.toml_file.text import document
 
 TEXT = """\
 # comment

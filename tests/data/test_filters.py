@@ -9,7 +9,7 @@ import pytest
 from scipy import signal
 
 from fmident.data import Decimation, apply_decimation, butterworth, kept_samples
-from fmident.data.filters import check_equidistant, differentiate, low_pass_for
+from fmident.data.prepare import check_equidistant, differentiate, low_pass_for
 from fmident.errors import DataError
 
 N = 4000

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import signal, stats
 
-from fmident.data.noise import NoiseChoice
+from fmident.data.experiment import NoiseChoice
 from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import linalg, optimize, signal, stats
 
-from fmident.data.noise import NoiseChoice
+from fmident.data.experiment import NoiseChoice
 from fmident.errors import ProblemError
 from fmident.estimation import EstimationResult, run_estimation
 from fmident.estimation.noise.alternate import InTurn, noise_notes

@@ -17,7 +17,7 @@ from fmident.estimation import (
 from fmident.estimation.diagnostics.jumps import Jumps
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.evaluation.activity import BATCH, DERIVATIVES
-from fmident.problem.model import Parameter, Problem
+from fmident.problem.model import Parameter, Problem, with_notes
 
 from ..refused import refused
 from .conftest import GOOD, answer
@@ -249,7 +249,9 @@ def test_a_parameter_without_influence_for_want_of_an_input(
         "experiment 'data' has no column for the input 'F'; it keeps its start value 0.0",
         rule="input-without-data",
     )
-    still = dataclasses.replace(problem, experiments=(experiment,), notes=() if inputs else (note,))
+    still = with_notes(
+        dataclasses.replace(problem, experiments=(experiment,)), () if inputs else (note,)
+    )
     with pytest.raises(ProblemError) as caught:
         run(answer, model=rigid, problem=still)
     text = str(caught.value)

@@ -6,11 +6,13 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fmident.fmu import ModelDescription, read_description
 from fmident.problem import Problem, load_problem
+from fmident.problem.reading.file import Plugins
 
 from ..edits import replace_once
 from ..fmu.build import Fixture, description, real, scalar
@@ -80,11 +82,13 @@ class Case:
 
     folder: Path
 
-    def load(self, old: str = "", new: str = "", **options: object) -> Problem:
+    def load(
+        self, old: str = "", new: str = "", *, text: str | None = None, **plugins: Any
+    ) -> Problem:
         """Load the problem after one change; `old` must be there exactly once."""
         if old:
             replace_once(self.folder / "problem.toml", old, new)
-        return load_problem(self.folder / "problem.toml", **options)
+        return load_problem(self.folder / "problem.toml", text=text, plugins=Plugins(**plugins))
 
     def write(self, name: str, content: str) -> Path:
         path = self.folder / name

@@ -323,7 +323,7 @@ def test_class_that_cannot_be_built(more: str, fragments: tuple[str, ...], case:
         raise CompilationError("no such class", hint="look")
 
     with pytest.raises(ProblemError) as caught:
-        case.load('fmu = "model.fmu"', f'class = "A.B"\n{more}', resolve_model=resolve)
+        case.load('fmu = "model.fmu"', f'class = "A.B"\n{more}', model=resolve)
     for fragment in fragments:
         assert fragment in str(caught.value)
 

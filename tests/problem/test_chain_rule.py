@@ -12,12 +12,16 @@ import pytest
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
-from fmident.data.filters import Decimation
+from fmident.data.prepare import Decimation
 from fmident.problem import Cost, MeasuredSignal, Parameter, Problem, TimeDomain
 from fmident.problem.chain_rule import residual_jacobian
 from fmident.problem.model import EstimatorSettings
-from fmident.problem.residuals import cost_residuals, parameter_values_for
-from fmident.problem.shift import delay_derivative, delayed
+from fmident.problem.residuals import (
+    cost_residuals,
+    delay_derivative,
+    delayed,
+    parameter_values_for,
+)
 from fmident_costs import (
     Correlation,
     FrequencyDomain,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fmident.problem.derivative_origins import Origin, summary_of
+from fmident.problem.chain_rule import Origin, summary_of
 
 EXACT, OWN = Origin("sensitivities"), Origin("measurement-model")
 OFFERS = Origin("differences", "the FMU offers no sensitivities")

@@ -14,6 +14,7 @@ import pytest
 from fmident import Problem
 from fmident.errors import Code, FmidentError
 from fmident.evaluation.journal.keys import identity_of
+from fmident.problem.model import ProblemFile
 from fmident.report.folder import place_folder
 from fmident.toml_file import document, loads
 
@@ -104,7 +105,7 @@ def test_a_frame_that_changes_later_changes_nothing(case: Case) -> None:
     problem = make(case, {"push": mine})
     mine.loc[:, "position [m]"] = 0.0
     problem.to_toml()
-    np.testing.assert_array_equal(problem.frames["push.csv"]["position [m]"], VALUES[:, 3])
+    np.testing.assert_array_equal(problem.file.frames["push.csv"]["position [m]"], VALUES[:, 3])
 
 
 def test_a_key_that_is_none_is_left_out(case: Case) -> None:
@@ -285,7 +286,7 @@ def test_a_problem_that_was_changed_has_no_file(
 
 
 def test_a_problem_built_of_its_parts_has_no_file(case: Case) -> None:
-    problem = dataclasses.replace(case.load(), text="", source=None)
+    problem = dataclasses.replace(case.load(), file=ProblemFile())
     with pytest.raises(FmidentError, match="built of its parts"):
         problem.to_toml()
     assert problem.where("parameters") is None

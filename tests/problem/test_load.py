@@ -47,7 +47,7 @@ def test_the_plain_case(case: Case) -> None:
     assert problem.sigma_known
     assert problem.estimator.name == "least-squares"
     assert problem.fmu == case.folder / "model.fmu"
-    assert problem.text == PROBLEM
+    assert problem.file.text == PROBLEM
     assert problem.notes == ()
 
 
@@ -383,7 +383,7 @@ def test_a_class_is_resolved_by_the_caller(case: Case) -> None:
         asked.append((name, dict(table), base))
         return case.folder / "model.fmu"
 
-    case.load('fmu = "model.fmu"', 'class = "A.B"\ncompiler = "x"', resolve_model=resolve)
+    case.load('fmu = "model.fmu"', 'class = "A.B"\ncompiler = "x"', model=resolve)
     assert asked == [("A.B", {"class": "A.B", "compiler": "x"}, case.folder)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fmident.data.noise import NoiseChoice
+from fmident.data.experiment import NoiseChoice
 from fmident.errors import FmidentError
 from fmident.problem import load_problem
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fmident.problem.portable import with_absolute_paths
+from fmident.problem.reading.in_memory import with_absolute_paths
 
 FOLDER = Path('/study "1"/ä')
 

@@ -16,7 +16,7 @@ from fmident.evaluation import python_problem
 from fmident.evaluation.journal.keys import identity_of
 from fmident.fmu import ModelDescription
 from fmident.problem import Expression, Parameter, Prior, Priors, validate_problem
-from fmident.problem.reading.priors import read_prior
+from fmident.problem.reading.parameters import read_prior
 from fmident.toml_file import Section, Source, loads
 
 from .conftest import DATA, Case

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.problem.shift import delayed
+from fmident.problem.residuals import delayed
 
 UNEVEN = np.array([0.0, 0.1, 0.15, 0.4, 0.5, 0.9, 1.0])
 

@@ -10,7 +10,7 @@ from fmident import api
 from fmident.errors import FmidentError
 from fmident.plugins import Host, load_plugins
 from fmident.problem import Problem, TimeDomain
-from fmident.problem.portable import with_absolute_paths
+from fmident.problem.reading.in_memory import with_absolute_paths
 from fmident_costs import FrequencyDomain, SmoothedSpectrum
 
 from .conftest import Case
@@ -241,7 +241,7 @@ def test_a_stage_with_a_file_of_its_own(case: Case, host: Host, other: Path) -> 
     assert own.problem.source == other
     assert own.problem.cost == FrequencyDomain()
     assert own.problem.free[0].upper == 20.0
-    text = with_absolute_paths(found.text, case.folder)
+    text = with_absolute_paths(found.file.text, case.folder)
     assert f'problem = "{other.as_posix()}"' in text
 
 

@@ -21,7 +21,7 @@ from fmident.estimation.result import (
     OutputSensitivity,
     ParameterEstimate,
 )
-from fmident.problem.model import EstimatorSettings, Parameter, Problem
+from fmident.problem.model import EstimatorSettings, Parameter, Problem, ProblemFile
 from fmident.statistics.identifiability import WeakDirection
 
 
@@ -156,5 +156,5 @@ def problem() -> Problem:
         parameters=tuple(Parameter(n, 1.0) for n in ("mass", "friction", "offset")),
         experiments=(Experiment("cycle", times, {}, (measurement,)),),
         estimator=EstimatorSettings("least-squares"),
-        text='[estimator]\nname = "least-squares"\n',
+        file=ProblemFile(text='[estimator]\nname = "least-squares"\n'),
     )

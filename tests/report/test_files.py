@@ -137,7 +137,7 @@ def test_folder_is_complete(make_result: MakeResult, problem: Problem, tmp_path:
         "result.json", "parameters.csv", "fit.csv", "history.csv", "report.html", "problem.toml",
     }  # fmt: skip
     assert [p.name for p in target.parent.iterdir()] == ["results"]
-    assert (target / "problem.toml").read_text() == problem.text
+    assert (target / "problem.toml").read_text() == problem.file.text
     parameters = pd.read_csv(target / "parameters.csv", index_col="name")
     assert parameters.loc["friction", "value"] == 203.5034
     fit = pd.read_csv(target / "fit.csv")

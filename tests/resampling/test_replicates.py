@@ -13,8 +13,7 @@ from fmident.errors import EstimationError, ProblemError, SimulationError
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.cost import TimeDomain
-from fmident.problem.model import Problem
-from fmident.problem.priors.distribution import Prior
+from fmident.problem.model import Prior, Problem
 from fmident.resampling import BootstrapOptions, BootstrapResult, run_bootstrap
 from fmident.resampling.panels import panels_of
 from fmident.resampling.schemes import Parametric, Residual

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmident.toml_file import encoded, loads, quoted
-from fmident.toml_file.locate import line_of
 from fmident.toml_file.overrides import apply_overrides, read_value
-from fmident.toml_file.statements import lines_of, statements
+from fmident.toml_file.text import line_of, lines_of, statements
 
 from ..properties import examples, keys, texts
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fmident._lazy import lazy_face
 from fmident._version import __version__
+from fmident.views import register
 
 if TYPE_CHECKING:
     from fmident.api import (
@@ -95,4 +96,30 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "predict": "api",
         "profile": "api",
     },
+)
+
+register(
+    {
+        "fmident.api.problems": ("problem_in_memory", "write_problem"),
+        "fmident.checking.text": ("check_view",),
+        "fmident.report.bootstrap": ("BOOTSTRAP",),
+        "fmident.report.cross_validation": ("CROSS_VALIDATION",),
+        "fmident.report.figures.plots": (
+            "plot_bands",
+            "plot_convergence",
+            "plot_draws",
+            "plot_draws_corner",
+            "plot_fit",
+            "plot_intervals",
+            "plot_parameters",
+            "plot_profile",
+            "plot_replicates",
+            "plot_replicates_corner",
+            "plot_residuals",
+            "plot_scores",
+        ),
+        "fmident.report.notebook": ("problem_view", "result_view"),
+        "fmident.report.prediction": ("PREDICTION",),
+        "fmident.report.profiles": ("PROFILES",),
+    }
 )

@@ -9,22 +9,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
-
-
-def above(module: str) -> Any:
-    """Return a module of a layer above the one that calls.
-
-    For methods of public classes that make, show or write a thing, and only for these: the work is
-    done above, and nothing of it is imported before a method is called.
-    ``tests/test_architecture.py`` lists who calls this.
-
-    Parameters
-    ----------
-    module
-        Its name below ``fmident``.
-    """
-    return importlib.import_module(f"fmident.{module}")
 
 
 def lazy_face(

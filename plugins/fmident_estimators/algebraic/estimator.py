@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
-from fmident.errors import Code, Location, ProblemError, did_you_mean
+from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.estimation.contract import Requirement
 from fmident.estimation.online.estimator import OnlineEstimator, Tracker, time_series
 from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
@@ -204,7 +204,7 @@ def make_window(
     span = float(experiment.times[-1] - experiment.times[0])
     wanted = 0.1 * span if options.window is None else options.window
     intervals = max(1, round(wanted / (degree * step))) * degree
-    location = Location(str(problem.source)) if problem.source is not None else None
+    location = problem.where()
     if options.window is not None and wanted < 0.5 * degree * step:
         raise ProblemError(
             f"[estimator]: the window of {wanted:g} s is shorter than {degree} sampling "
@@ -230,7 +230,7 @@ def precision_limits(
 
     Raises `ProblemError` for a name that is not a free parameter, or unknown noise.
     """
-    location = Location(str(problem.source)) if problem.source is not None else None
+    location = problem.where()
     names = [q.name for q in problem.free]
     limits = np.full(len(names), np.inf)
     for name, limit in options.precision.items():

@@ -26,7 +26,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
-from fmident.errors import Location, ProblemError
+from fmident.errors import ProblemError
 from fmident.estimation.contract import Estimate, Monitor, Requirement
 from fmident.estimation.online.estimator import OnlineEstimator, Tracker, collect, time_series
 from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
@@ -277,7 +277,7 @@ def make_recursion(
 
     Raises `ProblemError` if the cutoff is too high for the sampling, or `start` too small.
     """
-    location = Location(str(problem.source)) if problem.source is not None else None
+    location = problem.where()
     step = sampling_interval(experiment)
     cutoff = _CUTOFF / step if options.cutoff is None else options.cutoff
     if cutoff >= 0.5 / step:

@@ -24,7 +24,7 @@ from fmident.estimation.searches import agreeing
 from fmident.evaluation import EventMatching, JacobianError
 from fmident.evaluation.contract import Evaluator
 from fmident.problem.model import Problem
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.statistics import ResidualScores
 from fmident_estimators.least_squares import ceres_solver, scipy_solver
 from fmident_estimators.least_squares.events import breaks_at_start, past_events

@@ -15,10 +15,10 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
-from fmident.errors import DataError, Location, ProblemError
+from fmident.errors import DataError, ProblemError
 from fmident.options import Options, Range
+from fmident.problem.dependent import Dependence
 from fmident.problem.model import Problem
-from fmident.problem.relations.dependent import Dependence
 
 EXAMPLE = 'order = 2, known = { b0 = "1/m" }, map = { k = "m*a0", d = "m*a1" }'
 
@@ -137,10 +137,9 @@ class _Reader:
 
     def refuse(self, message: str, hint: str | None = None) -> ProblemError:
         """Return the error that rejects a setup."""
-        source = self._problem.source
         return ProblemError(
             f"[estimator]: '{self._estimator}': {message}",
-            location=None if source is None else Location(str(source)),
+            location=self._problem.where(),
             hint=hint or f"for example {EXAMPLE}",
         )
 

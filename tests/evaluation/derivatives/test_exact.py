@@ -23,9 +23,9 @@ from fmident.evaluation import (
 )
 from fmident.evaluation.executors.base import Done
 from fmident.problem import Parameter, Problem
-from fmident.problem.derivative_origins import Origin, summary_of
+from fmident.problem.chain_rule import Origin, summary_of
+from fmident.problem.expressions import Expression
 from fmident.problem.model import EvaluationSettings
-from fmident.problem.relations.expression import Expression
 from fmident_estimators.least_squares import LeastSquares
 
 from ...problem import test_chain_rule as chain_rule

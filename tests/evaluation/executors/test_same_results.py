@@ -25,7 +25,7 @@ from fmident.evaluation import (
 )
 from fmident.evaluation.executors import auto
 from fmident.evaluation.executors.auto import AutoExecutor
-from fmident.problem.derivative_origins import summary_of
+from fmident.problem.chain_rule import summary_of
 
 from ...fmu.build import Fixture, build
 from ...refused import refused

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fmident.problem.relations.condition import Signals, where_true
-from fmident.problem.relations.reader import ExpressionError
+from fmident.problem.expressions import ExpressionError
+from fmident.problem.reading.exclusions import Signals, where_true
 
 NAN = float("nan")
 COLUMNS: dict[str, tuple[list[float], str | None]] = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fmident.problem import Constraints, load_problem
-from fmident.problem.relations.elimination import simplified
+from fmident.problem.constraints import simplified
 from fmident.toml_file.overrides import apply_overrides
 
 from ..conftest import Case

@@ -16,7 +16,7 @@ from fmident.problem import (
     parameter_values,
     parameter_values_for,
 )
-from fmident.problem.relations.dependent import check_dependent
+from fmident.problem.dependent import check_dependent
 
 
 def problem(*parameters: Parameter) -> Problem:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.problem.relations.jets import Jet, jet_of, value_of
-from fmident.problem.relations.reader import read_expression
-from fmident.problem.relations.tree import FUNCTIONS
+from fmident.problem.expressions import FUNCTIONS, read_expression
+from fmident.problem.jets import Jet, jet_of, value_of
 
 X = np.array([0.3, 0.7])
 

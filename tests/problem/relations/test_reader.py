@@ -6,10 +6,15 @@ import math
 
 import pytest
 
-from fmident.problem.relations.expression import Expression
-from fmident.problem.relations.jets import value_of
-from fmident.problem.relations.reader import ExpressionError, read_expression, read_relation
-from fmident.problem.relations.tree import Number, nodes
+from fmident.problem.expressions import (
+    Expression,
+    ExpressionError,
+    Number,
+    nodes,
+    read_expression,
+    read_relation,
+)
+from fmident.problem.jets import value_of
 
 VALUES = {"a": 2.0, "b": 3.0, "arm.m": 5.0, "q[1]": 7.0, "pi": math.pi, "'my mass'": 11.0}
 

@@ -21,7 +21,7 @@ from fmident.api.estimates import (
     without_constraints,
 )
 from fmident.api.run import Analysis, Run, RunArguments, perform
-from fmident.errors import Code, Location, ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.estimation.noise.alternate import asks_for_noise
 from fmident.estimation.result import EstimationResult
 from fmident.problem.settings_keys import as_written
@@ -181,7 +181,7 @@ def _refuse_loss(problem: Problem, result: EstimationResult) -> None:
         raise ProblemError(
             f"the estimate minimises the robust loss '{loss}', and replicates are fitted by least "
             "squares: their spread would be that of another estimate",
-            location=None if problem.source is None else Location(str(problem.source)),
+            location=problem.where(),
             hint="estimate with --set estimator.loss=linear, after excluding outliers "
             "([experiments.prepare]); the intervals of the robust estimate count its loss",
             code=Code.NOT_SUPPORTED,
@@ -200,7 +200,7 @@ def _refuse_truncated(problem: Problem, result: EstimationResult) -> None:
         raise ProblemError(
             "the estimate is truncated, and replicates are fitted in all directions: their spread"
             " would be that of another estimate",
-            location=None if problem.source is None else Location(str(problem.source)),
+            location=problem.where(),
             hint="fix parameters in place of truncating; the intervals of the result are those of"
             " the truncated estimate",
             code=Code.NOT_SUPPORTED,

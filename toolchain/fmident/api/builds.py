@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fmident._closing import Closes
 from fmident._known_fmus import CATALOG, FOLDER
 from fmident.api.model_sources import Library, expand, find_library, with_libraries
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.checked import is_about_output
 from fmident.compilers.platforms import is_stale, platform_names
+from fmident.context_managers import Closes
 from fmident.errors import Code, CompilationError, Diagnostic, PluginError, did_you_mean
 from fmident.validation import plan_fmu, validate
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from fmident.api.problems import keeping_constraints, loaded, resolver, warn
+from fmident.api.problems import keeping_constraints, loaded, plugins_of, warn
 from fmident.api.run import Analysis, Run, Surroundings, perform
 from fmident.checking import CheckReport, GlobalMethod, check_problem, in_stages
 from fmident.designing import (
@@ -174,6 +174,6 @@ def design(path: str | Path, **run: Unpack[Surroundings]) -> tuple[DesignTask, D
     """
     report = run.setdefault("report", warn)
     host = run["host"] = loaded(run.get("host"), report)
-    task = load_design(path, resolve_model=resolver(host, report), executors=host.executors.by_name)
+    task = load_design(path, plugins=plugins_of(host, report))
     report(task.problem.notes)
     return task, perform(Designing(task), task.problem, **run)

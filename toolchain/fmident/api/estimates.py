@@ -15,7 +15,7 @@ from fmident.api.problems import Report, ask_plugins, keeping_constraints
 from fmident.api.run import Analysis, Run, RunArguments, perform
 from fmident.arrays import F64
 from fmident.checking import data_findings, quick_findings, refuse, start_findings
-from fmident.errors import Code, Diagnostic, EstimationError, Location, ProblemError
+from fmident.errors import Code, Diagnostic, EstimationError, ProblemError
 from fmident.estimation.checks import check_initial_simulation
 from fmident.estimation.choices import suited
 from fmident.estimation.compared import InputSignal
@@ -29,7 +29,7 @@ from fmident.evaluation.solver_error import interfaces_disagree
 from fmident.fmu.fmu import read_description
 from fmident.plugins import Run as PluginRun
 from fmident.plugins.observers import PluginObserver
-from fmident.problem.relations.elimination import simplified
+from fmident.problem.constraints import simplified
 from fmident.problem.settings_keys import as_written
 from fmident.report.folder import write_reports
 from fmident.report.result_json import FILE_NAME, read_result
@@ -309,7 +309,7 @@ def without_constraints(problem: Problem, what: str) -> Problem:
     if found.constraints:
         raise ProblemError(
             f"{what} do not keep the constraint {found.constraints[0]}",
-            location=None if problem.source is None else Location(str(problem.source)),
+            location=problem.where(),
             hint=f"the intervals of 'fmident estimate' end where constraints do; {what} need"
             " linear equalities or linear inequalities in one parameter",
             code=Code.NOT_SUPPORTED,
@@ -325,7 +325,7 @@ def start_of(problem: Problem, result: EstimationResult) -> F64:
     fmident.errors.ProblemError
         The result does not have a parameter, or has it outside of its bounds.
     """
-    source = None if problem.source is None else Location(str(problem.source))
+    source = problem.where()
     values = result.values
     for q in problem.free:
         if q.name not in values:

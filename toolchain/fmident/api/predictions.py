@@ -22,12 +22,12 @@ from fmident.api.run import Analysis, Run, Surroundings, perform
 from fmident.arrays import F64
 from fmident.data import csv_of, read_table
 from fmident.data.experiment import Experiment
-from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
+from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
 from fmident.prediction import Prediction, Uncertainty, chosen_draws, covariance_of
 from fmident.prediction import predict as predict_experiments
 from fmident.problem import Problem, read_problem_file
-from fmident.problem.reading.layouts import LAYOUT_KEYS, read_layout
+from fmident.problem.reading.sampling import LAYOUT_KEYS, read_layout
 from fmident.report.bootstrap import BOOTSTRAP
 from fmident.report.prediction import PREDICTION
 from fmident.toml_file import Section, Source, encoded, parse_toml
@@ -57,7 +57,7 @@ class Predicting(Analysis[Prediction]):
 
     def run(self, problem: Problem, run: Run) -> Prediction:
         """Predict the experiments for validation, and those that were fitted."""
-        place = None if problem.source is None else Location(str(problem.source))
+        place = problem.where()
         if not 0.0 < self.level < 1.0:
             raise ProblemError(f"a confidence level lies between 0 and 1, not {self.level:g}")
         if any(stage.separate for stage in problem.stages):
@@ -303,7 +303,7 @@ def problem_with(
                 hint="write it with problem.to_toml, and predict from that file",
                 code=Code.NOT_SUPPORTED,
             )
-        path, text = problem.source, problem.text
+        path, text = problem.source, problem.file.text
     else:
         path = Path(problem)
         if not path.is_file():
@@ -339,7 +339,7 @@ def problem_with(
     # The text names files that are gone.
     return dataclasses.replace(
         whole,
-        text=before,
+        file=dataclasses.replace(whole.file, text=before),
         validation=tuple(_not_measured(e, missing.get(e.name, set())) for e in whole.validation),
     )
 

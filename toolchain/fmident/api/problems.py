@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmident._whole_file import whole_file
-from fmident.errors import Code, Diagnostic, FmidentError, Location, ProblemError
+from fmident.errors import Code, Diagnostic, FmidentError, ProblemError
+from fmident.files import whole_file
 from fmident.toml_file import Source, loads
 from fmident.toml_file.overrides import apply_overrides, left_out, relocate
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fmident.plugins import Host
     from fmident.problem import ModelResolver
     from fmident.problem.model import Problem
+    from fmident.problem.reading.file import Plugins
     from fmident.toml_file import Source
 
 
@@ -57,7 +58,7 @@ def ask_plugins(problem: Problem, host: Host, report: Report) -> None:
     report([d for d in found if d.severity != "error"])
     if errors:
         first = errors[0]
-        source = Location(str(problem.source)) if problem.source is not None else None
+        source = problem.where()
         raise ProblemError(
             "; ".join(d.message for d in errors),
             location=first.location or source,
@@ -119,10 +120,7 @@ def load_problem(
         found = problems.load_problem(
             path,
             text=text,
-            resolve_model=resolver(host, report),
-            reader=host.read_data,
-            resolve_cost=host.costs.get,
-            executors=host.executors.by_name,
+            plugins=plugins_of(host, report),
         )
         found = _suited(found, host)
     except FmidentError as error:
@@ -222,10 +220,7 @@ def reread(
         source,
         Path(),
         frames=frames,
-        resolve_model=resolver(host, report),
-        reader=host.read_data,
-        resolve_cost=host.costs.get,
-        executors=host.executors.by_name,
+        plugins=plugins_of(host, report),
     )
     return _suited(found, host)
 
@@ -240,7 +235,14 @@ def _suited(found: Problem, host: Host) -> Problem:
     return suited(found, host.estimators.get(found.estimator.name))
 
 
-def resolver(host: Host, report: Report) -> ModelResolver:
+def plugins_of(host: Host, report: Report) -> Plugins:
+    """Return what the host's plugins bring that a problem file can name."""
+    from fmident.problem.reading.file import Plugins  # here: reading takes pandas and more
+
+    return Plugins(_resolver(host, report), host.read_data, host.costs.get, host.executors.by_name)
+
+
+def _resolver(host: Host, report: Report) -> ModelResolver:
     """Return what finds or builds the FMU of a class."""
 
     def resolve(class_name: str, table: Mapping[str, Any], base: Path) -> Path:
@@ -275,7 +277,7 @@ def write_problem(problem: Problem, path: str | os.PathLike[str] | None, *, data
     fmident.errors.ProblemError
         It was changed after it was read, or built of its parts; a file is in the way.
     """
-    if not problem.text:
+    if not problem.file.text:
         raise ProblemError(
             "this problem was built of its parts: there is no text that says what it is",
             hint="make it with fmident.Problem.from_frames, or read it from a file",
@@ -294,7 +296,7 @@ def write_problem(problem: Problem, path: str | os.PathLike[str] | None, *, data
     if data:
         names = _names_of_files(problem)
         for source, name in names.items():
-            _write(target.parent / name, _content(problem.frames, source, name))
+            _write(target.parent / name, _content(problem.file.frames, source, name))
         text = _absolute(problem, names)
     _write(target, text.encode())
     if data:
@@ -309,11 +311,11 @@ def _silent(_found: Iterable[Diagnostic]) -> None:
 
 def _absolute(problem: Problem, copies: Mapping[Path, str]) -> str:
     """Return the text with absolute paths; data in memory keep the names of their files."""
-    from fmident.problem.portable import with_absolute_paths
+    from fmident.problem.reading.in_memory import with_absolute_paths
 
     folder = _folder(problem)
-    kept = {(folder / name).resolve(): name for name in problem.frames}
-    return with_absolute_paths(problem.text, folder, problem.fmu, {**kept, **copies})
+    kept = {(folder / name).resolve(): name for name in problem.file.frames}
+    return with_absolute_paths(problem.file.text, folder, problem.fmu, {**kept, **copies})
 
 
 def _folder(problem: Problem) -> Path:
@@ -322,7 +324,7 @@ def _folder(problem: Problem) -> Path:
 
 def _read(problem: Problem, text: str, host: Host) -> Problem:
     if problem.source is None:
-        return reread(Source(Path("problem"), text), problem.frames, host, _silent)
+        return reread(Source(Path("problem"), text), problem.file.frames, host, _silent)
     return load_problem(problem.source, host=host, report=_silent, text=text)
 
 
@@ -359,7 +361,7 @@ def _names_of_files(problem: Problem) -> dict[Path, str]:
     """Return each data file, resolved, and the name that it gets beside the problem file."""
     folder = _folder(problem)
     found: dict[Path, str] = {}
-    for name in _data_of(loads(problem.text)):
+    for name in _data_of(loads(problem.file.text)):
         path = (folder / name).resolve()
         if path in found:
             continue
@@ -384,7 +386,7 @@ def _data_of(content: Mapping[str, Any]) -> Iterator[str]:
 def _content(frames: Mapping[str, pd.DataFrame], source: Path, name: str) -> bytes | Path:
     """Return what a data file contains, or the file that contains it."""
     from fmident.data import csv_of, read_table
-    from fmident.data.in_memory import InMemory
+    from fmident.data.table import InMemory
 
     if name not in frames:
         return source

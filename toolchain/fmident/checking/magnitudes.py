@@ -16,7 +16,7 @@ from fmident.checking.factors import confused_unit, unit_factor
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.problem.residuals import compared_values, parameter_values
 
 _ENOUGH = 10

@@ -71,8 +71,8 @@ from fmident.estimation.checks import (
 from fmident.estimation.diagnostics.interpolation import jumps
 from fmident.evaluation import Evaluator, Executor, JacobianError, SimulationFailure
 from fmident.evaluation.solver_error import interfaces_disagree
+from fmident.problem.chain_rule import summary_of
 from fmident.problem.cost import TimeDomain
-from fmident.problem.derivative_origins import summary_of
 from fmident.problem.residuals import compared_values, predict
 from fmident.statistics.combinations import PointSensitivity
 from fmident.words import quoted

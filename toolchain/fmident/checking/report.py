@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.checking.global_sensitivity.result import GlobalSensitivity
 from fmident.errors import Diagnostic, Severity
 from fmident.estimation.result import BaseParameter
 from fmident.statistics.fixing import FixingStep
+from fmident.views import view
 from fmident.words import counted, percent
 
 Influence = Literal[
@@ -293,7 +293,7 @@ class CheckReport:
 
     def _repr_html_(self) -> str:
         """Return the HTML for notebooks."""
-        html: str = above("checking.text").check_view(self)
+        html: str = view("check_view")(self)
         return html
 
     @property

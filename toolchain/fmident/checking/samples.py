@@ -9,7 +9,7 @@ from fmident.checking.report import ExperimentCheck
 from fmident.checking.subject import Subject
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Diagnostic
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.problem.residuals import residual_layout
 
 _REGULAR = 0.01

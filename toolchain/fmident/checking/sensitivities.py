@@ -21,7 +21,7 @@ from fmident.estimation.diagnostics.uncertainty import (
 )
 from fmident.estimation.result import integration_advice, step_advice
 from fmident.evaluation import Evaluator, JacobianError
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.problem.residuals import residual_layout
 from fmident.report.verdict import STRONG_CORRELATION
 from fmident.statistics import analyse_rank

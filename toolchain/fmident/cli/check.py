@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident._whole_file import save
 from fmident.cli.console import out, say, tell, width
 from fmident.cli.usage import (
     Command,
@@ -16,6 +15,7 @@ from fmident.cli.usage import (
     overrides_of,
     plugins_of,
 )
+from fmident.files import save
 
 if TYPE_CHECKING:
     from fmident.checking import GlobalMethod

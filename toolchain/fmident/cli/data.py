@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident._whole_file import save
 from fmident.cli.console import out, width
 from fmident.cli.usage import Command, UsageError, assignments, plugins_of
+from fmident.files import save
 
 if TYPE_CHECKING:
     from fmident.data import Table
-    from fmident.data.description import ColumnDescription, DataDescription, TimeDescription
+    from fmident.data.table import ColumnDescription, DataDescription, TimeDescription
     from fmident.fmu import ModelDescription
 
 EXAMPLE = """\
@@ -47,10 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the file holds."""
     from fmident.data import read_table, time_axis, time_column
-    from fmident.data.description import describe
+    from fmident.data.table import describe
     from fmident.errors import ProblemError
     from fmident.fmu import read_description
-    from fmident.problem.reading.layouts import read_layout
+    from fmident.problem.reading.sampling import read_layout
     from fmident.toml_file import Section, Source
     from fmident.toml_file.overrides import read_value
 

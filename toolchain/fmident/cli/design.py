@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident._whole_file import save
 from fmident.cli.console import say, tell
 from fmident.cli.usage import Command, plugins_of
+from fmident.files import save
 
 if TYPE_CHECKING:
     from fmident.designing import Design, DesignTask, SineDesign

@@ -219,13 +219,13 @@ def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
 def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: str) -> RowReader:
     """Return how a line of text becomes a sample of the first experiment."""
     from fmident.data import Layout, read_table, time_column
+    from fmident.data.csv import read_csv_text
     from fmident.data.follow import RowReader
-    from fmident.data.reading.csv_text import read_csv_text
     from fmident.data.table import split_header
     from fmident.fmu import read_description
     from fmident.problem.reading.file import read_toml
-    from fmident.problem.reading.layouts import LAYOUT_KEYS
     from fmident.problem.reading.quantities import to_unit, with_own_units
+    from fmident.problem.reading.sampling import LAYOUT_KEYS
 
     layout = Layout(**{key: table[key] for key in LAYOUT_KEYS if key in table})
     text = read_csv_text(head, layout)
@@ -238,7 +238,7 @@ def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: st
             hint="data that are followed begin with the header, hold numbers below it, and have"
             " comma, semicolon or tab between the cells",
         )
-    root = read_toml(problem.source or name, problem.text)
+    root = read_toml(problem.source or name, problem.file.text)
     description = with_own_units(root, read_description(problem.fmu))
     experiment = problem.experiments[0]
     columns: list[tuple[str, str | None, str | None]] = [

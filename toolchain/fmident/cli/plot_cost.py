@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident._whole_file import save
 from fmident.cli.console import say, tell
 from fmident.cli.usage import (
     Command,
@@ -16,6 +15,7 @@ from fmident.cli.usage import (
     overrides_of,
     plugins_of,
 )
+from fmident.files import save
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 import json
 
-from fmident._whole_file import save
 from fmident.cli.usage import Command, UsageError, assignments, plugins_of, scalar
+from fmident.files import save
 
 _REPORT_EXAMPLE = """\
   fmident report results

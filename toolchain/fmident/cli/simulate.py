@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from fmident._whole_file import save
 from fmident.cli.analyses import counted
 from fmident.cli.console import out, say, tell
 from fmident.cli.usage import Command, UsageError, assignments, number, positive, scalar
 from fmident.errors import Code, Location, SimulationError, did_you_mean
+from fmident.files import save
 
 if TYPE_CHECKING:
     import numpy as np

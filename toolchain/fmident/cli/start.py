@@ -187,7 +187,7 @@ def run_plugins(arguments: argparse.Namespace) -> int:
 def _options(host: Host, name: str) -> int:
     """Print the options of an estimator, a cost or an executor."""
     from fmident.report.terminal import narrow_table
-    from fmident.toml_file.option_table import option_rows
+    from fmident.toml_file.options import option_rows
 
     kinds: dict[str, tuple[str, str, type[Any]]] = {
         r.name: ("estimator", r.summary, r.item.options_type) for r in host.estimators

@@ -193,7 +193,7 @@ def overrides_of(arguments: argparse.Namespace) -> dict[str, object]:
     names: Sequence[str] = getattr(arguments, "hold_out", ())
     if names:
         from fmident.problem import read_problem_file
-        from fmident.problem.reading.roles import held_out
+        from fmident.problem.reading.experiments import held_out
 
         text, file = read_problem_file(arguments.problem), str(arguments.problem)
         given |= held_out(parse_toml(text, arguments.problem), names, file)

@@ -7,10 +7,10 @@ import zipfile
 from pathlib import Path
 from types import UnionType
 
-from fmident._whole_file import whole_file
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.platforms import RECORD_PATH, encode_record, make_record, read_record
 from fmident.errors import Diagnostic, PluginError
+from fmident.files import whole_file
 from fmident.plugin_code import PLUGIN_BUG, code_of_plugin, defined_at
 
 

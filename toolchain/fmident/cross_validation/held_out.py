@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.cross_validation.folds import Fold, Way
-from fmident.errors import Code, Location, ProblemError
+from fmident.errors import Code, ProblemError
+from fmident.problem.model import with_notes
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment, Measurement
@@ -53,7 +54,7 @@ def fold_problem(problem: Problem, fold: Fold, way: Way, gap: float = 0.0) -> Pr
         whole = way == "experiments" and e.name in fold.spans
         if not whole and _any_left(e, out):
             fitted[e.name] = _without(e, out)
-    return replace(_only(problem, fitted, fold), validation=held, notes=())
+    return with_notes(replace(_only(problem, fitted, fold), validation=held), ())
 
 
 def _only(problem: Problem, fitted: dict[str, Experiment], fold: Fold) -> Problem:
@@ -61,14 +62,13 @@ def _only(problem: Problem, fitted: dict[str, Experiment], fold: Fold) -> Proble
     if not experiments:
         raise ProblemError(
             f"nothing is left to fit when '{fold.name}' is left out",
-            location=None if problem.source is None else Location(str(problem.source)),
+            location=problem.where(),
             hint="a stage needs another experiment than the one that is left out, and a gap that is"
             " shorter than the record; --by blocks leaves part of each experiment",
             code=Code.INVALID_PROBLEM,
         )
     stages = tuple(
-        replace(s, problem=replace(_only(s.problem, fitted, fold), notes=()))
-        for s in problem.stages
+        replace(s, problem=with_notes(_only(s.problem, fitted, fold), ())) for s in problem.stages
     )
     return replace(problem, experiments=experiments, stages=stages)
 
@@ -104,7 +104,7 @@ def refuse_unpredictable(problem: Problem, way: Way, folds: Sequence[Fold]) -> N
             raise ProblemError(
                 f"the stage '{stage.name}' has a problem file of its own, whose samples would not"
                 " be left out",
-                location=None if problem.source is None else Location(str(problem.source)),
+                location=problem.where(),
                 hint="write its experiments into this file, or cross-validate it by itself",
                 code=Code.NOT_SUPPORTED,
             )
@@ -153,7 +153,7 @@ def refuse_other_samples(first: str, problem: Problem, name: str, other: Problem
     if reason:
         raise ProblemError(
             f"'{name}' cannot be compared with '{first}': {reason}",
-            location=None if other.source is None else Location(str(other.source)),
+            location=other.where(),
             hint="models are compared by what they predict of the same samples",
             code=Code.OTHER_PROBLEM,
         )

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.cross_validation.folds import Fold, Way
 from fmident.estimation.result import EstimationResult
+from fmident.views import view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,12 +168,12 @@ class CrossValidation:
 
     def __str__(self) -> str:
         """Return headline, tables and notes."""
-        text: str = above("report.cross_validation").CROSS_VALIDATION.summary(self)
+        text: str = view("CROSS_VALIDATION").summary(self)
         return text
 
     def _repr_html_(self) -> str:
         """Return the HTML for notebooks."""
-        html: str = above("report.cross_validation").CROSS_VALIDATION.view(self)
+        html: str = view("CROSS_VALIDATION").view(self)
         return html
 
     def plot_scores(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
@@ -194,7 +194,7 @@ class CrossValidation:
         fmident.errors.EstimationError
             Another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_scores(self, ax)
+        drawn: npt.NDArray[np.object_] = view("plot_scores")(self, ax)
         return drawn
 
     def plot_parameters(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
@@ -215,7 +215,7 @@ class CrossValidation:
         fmident.errors.EstimationError
             There is nothing to draw, or another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_parameters(self, ax)
+        drawn: npt.NDArray[np.object_] = view("plot_parameters")(self, ax)
         return drawn
 
     @property

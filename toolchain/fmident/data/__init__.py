@@ -1,13 +1,13 @@
 """Measured data: from files to :class:`Experiment`."""
 
+from fmident.data.csv import Layout
 from fmident.data.experiment import Exclusion, Experiment, Measurement, NumberOrParameter
-from fmident.data.filters import (
+from fmident.data.prepare import (
     Decimation,
     apply_decimation,
     butterworth,
     kept_samples,
 )
-from fmident.data.reading.layout import Layout
 from fmident.data.table import Reader, Table, csv_of, read_table, split_header
 from fmident.data.time import merge, time_axis, time_column
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.data.filters import Decimation, kept_samples, low_pass_for
-from fmident.data.noise import NoiseChoice
+from fmident.data.prepare import Decimation, kept_samples, low_pass_for
 from fmident.errors import Diagnostic
 from fmident.fmu.setup import Interpolation
 
@@ -20,6 +19,11 @@ __all__ = ["Decimation", "Exclusion", "Experiment", "Measurement", "NumberOrPara
 
 NumberOrParameter: TypeAlias = float | str
 """A fixed number, or the name of a parameter of the problem that takes its place."""
+
+
+Criterion = Literal["aicc", "bic"]
+
+LARGEST_ORDER = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,3 +199,22 @@ class Experiment:
     def output_variables(self) -> tuple[str, ...]:
         """FMU variables that the measurements need, each once, in their order."""
         return tuple(dict.fromkeys(m.variable for m in self.measurements))
+
+
+@dataclass(frozen=True)
+class NoiseChoice:
+    """A model of the noise of one output, which is estimated with the parameters.
+
+    Parameters
+    ----------
+    model
+        ``"ar"``: an autoregression; ``"white"``: white noise of a size of its own.
+    order
+        Of the autoregression; ``None``: by the criterion.
+    criterion
+        ``"aicc"``: Akaike's, corrected; ``"bic"``: Schwarz's.
+    """
+
+    model: Literal["ar", "white"] = "ar"
+    order: int | None = None
+    criterion: Criterion = "aicc"

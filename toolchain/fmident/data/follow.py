@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.data.reading.numbers import GAPS
+from fmident.data.csv import GAPS
 from fmident.errors import Code, DataError, Location
 
 _PAUSE = 0.02

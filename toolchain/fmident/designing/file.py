@@ -16,10 +16,11 @@ from fmident.designing.information import Criterion
 from fmident.designing.sine import SineCriterion, SineSettings
 from fmident.errors import Code, FmuError, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
-from fmident.problem.model import EstimatorSettings, Problem
-from fmident.problem.reading.evaluation_file import Executors, read_evaluation
+from fmident.problem.model import EstimatorSettings, Problem, ProblemFile
+from fmident.problem.reading.evaluation_file import read_evaluation
 from fmident.problem.reading.file import (
-    ModelResolver,
+    NO_PLUGINS,
+    Plugins,
     read_model,
     read_toml,
 )
@@ -55,8 +56,7 @@ class DesignTask:
 def load_design(
     path: str | Path,
     *,
-    resolve_model: ModelResolver | None = None,
-    executors: Executors | None = None,
+    plugins: Plugins = NO_PLUGINS,
 ) -> DesignTask:
     """Read a design file.
 
@@ -66,10 +66,8 @@ def load_design(
         The TOML file: ``[model]`` and ``[parameters]`` as in a problem file, ``[outputs]`` with
         a standard deviation for each, ``[design]``, and one ``[[axes]]`` for each axis or
         ``[sine]``.
-    resolve_model
-        Finds or builds the FMU of ``model.class``.
-    executors
-        Those that there are, by name; without them any name is taken.
+    plugins
+        What the file can name besides files.
 
     Raises
     ------
@@ -78,7 +76,7 @@ def load_design(
     """
     path = Path(path)
     root = read_toml(path)
-    fmu, description, shared = read_model(root, path.parent, resolve_model)
+    fmu, description, shared = read_model(root, path.parent, plugins)
     sigmas = _sigmas(root.table("outputs"), description)
     axes: tuple[Axis, ...] = ()
     settings: DesignSettings | SineSettings
@@ -90,7 +88,7 @@ def load_design(
         settings = _settings(root.table("design"))
         inputs = [name for axis in axes for name in axis.inputs if name is not None]
     parameters, notes = read_parameters(root, description, ())
-    evaluation = read_evaluation(root, executors)
+    evaluation = read_evaluation(root, plugins.executors)
     root.finish()
     times = settings.times[:2]
     still = Experiment(
@@ -109,8 +107,7 @@ def load_design(
         estimator=EstimatorSettings("least-squares"),
         evaluation=evaluation,
         start_values=shared,
-        source=path,
-        notes=notes,
+        file=ProblemFile(path, notes=notes),
     )
     if not problem.free:
         raise root.error("there is no free parameter to design for", "parameters")

@@ -11,7 +11,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Diagnostic, EstimationError, ProblemError, Severity, SimulationError
 from fmident.evaluation import Evaluator, SimulationFailure
-from fmident.problem.relations.constraints import Constraints
+from fmident.problem.constraints import Constraints
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem

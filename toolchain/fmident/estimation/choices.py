@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from fmident.errors import Code, Location, PluginError, ProblemError
 from fmident.estimation.contract import Estimator
 from fmident.estimation.options import build_options
+from fmident.problem.constraints import simplified
 from fmident.problem.cost import TimeDomain
-from fmident.problem.priors.rows import Priors
-from fmident.problem.relations.elimination import simplified
+from fmident.problem.priors import Priors
 from fmident.problem.residuals import residual_layout
 
 if TYPE_CHECKING:

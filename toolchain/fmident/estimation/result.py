@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, did_you_mean
 from fmident.estimation.compared import (
@@ -34,10 +33,11 @@ from fmident.estimation.contract import Ending, Iteration, Status
 from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise, SharedNoise
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
+from fmident.problem.chain_rule import Origin, summary_of
 from fmident.problem.cost import TimeDomain
-from fmident.problem.derivative_origins import Origin, summary_of
 from fmident.statistics.identifiability import DeterminedCombination, Identifiability
 from fmident.statistics.truncated import Truncation
+from fmident.views import view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,7 @@ class Drawable:
         fmident.errors.EstimationError
             There is nothing of these names, no sample, or another number of axes.
         """
-        drawn: Panels = above("report.figures.plots").plot_fit(self, output, experiment, ax)
+        drawn: Panels = view("plot_fit")(self, output, experiment, ax)
         return drawn
 
     def plot_residuals(
@@ -117,7 +117,7 @@ class Drawable:
         Parameters, value and errors are those of :meth:`plot_fit`. The lines of the noise are drawn
         where it is constant.
         """
-        drawn: Panels = above("report.figures.plots").plot_residuals(self, output, experiment, ax)
+        drawn: Panels = view("plot_residuals")(self, output, experiment, ax)
         return drawn
 
     def plot_intervals(self, *, ax: Axes | None = None) -> Axes:
@@ -131,7 +131,7 @@ class Drawable:
         ax
             To draw on; a new figure by default.
         """
-        drawn: Axes = above("report.figures.plots").plot_intervals(self, ax)
+        drawn: Axes = view("plot_intervals")(self, ax)
         return drawn
 
     def plot_convergence(self, *, ax: Axes | None = None) -> Axes:
@@ -147,7 +147,7 @@ class Drawable:
         fmident.errors.EstimationError
             There is no iteration with a finite cost.
         """
-        drawn: Axes = above("report.figures.plots").plot_convergence(self, ax)
+        drawn: Axes = view("plot_convergence")(self, ax)
         return drawn
 
     def plot_draws(self, name: str | None = None, *, ax: Any = None) -> Panels:
@@ -170,7 +170,7 @@ class Drawable:
         fmident.errors.EstimationError
             The estimator does not draw, there is no such parameter, or another number of axes.
         """
-        drawn: Panels = above("report.figures.plots").plot_draws(self, name, ax)
+        drawn: Panels = view("plot_draws")(self, name, ax)
         return drawn
 
     def plot_corner(self, *, ax: Any = None) -> Panels:
@@ -191,12 +191,12 @@ class Drawable:
         fmident.errors.EstimationError
             The estimator does not draw, or another number of axes.
         """
-        drawn: Panels = above("report.figures.plots").plot_draws_corner(self, ax)
+        drawn: Panels = view("plot_draws_corner")(self, ax)
         return drawn
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        html: str = above("report.notebook").result_view(self)
+        html: str = view("result_view")(self)
         return html
 
 

@@ -27,7 +27,7 @@ from fmident.estimation.result import EstimationResult
 from fmident.estimation.summary import Summary, summarise
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.plugin_code import PLUGIN_BUG, plugin_failed
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.problem.residuals import check_cost
 from fmident.statistics import DeterminedCombination, ParameterStatistics
 
@@ -131,7 +131,7 @@ def run_with_statistics(
 ) -> Run:
     """Run an estimator as :func:`run_estimation` does, and return also what it leaves out."""
     raw = problem.estimator.options if options is None else options
-    location = Location(str(problem.source)) if problem.source is not None else None
+    location = problem.where()
     chosen = build_options(estimator, raw, location)
     if not problem.free:
         raise EstimationError(

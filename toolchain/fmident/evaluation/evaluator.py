@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fmident._closing import Closes
 from fmident.arrays import F64
+from fmident.context_managers import Closes
 from fmident.evaluation.activity import Activities
 from fmident.evaluation.derivatives.differences import DirectionalDerivatives, JacobianError
 from fmident.evaluation.derivatives.exact import Exact
@@ -23,7 +23,7 @@ from fmident.evaluation.memory import Earlier
 from fmident.evaluation.runs import Runs, recorder_of
 from fmident.evaluation.side_by_side import MOST, Share, run_side_by_side, whole_of
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
-from fmident.problem.derivative_origins import Origin
+from fmident.problem.chain_rule import Origin
 from fmident.problem.model import Problem
 from fmident.problem.search_space import SearchSpace
 

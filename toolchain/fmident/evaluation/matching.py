@@ -26,7 +26,7 @@ from fmident.arrays import F64
 from fmident.evaluation.contract import Evaluator
 from fmident.fmu.fmu import read_description
 from fmident.problem.model import Problem
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.problem.residuals import measured_signals, residual_layout
 
 _STRIDE = 0.5

@@ -29,7 +29,7 @@ from fmident.evaluation.memory import (
 from fmident.evaluation.setups import output_variables, own_tolerance, without_integration
 from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.problem.residuals import (
     cost_residuals,
     parameter_values_for,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fmident._closing import Closes
+from fmident.context_managers import Closes
 from fmident.errors import Code, FmuError, Location, advice_on
 from fmident.fmu.archive import (
     DESCRIPTION,

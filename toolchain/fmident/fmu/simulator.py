@@ -10,9 +10,8 @@ from typing import NoReturn, Protocol, TypeVar
 
 import numpy as np
 
-from fmident._closing import Closes
-from fmident._recoverable_lock import RecoverableLock
 from fmident.arrays import F64
+from fmident.context_managers import Closes, RecoverableLock
 from fmident.errors import Code, FmuError
 from fmident.fmu.driver import Driver, UpdateChoice
 from fmident.fmu.drivers import make_driver

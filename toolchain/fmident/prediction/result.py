@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fmident._lazy import above
 from fmident.prediction.bands import OutputBand, band_table
+from fmident.views import view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,11 +59,11 @@ class Prediction:
 
     def __str__(self) -> str:
         """Return headline, counts and notes."""
-        text: str = above("report.prediction").PREDICTION.summary(self)
+        text: str = view("PREDICTION").summary(self)
         return text
 
     def _repr_html_(self) -> str:
-        html: str = above("report.prediction").PREDICTION.view(self)
+        html: str = view("PREDICTION").view(self)
         return html
 
     def plot_bands(
@@ -88,7 +88,7 @@ class Prediction:
         fmident.errors.EstimationError
             There is nothing of these names, or another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_bands(
+        drawn: npt.NDArray[np.object_] = view("plot_bands")(
             [*self.new, *self.fitted], self.level, output, experiment, ax
         )
         return drawn

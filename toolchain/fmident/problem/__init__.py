@@ -4,6 +4,7 @@ Reading order: ``model`` (the data), ``file`` (from TOML), ``residuals`` (measur
 model), ``search_space`` (scaling), ``validate``.
 """
 
+from fmident.problem.constraints import Constraints
 from fmident.problem.cost import (
     Cost,
     EquidistantGrid,
@@ -11,25 +12,23 @@ from fmident.problem.cost import (
     SignalCost,
     TimeDomain,
 )
-from fmident.problem.model import (
-    EstimatorSettings,
-    EvaluationSettings,
-    Parameter,
-    Problem,
-    Scaling,
-    Stage,
-)
-from fmident.problem.priors.distribution import Prior
-from fmident.problem.priors.rows import Priors
-from fmident.problem.reading.file import ModelResolver, load_problem, read_problem_file
-from fmident.problem.relations.constraint import Constraint, read_constraint
-from fmident.problem.relations.constraints import Constraints
-from fmident.problem.relations.dependent import (
+from fmident.problem.dependent import (
     Dependence,
     measurement_derivatives,
     parameter_derivatives_for,
 )
-from fmident.problem.relations.expression import Expression
+from fmident.problem.expressions import Constraint, Expression, read_constraint
+from fmident.problem.model import (
+    EstimatorSettings,
+    EvaluationSettings,
+    Parameter,
+    Prior,
+    Problem,
+    Scaling,
+    Stage,
+)
+from fmident.problem.priors import Priors
+from fmident.problem.reading.file import ModelResolver, load_problem, read_problem_file
 from fmident.problem.residuals import (
     ResidualLayout,
     check_cost,

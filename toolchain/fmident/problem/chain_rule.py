@@ -10,6 +10,8 @@ derivative is the derivative of what they make of the signal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -17,21 +19,31 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import PluginError
 from fmident.plugin_code import PLUGIN_BUG
+from fmident.problem.dependent import Dependence, parameter_derivatives_for
 from fmident.problem.model import Problem
-from fmident.problem.relations.dependent import Dependence, parameter_derivatives_for
 from fmident.problem.residuals import (
     broken_cost,
     compared_samples,
+    delay_derivative,
+    delayed,
     measured_columns,
     measured_signals,
     number_of,
     parameter_values,
     predict,
 )
-from fmident.problem.shift import delay_derivative, delayed
 
 Rows = Mapping[str, F64]
 """Derivatives of values with respect to the free parameters, by name, shape (n,) each."""
+
+
+OriginKind = Literal["sensitivities", "measurement-model", "differences"]
+
+_WORDS: Mapping[OriginKind, str] = {
+    "sensitivities": "exact sensitivities of the FMU",
+    "measurement-model": "exact derivatives of the measurement model",
+    "differences": "finite differences",
+}
 
 
 def moved_variables(problem: Problem, experiment: Experiment) -> list[tuple[str, ...]]:
@@ -168,3 +180,47 @@ def _cost_derivatives(
             hint=PLUGIN_BUG,
         )
     return found
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the derivative with respect to a parameter comes from.
+
+    Parameters
+    ----------
+    kind
+        ``"sensitivities"`` of the FMU; the ``"measurement-model"``, for a parameter that it alone
+        has; ``"differences"`` of simulations.
+    reason
+        Why it is differences, in words.
+    """
+
+    kind: OriginKind
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return _WORDS[self.kind] + (f": {self.reason}" if self.reason else "")
+
+
+def summary_of(origins: Mapping[str, Origin]) -> str:
+    """Return in words where a Jacobian comes from; empty where that is not known.
+
+    Parameters
+    ----------
+    origins
+        By parameter.
+    """
+    groups: dict[OriginKind, list[str]] = {}
+    for name, origin in origins.items():
+        groups.setdefault(origin.kind, []).append(name)
+    if len(groups) > 1:
+        # These are exact in any case.
+        groups.pop("measurement-model", None)
+    reasons = {o.reason for o in origins.values() if o.kind == "differences"}
+    why = f": {reasons.pop()}" if len(reasons) == 1 else ""
+    if len(groups) < 2:
+        return "".join(_WORDS[kind] + (why if kind == "differences" else "") for kind in groups)
+    return "; ".join(
+        f"{_WORDS[kind]} for {', '.join(names)}" + (why if kind == "differences" else "")
+        for kind, names in groups.items()
+    )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
 
-from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic, Location
@@ -19,14 +18,14 @@ from fmident.fmu.model_description.description import InterfaceChoice
 from fmident.fmu.setup import Interpolation
 from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
 from fmident.problem.cost import Cost, TimeDomain
-from fmident.problem.priors.distribution import Prior
-from fmident.problem.relations.constraint import Constraint
-from fmident.problem.relations.expression import Expression
+from fmident.problem.expressions import Constraint, Expression
 from fmident.problem.settings_keys import WHAT, WHO, InFile
 from fmident.toml_file import Arguments, Source
+from fmident.views import view
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Scaling = Literal["linear", "log"]
 DifferenceScheme = Literal["forward", "central", "auto"]
@@ -34,6 +33,14 @@ DifferenceScheme = Literal["forward", "central", "auto"]
 
 Derivation = Literal["forward", "central", "auto", "sensitivities"]
 """Where a Jacobian comes from."""
+
+
+PriorName = Literal["normal", "lognormal", "uniform"]
+
+PRIOR_NAMES: tuple[str, ...] = get_args(PriorName)
+
+_TINY = 1e-300
+"""In place of values that a lognormal quantity cannot have, so that its logarithm is finite."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +181,39 @@ class EvaluationSettings(Options):
         return self.difference not in ("forward", "central")
 
 
+@dataclass(frozen=True)
+class ProblemFile:
+    """Where a problem comes from; empty when it is built of its parts.
+
+    Parameters
+    ----------
+    path
+        The problem file, or ``None`` when the problem is made of data in memory.
+    text
+        As read: of the file, or what it would be.
+    notes
+        What the user should know of how the text was understood.
+    frames
+        Data in memory, by the names of files that `text` gives them.
+    experiments
+        Names of all experiments as they follow each other in `text`.
+    """
+
+    path: Path | None = None
+    text: str = ""
+    notes: tuple[Diagnostic, ...] = ()
+    frames: Mapping[str, pd.DataFrame] = field(default_factory=dict, compare=False)
+    experiments: tuple[str, ...] = ()
+
+    def where(self, *keys: str | int) -> Location | None:
+        """Return the place of a key of the text, or of the argument in Python; ``None``: none."""
+        if self.path is not None:
+            if not keys or not self.text:
+                return Location(str(self.path))
+            return Source(self.path, self.text).where(keys)
+        return Arguments(Path(), self.text).where(keys) if self.frames and keys else None
+
+
 @dataclass(frozen=True, repr=False)
 class Problem:
     """Everything an estimation needs but the FMU's code.
@@ -194,12 +234,6 @@ class Problem:
         What is minimised.
     start_values
         Values of FMU variables that hold for all experiments.
-    source
-        The problem file, or ``None`` when built in Python.
-    text
-        The problem file's text as read, kept for the result folder.
-    notes
-        What the user should know of how the problem was understood.
     stages
         If there are any, they are solved one after the other in place of the whole.
     constraints
@@ -209,12 +243,10 @@ class Problem:
     preliminary
         Whether a later stage searches all of its parameters again, so that what it finds is no more
         than a start.
-    frames
-        Data in memory, by the names of files that `text` gives them.
     validation
         Experiments that are not fitted: they are simulated with the values that were found.
-    file_order
-        Names of all experiments as they follow each other in `text`.
+    file
+        Where the problem comes from.
     """
 
     fmu: Path
@@ -224,16 +256,12 @@ class Problem:
     evaluation: EvaluationSettings = EvaluationSettings()
     cost: Cost = field(default_factory=TimeDomain)
     start_values: Mapping[str, float | int | bool | str] = field(default_factory=dict)
-    source: Path | None = None
-    text: str = ""
-    notes: tuple[Diagnostic, ...] = ()
     stages: tuple[Stage, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     kept: tuple[Constraint, ...] = ()
     preliminary: bool = False
-    frames: Mapping[str, pd.DataFrame] = field(default_factory=dict, compare=False)
     validation: tuple[Experiment, ...] = ()
-    file_order: tuple[str, ...] = ()
+    file: ProblemFile = ProblemFile()
 
     @classmethod
     def from_frames(
@@ -295,7 +323,7 @@ class Problem:
         Returns
         -------
         Problem
-            With a copy of the data in `frames`.
+            With a copy of the data in ``file.frames``.
 
         Raises
         ------
@@ -312,7 +340,7 @@ class Problem:
             "evaluation": evaluation,
             "model": model,
         }
-        made: Problem = above("api.problems").problem_in_memory(
+        made: Problem = view("problem_in_memory")(
             fmu, data, shared, experiments or {}, tables, host=host, report=report
         )
         return made
@@ -339,7 +367,7 @@ class Problem:
             The problem was changed after it was read, so that no text says what it is; a file is
             there already, or cannot be written.
         """
-        text: str = above("api.problem_files").write_problem(self, path, data=data)
+        text: str = view("write_problem")(self, path, data=data)
         return text
 
     def __repr__(self) -> str:
@@ -350,7 +378,7 @@ class Problem:
 
     def _repr_html_(self) -> str:
         """Return the HTML for notebooks."""
-        html: str = above("report.notebook").problem_view(self)
+        html: str = view("problem_view")(self)
         return html
 
     def interpolation_of(self, experiment: Experiment, name: str) -> Interpolation:
@@ -365,13 +393,19 @@ class Problem:
         """
         if len(keys) > 1 and keys[0] == "experiments" and isinstance(keys[1], int):
             name = self.experiments[keys[1]].name
-            if name in self.file_order:
-                keys = ("experiments", self.file_order.index(name), *keys[2:])
-        if self.source is not None:
-            if not keys or not self.text:
-                return Location(str(self.source))
-            return Source(self.source, self.text).where(keys)
-        return Arguments(Path(), self.text).where(keys) if self.frames and keys else None
+            if name in self.file.experiments:
+                keys = ("experiments", self.file.experiments.index(name), *keys[2:])
+        return self.file.where(*keys)
+
+    @property
+    def source(self) -> Path | None:
+        """The problem file, if there is one."""
+        return self.file.path
+
+    @property
+    def notes(self) -> tuple[Diagnostic, ...]:
+        """What the user should know of how the problem was understood."""
+        return self.file.notes
 
     @property
     def sigma_known(self) -> bool:
@@ -428,3 +462,81 @@ class Stage:
     starts: Mapping[str, float] = field(default_factory=dict)
     separate: bool = False
     propagate: bool = True
+
+
+def with_notes(problem: Problem, notes: Iterable[Diagnostic]) -> Problem:
+    """Return the problem with other notes on how it was understood."""
+    return replace(problem, file=replace(problem.file, notes=tuple(notes)))
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known of one parameter before any data: a distribution of its value.
+
+    Parameters
+    ----------
+    distribution
+        ``"normal"``; ``"lognormal"``, for positive quantities; ``"uniform"``, which says that the
+        value lies within limits and nothing else.
+    mean, sd
+        Mean and standard deviation of the quantity itself, in the parameter's unit, also of a
+        lognormal one: 2.0 and 0.2 stand for "2.0 within 10 %". NaN for a uniform one.
+    lower, upper
+        Limits of a uniform one, in the parameter's unit.
+    """
+
+    distribution: PriorName
+    mean: float = math.nan
+    sd: float = math.nan
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    @property
+    def counts(self) -> bool:
+        """Whether it adds to the cost; a uniform one is the same everywhere in its limits."""
+        return self.distribution != "uniform"
+
+    @property
+    def log_sd(self) -> float:
+        """Standard deviation of the logarithm of a lognormal quantity."""
+        return math.sqrt(math.log1p((self.sd / self.mean) ** 2))
+
+    @property
+    def center(self) -> float:
+        """The value of deviation zero: the mean, of a lognormal quantity the median."""
+        if self.distribution == "uniform":
+            return 0.5 * (self.lower + self.upper)
+        if self.distribution == "lognormal":
+            return self.mean * math.exp(-0.5 * self.log_sd**2)
+        return self.mean
+
+    def deviation(self, value: float) -> float:
+        """Return how many standard deviations a value lies above the centre.
+
+        Of a lognormal quantity on the scale of its logarithm, on which it is normal; 0 for a
+        uniform one.
+        """
+        if self.distribution == "normal":
+            return (value - self.mean) / self.sd
+        if self.distribution == "lognormal":
+            return (math.log(max(value, _TINY)) - math.log(self.center)) / self.log_sd
+        return 0.0
+
+    def slope(self, value: float) -> float:
+        """Return the derivative of :meth:`deviation` with respect to the value."""
+        if self.distribution == "normal":
+            return 1.0 / self.sd
+        if self.distribution == "lognormal":
+            return 1.0 / (max(value, _TINY) * self.log_sd) if value > 0.0 else 0.0
+        return 0.0
+
+    def at(self, deviation: float) -> float:
+        """Return the value of a deviation: the inverse of :meth:`deviation`."""
+        if self.distribution == "lognormal":
+            return self.center * math.exp(self.log_sd * deviation)
+        return self.mean + self.sd * deviation
+
+    def __str__(self) -> str:
+        if self.distribution == "uniform":
+            return f"uniform from {self.lower:g} to {self.upper:g}"
+        return f"{self.distribution}, {self.mean:g} +- {self.sd:g}"

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fmident.errors import Code, ProblemError, did_you_mean
-from fmident.problem.model import Parameter, Problem, Stage
-from fmident.problem.relations.constraint import Constraint
-from fmident.problem.relations.constraints import Constraints
-from fmident.problem.relations.dependent import acting_on, named_elsewhere, with_values
-from fmident.problem.relations.expression import known_name
-from fmident.problem.relations.tree import CONSTANTS
+from fmident.problem.constraints import Constraints
+from fmident.problem.dependent import acting_on, named_elsewhere, with_values
+from fmident.problem.expressions import CONSTANTS, Constraint, known_name
+from fmident.problem.model import Parameter, Problem, Stage, with_notes
 
 
 def stage_of(
@@ -70,12 +68,11 @@ def stage_of(
     parameters = tuple(_within(q, chosen, fixed=q.name not in searched) for q in problem.parameters)
     acting = acting_on(problem, chosen) | named_elsewhere(problem)
     staged = replace(
-        problem,
+        with_notes(problem, ()),
         parameters=tuple(q for q in parameters if q.experiments != () or q.name in acting),
         experiments=tuple(e for e in problem.experiments if e.name in chosen),
         validation=(),
         stages=(),
-        notes=(),
         constraints=(),
     )
     staged = replace(staged, constraints=_constraints(problem, staged))

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fmident.data import Experiment
-from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mean
+from fmident.arrays import F64
+from fmident.data import Experiment, Measurement
+from fmident.data.prepare import check_equidistant
+from fmident.errors import Code, DataError, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
-from fmident.problem.check_experiment import check_experiment
+from fmident.problem.dependent import named_elsewhere
 from fmident.problem.model import Parameter, Problem
-from fmident.problem.relations.dependent import named_elsewhere
 
 Where = Callable[..., Location | None]
 """Keys of the problem file to their place."""
@@ -42,7 +43,7 @@ def validate_problem(
     """
     everything = (*problem.experiments, *problem.validation)
     names = [e.name for e in everything]
-    order = problem.file_order or tuple(names)
+    order = problem.file.experiments or tuple(names)
     if not problem.parameters or not problem.free:
         raise ProblemError(
             "no parameter is free: there is nothing to estimate",
@@ -116,7 +117,7 @@ def input_notes(problem: Problem, description: ModelDescription) -> tuple[Diagno
                         "note",
                         f"experiment '{e.name}' has no column for the input '{v.name}'; it keeps "
                         f"its start value {v.start}",
-                        location=None if problem.source is None else Location(str(problem.source)),
+                        location=problem.where(),
                         hint="name a column in [experiments.inputs], or set it in start_values",
                         rule="input-without-data",
                     )
@@ -268,7 +269,7 @@ def _check_settable(name: str, variable: Variable, where: Where) -> None:
 def _check_references(problem: Problem, where: Where) -> None:
     """Check the names that the measurement model uses, and that each parameter has a use."""
     everything = {e.name: e for e in (*problem.experiments, *problem.validation)}
-    ordered = [everything[n] for n in problem.file_order or everything]
+    ordered = [everything[n] for n in problem.file.experiments or everything]
     used = check_declared([p.name for p in problem.parameters], ordered, where)
     used |= named_elsewhere(problem)
     for p in problem.parameters:
@@ -316,3 +317,127 @@ def check_declared(
                         code=Code.UNKNOWN_NAME,
                     )
     return used
+
+
+def check_experiment(experiment: Experiment, description: ModelDescription, where: Where) -> None:
+    """Check one experiment against its FMU and against itself.
+
+    Parameters
+    ----------
+    experiment
+        What to check.
+    description
+        Of the FMU.
+    where
+        Finds the place of a key for the message.
+
+    Raises
+    ------
+    ProblemError
+        The first thing that is wrong.
+    """
+    times = experiment.times
+    if times.ndim != 1 or times.size < 2 or not bool(np.all(np.diff(times) > 0.0)):
+        raise ProblemError(
+            f"experiment '{experiment.name}': the times must be two or more, strictly increasing",
+            location=where(),
+        )
+    for name, values in experiment.inputs.items():
+        _check_input(experiment, name, values, description, where("inputs", name))
+    if not experiment.measurements:
+        raise ProblemError(
+            f"experiment '{experiment.name}' has no outputs", location=where("outputs")
+        )
+    names = [m.name for m in experiment.measurements]
+    for measurement in experiment.measurements:
+        place = where("outputs", measurement.name)
+        if names.count(measurement.name) > 1:
+            raise ProblemError(f"two outputs are called '{measurement.name}'", location=place)
+        _check_measurement(experiment, measurement, description, place)
+
+
+def _positive(values: F64) -> bool:
+    return bool((np.isfinite(values) & (values > 0.0)).all())
+
+
+def why_not_compared(variable: Variable) -> str | None:
+    """Return why a variable of the FMU is nothing to compare with data, ``None`` if it is."""
+    kind = {
+        "input": "an input",
+        "independent": "the time",
+        "parameter": "a parameter",
+        "calculatedParameter": "a parameter",
+    }.get(variable.causality)
+    if kind is not None:
+        return f"'{variable.name}' is {kind} of the FMU, not an output"
+    if variable.type == "String":
+        return f"'{variable.name}' is a text and cannot be compared with data"
+    return None
+
+
+def _check_input(
+    experiment: Experiment,
+    name: str,
+    values: F64,
+    description: ModelDescription,
+    place: Location | None,
+) -> None:
+    inputs = [v.name for v in description.inputs]
+    if name not in inputs:
+        raise ProblemError(
+            f"the FMU of '{description.name}' has no input '{name}'",
+            location=place,
+            hint=did_you_mean(name, inputs, kind="input"),
+            code=Code.UNKNOWN_NAME,
+        )
+    if values.shape != experiment.times.shape or not bool(np.isfinite(values).all()):
+        raise ProblemError(
+            f"input '{name}' of experiment '{experiment.name}' needs a finite value at each of "
+            f"the {experiment.times.size} instants",
+            location=place,
+        )
+
+
+def _check_measurement(
+    experiment: Experiment, m: Measurement, description: ModelDescription, place: Location | None
+) -> None:
+    variable = description.by_name.get(m.variable)
+    label = f"output '{m.name}' of experiment '{experiment.name}'"
+    if variable is None:
+        raise ProblemError(
+            f"the FMU of '{description.name}' has no variable '{m.variable}'",
+            location=place,
+            hint=did_you_mean(m.variable, [v.name for v in description.outputs], kind="output"),
+            code=Code.UNKNOWN_NAME,
+        )
+    reason = why_not_compared(variable)
+    if reason is not None:
+        raise ProblemError(
+            reason,
+            location=place,
+            hint=did_you_mean(m.variable, [v.name for v in description.outputs], kind="output"),
+            code=Code.NOT_AN_OUTPUT,
+        )
+    if m.values.shape != experiment.times.shape:
+        raise ProblemError(
+            f"{label} has {m.values.size} values for {experiment.times.size} instants",
+            location=place,
+        )
+    if np.isinf(m.values).any() or not np.isfinite(m.values).any():
+        raise ProblemError(f"{label} has no finite values", location=place)
+    for key, given in (("gain", m.gain), ("offset", m.offset), ("delay", m.delay)):
+        if not isinstance(given, str) and not np.isfinite(given):
+            raise ProblemError(f"{label}: the {key} must be finite, not {given}", location=place)
+    if m.decimation is not None:
+        try:
+            check_equidistant(experiment.times, "decimation")
+            _ = m.compared
+        except DataError as error:
+            raise ProblemError(
+                f"{label}: {error.message}", location=place, hint=error.hint, code=error.code
+            ) from error
+    sigma = np.ones(1) if m.sigma is None else np.broadcast_to(m.sigma, m.values.shape)[m.rows]
+    with np.errstate(all="ignore"):
+        factors = m.whitening
+    if not (_positive(sigma) and _positive(np.array(m.weight)) and _positive(factors)):
+        raise ProblemError(f"{label}: sigma and weight must be positive and finite", location=place)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.errors import Code, EstimationError, Location, ProblemError, did_you_mean
+from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.uncertainty import uncertainty
@@ -21,7 +21,7 @@ from fmident.estimation.noise.alternate import check_noise, with_noise_at
 from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.steps import parameter_size
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.problem.search_space import SearchSpace
 from fmident.profiles.descent import descend
 from fmident.profiles.landscape import Landscape, State
@@ -350,7 +350,7 @@ def check_profile(problem: Problem, level: float, accuracy: float) -> None:
         The cost is not a likelihood; a level or accuracy that makes no sense.
     """
     check_noise(problem)
-    location = None if problem.source is None else Location(str(problem.source))
+    location = problem.where()
     if not problem.cost.gives_intervals:
         raise ProblemError(
             f"the cost '{problem.cost.name}' is not a likelihood of independent samples, so that a "

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fmident._lazy import above
 from fmident.arrays import F64
+from fmident.views import view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -279,7 +279,7 @@ class ProfileResult:
         return f"<ProfileResult {self.status}: {', '.join(ends)}>"
 
     def _repr_html_(self) -> str:
-        html: str = above("report.profiles").PROFILES.view(self)
+        html: str = view("PROFILES").view(self)
         return html
 
     def plot_profile(
@@ -306,9 +306,7 @@ class ProfileResult:
         fmident.errors.EstimationError
             There is no profile of this name, or another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_profile(
-            self, name, kind, ax
-        )
+        drawn: npt.NDArray[np.object_] = view("plot_profile")(self, name, kind, ax)
         return drawn
 
     @property

@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fmident._json import loads_json
-from fmident._locked_folder import make_locked, remove_if_left, remove_locked
-from fmident._whole_file import other_places, written_elsewhere
 from fmident.data import csv_of, read_table
-from fmident.data.in_memory import InMemory
+from fmident.data.table import InMemory
 from fmident.errors import (
     NO_ROOM,
     Code,
@@ -28,8 +26,15 @@ from fmident.errors import (
     advice_on,
     in_words,
 )
+from fmident.files import (
+    make_locked,
+    other_places,
+    remove_if_left,
+    remove_locked,
+    written_elsewhere,
+)
 from fmident.plugin_code import raised_in
-from fmident.problem.portable import with_absolute_paths
+from fmident.problem.reading.in_memory import with_absolute_paths
 from fmident.report.contract import TakesSections
 from fmident.report.result_json import FILE_NAME
 
@@ -297,7 +302,7 @@ def _filled(
     work, held = make_locked(f".{place.name}{_UNFINISHED}", place.parent)
     try:
         work.chmod(0o755)  # it is made private; a result is an ordinary folder
-        if problem.text:
+        if problem.file.text:
             _write_as_run(problem, work)
         filled = fill(work)
         if placing is not None:
@@ -311,7 +316,7 @@ def _filled(
 
 def write_problem_as(problem: Problem, path: Path) -> None:
     """Write the file of a further problem of a run, if it has one; the data stay where they are."""
-    if problem.text and not problem.frames:
+    if problem.file.text and not problem.file.frames:
         path.write_text(_as_run(problem, {}), encoding="utf-8")
 
 
@@ -357,19 +362,19 @@ def _write_as_run(problem: Problem, work: Path) -> None:
         (work / name).write_text(_as_run(stage.problem, {}), encoding="utf-8")
         copies[source.resolve()] = name
     (work / "problem.toml").write_text(_as_run(problem, copies), encoding="utf-8")
-    held = InMemory(problem.frames)
-    for name in problem.frames:
+    held = InMemory(problem.file.frames)
+    for name in problem.file.frames:
         (work / _DATA).mkdir(exist_ok=True)
         (work / _DATA / name).write_bytes(csv_of(read_table(name, reader=held)))
 
 
 def _as_run(problem: Problem, copies: Mapping[Path, str]) -> str:
-    if problem.frames:
-        kept = {Path(name).resolve(): f"{_DATA}/{name}" for name in problem.frames}
-        return with_absolute_paths(problem.text, Path(), problem.fmu, kept)
+    if problem.file.frames:
+        kept = {Path(name).resolve(): f"{_DATA}/{name}" for name in problem.file.frames}
+        return with_absolute_paths(problem.file.text, Path(), problem.fmu, kept)
     if problem.source is None:
-        return problem.text
-    return with_absolute_paths(problem.text, problem.source.parent, problem.fmu, copies)
+        return problem.file.text
+    return with_absolute_paths(problem.file.text, problem.source.parent, problem.fmu, copies)
 
 
 def _place(work: Path, folder: Path, *, replace: bool) -> Path | None:

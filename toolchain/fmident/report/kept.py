@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from fmident._whole_file import whole_file
+from fmident.files import whole_file
 
 
 def kept_bytes(place: Path) -> bytes | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident._json import loads_json
-from fmident._whole_file import save
 from fmident.errors import Code, EstimationError
+from fmident.files import save
 from fmident.report.bootstrap import BOOTSTRAP
 from fmident.report.codec import Json, checked, read_file, written_by
 from fmident.report.contents import Contents

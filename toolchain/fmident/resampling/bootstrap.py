@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.errors import EstimationError, Location, ProblemError
+from fmident.errors import EstimationError, ProblemError
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.diagnostics.uncertainty import uncertainty
@@ -27,7 +27,7 @@ from fmident.estimation.noise.alternate import NoiseAsked, check_noise, with_noi
 from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.prediction.noise import noise_sizes
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.resampling.panels import Panel, panels_of
 from fmident.resampling.refits import Origin, Refit, origin_of, refined, refit
 from fmident.resampling.result import BootstrapResult, FailedReplicate
@@ -242,7 +242,7 @@ def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
     fmident.errors.ProblemError
         The cost is not a sum over samples; no free parameter; options that make no sense.
     """
-    location = None if problem.source is None else Location(str(problem.source))
+    location = problem.where()
     if not problem.free:
         raise ProblemError("no parameter is free: there is nothing to bootstrap", location=location)
     check_noise(problem)

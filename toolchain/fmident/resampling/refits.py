@@ -17,7 +17,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.evaluation import JacobianError
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.statistics import analyse_rank
 
 if TYPE_CHECKING:

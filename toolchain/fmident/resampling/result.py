@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fmident._lazy import above
 from fmident.arrays import F64
 from fmident.prediction import OutputBand
 from fmident.resampling.schemes import Method, Weights
+from fmident.views import view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,11 +148,11 @@ class BootstrapResult:
 
     def __str__(self) -> str:
         """Return headline, table of intervals and notes."""
-        text: str = above("report.bootstrap").BOOTSTRAP.summary(self)
+        text: str = view("BOOTSTRAP").summary(self)
         return text
 
     def _repr_html_(self) -> str:
-        html: str = above("report.bootstrap").BOOTSTRAP.view(self)
+        html: str = view("BOOTSTRAP").view(self)
         return html
 
     def plot_replicates(
@@ -177,9 +177,7 @@ class BootstrapResult:
         fmident.errors.EstimationError
             There is no such parameter, or another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_replicates(
-            self, name, ax
-        )
+        drawn: npt.NDArray[np.object_] = view("plot_replicates")(self, name, ax)
         return drawn
 
     def plot_corner(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
@@ -200,16 +198,14 @@ class BootstrapResult:
         fmident.errors.EstimationError
             Another number of axes.
         """
-        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_replicates_corner(
-            self, ax
-        )
+        drawn: npt.NDArray[np.object_] = view("plot_replicates_corner")(self, ax)
         return drawn
 
     def plot_bands(
         self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
     ) -> npt.NDArray[np.object_]:
         """Draw fitted outputs with their bands; as ``Prediction.plot_bands``."""
-        drawn: npt.NDArray[np.object_] = above("report.figures.plots").plot_bands(
+        drawn: npt.NDArray[np.object_] = view("plot_bands")(
             self.bands, self.level, output, experiment, ax
         )
         return drawn

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.statistics.distributions import chi_squared_tail, f_tail
 from fmident.statistics.identifiability import INVISIBLE, analyse_rank
 from fmident.statistics.linearisation import Linearisation

@@ -1,14 +1,12 @@
 """Reading TOML files so that every mistake is answered with its line.
 
-``text`` parses, ``locate`` finds lines, ``section`` reads typed values and refuses unknown
-keys, ``options`` turns a table into a dataclass, ``option_table`` describes
-one.
+``text`` parses and finds lines, ``section`` reads typed values and refuses unknown keys,
+``options`` turns a table into a dataclass and describes one, ``overrides`` changes keys.
 """
 
 from fmident.toml_file.options import build_dataclass
-from fmident.toml_file.printing import document, encoded, quoted
 from fmident.toml_file.section import Arguments, Section, Source
-from fmident.toml_file.text import NotTomlError, loads, parse_toml
+from fmident.toml_file.text import NotTomlError, document, encoded, loads, parse_toml, quoted
 
 __all__ = [
     "Arguments",

@@ -13,8 +13,7 @@ from typing import Any
 
 from fmident.errors import Diagnostic, FmidentError, Location, ProblemError
 from fmident.toml_file import NotTomlError, loads
-from fmident.toml_file.printing import encoded, quoted
-from fmident.toml_file.statements import lines_of, statements
+from fmident.toml_file.text import encoded, lines_of, quoted, statements
 
 KeyPath = tuple[str, ...]
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fmident.errors import Code, FmidentError, Location, ProblemError, did_you_mean, shown
-from fmident.toml_file.locate import Path as KeyPath
-from fmident.toml_file.locate import line_of
-from fmident.toml_file.printing import quoted
+from fmident.toml_file.text import Keys as KeyPath
+from fmident.toml_file.text import line_of, quoted
 
 _MISSING: Any = object()
 
@@ -70,7 +69,7 @@ class Section:
     source
         The file.
     keys
-        Path of the table in it.
+        Keys of the table in it.
     table
         Its content.
     """

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
+import functools
+import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fmident.errors import Code, FmidentError, Location, ProblemError
-from fmident.toml_file.locate import twice
 
 _PLACE = re.compile(r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
 _INLINE_TWICE = re.compile(r"Duplicate inline table key '(?P<key>.*)'")
@@ -17,6 +20,28 @@ _DIGITS = re.compile(r"[0-9A-Fa-f_]{1000,}")
 _INTEGERS = range(-(2**63), 2**63)
 _DEEPEST = 50
 _MOST_BITS = 10_000
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+Keys = tuple[str | int, ...]
+"""Keys from the root; a number counts the elements of an array of tables from 0."""
+
+_HEADER = re.compile(r"^\s*(?P<open>\[\[?)(?P<keys>.+?)\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""^\s*(?P<keys>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_.\- ])+?)\s*=""")
+
+
+_PART = re.compile(
+    r"""(?P<long>\"{3}|'{3})        # the begin of a text of several lines
+    | "(?:[^"\\\n]|\\.)*" | '[^'\n]*' | \#[^\n]*
+    | (?P<open>[\[{]) | (?P<close>[\]}]) | (?P<end>\n)""",
+    re.VERBOSE,
+)
+_LONG_END = {
+    '"""': re.compile(r'(?:[^"\\]|\\.|"(?!""))*"{3,5}', re.DOTALL),
+    "'''": re.compile(r"(?:[^']|'(?!''))*'{3,5}", re.DOTALL),
+}
 
 
 class NotTomlError(ValueError):
@@ -189,3 +214,238 @@ def _hint(text: str, line: int | None, example: str) -> str | None:
     if "\\" in found and '"' in found:
         return "a backslash in double quotes must be doubled; single quotes take it as it is"
     return None
+
+
+def quoted(key: str) -> str:
+    """Return a key as it is written in TOML, in quotation marks where it needs them."""
+    return key if _BARE.fullmatch(key) else _string(key)
+
+
+def encoded(value: object) -> str:
+    """Return a value as TOML writes it, on one line.
+
+    Parameters
+    ----------
+    value
+        What :func:`~fmident.toml_file.loads` returns, or anything else as its text.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(encoded, value)) + "]"
+    if isinstance(value, Mapping):
+        items = [f"{quoted(str(key))} = {encoded(item)}" for key, item in value.items()]
+        return "{ " + ", ".join(items) + " }" if items else "{}"
+    return _string(str(value))
+
+
+def document(content: Mapping[str, object]) -> str:
+    """Return a whole document of tables, each below its header.
+
+    Parameters
+    ----------
+    content
+        What :func:`~fmident.toml_file.loads` returns for it. Tables deeper than
+        ``[table.table]`` are written on one line.
+    """
+    lines: list[str] = []
+    _write_table(content, (), lines)
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+_DEEPEST_HEADER = 2
+
+
+def _write_table(table: Mapping[str, object], keys: tuple[str, ...], lines: list[str]) -> None:
+    inner: list[tuple[tuple[str, ...], object]] = []
+    for key, value in table.items():
+        if len(keys) < _DEEPEST_HEADER and (isinstance(value, Mapping) or _tables(value)):
+            inner.append(((*keys, key), value))
+        else:
+            lines.append(f"{quoted(key)} = {encoded(value)}")
+    for path, value in inner:
+        name = ".".join(map(quoted, path))
+        for one in _tables(value):
+            lines += ["", f"[[{name}]]"]
+            _write_table(one, path, lines)
+        if isinstance(value, Mapping):
+            if keys or not value or not all(isinstance(v, Mapping) for v in value.values()):
+                lines += ["", f"[{name}]"]
+            _write_table(value, path, lines)
+
+
+def _tables(value: object) -> list[Mapping[str, object]]:
+    """Return the tables of a value that is written as an array of tables; else nothing."""
+    items = value if isinstance(value, list) else []
+    return items if all(isinstance(item, Mapping) for item in items) else []
+
+
+def _string(text: str) -> str:
+    # JSON's escapes are TOML's, but for the delete character and for pairs of surrogates.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def line_of(text: str, path: Keys) -> int | None:
+    """Return the line of a key, counted from 1, or of the nearest table around it.
+
+    Parameters
+    ----------
+    text
+        A valid TOML text.
+    path
+        Such as ``("experiments", 0, "inputs", "q[1]")``.
+    """
+    places = _places(text)
+    while path:
+        if path in places:
+            return places[path]
+        inside = [line for place, line in places.items() if place[: len(path)] == path]
+        if inside:  # a table without a line of its own, such as 'a' of [a.b]
+            return min(inside)
+        path = path[:-1]
+    return None
+
+
+@functools.lru_cache(maxsize=8)
+def _places(text: str) -> dict[Keys, int]:
+    """Return the lines of all keys; not to be changed. Who reads a file asks for many of them."""
+    places: dict[Keys, int] = {}
+    for written in _written(text):
+        for path in written.paths:
+            places.setdefault(path, written.first)
+    return places
+
+
+def twice(text: str, line: int | None) -> tuple[Keys, int, int] | None:
+    """Return the key or table whose second definition makes a text invalid.
+
+    Parameters
+    ----------
+    text
+        With a mistake.
+    line
+        Of the mistake; ``None`` at its end.
+
+    Returns
+    -------
+    tuple or None
+        Its path, and the lines at which it is written; ``None`` where it is another mistake.
+    """
+    seen: dict[Keys, int] = {}
+    for written in _written(text):
+        if line is not None and written.first > line:
+            break
+        if written.paths[-1] in seen and (line is None or line <= written.last):
+            return written.paths[-1], seen[written.paths[-1]], written.first
+        seen |= {path: written.first for path in written.paths if path not in seen}
+    return None
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A header or an assignment: what it makes, itself last, and its lines, counted from 1."""
+
+    paths: tuple[Keys, ...]
+    first: int
+    last: int
+
+
+def _written(text: str) -> Iterator[_Written]:
+    counts: dict[Keys, int] = {}
+    table: Keys = ()
+    for statement in statements(text):
+        first, last = statement.first + 1, statement.last + 1
+        header = _HEADER.match(statement.text)
+        keys = _keys(header["keys"]) if header else None
+        if header is not None and keys is not None:
+            if header["open"] == "[[":
+                array = (*_within(keys[:-1], counts), keys[-1])
+                fresh = array not in counts
+                counts[array] = counts.get(array, -1) + 1
+                table = (*array, counts[array])
+                yield _Written((table, array) if fresh else (array, table), first, last)
+            else:
+                table = _within(keys, counts)
+                yield _Written((table,), first, last)
+            continue
+        key = _KEY.match(statement.text)
+        keys = _keys(key["keys"]) if key else None
+        if keys is not None:
+            paths = tuple((*table, *keys[:depth]) for depth in range(1, len(keys) + 1))
+            yield _Written(paths, first, last)
+
+
+def _within(keys: list[str], counts: dict[Keys, int]) -> Keys:
+    """Return the path of nested keys; an array of tables means its last element so far."""
+    path: Keys = ()
+    for key in keys:
+        path = (*path, key)
+        if path in counts:
+            path = (*path, counts[path])
+    return path
+
+
+def _keys(text: str) -> list[str] | None:
+    """Return the parts of a dotted key, quotes removed."""
+    try:
+        value: Any = tomllib.loads(f"{text} = 0")
+    except (ValueError, RecursionError):
+        return None
+    keys = []
+    while isinstance(value, dict):
+        key, value = next(iter(value.items()))
+        keys.append(key)
+    return keys
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A header, an assignment, a comment or an empty line.
+
+    Parameters
+    ----------
+    first, last
+        Its lines, counted from 0. A list, an inline table or a text may take several.
+    text
+        Without the end of the last line.
+    """
+
+    first: int
+    last: int
+    text: str
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Yield the statements of a valid TOML text in order; each line belongs to one of them."""
+    begin = position = depth = line = 0
+    while position < len(text):
+        found = _PART.search(text, position)
+        if found is None:
+            break
+        position = found.end()
+        if found["long"]:
+            end = _LONG_END[found["long"]].match(text, position)
+            position = len(text) if end is None else end.end()
+        elif found["end"]:
+            if depth == 0:
+                yield _statement(text, begin, found.start(), line)
+                line += text.count("\n", begin, position)
+                begin = position
+        else:
+            depth += bool(found["open"]) - bool(found["close"])
+    if begin < len(text):
+        yield _statement(text, begin, len(text), line)
+
+
+def _statement(text: str, begin: int, end: int, line: int) -> Statement:
+    own = text[begin:end]
+    return Statement(line, line + own.count("\n"), own.removesuffix("\r"))
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a TOML text, which only line feeds end, unlike ``str.splitlines``."""
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]

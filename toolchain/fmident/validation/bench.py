@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from fmident._closing import Closes
 from fmident.arrays import F64
 from fmident.catalog.file import Signal, SmokeExperiment
+from fmident.context_managers import Closes
 from fmident.errors import FmuError, UnitError
 from fmident.fmu import Fmu, SimulationSetup, Simulator, Value, interpolates_inputs, open_fmu
 from fmident.fmu.life_cycle.reuse import Reuse

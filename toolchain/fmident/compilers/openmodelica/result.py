@@ -9,9 +9,9 @@ from typing import BinaryIO
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from fmident._whole_file import whole_file
 from fmident.compilers.platforms import RECORD_PATH
 from fmident.errors import Code, CompilationError, Diagnostic, FmuError, did_you_mean
+from fmident.files import whole_file
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.description_xml import parse_description
 from fmident.fmu.model_description.variables import Variable

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.result import ConstraintCheck
-from fmident.problem.relations.constraint import Constraint
-from fmident.problem.relations.constraints import VIOLATED, Constraints
-from fmident.problem.relations.dependent import Dependence
+from fmident.problem.constraints import VIOLATED, Constraints
+from fmident.problem.dependent import Dependence
+from fmident.problem.expressions import Constraint
 from fmident.statistics import ParameterStatistics
 from fmident.statistics.tangent import Region, Tangent, region_of, tangent_of
 from fmident.words import listed

@@ -15,7 +15,7 @@ from fmident.arrays import F64
 from fmident.errors import UnitError
 from fmident.estimation.diagnostics.constraints import dependent_reach
 from fmident.estimation.result import BaseParameter, Factor, ParameterEstimate
-from fmident.problem.relations.dependent import Dependence
+from fmident.problem.dependent import Dependence
 from fmident.statistics import DeterminedCombination, ParameterStatistics
 from fmident.statistics.tangent import Region
 from fmident.statistics.uncertainty import t_quantile

@@ -12,7 +12,7 @@ from fmident.arrays import F64
 from fmident.estimation.compared import DrawnParameter, DrawnPosterior
 from fmident.estimation.contract import Draws
 from fmident.estimation.result import ParameterEstimate
-from fmident.problem.relations.dependent import Dependence
+from fmident.problem.dependent import Dependence
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem

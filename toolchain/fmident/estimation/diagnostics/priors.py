@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.estimation.compared import PriorCheck, PriorKnowledge
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 from fmident.statistics import ParameterStatistics
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Estimate
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.evaluation import Evaluator, JacobianError
-from fmident.problem.priors.rows import Priors
+from fmident.problem.priors import Priors
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem

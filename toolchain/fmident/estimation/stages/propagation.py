@@ -28,8 +28,8 @@ from fmident.estimation.run import Run
 from fmident.evaluation import Evaluator, Executor
 from fmident.evaluation.activity import Listener
 from fmident.evaluation.derivatives.steps import StepSizes
-from fmident.problem.priors.rows import Priors
-from fmident.problem.relations.dependent import Dependence
+from fmident.problem.dependent import Dependence
+from fmident.problem.priors import Priors
 from fmident.statistics import (
     HeldValues,
     Linearisation,

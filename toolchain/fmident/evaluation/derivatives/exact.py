@@ -16,15 +16,14 @@ from zipfile import is_zipfile
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Code, Location, ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.evaluation.contract import Evaluator
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.setups import output_variables
 from fmident.fmu.sensitivities import why_not
-from fmident.problem.chain_rule import moved_variables, residual_jacobian
-from fmident.problem.derivative_origins import Origin
-from fmident.problem.relations.dependent import parameter_derivatives_for
+from fmident.problem.chain_rule import Origin, moved_variables, residual_jacobian
+from fmident.problem.dependent import parameter_derivatives_for
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
@@ -190,7 +189,7 @@ class Exact:
         raise ProblemError(
             f'evaluation.difference = "sensitivities", but there are none for {names}: '
             + self.why_not(self.others[0]),
-            location=None if problem.source is None else Location(str(problem.source)),
+            location=problem.where(),
             hint='use difference = "auto", which takes finite differences for these',
             code=Code.NOT_SUPPORTED,
         )

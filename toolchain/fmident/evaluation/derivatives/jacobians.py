@@ -34,7 +34,7 @@ from fmident.evaluation.derivatives.steps import (
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.solver_error import Integration
-from fmident.problem.derivative_origins import Origin
+from fmident.problem.chain_rule import Origin
 from fmident.problem.model import Problem
 from fmident.problem.residuals import ResidualLayout, residual_layout
 from fmident.problem.search_space import SearchSpace

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from fmident._closing import Closes
+from fmident.context_managers import Closes
 from fmident.errors import Code, EstimationError
 from fmident.evaluation.tasks import Simulated, SimulationTask
 

@@ -40,8 +40,8 @@ import numpy as np
 import xxhash
 
 from fmident._json import JsonTable, loads_json
-from fmident._recoverable_lock import RecoverableLock
 from fmident.arrays import F64
+from fmident.context_managers import RecoverableLock
 from fmident.errors import Code
 from fmident.evaluation.journal.keys import KEY_BYTES
 from fmident.evaluation.tasks import Simulated, SimulationFailure

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from fmident._json import JsonTable, loads_json
-from fmident._recoverable_lock import RecoverableLock
+from fmident.context_managers import RecoverableLock
 from fmident.errors import Code, Diagnostic, EstimationError, FmidentError
 from fmident.evaluation.journal.file import reason
 from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS, Journal
@@ -208,7 +208,7 @@ class Workspace:
             (self.folder / _PLACED).unlink(missing_ok=True)
             if not self.resumed:
                 about = {"started": time.strftime("%Y-%m-%d %H:%M:%S"), "identity": identity}
-                _write(self.folder / _PROBLEM, problem.text)
+                _write(self.folder / _PROBLEM, problem.file.text)
                 # This one comes last: without it there is nothing to resume.
                 _write(self.folder / _ABOUT, json.dumps(about, indent=1))
             self.journal = Journal(self.folder)

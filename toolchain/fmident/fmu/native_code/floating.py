@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from llvmlite import binding, ir
 
-from fmident._recoverable_lock import RecoverableLock
+from fmident.context_managers import RecoverableLock
 from fmident.fmu.native_code.program import compile_module
 
 Result = TypeVar("Result")

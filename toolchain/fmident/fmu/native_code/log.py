@@ -31,7 +31,7 @@ from typing import TypeVar
 
 from llvmlite import binding, ir
 
-from fmident._recoverable_lock import RecoverableLock
+from fmident.context_managers import RecoverableLock
 from fmident.fmu.native_code.program import compile_module
 from fmident.operating_system import flush_c_streams, memory_file, read_at, text_formatter
 

@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident._child import command
-from fmident._closing import Closes
-from fmident._locked_folder import make_locked, remove_if_left, remove_locked
+from fmident.context_managers import Closes
 from fmident.errors import FmidentError, FmuError, SimulationError
+from fmident.files import make_locked, remove_if_left, remove_locked
 from fmident.operating_system import (
     ChildProcess,
     adopt_orphans,

@@ -23,12 +23,19 @@ from fmident.problem.reading.outputs import (
     refuse_partial_noise,
     refuse_partial_sigma,
 )
-from fmident.problem.reading.quantities import in_own_unit, note_as_is, to_unit
-from fmident.problem.reading.roles import ROLES
+from fmident.problem.reading.quantities import (
+    in_own_unit,
+    note_as_is,
+    start_values,
+    to_unit,
+    variable_of,
+)
 from fmident.problem.reading.sampling import Grid, Sampled, data_named_at, read_sampled
-from fmident.problem.reading.start_values import start_values, variable_of
 from fmident.toml_file import Section, Source, quoted
 from fmident.units import compatible, convert, parse_unit
+
+ROLES = ("estimation", "validation")
+"""Values of ``role``, the default first."""
 
 
 @dataclass(frozen=True)
@@ -433,3 +440,41 @@ def balanced(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
         )
         for e in experiments
     )
+
+
+def held_out(document: Mapping[str, Any], names: Sequence[str], file: str) -> dict[str, object]:
+    """Return the overrides that leave experiments out of the fit.
+
+    Parameters
+    ----------
+    document
+        The problem file.
+    names
+        Of the experiments.
+    file
+        For messages.
+
+    Raises
+    ------
+    ProblemError
+        There is no experiment of such a name.
+    """
+    tables = document.get("experiments")
+    known = [_name(t) for t in tables] if isinstance(tables, list) else []
+    found: dict[str, object] = {}
+    for name in names:
+        if name not in known:
+            raise ProblemError(
+                f"--hold-out: '{file}' has no experiment '{name}'",
+                hint=did_you_mean(name, [k for k in known if k], kind="experiment"),
+                code=Code.UNKNOWN_NAME,
+            )
+        found[f"experiments.{known.index(name)}.role"] = ROLES[1]
+    return found
+
+
+def _name(table: object) -> str:
+    """Return the name of an experiment as it is read; empty for what is none."""
+    if not isinstance(table, Mapping):
+        return ""
+    return str(table.get("name", Path(str(table.get("data", ""))).stem))

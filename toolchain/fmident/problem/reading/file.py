@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fmident._known_fmus import advice
 from fmident.data import Reader
-from fmident.data.in_memory import InMemory
+from fmident.data.table import InMemory
 from fmident.errors import (
     Code,
     CompilationError,
@@ -21,18 +21,15 @@ from fmident.errors import (
     did_you_mean,
 )
 from fmident.fmu import ModelDescription, read_description, resized
+from fmident.problem.constraints import check_constraints
 from fmident.problem.cost import Cost, TimeDomain
-from fmident.problem.model import (
-    Problem,
-)
+from fmident.problem.expressions import Constraint, read_constraint
+from fmident.problem.model import Problem, ProblemFile, with_notes
 from fmident.problem.reading.evaluation_file import Executors, read_evaluation
 from fmident.problem.reading.experiments import read_experiments
 from fmident.problem.reading.parameters import in_expression, read_parameters
-from fmident.problem.reading.quantities import with_own_units
+from fmident.problem.reading.quantities import start_values, with_own_units
 from fmident.problem.reading.stages_file import read_estimator, read_stages
-from fmident.problem.reading.start_values import start_values
-from fmident.problem.relations.constraint import Constraint, read_constraint
-from fmident.problem.relations.feasibility import check_constraints
 from fmident.problem.residuals import check_cost
 from fmident.problem.validate import input_notes, validate_problem
 from fmident.toml_file import Section, Source, build_dataclass, parse_toml
@@ -48,14 +45,36 @@ CostResolver: TypeAlias = Callable[[str], type[Cost]]
 """Name of a cost to its class; raises :class:`~fmident.errors.PluginError` if there is none."""
 
 
+@dataclass(frozen=True)
+class Plugins:
+    """What plugins bring that a problem file can name.
+
+    Parameters
+    ----------
+    model
+        Finds or builds the FMU of ``model.class``; ``None``: only FMUs can be named.
+    reader
+        Reads data formats other than CSV.
+    cost
+        Finds costs; ``None``: there is ``time-domain`` only.
+    executors
+        Those that there are, by name; ``None``: any name is taken.
+    """
+
+    model: ModelResolver | None = None
+    reader: Reader | None = None
+    cost: CostResolver | None = None
+    executors: Executors | None = None
+
+
+NO_PLUGINS = Plugins()
+
+
 def load_problem(
     path: str | Path,
     *,
     text: str | None = None,
-    resolve_model: ModelResolver | None = None,
-    reader: Reader | None = None,
-    resolve_cost: CostResolver | None = None,
-    executors: Executors | None = None,
+    plugins: Plugins = NO_PLUGINS,
 ) -> Problem:
     """Read a problem file, its data, and the description of its FMU.
 
@@ -65,19 +84,13 @@ def load_problem(
         The TOML file; paths in it are relative to its folder.
     text
         What to read in place of the file's content.
-    resolve_model
-        Finds or builds the FMU of ``model.class``.
-    reader
-        Reads data formats other than CSV.
-    resolve_cost
-        Finds the costs that plugins bring; without it there is ``time-domain`` only.
-    executors
-        Those that there are, by name; without them any name is taken.
+    plugins
+        What a problem file can name besides files.
 
     Returns
     -------
     Problem
-        With `text` as read and `notes` on what was taken for granted.
+        With the text as read and `notes` on what was taken for granted.
 
     Raises
     ------
@@ -90,14 +103,7 @@ def load_problem(
     path = Path(path)
     if text is None:
         text = read_problem_file(path)
-    return read_problem(
-        Source(path, text),
-        path.parent,
-        resolve_model=resolve_model,
-        reader=reader,
-        resolve_cost=resolve_cost,
-        executors=executors,
-    )
+    return read_problem(Source(path, text), path.parent, plugins=plugins)
 
 
 def read_problem(
@@ -105,10 +111,7 @@ def read_problem(
     base: Path,
     *,
     frames: Mapping[str, pd.DataFrame] | None = None,
-    resolve_model: ModelResolver | None = None,
-    reader: Reader | None = None,
-    resolve_cost: CostResolver | None = None,
-    executors: Executors | None = None,
+    plugins: Plugins = NO_PLUGINS,
 ) -> Problem:
     """Read a problem from a text: as :func:`load_problem`, which reads it from a file.
 
@@ -120,15 +123,14 @@ def read_problem(
         Folder to which paths in it are relative.
     frames
         For a problem that is made in Python: data in memory under the names of files.
-    resolve_model, reader, resolve_cost, executors
+    plugins
         As for :func:`load_problem`.
     """
     text = source.text
     root = Section(source, (), parse_toml(text, source.path))
-    if frames is not None:
-        reader = InMemory(frames, reader)
-    fmu, description, shared = read_model(root, base, resolve_model)
-    evaluation = read_evaluation(root, executors)
+    reader = plugins.reader if frames is None else InMemory(frames, plugins.reader)
+    fmu, description, shared = read_model(root, base, plugins)
+    evaluation = read_evaluation(root, plugins.executors)
     try:
         description = description.with_interface(evaluation.interface)
     except FmuError as error:
@@ -150,31 +152,29 @@ def read_problem(
         parameters=parameters,
         experiments=experiments.fitted,
         validation=experiments.validation,
-        file_order=tuple(e.name for e in experiments.everything),
         estimator=read_estimator(root),
         evaluation=evaluation,
-        cost=read_cost(root, resolve_cost),
+        cost=read_cost(root, plugins),
         start_values=shared,
-        source=source.path if frames is None else None,
-        text=text,
-        frames=frames or {},
+        file=ProblemFile(
+            source.path if frames is None else None,
+            text,
+            frames=frames or {},
+            experiments=tuple(e.name for e in experiments.everything),
+        ),
     )
     read = [note for e in experiments.everything for note in e.notes]
     # What is said of a column of several experiments is said once.
     once = {(n.rule, n.message): n for n in reversed([*read, *as_is])}.values()
     notes = (*reversed(once), *input_notes(problem, description))
-    problem = with_constraints(root, replace(problem, notes=notes))
+    problem = with_constraints(root, with_notes(problem, notes))
 
-    def load_other(other: Path) -> Problem:
-        return load_problem(
-            other,
-            resolve_model=resolve_model,
-            reader=reader,
-            resolve_cost=resolve_cost,
-            executors=executors,
-        )
-
-    stages = read_stages(root, problem, load_other, lambda s: read_cost(s, resolve_cost))
+    stages = read_stages(
+        root,
+        problem,
+        lambda other: load_problem(other, plugins=replace(plugins, reader=reader)),
+        lambda section: read_cost(section, plugins),
+    )
     root.finish()
     validate_problem(problem, description, where=lambda *keys: root.source.where(keys))
     if not stages:
@@ -186,7 +186,7 @@ def read_problem(
 
 
 def read_model(
-    root: Section, base: Path, resolve_model: ModelResolver | None
+    root: Section, base: Path, plugins: Plugins
 ) -> tuple[Path, ModelDescription, dict[str, float | int | bool | str]]:
     """Read ``[model]``.
 
@@ -196,8 +196,8 @@ def read_model(
         The file.
     base
         Folder to which paths are relative.
-    resolve_model
-        Finds or builds the FMU of ``model.class``.
+    plugins
+        Build the FMU of ``model.class``.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def read_model(
     """
     model = root.table("model")
     has_start_values = model.has("start_values")
-    fmu = _fmu(model, base, resolve_model)
+    fmu = _fmu(model, base, plugins.model)
     description = read_description(fmu)
     if not has_start_values:
         return fmu, description, {}
@@ -323,7 +323,7 @@ def _experiment_tables(root: Section) -> list[Any]:
     return tables
 
 
-def read_cost(owner: Section, resolve_cost: CostResolver | None = None) -> Cost:
+def read_cost(owner: Section, plugins: Plugins) -> Cost:
     """Read the table ``cost`` of the file or of a stage; the default cost when there is none.
 
     Raises
@@ -336,11 +336,11 @@ def read_cost(owner: Section, resolve_cost: CostResolver | None = None) -> Cost:
     options = {key: value for key, value in section.items() if key != "name"}
     kind: type[Cost] = TimeDomain
     if name != TimeDomain.name:
-        if resolve_cost is None:
+        if plugins.cost is None:
             message = f"there is no cost '{name}' without plugins"
             raise section.error(message, "name", code=Code.UNKNOWN_NAME)
         try:
-            kind = resolve_cost(name)
+            kind = plugins.cost(name)
         except PluginError as error:
             raise section.at_key(error, "name") from error
 
@@ -382,7 +382,7 @@ def with_constraints(root: Section, problem: Problem) -> Problem:
     except ProblemError as error:
         raise in_expression(table, str(error.key), error) from error
     located = tuple(note if note.location else _at(note, table, str(key)) for key, note in notes)
-    return replace(problem, constraints=kept, notes=(*problem.notes, *located))
+    return with_notes(replace(problem, constraints=kept), (*problem.notes, *located))
 
 
 def _at(note: Diagnostic, table: Section, key: str) -> Diagnostic:

@@ -11,14 +11,19 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.data import Decimation, Exclusion, Measurement, NumberOrParameter
-from fmident.data.hampel import Outliers
-from fmident.data.noise import LARGEST_ORDER, Criterion, NoiseChoice
+from fmident.data.experiment import LARGEST_ORDER, Criterion, NoiseChoice
+from fmident.data.outliers import Outliers
 from fmident.errors import Code, DataError, Diagnostic, Location, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription, Variable
-from fmident.problem.check_experiment import why_not_compared
-from fmident.problem.reading.quantities import in_own_unit, note_as_is, same_dimension, to_unit
+from fmident.problem.reading.quantities import (
+    in_own_unit,
+    note_as_is,
+    same_dimension,
+    to_unit,
+    variable_of,
+)
 from fmident.problem.reading.sampling import Grid, Sampled
-from fmident.problem.reading.start_values import variable_of
+from fmident.problem.validate import why_not_compared
 from fmident.toml_file import Section, quoted
 
 

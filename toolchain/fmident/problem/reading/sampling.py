@@ -6,18 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.data import Layout, Reader, Table, merge, read_table, time_axis, time_column
-from fmident.data.hampel import Hampel
+from fmident.data.csv import SEPARATORS
+from fmident.data.outliers import Hampel
 from fmident.data.prepare import Automatic, Edges, LowPass, Preparation, prepare
+from fmident.data.stamps import DateOrder
 from fmident.data.time import tolerance_of
 from fmident.errors import DataError, Diagnostic, ProblemError
-from fmident.problem.reading.layouts import read_layout
 from fmident.toml_file import Section
+
+LAYOUT_KEYS = ("separator", "decimal", "encoding", "skip_rows", "units_row", "dates")
+"""Keys of an experiment, and of an output with a file of its own."""
 
 
 @dataclass(frozen=True)
@@ -386,4 +391,45 @@ def _whole(section: Section, key: str, default: int | None) -> int | None:
     value = section.raw(key)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise section.wrong(key, value, "a whole number")
+    return int(value)
+
+
+def read_layout(section: Section) -> Layout:
+    """Return what the keys of a table say.
+
+    Parameters
+    ----------
+    section
+        Of an experiment or an output.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        A value that is not one, with its line.
+    """
+    separator = section.choice("separator", SEPARATORS, None)
+    decimal = section.choice("decimal", (".", ","), None)
+    if separator == "," and decimal == ",":
+        raise section.error(
+            "'separator' and 'decimal' are both a comma",
+            "decimal",
+            hint="only cells in quotation marks could hold such a number; save the file with"
+            " semicolons",
+        )
+    return Layout(
+        separator,
+        decimal,
+        section.text("encoding", None),
+        _count_of_lines(section, "skip_rows"),
+        _count_of_lines(section, "units_row"),
+        section.choice("dates", get_args(DateOrder), None),
+    )
+
+
+def _count_of_lines(section: Section, key: str) -> int | None:
+    value = section.raw(key, None)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise section.wrong(key, value, "a whole number of lines")
     return int(value)

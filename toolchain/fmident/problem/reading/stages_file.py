@@ -10,7 +10,7 @@ from typing import Any
 from fmident.errors import Code, ProblemError, did_you_mean
 from fmident.problem.cost import Cost
 from fmident.problem.model import EstimatorSettings, Parameter, Problem, Stage
-from fmident.problem.reading.priors import within_prior
+from fmident.problem.reading.parameters import within_prior
 from fmident.problem.reading.quantities import stays_as_is, to_unit
 from fmident.problem.stages import stage_of
 from fmident.toml_file import Section

@@ -13,8 +13,8 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from fmident._whole_file import save
 from fmident.arrays import F64
+from fmident.files import save
 from fmident.report.figures.drawing import STYLE
 from fmident.report.figures.style import INITIAL, RESULT
 from fmident.words import plain

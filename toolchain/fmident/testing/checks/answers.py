@@ -21,9 +21,8 @@ from fmident.estimation.online.estimator import collect
 from fmident.evaluation import Evaluator, PythonExecutor, SimulationTask
 from fmident.evaluation.executors.base import Done
 from fmident.evaluation.tasks import Simulated
+from fmident.problem.expressions import Expression, read_constraint
 from fmident.problem.model import Problem
-from fmident.problem.relations.constraint import read_constraint
-from fmident.problem.relations.expression import Expression
 from fmident.testing.subject import Counted, Fragile, Subject, expect
 
 if TYPE_CHECKING:

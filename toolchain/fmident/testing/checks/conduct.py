@@ -29,8 +29,7 @@ from fmident.evaluation.journal import Journal, RecordedExecutor
 from fmident.evaluation.journal.keys import SimulationKeys
 from fmident.evaluation.python_model import Model
 from fmident.problem.cost import Cost, MeasuredSignal
-from fmident.problem.model import Problem
-from fmident.problem.priors.distribution import Prior
+from fmident.problem.model import Prior, Problem
 from fmident.testing.subject import ConformanceError, Counted, Subject, expect
 
 _ROUNDING = 1e-9

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from fmident._whole_file import whole_file
 from fmident.compilers.embedded.backend.codegen import generate, needs_cvode
 from fmident.compilers.embedded.backend.compiling import sundials
 from fmident.compilers.embedded.backend.compiling.c_compilers import (
@@ -34,6 +33,7 @@ from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.model import OdeModel, Version
 from fmident.compilers.platforms import PLATFORMS, Platform, this_platform
 from fmident.errors import CompilationError
+from fmident.files import whole_file
 from fmident.fmu.processes.child import ScratchFolder
 from fmident.fmu.sensitivity_table import EXTENSION_FILE, EXTENSION_TEXT
 

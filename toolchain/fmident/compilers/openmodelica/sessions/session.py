@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import psutil  # type: ignore[import-untyped]  # has no types of its own
 
-from fmident._closing import Closes
 from fmident.compilers.openmodelica.sessions.messages import Message, OmcValue
+from fmident.context_managers import Closes
 from fmident.errors import CompilationError
 
 

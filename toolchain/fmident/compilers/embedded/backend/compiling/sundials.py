@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from fmident._whole_file import whole_file
 from fmident.errors import Code, CompilationError
+from fmident.files import whole_file
 from fmident.operating_system.cache import cache_folder
 
 VERSION = "6.4.1"

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+import numpy as np
+
 from fmident.arrays import F64
-from fmident.data.reading.header import (
-    NumberedLine,
-    are_units,
-    bare_unit,
-    find_header,
-    said_separator,
-    split_cells,
-    usual_separator,
-)
-from fmident.data.reading.layout import BLANKS, Form, Layout
-from fmident.data.reading.numbers import (
-    GAPS,
-    floats,
-    floats_as_said,
-    has_thousands,
-    is_gap,
-    is_number,
-    is_unclear,
-)
-from fmident.data.reading.stamps import Origin, StampError, Stamps, is_stamp, read_stamps
-from fmident.errors import Code, DataError, Location
+from fmident.data.stamps import DateOrder, Origin, StampError, Stamps, is_stamp, read_stamps
+from fmident.errors import Code, DataError, Location, UnitError
+from fmident.units import parse_unit
 
 NOT_CSV = "other formats than CSV need a plugin (hook fmident_read_data)"
 
@@ -42,6 +27,38 @@ _MARKS = (
 )
 _LOOKED_AT = 4096
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
+
+
+BLANKS = " "
+"""The separator that is any run of spaces and tabs."""
+
+SEPARATORS: Mapping[str, str] = {
+    ",": "comma",
+    ";": "semicolon",
+    "\t": "tab",
+    "|": "bar",
+    BLANKS: "blanks",
+}
+"""What may be between cells, with its name."""
+
+
+NumberedLine = tuple[int, str]
+"""Line of the file, counted from 1, and its text."""
+
+_HEADER_LINES = 200
+_TOKENS = re.compile(r'"[^"]*"|\S+')
+
+
+GAPS = frozenset({"", "-", "nan", "na", "n/a", "#n/a", "null", "none"})
+"""Cells that mean a missing sample, in small letters."""
+
+_THOUSANDS = {
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?"),
+    ",": re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?"),
+}
+"""Numbers with groups of thousands, by decimal sign."""
+
+_UNCLEAR = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
 
 @dataclass(frozen=True)
@@ -489,3 +506,308 @@ def _codec(path: Path, name: str) -> str:
             code=Code.UNKNOWN_NAME,
         )
     return found.name
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the user says of a CSV file; whatever is ``None`` is found from its content.
+
+    Parameters
+    ----------
+    separator
+        Between cells, one of :data:`SEPARATORS`.
+    decimal
+        Decimal sign, ``"."`` or ``","``. The other one may then group thousands.
+    encoding
+        Name of a codec of Python.
+    skip_rows
+        Lines of the file above the header, those of comments and empty ones included.
+    units_row
+        Line of the file that holds the units, counted from 1; 0: there is none.
+    dates
+        Order of day and month in dates such as 01/02/2024.
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    skip_rows: int | None = None
+    units_row: int | None = None
+    dates: DateOrder | None = None
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Names of what the user has said."""
+        return tuple(f.name for f in fields(self) if getattr(self, f.name) is not None)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a CSV file turned out to be written.
+
+    Parameters
+    ----------
+    encoding
+        Codec of the text.
+    separator
+        Between cells, one of :data:`SEPARATORS`.
+    decimal
+        Decimal sign; ``None`` where no number has one.
+    header_line
+        Line of the names, counted from 1.
+    passed_over
+        Lines above it that are neither comments nor empty.
+    units_line
+        Line of the units, ``None`` where there is none.
+    stamps
+        What was understood of time stamps, in words.
+    """
+
+    encoding: str
+    separator: str
+    decimal: str | None
+    header_line: int
+    passed_over: int = 0
+    units_line: int | None = None
+    stamps: Sequence[str] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the file is in UTF-8, begins with its header, and has numbers below it."""
+        return self.is_said(Layout())
+
+    def is_said(self, layout: Layout) -> bool:
+        """Return whether the user has said all that makes it not plain."""
+        return not self.stamps and all(
+            plain or key in layout.given
+            for key, plain in (
+                ("encoding", self.encoding == "utf-8"),
+                ("separator", self.separator in ",;\t"),
+                ("skip_rows", not self.passed_over),
+                ("units_row", self.units_line is None),
+            )
+        )
+
+    def text(self) -> str:
+        """Return it in words, on one line."""
+        parts = [f"encoding {self.encoding}", f"separator {SEPARATORS[self.separator]}"]
+        if self.decimal is not None:
+            parts.append("decimal comma" if self.decimal == "," else "decimal point")
+        parts.append(f"header in line {self.header_line}")
+        if self.units_line is not None:
+            parts.append(f"units in line {self.units_line}")
+        return ", ".join([*parts, *self.stamps])
+
+
+@dataclass(frozen=True)
+class Header:
+    """What precedes the rows.
+
+    Parameters
+    ----------
+    separator
+        Between cells.
+    place
+        Position of the header among the lines that are neither comments nor empty.
+    """
+
+    separator: str
+    place: int
+
+
+def find_header(lines: Sequence[NumberedLine], separator: str | None) -> Header | None:
+    """Return header and separator of a file that does not begin with its header.
+
+    The header is the last line of names before two rows that begin with a number or a time stamp,
+    hold mostly such, and have as many cells; one line of units may be between them.
+
+    Parameters
+    ----------
+    lines
+        Neither comments nor empty.
+    separator
+        Where the user says it.
+
+    Returns
+    -------
+    Header or None
+        ``None`` where nothing in the first lines looks like that.
+    """
+    for candidate in [separator] if separator is not None else ["\t", ";", ",", "|", BLANKS]:
+        rows = [split_cells(text, candidate) for _, text in lines[:_HEADER_LINES]]
+        for first in range(1, len(rows) - 1):
+            if not _is_data(rows[first], len(rows[first])):
+                continue
+            if not _is_data(rows[first + 1], len(rows[first])):
+                continue
+            for place in (first - 1, first - 2):
+                if place >= 0 and _are_names(rows[place], len(rows[first])):
+                    if place == first - 2 and not are_units(rows[first - 1]):
+                        break
+                    if place == first - 1 and place > 0 and _names_above(rows, place):
+                        continue
+                    return Header(candidate, place)
+            break
+    return None
+
+
+def are_units(cells: Sequence[str]) -> bool:
+    """Return whether a row below the header holds units: mostly such, and no number at all."""
+    filled = [bare_unit(c) for c in cells if c.strip() not in ("", "-")]
+    if not filled or any(is_number(c) or is_stamp(c) or is_gap(c) for c in filled):
+        return False
+    known = sum(_is_unit(c) for c in filled)
+    return 2 * known > len(filled)
+
+
+def bare_unit(cell: str) -> str:
+    """Return a unit without the brackets around it."""
+    text = cell.strip()
+    if (text[:1], text[-1:]) in (("[", "]"), ("(", ")")):
+        text = text[1:-1].strip()
+    return text
+
+
+def usual_separator(header: str, first: str) -> str:
+    """Return the separator that splits header and first row alike, else the header's."""
+    candidates = [s for s in ("\t", ";", ",") if len(split_cells(header, s)) > 1]
+    for separator in candidates:
+        if len(split_cells(header, separator)) == len(split_cells(first, separator)):
+            return separator
+    bare = re.sub(r'"[^"]*"|\[[^\]]*\]|\([^)]*\)', "", header)
+    return next((s for s in candidates if s in bare), ",")
+
+
+def said_separator(line: str) -> str | None:
+    """Return the separator of Excel's line ``sep=;``, or ``None``."""
+    match = re.fullmatch(r'"?[Ss][Ee][Pp]=(.)"?\s*', line)
+    return match[1] if match is not None and match[1] in SEPARATORS else None
+
+
+def split_cells(line: str, separator: str) -> list[str]:
+    """Return the cells of a line; a cell in quotation marks may hold the separator."""
+    if separator == BLANKS:
+        return _blank_separated(line)
+    if '"' not in line:
+        return line.split(separator)
+    try:
+        return _quoted(line, separator)
+    except csv.Error:  # a cell of more than 128 KiB
+        usual = csv.field_size_limit(len(line) + 1)
+        try:
+            return _quoted(line, separator)
+        finally:
+            csv.field_size_limit(usual)
+
+
+def _quoted(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+
+
+def _blank_separated(line: str) -> list[str]:
+    """Return cells between runs of blanks; a unit in brackets goes with the name before it."""
+    cells: list[str] = []
+    for token in _TOKENS.findall(line):
+        if cells and token[0] in "[(":
+            cells[-1] += f" {token}"
+        else:
+            cells.append(token.strip('"'))
+    return cells
+
+
+def _is_data(cells: Sequence[str], width: int) -> bool:
+    """Return whether the first cell is a number or a time stamp, and most others are, or gaps."""
+    while len(cells) > width and not cells[-1].strip():
+        cells = cells[:-1]
+    if len(cells) != width or width < 2:
+        return False
+    known = [is_number(c) or is_stamp(c.strip()) for c in cells]
+    count = sum(k or is_gap(c) for k, c in zip(known, cells, strict=True))
+    return known[0] and 2 * count > len(cells)
+
+
+def _are_names(cells: Sequence[str], width: int) -> bool:
+    return len(cells) == width and all(
+        not is_number(c) and not is_stamp(c.strip()) for c in cells
+    ) and sum(bool(c.strip()) for c in cells) >= max(1, width - 1)  # fmt: skip
+
+
+def _names_above(rows: Sequence[Sequence[str]], place: int) -> bool:
+    """Return whether a line is one of units below names, rather than names itself."""
+    return are_units(rows[place]) and _are_names(rows[place - 1], len(rows[place]))
+
+
+def _is_unit(text: str) -> bool:
+    try:
+        parse_unit(text)
+    except UnitError:
+        return False
+    return True
+
+
+def is_number(text: str) -> bool:
+    """Return whether a cell is a number, with decimal point or comma."""
+    return floats([text.replace(",", ".")], gaps=()) is not None
+
+
+def is_gap(text: str) -> bool:
+    """Return whether a cell means a missing sample."""
+    return text.strip().lower() in GAPS
+
+
+def floats(cells: Sequence[str], gaps: Collection[str] = GAPS) -> F64 | None:
+    """Return numbers with decimal points, NaN for gaps; ``None`` when a cell is neither.
+
+    Parameters
+    ----------
+    cells
+        Of one column.
+    gaps
+        What is a gap, in small letters.
+    """
+    if any("_" in c for c in cells):  # Python reads 1_000 as a number
+        return None
+    try:
+        return np.array([float(c) for c in cells])
+    except ValueError:
+        pass
+    try:
+        return np.array([float("nan") if c.strip().lower() in gaps else float(c) for c in cells])
+    except ValueError:
+        return None
+
+
+def floats_as_said(cells: Sequence[str], decimal: str) -> F64 | None:
+    """Return numbers with the decimal sign that the user says; ``None`` when a cell is none.
+
+    The other sign may group thousands, three digits each.
+
+    Parameters
+    ----------
+    cells
+        Of one column.
+    decimal
+        ``"."`` or ``","``.
+    """
+    other = "," if decimal == "." else "."
+    plain = []
+    for cell in cells:
+        text = cell.strip()
+        if other in text:
+            if _THOUSANDS[decimal].fullmatch(text) is None:
+                return None
+            text = text.replace(other, "")
+        plain.append(text.replace(decimal, "."))
+    return floats(plain)
+
+
+def is_unclear(cells: Sequence[str]) -> bool:
+    """Return whether decimal commas of a column could as well group thousands, as in 1,234."""
+    commas = [c.strip() for c in cells if "," in c]
+    return bool(commas) and all(_UNCLEAR.fullmatch(c) for c in commas)
+
+
+def has_thousands(cell: str) -> str | None:
+    """Return the decimal sign of a cell that has groups of thousands for certain, or ``None``."""
+    fits = [sign for sign, form in _THOUSANDS.items() if form.fullmatch(cell.strip())]
+    return fits[0] if len(fits) == 1 and re.search(r"[.,].*[.,]", cell) else None

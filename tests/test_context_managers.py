@@ -8,11 +8,11 @@ import threading
 
 import pytest
 
-from fmident._recoverable_lock import RecoverableLock
+from fmident.context_managers import RecoverableLock
 
 STORM = """
 import random, signal, threading
-from fmident._recoverable_lock import RecoverableLock
+from fmident.context_managers import RecoverableLock
 
 def interrupt(*_):
     raise KeyboardInterrupt

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fmident._whole_file import save, whole_file
 from fmident.errors import Code, FmidentError
+from fmident.files import save, whole_file
 from fmident.operating_system import lock_path
 
 from .refused import refused
@@ -19,7 +19,7 @@ from .refused import refused
 WRITE_AND_WAIT = """
 import sys
 from pathlib import Path
-from fmident._whole_file import whole_file
+from fmident.files import whole_file
 
 with whole_file(Path(sys.argv[1])) as stream:
     stream.write(b"half")
@@ -115,7 +115,7 @@ def test_a_file_that_another_process_takes_for_one_that_was_left(
             path.unlink()
         return lock_path(path)
 
-    monkeypatch.setattr("fmident._whole_file.lock_path", taken_once)
+    monkeypatch.setattr("fmident.files.lock_path", taken_once)
     with whole_file(tmp_path / "a.fmu") as stream:
         stream.write(b"new")
     assert removed

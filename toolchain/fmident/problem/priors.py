@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.problem.priors.distribution import Prior
-from fmident.problem.relations.dependent import Dependence
+from fmident.problem.dependent import Dependence
+from fmident.problem.model import Prior
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem

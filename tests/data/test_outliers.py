@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fmident.data import Table
-from fmident.data.hampel import Hampel, find_outliers, share_of_noise
+from fmident.data.outliers import Hampel, find_outliers, share_of_noise
 from fmident.data.prepare import Preparation, prepare
 from fmident.errors import DataError
 
@@ -74,7 +74,7 @@ def test_a_window_in_seconds_takes_uneven_steps_as_they_are() -> None:
 def test_long_records_go_through_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = find_outliers(WAVE, TIMES, Hampel(("x",), threshold=1.5))
     assert whole.rows.size > 3
-    monkeypatch.setattr("fmident.data.hampel._AT_ONCE", 50)
+    monkeypatch.setattr("fmident.data.outliers._AT_ONCE", 50)
     parts = find_outliers(WAVE, TIMES, Hampel(("x",), threshold=1.5))
     assert np.array_equal(parts.rows, whole.rows)
     assert np.array_equal(parts.medians, whole.medians)

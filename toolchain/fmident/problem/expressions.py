@@ -1,27 +1,21 @@
-"""From the text of an expression to its tree.
+"""Expressions and relations between parameters, such as ``"3 kg - m1"``: from text to tree.
 
 The operators are Modelica's, ``+ - * / ^``, with ``**`` for ``^``. A unit follows a number, as in
 ``3 kg`` or ``2 N.m/rad``, without blanks inside, or in brackets, ``3 [kg]``. Nothing is evaluated
-by Python: the reader knows numbers, names, operators and the functions of ``tree.FUNCTIONS``.
+by Python: the reader knows numbers, names, operators and the functions of :data:`FUNCTIONS`.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from fmident.errors import Code, ProblemError, did_you_mean, shown
-from fmident.problem.relations.tree import (
-    FUNCTIONS,
-    Binary,
-    Call,
-    Name,
-    Negative,
-    Node,
-    Number,
-)
+from fmident.errors import Code, ProblemError, UnitError, did_you_mean, shown
+from fmident.units import Unit, parse_unit
 
 RELATIONS = {"<=": "<=", "≤": "<=", ">=": ">=", "≥": ">=", "=": "=", "==": "="}
 """What may stand between the sides of a constraint, and what it means."""
@@ -35,6 +29,93 @@ _NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 _OPERATOR = re.compile(r"\*\*|<=|>=|==|!=|<>|[-+*/^()<>=≤≥,]")
 _BRACKETS = re.compile(r"\s*\[([^\[\]]*)\]")
 _LETTER = re.compile(r"[^\W\d_]|[°%]")
+
+
+Relation = Literal["=", "<=", ">="]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression of parameters and numbers with units.
+
+    Values are taken in SI units, whatever the units of the parameters are, and the result is
+    converted to that of the parameter that it gives.
+
+    Parameters
+    ----------
+    text
+        Such as ``"3 kg - m1"``.
+    given
+        Its tree where the text is what it stems from, such as a constraint; else it is read.
+
+    Raises
+    ------
+    ExpressionError
+        It cannot be read.
+    """
+
+    text: str
+    given: Node | None = None
+
+    def __post_init__(self) -> None:
+        if self.given is None:
+            read(self.text)
+
+    @property
+    def tree(self) -> Node:
+        """What it consists of."""
+        return read(self.text) if self.given is None else self.given
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names in it, as they were written."""
+        return names_in(self.tree)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@functools.lru_cache(maxsize=1024)
+def read(text: str) -> Node:
+    """Return the tree of an expression; see :func:`read_expression`."""
+    return read_expression(text)
+
+
+def names_in(*trees: Node) -> frozenset[str]:
+    """Return the names in trees."""
+    return frozenset(n.name for tree in trees for n in nodes(tree) if isinstance(n, Name))
+
+
+def known_name(name: str, parameters: object) -> str | None:
+    """Return the parameter that a name means: itself, or what quotes around it hold.
+
+    Parameters
+    ----------
+    name
+        As it was written.
+    parameters
+        Names of all parameters, or a mapping with them for keys.
+
+    Returns
+    -------
+    str or None
+        ``None`` where there is no such parameter.
+    """
+    if name in parameters:  # type: ignore[operator]
+        return name
+    plain = name[1:-1]
+    quoted = name.startswith("'") and name.endswith("'") and "'" not in plain
+    return plain if quoted and plain in parameters else None  # type: ignore[operator]
+
+
+def unit_or_none(text: str | None) -> Unit | None:
+    """Return a unit; ``None`` where there is none or it cannot be read."""
+    if text is None:
+        return None
+    try:
+        return parse_unit(text)
+    except UnitError:
+        return None
 
 
 class ExpressionError(ProblemError):
@@ -381,3 +462,245 @@ class TreeReader:
         """Go past a closing parenthesis."""
         if not self.take(")"):
             raise self.error("a ')' is missing")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number, with its unit if it has one.
+
+    Parameters
+    ----------
+    value
+        In its unit.
+    unit
+        Text of the unit; ``None`` without one.
+    bare
+        Whether the unit was written without brackets.
+    position
+        In the text, counted from 0.
+    """
+
+    value: float
+    unit: str | None = None
+    bare: bool = False
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class Name:
+    """The name of a parameter."""
+
+    name: str
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class Negative:
+    """The negative of a node."""
+
+    inner: Node
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Two nodes joined by ``+``, ``-``, ``*``, ``/`` or ``^``."""
+
+    operator: str
+    left: Node
+    right: Node
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of `FUNCTIONS` of one node."""
+
+    function: str
+    inner: Node
+    position: int = 0
+
+
+Node: TypeAlias = Number | Name | Negative | Binary | Call
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of one number with its first two derivatives.
+
+    Parameters
+    ----------
+    value, first, second
+        Of the argument. They may raise ``ValueError`` or ``ZeroDivisionError`` where they are not
+        defined.
+    """
+
+    value: Callable[[float], float]
+    first: Callable[[float], float]
+    second: Callable[[float], float]
+
+
+def _sign(x: float) -> float:
+    return math.copysign(1.0, x) if x else 0.0
+
+
+FUNCTIONS: dict[str, Function] = {
+    "sqrt": Function(math.sqrt, lambda x: 0.5 / math.sqrt(x), lambda x: -0.25 / (x * math.sqrt(x))),
+    "exp": Function(math.exp, math.exp, math.exp),
+    "log": Function(math.log, lambda x: 1.0 / x, lambda x: -1.0 / x**2),
+    "log10": Function(
+        math.log10, lambda x: 1.0 / (x * math.log(10.0)), lambda x: -1.0 / (x**2 * math.log(10.0))
+    ),
+    "abs": Function(abs, _sign, lambda _: 0.0),
+    "sin": Function(math.sin, math.cos, lambda x: -math.sin(x)),
+    "cos": Function(math.cos, lambda x: -math.sin(x), lambda x: -math.cos(x)),
+    "tan": Function(
+        math.tan,
+        lambda x: 1.0 / math.cos(x) ** 2,
+        lambda x: 2.0 * math.tan(x) / math.cos(x) ** 2,
+    ),
+    "asin": Function(
+        math.asin,
+        lambda x: 1.0 / math.sqrt(1.0 - x**2),
+        lambda x: x / (1.0 - x**2) ** 1.5,
+    ),
+    "acos": Function(
+        math.acos,
+        lambda x: -1.0 / math.sqrt(1.0 - x**2),
+        lambda x: -x / (1.0 - x**2) ** 1.5,
+    ),
+    "atan": Function(
+        math.atan, lambda x: 1.0 / (1.0 + x**2), lambda x: -2.0 * x / (1.0 + x**2) ** 2
+    ),
+    "sinh": Function(math.sinh, math.cosh, math.sinh),
+    "cosh": Function(math.cosh, math.sinh, math.cosh),
+    "tanh": Function(
+        math.tanh,
+        lambda x: 1.0 - math.tanh(x) ** 2,
+        lambda x: -2.0 * math.tanh(x) * (1.0 - math.tanh(x) ** 2),
+    ),
+}
+"""By name; ``log`` is the natural logarithm, as in Modelica."""
+
+CONSTANTS = {"pi": math.pi}
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """Yield a node and all nodes in it, from left to right."""
+    yield node
+    if isinstance(node, Binary):
+        yield from nodes(node.left)
+        yield from nodes(node.right)
+    elif isinstance(node, Negative | Call):
+        yield from nodes(node.inner)
+
+
+def degree(node: Node, degrees: dict[str, float]) -> float:
+    """Return the degree of a polynomial in the searched parameters.
+
+    Parameters
+    ----------
+    node
+        Of the expression.
+    degrees
+        Of each name: 0 where it is held, 1 where it is searched.
+
+    Returns
+    -------
+    float
+        0 for a constant, 1 for an affine function; infinite where it is not a polynomial.
+    """
+    match node:
+        case Number():
+            return 0.0
+        case Name(name):
+            return degrees.get(name, 0.0)
+        case Negative(inner):
+            return degree(inner, degrees)
+        case Call(_, inner):
+            return math.inf if degree(inner, degrees) else 0.0
+        case Binary(operator, left, right):
+            first, second = degree(left, degrees), degree(right, degrees)
+            if operator in "+-":
+                return max(first, second)
+            if operator == "*":
+                return first + second
+            if not second and operator == "/":
+                return first
+            if not second and isinstance(right, Number) and right.value in (1.0, 2.0, 3.0):
+                return first * right.value
+            return math.inf if first or second else 0.0
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One comparison of two expressions.
+
+    Parameters
+    ----------
+    name
+        As the user calls it. Both halves of ``low <= x <= high`` have the same.
+    text
+        The comparison, such as ``"Fs >= Fc"``.
+    left, right
+        Its sides.
+    relation
+        ``"="``, ``"<="`` or ``">="``.
+    written
+        What the user wrote, to which positions refer.
+    """
+
+    name: str
+    text: str
+    left: Node
+    right: Node
+    relation: Relation
+    written: str
+
+    @property
+    def equality(self) -> bool:
+        """Whether both sides must be equal."""
+        return self.relation == "="
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names in it, as they were written."""
+        return names_in(self.left, self.right)
+
+    @property
+    def not_kept(self) -> str:
+        """That the initial values do not keep it, in words."""
+        return f"the initial values do not keep the constraint {self}"
+
+    def __str__(self) -> str:
+        return f"'{self.name}' ({self.text})"
+
+
+def read_constraint(name: str, text: str) -> tuple[Constraint, ...]:
+    """Return the comparisons of a text: one, or two for ``low <= x <= high``.
+
+    Parameters
+    ----------
+    name
+        Of the constraint.
+    text
+        Such as ``"m1 + m2 = 3 kg"``.
+
+    Raises
+    ------
+    fmident.problem.expressions.ExpressionError
+        It cannot be read.
+    """
+    sides, relations = read_relation(text)
+    texts = sides_of(text)
+    return tuple(
+        Constraint(
+            name,
+            f"{texts[k]} {relation} {texts[k + 1]}",
+            sides[k],
+            sides[k + 1],
+            relation,  # type: ignore[arg-type]
+            text,
+        )
+        for k, relation in enumerate(relations)
+    )

@@ -16,11 +16,18 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, ProblemError, did_you_mean
-from fmident.problem.relations.dimensions import advised, check_numbers, unit_of
-from fmident.problem.relations.expression import known_name, names_in, unit_or_none
-from fmident.problem.relations.jets import Jet, jet_of, value_of
-from fmident.problem.relations.reader import ExpressionError
-from fmident.problem.relations.tree import CONSTANTS, Name, Node, degree, nodes
+from fmident.problem.expressions import (
+    CONSTANTS,
+    ExpressionError,
+    Name,
+    Node,
+    degree,
+    known_name,
+    names_in,
+    nodes,
+    unit_or_none,
+)
+from fmident.problem.jets import Jet, advised, check_numbers, jet_of, unit_of, value_of
 from fmident.units import DIMENSIONLESS, Unit, compatible
 
 if TYPE_CHECKING:

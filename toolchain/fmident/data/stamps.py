@@ -11,7 +11,9 @@ from typing import Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.data.reading.layout import DateOrder
+
+DateOrder = Literal["day-first", "month-first"]
+"""Of dates such as 01/02/2024."""
 
 _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND

@@ -1,6 +1,8 @@
-"""Files that are replaced only by whole ones, with nothing left beside them by killed processes.
+"""Files that are replaced only by whole ones, and folders that are locked while they are used.
 
-What cannot be written where it was asked for goes to another place: see :func:`written_elsewhere`.
+A process that is killed cannot tidy up, but the system releases its locks: what can be locked
+belongs to nobody, and is removed. What cannot be written where it was asked for goes to another
+place: see :func:`written_elsewhere`.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +21,9 @@ from fmident.errors import Code, FmidentError, advice_on
 from fmident.operating_system import TakenError, lock_path, unlock
 
 _Written = TypeVar("_Written")
+
+
+_TRIES = 100
 
 
 def save(path: Path, content: str | Callable[[IO[Any]], object]) -> None:
@@ -170,3 +176,64 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def make_locked(prefix: str, parent: Path | None = None) -> tuple[Path, int]:
+    """Make a private folder and lock it.
+
+    Parameters
+    ----------
+    prefix
+        Its name begins with it.
+    parent
+        Where; the folder for temporary files by default.
+
+    Returns
+    -------
+    path : Path
+        The folder.
+    lock : int
+        What :func:`remove_locked` takes; -1 where the file system keeps no locks.
+
+    Raises
+    ------
+    OSError
+        It cannot be made.
+    """
+    for _ in range(_TRIES):
+        path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        try:
+            lock = lock_path(path)
+        except TakenError:
+            continue  # another process took it for one that was left, and removes it
+        except BaseException:  # Ctrl-C
+            remove_locked(path, -1)
+            raise
+        if path.exists():
+            return path, lock
+        unlock(lock)
+    raise FileExistsError(f"no folder '{prefix}...' can be made")
+
+
+def remove_if_left(path: Path) -> bool:
+    """Remove a folder that nobody holds; return whether it was so."""
+    try:
+        lock = lock_path(path)
+    except TakenError:
+        return False
+    if lock < 0:
+        return False
+    remove_locked(path, lock)
+    return True
+
+
+def remove_locked(path: Path, lock: int) -> None:
+    """Remove a folder, then give back its lock."""
+    try:
+        shutil.rmtree(path, ignore_errors=True)
+    except BaseException:
+        # Ctrl-C takes effect when the folder is gone: nobody would come back to it.
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    finally:
+        unlock(lock)

@@ -1,10 +1,11 @@
-"""A lock that Ctrl-C cannot lose."""
+"""Context managers: a lock that Ctrl-C cannot lose, and what is closed at the end of a block."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from types import TracebackType
+from typing import Self
 
 
 class RecoverableLock:
@@ -30,3 +31,22 @@ class RecoverableLock:
         with contextlib.suppress(RuntimeError):  # it is not held any more
             while True:
                 self._lock.release()
+
+
+class Closes:
+    """A context manager that is its own value and calls ``close`` at the end of the block."""
+
+    def close(self) -> None:
+        """Free what is held."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,1 +1,0 @@
-"""From the bytes of a CSV file to columns of numbers: encoding, layout, header, stamps."""

@@ -1,1 +1,0 @@
-"""What is known of parameters before any data, and how it enters every cost."""
