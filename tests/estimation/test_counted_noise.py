@@ -94,15 +94,15 @@ def test_every_report_says_which_is_shown_and_by_what_factor(found: EstimationRe
     assert found.noise is not None
     factors = sorted(found.noise.factors.values())
     span = f"{factors[0]:.2g} to {factors[1]:.2g} times those for white noise"
-    assert any(span in reason for reason in verdict(found).reasons)
-    assert "which the intervals count" in verdict(found).headline
+    assert span in str(verdict(found).of("noise-counted"))
+    assert verdict(found).findings[0].code == "residuals-correlated"
     text = summary(found)
     assert "if white" in text
     page = parameters_section(found, picture=False)
     assert span in page
     assert "if the noise were white" in page
     assert any(span in line for line in header(exported_values(found)))
-    assert any("The intervals count noise of that colour" in n for n in found.notes)
+    assert "residuals-noise" in {f.code for f in found.findings}
 
 
 def test_a_stored_result_is_read_again(found: EstimationResult, tmp_path: Path) -> None:
@@ -134,8 +134,9 @@ def test_tones_and_steps_are_said_everywhere(kind: str, tmp_path: Path) -> None:
         assert wave.amplitude == pytest.approx(0.02, abs=1e-3)
     assert wave.parameter in ("a", "k")
     assert 0.05 < wave.share < 1.0
-    (reason,) = (r for r in verdict(found).reasons if words in r)
-    assert f"{wave.share:.0%} of the variance of {wave.parameter}" in reason
+    reason = verdict(found).of("noise-counted")
+    assert reason is not None
+    assert f"{wave.share:.0%} of the variance of {wave.parameter}" in reason.text
     assert words in " ".join(summary(found).split())
     content = as_json(found, "0")
     (tmp_path / FILE_NAME).write_text(json.dumps(content), encoding="utf-8")
@@ -257,7 +258,7 @@ def test_noise_in_common_of_two_outputs_is_said_everywhere(
     assert {pair.first, pair.second} == {"y", "z"}
     assert pair.correlation == pytest.approx(0.9, abs=0.04)
     assert "in common (0." in counted.summary
-    assert any("go together at each instant" in n for n in result.notes)
+    assert "residuals-noise" in {f.code for f in result.findings}
     # Two sensors of the same noise tell of the parameters what one of them tells.
     columns = np.column_stack([right / TRUTH[0], -TIMES * right])
     alone = 0.01 * np.sqrt(np.diag(np.linalg.inv(columns.T @ columns)))

@@ -175,7 +175,7 @@ def test_a_tone_is_weighted_out() -> None:
     assert found.noise is not None
     (wave,) = found.noise.waves
     assert wave.size == pytest.approx(7.3, abs=0.01)
-    assert any("a tone of 7.3 Hz in 'y' (0.05)" in r for r in verdict(found).reasons)
+    assert "a tone of 7.3 Hz in 'y' (0.05)" in str(verdict(found).of("noise-counted"))
     waves = [f(2.0 * np.pi * wave.size * TIMES) for f in (np.cos, np.sin)]
 
     def left(p: np.ndarray) -> np.ndarray:
@@ -201,7 +201,7 @@ def test_what_is_left_is_looked_at_and_said() -> None:
     assert known.size == TIMES.size - MISSING.size
     assert np.std(known) == pytest.approx(1.0, abs=0.02)
     assert any("agree after" in n for n in found.notes)
-    assert any("an autoregression of order" in r for r in verdict(found).reasons)
+    assert "an autoregression of order" in str(verdict(found).of("noise-counted"))
     assert "if white" not in summary(found)
 
 
@@ -359,5 +359,6 @@ def test_ends_of_replicates_count_how_well_an_autoregression_is_known() -> None:
 def test_rounds_without_an_end_say_what_to_do() -> None:
     found = SimpleNamespace(rounds=12, settled=False)
     (note,) = noise_notes(cast(InTurn, found), asked=True, drawn=False)
-    assert "do not agree after 12 rounds" in note
-    assert "leave out 'noise'" in note
+    assert note.code == "noise-model"
+    assert "12 rounds" in note.text
+    assert "Leave out 'noise'" in note.hint

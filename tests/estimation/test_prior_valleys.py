@@ -109,7 +109,7 @@ def test_five_standard_errors_from_the_least_cost_is_no_convergence(
     result = estimate(valley(noise, 1.0, sigma), Early(), product)
     assert (result.status, result.ended_by) == ("limit", "stuck")
     assert "half a standard error" in result.message
-    (note,) = (n for n in result.notes if "not where the cost is least" in n)
+    (note,) = (f.text for f in result.findings if f.code == "away-from-minimum")
     assert "'a' by 5" in note
 
 
@@ -147,12 +147,13 @@ def test_the_better_of_two_minima_is_returned_and_the_other_named(
     expected = minima(y)
     assert result.status == "converged", result.message
     assert values(result)[1] == pytest.approx(expected[0][1], abs=1e-3)
-    said = [n for n in result.notes if "there are two minima" in n]
-    assert len(said) == len(expected) - 1
-    if said:
+    two = [f for f in result.findings if f.code == "second-minimum"]
+    assert len(two) == len(expected) - 1
+    if two:
+        (said,) = (f.text for f in result.findings if f.code == "search")
         likely = float(np.exp(expected[0][0] - expected[1][0]))
-        assert float(said[0].split(" times as dense")[0].split()[-1]) == pytest.approx(likely, 0.05)
-        other = float(said[0].split("b = ")[1].split(". ")[0])
+        assert float(said.split(" times as likely")[0].split()[-1]) == pytest.approx(likely, 0.05)
+        other = float(said.split("b = ")[1])
         assert other == pytest.approx(expected[1][1], abs=1e-3)
 
 
@@ -162,7 +163,8 @@ def test_a_population_names_the_other_minimum() -> None:
     result = estimate(problem, estimator, line, seed=1)
     best, other = minima(y)
     assert values(result)[1] == pytest.approx(best[1], abs=1e-2)
-    (note,) = (n for n in result.notes if "there is another minimum near" in n)
+    assert "second-minimum" in {f.code for f in result.findings}
+    (note,) = (f.text for f in result.findings if "b = " in f.text)
     assert float(note.split("b = ")[1].split(",")[0]) == pytest.approx(other[1], abs=1e-3)
     assert "where the cost is not lower" in note
 
@@ -199,8 +201,9 @@ def test_the_better_minimum_is_found_where_the_linearised_model_knows_of_none(
         return
     assert result.status == "converged", result.message
     assert values(result)[1] == pytest.approx(rates[best], rel=1e-3)
-    said = [n for n in result.notes if "there are two minima" in n]
-    assert len(said) == len(others)
-    if said:
-        other = float(said[0].split("b = ")[1].split(". ")[0])
+    two = [f for f in result.findings if f.code == "second-minimum"]
+    assert len(two) == len(others)
+    if two:
+        (said,) = (f.text for f in result.findings if "b = " in f.text)
+        other = float(said.split("b = ")[1])
         assert other == pytest.approx(rates[others[0]], rel=1e-3)

@@ -206,7 +206,7 @@ def test_conflict_is_the_distance_of_prior_and_data(sigma: float | None) -> None
         assert result.priors.p_value == pytest.approx(stats.chi2.sf(36.0, 1), rel=1e-5)
     assert result.priors.p_value < 1e-3
     assert [c.name for c in result.priors.conflict] == ["b"]
-    assert any("Prior and data contradict each other" in n for n in result.notes)
+    assert "prior-conflict" in {f.code for f in result.findings}
     assert "the data contradict the prior of b" in " ".join(verdict(result).headline.split())
 
 

@@ -261,7 +261,7 @@ def test_a_start_that_the_data_contradict_is_told():
     expected = stats.chi2.sf((here - whole) / SIGMA**2, 1)
     assert held.p_value == pytest.approx(expected, rel=1e-4)
     assert held.conflict
-    assert any("contradict the start along what was held" in n for n in found.notes)
+    assert "interval-of-start" in {f.code for f in found.findings}
 
 
 def test_without_sigma_the_noise_is_that_of_the_best_fit():

@@ -21,6 +21,7 @@ from fmident.estimation.result import (
     OutputSensitivity,
     ParameterEstimate,
 )
+from fmident.findings import finding
 from fmident.problem.model import EstimatorSettings, Parameter, Problem, ProblemFile
 from fmident.statistics.identifiability import WeakDirection
 
@@ -93,7 +94,7 @@ def make_result() -> Callable[..., EstimationResult]:
                 for k in range(5)
             ),
             fits=(_fit("tau[1]", samples), _fit("tau[2]", samples)),
-            notes=("The noise was estimated from the residuals.",),
+            findings=(finding("residuals-noise", "The noise was estimated from the residuals"),),
             fmu_name="Mechanisms.Robots.DeltaInverse",
             fmu_guid="{1234}",
             fmu_tool="fmident embedded 0.1.0",

@@ -16,6 +16,7 @@ import pytest
 
 from fmident.errors import Code, Diagnostic, EstimationError
 from fmident.estimation.result import EstimationResult, StageResult, StageUncertainty
+from fmident.findings import finding
 from fmident.operating_system import lock_path, unlock
 from fmident.plugins import Origin, Registration
 from fmident.plugins.host import load_plugins
@@ -244,13 +245,13 @@ def test_summary_shows_every_parameter_with_its_uncertainty(make_result: MakeRes
 
 
 def test_summary_of_a_run_without_fits(make_result: MakeResult) -> None:
-    text = summary(make_result(fits=(), identifiability=None, notes=()))
+    text = summary(make_result(fits=(), identifiability=None, findings=()))
     assert "experiment" not in text
 
 
 @pytest.mark.parametrize("width", [70, 80, 100])
 def test_the_summary_keeps_within_the_terminal(make_result: MakeResult, width: int) -> None:
-    result = make_result(notes=("A note of many words " * 12,))
+    result = make_result(findings=(finding("other", "A note of many words " * 12),))
     first, *rest = result.estimates
     long = replace(first, name="axis.friction.breakaway", interval_95=(-1.0, 96.0))
     stage = StageResult(

@@ -16,6 +16,7 @@ import pytest
 from fmident.checking.report import CheckReport, ParameterCheck, in_stages
 from fmident.errors import Diagnostic
 from fmident.estimation.result import EstimationResult
+from fmident.findings import finding
 from fmident.problem.model import Problem
 
 from .test_profiles import NONE, bound, profile, reached
@@ -119,7 +120,7 @@ def test_a_check_in_stages_shows_each() -> None:
 def test_names_are_text(make_result: MakeResult, problem: Problem) -> None:
     result = make_result()
     shown: list[Any] = [
-        replace(result, fmu_name=EVIL, notes=(EVIL,),
+        replace(result, fmu_name=EVIL, findings=(finding("other", EVIL),),
                 estimates=(replace(result.estimates[0], name=EVIL, description=EVIL),)),
         replace(problem, parameters=(replace(problem.parameters[0], name=EVIL, unit=EVIL),),
                 experiments=(replace(problem.experiments[0], name=EVIL),)),

@@ -19,6 +19,7 @@ import pytest
 from fmident.errors import FmidentError
 from fmident.estimation.contract import Iteration
 from fmident.estimation.result import EstimationResult, InputSignal, Validation
+from fmident.findings import finding
 from fmident.report import page as page_module
 from fmident.report.figures.drawing import picture
 from fmident.report.figures.fits import fit_chart
@@ -130,7 +131,7 @@ def test_time_axes_of_an_experiment_are_linked(make_result: MakeResult) -> None:
 
 def test_names_cannot_inject_markup(make_result: MakeResult) -> None:
     evil = "<script>alert(1)</script>"
-    result = make_result(message=evil, notes=(evil,), fmu_name=evil)
+    result = make_result(message=evil, findings=(finding("other", evil),), fmu_name=evil)
     result = replace(
         result,
         estimates=(replace(result.estimates[0], name=evil, description=evil),),

@@ -49,14 +49,16 @@ def test_the_verdict_says_what_was_held(found: EstimationResult) -> None:
     judged = verdict(found)
     assert judged.grade == "doubtful"
     assert "the data do not determine a, b and d" in judged.headline
-    (said,) = (r for r in judged.reasons if r.startswith("Truncated"))
+    every = (*judged.reasons, *judged.more)
+    (said,) = (f.sentence for f in judged.findings if f.text.startswith("Truncated"))
+    assert said in every
     assert "moved along 2 of 4 directions" in said
     assert "D is where it started" in said
     assert "50 % of a" in said
     assert "50 % of b" in said
     assert "hold only if the start is right along what was held" in said
     # What acts on nothing is not to be fixed: it disturbs nobody.
-    (first,) = (r for r in judged.reasons if r.startswith("Fix first"))
+    (first,) = (r for r in every if r.startswith("Fix first"))
     assert "d (collinearity" not in first
 
 

@@ -42,18 +42,18 @@ def test_a_truth_outside_the_bounds_is_not_called_a_delay(bounds: tuple[float, f
     assert found.residuals is not None
     assert found.residuals.hiding_bounds == ("T",)
     assert found.residuals.delays == ()
-    headline = verdict(found).headline
-    assert "T = " in headline
-    assert "lies on a bound that hides the fit: widen the bounds" in headline
-    assert "delay" not in headline + " ".join(found.notes)
+    said = str(verdict(found).findings)
+    assert "T = " in said
+    assert "widen the bounds" in said
+    assert "output-delayed" not in {f.code for f in found.findings}
 
 
 def test_every_parameter_on_a_bound() -> None:
     measured = lag(TIMES, {}, 1.0, 2.0)["y"]
     found = estimated(lag, measured, {"gain": (1.2, 5.0), "T": (0.2, 1.6)})
     assert all(e.at_bound for e in found.estimates)
-    assert "bound" in verdict(found).headline
-    assert "delay" not in verdict(found).headline
+    assert verdict(found).of("at-bound") is not None
+    assert "output-delayed" not in {f.code for f in found.findings}
 
 
 def test_a_delay_is_still_named_beside_a_parameter_on_a_bound() -> None:
@@ -66,7 +66,7 @@ def test_a_delay_is_still_named_beside_a_parameter_on_a_bound() -> None:
     found = estimated(wave, measured, {"a": (0.1, 5.0), "b": (0.0, 1.0)})
     assert found.residuals is not None
     assert found.residuals.hiding_bounds == ()
-    assert "estimate its delay" in verdict(found).headline
+    assert "estimate its delay" in str(verdict(found).findings)
 
 
 def test_only_bounds_that_a_descent_crosses_count() -> None:

@@ -61,7 +61,7 @@ def test_a_delay_is_named_with_its_uncertainty(samples: float, sigma: float | No
     text = " ".join(result.notes)
     assert ("later" if samples > 0.0 else "earlier") in text
     assert f"[parameters.shift] with initial = {found.delay:.3g}" in text
-    assert "estimate its delay" in verdict(result).headline
+    assert "estimate its delay" in str(verdict(result).findings)
     assert "delay that the problem does not have" in " ".join(summary(result).split())
 
 

@@ -137,7 +137,7 @@ def test_held_inputs_prove_the_key(
     assert (course.input, course.interpolation, course.experiments) == ("u", "hold", ("first",))
     assert course.proven
     assert result.residuals.delays == ()
-    assert 'with interpolation = "hold" the cost falls to' in verdict(result).headline
+    assert 'with interpolation = "hold" the cost falls to' in " ".join(result.notes)
     assert any("u = { column = ..." in note for note in result.notes)
     held = problem_of(name, "held", sigma=sigma, first={"interpolation": "hold"})
     right = estimated(held)
@@ -175,9 +175,10 @@ def test_an_experiment_for_validation(problem_of: Callable[..., Problem], tmp_pa
     assert result.validation.residuals is not None
     (course,) = result.validation.residuals.courses
     assert (course.interpolation, course.experiments, course.proven) == ("hold", ("other",), True)
-    headline = verdict(result).headline
-    assert "fails in validation: the residuals of 'other'" in headline
-    assert 'with interpolation = "hold" the cost falls to' in headline
+    failed = verdict(result).of("validation-failed")
+    assert failed is not None
+    assert "'other'" in failed.text
+    assert 'with interpolation = "hold" the cost falls to' in failed.hint
     stored = fmident.load_result(tmp_path / "result")
     assert stored.validation is not None
     assert stored.validation.residuals == result.validation.residuals
@@ -192,7 +193,7 @@ def test_residuals_gather_where_inputs_jump_between_samples(
     (gathered,) = result.residuals.gathered
     assert (gathered.output, gathered.input) == ("y", "u")
     assert gathered.ratio > 2.0
-    assert "gather at the jumps of 'u'" in verdict(result).headline
+    assert "gather at the jumps of 'u'" in str(verdict(result).findings)
 
 
 def test_noise_does_not_gather(problem_of: Callable[..., Problem]) -> None:

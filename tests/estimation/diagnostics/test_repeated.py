@@ -62,7 +62,7 @@ def test_what_comes_back_is_the_headline(signs: tuple[int, ...]) -> None:
     assert np.sign(repeated.correlation) == np.prod(signs)
     assert abs(repeated.correlation) > 0.8
     assert "the residuals of 'y' repeat in several experiments" in verdict(result).headline
-    assert "is what the model lacks" in result.notes[0]
+    assert "residuals-repeat" in {f.code for f in result.findings}
 
 
 def test_only_experiments_that_repeat_are_named() -> None:
@@ -79,7 +79,8 @@ def test_a_record_that_is_given_twice() -> None:
     result = estimated([noise, noise])
     assert result.residuals is not None
     assert result.residuals.repeated[0].correlation == pytest.approx(1.0)
-    assert "Give each record once" in result.notes[0]
+    said = next(f for f in result.findings if f.code == "residuals-repeat")
+    assert "Give each record once" in said.text
 
 
 def test_other_noise_of_the_same_motion_does_not_repeat() -> None:

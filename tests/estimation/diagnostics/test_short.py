@@ -29,6 +29,6 @@ def test_few_samples(samples: int, noise: float, said: bool) -> None:
     with Evaluator(problem, PythonExecutor(problem, line)) as evaluator:
         estimator = load_plugins().estimators.get("least-squares")()
         result = run_estimation(problem, evaluator, estimator, {})
-    notes = [n for n in result.notes if n.startswith("The intervals take the noise for white")]
+    notes = [f.text for f in result.findings if f.code == "residuals-short"]
     assert len(notes) == said
     assert not said or f"({samples} of 'y')" in notes[0]

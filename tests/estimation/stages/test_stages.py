@@ -264,8 +264,8 @@ def test_a_stage_without_intervals_says_nothing_of_them() -> None:
     first = stage_of(bounded, "first")
     wide = stage_of(whole, "last")
     found = solve(dataclasses.replace(bounded, stages=(first, wide)))
-    (note,) = [n for n in found.notes if "on a bound" in n]
-    assert note == "Stage 'first': 'k' lies on a bound."
+    (note,) = (f.text for f in found.findings if f.code == "interval-at-bound")
+    assert note == "Stage 'first': 'k' lies on a bound"
 
 
 def test_missing_bounds_of_the_last_stage_are_told_before_the_first() -> None:

@@ -26,6 +26,7 @@ from fmident.estimation.run import FmuIdentity, run_estimation
 from fmident.estimation.stages.sequence import run_stages
 from fmident.estimation.validation import validated
 from fmident.evaluation.solver_error import interfaces_disagree
+from fmident.findings import finding
 from fmident.fmu.fmu import read_description
 from fmident.plugins import Run as PluginRun
 from fmident.plugins.observers import PluginObserver
@@ -205,9 +206,8 @@ def _with_executor(
     doubts = (*(f"{text}." for text in interfaces_disagree(problem)), *report.doubts)
     evaluation = {**as_written(problem.evaluation), **report.settings()}
     settings = {**result.settings, "evaluation": evaluation}
-    return dataclasses.replace(
-        result, settings=settings, notes=(*result.notes, *doubts, *report.notes)
-    )
+    said = [finding("engine", text) for text in (*doubts, *report.notes)]
+    return dataclasses.replace(result, settings=settings).with_findings(said)
 
 
 def assumed_units(problem: Problem) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from fmident.arrays import F64
 from fmident.checking.global_sensitivity.result import GlobalSensitivity
 from fmident.errors import Diagnostic, Severity
 from fmident.estimation.result import BaseParameter
+from fmident.findings import gravity
 from fmident.statistics.fixing import FixingStep
 from fmident.views import view
 from fmident.words import counted, percent
@@ -23,8 +24,6 @@ Influence = Literal[
 
 _ONLY = 0.1
 """Relative error from which on a parameter is determined badly."""
-
-_RANK = {"error": 0, "warning": 1, "note": 2}
 
 
 @dataclass(frozen=True)
@@ -236,7 +235,7 @@ class CheckReport:
     problem, fmu, estimator
         What was checked.
     findings
-        Errors first, then warnings, then notes.
+        The gravest first.
     parameters, outputs, experiments
         One item each.
     sensitivities, effort, bounds
@@ -373,9 +372,9 @@ def in_stages(names: Sequence[str], reports: Sequence[CheckReport]) -> CheckRepo
 
 
 def sorted_findings(findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the findings without repetitions, errors first, else in their order."""
+    """Return the findings without repetitions, the gravest first."""
     unique = list(dict.fromkeys(findings))
-    return tuple(sorted(unique, key=lambda d: _RANK[d.severity]))
+    return tuple(sorted(unique, key=lambda d: gravity(d.rule, d.severity)))
 
 
 def _plain(item: object) -> object:

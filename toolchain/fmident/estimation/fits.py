@@ -12,6 +12,7 @@ from fmident.estimation.diagnostics.disturbances import disturbance_notes, repet
 from fmident.estimation.diagnostics.noise import repeated_residuals
 from fmident.estimation.result import ExcludedSamples, OutputFit, ResidualCheck
 from fmident.evaluation import Simulated, SimulationFailure
+from fmident.findings import Finding, finding
 from fmident.problem.residuals import (
     compared_sigma,
     compared_times,
@@ -202,7 +203,7 @@ def residual_notes(
     fits: Sequence[OutputFit],
     statistics: ParameterStatistics,
     check: ResidualCheck,
-) -> list[str]:
+) -> list[Finding]:
     """Return what the size and the whiteness of the residuals mean for the intervals.
 
     Parameters
@@ -224,14 +225,20 @@ def residual_notes(
     notes += _unequal_notes(problem, residuals, fits, counts=counted is not None)
     if counted is not None and counted.uneven:
         notes.append(
-            "The residuals are larger where the parameters act more, or less, than elsewhere: the "
-            "intervals take the size of each (HC3)."
+            finding(
+                "residuals-noise",
+                "The noise is not equally large everywhere: residuals are larger or smaller where"
+                " the parameters have more influence. The intervals allow for that (HC3).",
+            )
         )
     if counted is not None and counted.model.shared:
         notes.append(
-            "Residuals of several outputs go together at each instant: what disturbs them, or what"
-            " the model lacks, is common to them. The standard errors count that such outputs tell"
-            " less than independent ones."
+            finding(
+                "residuals-noise",
+                "The residuals of several outputs are correlated with each other: they have a"
+                " common disturbance, or the model lacks something. The standard errors allow for"
+                " that.",
+            )
         )
     notes += disturbance_notes(problem, residuals, counted)
     if counted is None or not (counted.coloured or counted.whitened):
@@ -244,13 +251,14 @@ def residual_notes(
             "noise is coloured"
         )
         if counted is not None and counted.coloured:
-            notes.append(f"{text}. The intervals count noise of that colour, not a wrong model.")
+            text += ". The intervals allow for coloured noise, but not for a wrong model."
         else:
-            notes.append(f"{text}, and the true uncertainty is larger than the intervals.")
+            text += ", and the true uncertainty is larger than the intervals."
+        notes.append(finding("residuals-noise", text))
     return notes
 
 
-def _short_notes(fits: Sequence[OutputFit]) -> list[str]:
+def _short_notes(fits: Sequence[OutputFit]) -> list[Finding]:
     """Say of which outputs there are too few samples to show the colour of the noise."""
     counts: dict[str, int] = {}
     for fit in fits:
@@ -262,14 +270,19 @@ def _short_notes(fits: Sequence[OutputFit]) -> list[str]:
         return []
     shown = ", ".join(few[:3]) + (", ..." if len(few) > 3 else "")
     return [
-        f"The intervals take the noise for white: so few samples ({shown}) cannot show that it is"
-        " not. If it is coloured, they are too narrow."
+        finding(
+            "residuals-short",
+            f"There are too few samples ({shown}) to show whether the noise is white. The intervals"
+            " assume that it is, and are too narrow if it is coloured.",
+        )
     ]
 
 
-def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatistics) -> list[str]:
+def _noise_notes(
+    problem: Problem, residuals: F64, statistics: ParameterStatistics
+) -> list[Finding]:
     """Return what is known of the noise, and whether the residuals agree."""
-    notes = []
+    notes: list[str] = []
     measurements = [m for e in problem.experiments for m in e.measurements]
     unknown = [m for m in measurements if m.sigma is None]
     if problem.sigma_known:
@@ -292,7 +305,7 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
                 + (f" {counts}." if as_seen else ", which count on it, are too wide.")
                 + " With 'decimate', sigma is that of the decimated samples."
             )
-        return notes
+        return [finding("residuals-noise", text) for text in notes]
     modelled = any(m.noise is not None for m in measurements)
     if np.isfinite(statistics.residual_variance) and not modelled:
         notes.append(
@@ -310,12 +323,12 @@ def _noise_notes(problem: Problem, residuals: F64, statistics: ParameterStatisti
         notes.append(
             "Some outputs have a sigma and others have none: the estimated noise scales both."
         )
-    return notes
+    return [finding("residuals-noise", text) for text in notes]
 
 
 def _unequal_notes(
     problem: Problem, residuals: F64, fits: Sequence[OutputFit], *, counts: bool
-) -> list[str]:
+) -> list[Finding]:
     """Say when outputs without sigma have noise of different size.
 
     The intervals may count it. The estimate does not: the louder outputs have more weight in it
@@ -341,15 +354,13 @@ def _unequal_notes(
         f"The residuals of {loud} are {ratio:.2g} times as large as those of {quiet}, each by its"
         " weight; "
     )
-    if counts:
-        return [
-            f"{sizes_differ}the intervals count that, but the estimate gives the former more weight"
-            " than they deserve. Give each output its sigma."
-        ]
-    return [
-        f"{sizes_differ}the intervals take them for equally large: too narrow for what the former"
-        " tell, too wide for what the latter tell. Give each output its sigma."
-    ]
+    effect = (
+        "the intervals allow for that, but the estimate gives the former too much weight"
+        if counts
+        else "the intervals assume that they are equally large, and are too narrow where the"
+        " former count, too wide where the latter do"
+    )
+    return [finding("residuals-noise", f"{sizes_differ}{effect}", "Give each output its sigma.")]
 
 
 def _arrays(outputs: Sequence[Simulated]) -> list[F64] | None:

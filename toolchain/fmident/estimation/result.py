@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -33,6 +33,7 @@ from fmident.estimation.contract import Ending, Iteration, Status
 from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise, SharedNoise
 from fmident.estimation.online.series import TimeSeriesEstimate
 from fmident.estimation.population import Generation
+from fmident.findings import Finding, in_order
 from fmident.problem.chain_rule import Origin, summary_of
 from fmident.problem.cost import TimeDomain
 from fmident.statistics.identifiability import DeterminedCombination, Identifiability
@@ -532,8 +533,8 @@ class EstimationResult(Drawable):
         One row per iteration.
     fits
         One per output and experiment.
-    notes
-        What the user should know.
+    findings
+        What the user should know, the gravest first.
     fmu_name, fmu_guid, fmu_tool, fmu_path
         The FMU used.
     settings
@@ -598,7 +599,7 @@ class EstimationResult(Drawable):
     seconds: float
     history: tuple[Iteration, ...]
     fits: tuple[OutputFit, ...]
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     fmu_name: str = ""
     fmu_guid: str = ""
     fmu_tool: str = ""
@@ -629,6 +630,15 @@ class EstimationResult(Drawable):
     def rows(self) -> tuple[ParameterEstimate, ...]:
         """Return all parameters and the base parameters, as tables show them."""
         return (*self.estimates, *self.base_parameters)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The findings in words."""
+        return tuple(f.note for f in self.findings)
+
+    def with_findings(self, more: Iterable[Finding]) -> EstimationResult:
+        """Return the result with further findings."""
+        return replace(self, findings=in_order([*self.findings, *more]))
 
     @property
     def derivatives_by(self) -> str:

@@ -26,6 +26,7 @@ from fmident.estimation.options import build_options
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.summary import Summary, summarise
 from fmident.evaluation import Evaluator, JacobianError
+from fmident.findings import finding, in_order, reading_notes
 from fmident.plugin_code import PLUGIN_BUG, plugin_failed
 from fmident.problem.priors import Priors
 from fmident.problem.residuals import check_cost
@@ -224,14 +225,16 @@ def run_with_statistics(
         seconds=monitor.seconds,
         history=monitor.history,
         fits=summary.fits,
-        notes=(
-            *(d.message for d in problem.notes),
-            *monitor.notes,
-            *elsewhere,
-            *noise_notes(turned, in_rounds, drawn=estimate.draws is not None),
-            *summary.notes,
-            *truncation_notes(truncation),
-            *evaluator.notes,
+        findings=in_order(
+            [
+                *reading_notes(problem.notes),
+                *(finding("search", text) for text in monitor.notes),
+                *elsewhere,
+                *noise_notes(turned, in_rounds, drawn=estimate.draws is not None),
+                *summary.notes,
+                *truncation_notes(truncation),
+                *(finding("derivatives", text) for text in evaluator.notes),
+            ]
         ),
         fmu_name=identity.name,
         fmu_guid=identity.guid,

@@ -60,6 +60,7 @@ from fmident.estimation.result import (
     ResidualCheck,
 )
 from fmident.evaluation import Evaluator, EventMatching, JacobianError, Simulated
+from fmident.findings import Finding, finding
 from fmident.statistics import Identifiability, ParameterStatistics
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Summary:
     identifiability: Identifiability | None
     cost: float
     fits: tuple[OutputFit, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Finding, ...]
     residuals: ResidualCheck | None = None
     statistics: ParameterStatistics | None = None
     derivatives: DerivativeCheck | None = None
@@ -143,7 +144,7 @@ def summarise(
         held &= np.isin(np.arange(p.size), alone)
     likely = intervals and problem.cost.gives_intervals
     if intervals and not likely:
-        outcome.notes.append(no_errors_note(problem))
+        outcome.notes.append(finding("no-intervals", no_errors_note(problem)))
     statistics = _statistics(problem, evaluator, estimate, held, outcome, cost) if likely else None
     active = active_constraints(problem, p, held) if statistics is None else statistics.active
     region = None if statistics is None else statistics.region
@@ -156,7 +157,8 @@ def summarise(
     moving = held if active is None else held | active.tangent.pivots
     if evaluator.failures:
         runs = "1 simulation" if evaluator.failures == 1 else f"{evaluator.failures} simulations"
-        notes.append(f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}.")
+        text = f"{runs} of {evaluator.simulations} failed; last: {evaluator.last_failure}."
+        notes.append(finding("simulations-failed", text))
     derivatives: DerivativeCheck | None = None
     check: ResidualCheck | None = None
     judged: tuple[OutputFit, ...] = ()
@@ -223,7 +225,7 @@ class _Outcome:
     status: Status
     message: str
     ended_by: Ending
-    notes: list[str]
+    notes: list[Finding]
     lower: F64 | None = None
 
     @classmethod
@@ -280,18 +282,21 @@ def _statistics(
             if not before:
                 statistics = _judged(problem, evaluator, estimate, held, statistics, outcome, cost)
         except JacobianError as error:
-            outcome.notes.append(f"There are no intervals: {error.message}.")
+            text = f"There are no intervals: {error.message}."
+            outcome.notes.append(finding("no-intervals", text))
             statistics = None
         except KeyboardInterrupt:
             outcome.interrupt()
             statistics = None  # a jump next to the estimate may contradict them
     if statistics is None and outcome.interrupted:
-        outcome.notes.append("There are no intervals, since the run was interrupted.")
+        text = "There are no intervals, since the run was interrupted."
+        outcome.notes.append(finding("no-intervals", text))
     elif outcome.interrupted:
-        outcome.notes.append(
-            "The intervals were neither verified nor looked at for jumps of the cost, since the run"
-            " was interrupted."
+        text = (
+            "The intervals were not verified, and jumps of the cost were not looked for, since the"
+            " run was interrupted."
         )
+        outcome.notes.append(finding("intervals-unverified", text))
     return statistics
 
 
@@ -428,42 +433,46 @@ def _with_bounds(
     return dataclasses.replace(check, delays=(), hiding_bounds=names)
 
 
-def _bound_notes(problem: Problem, held: npt.NDArray[np.bool_], has_intervals: bool) -> list[str]:
+def _bound_notes(
+    problem: Problem, held: npt.NDArray[np.bool_], has_intervals: bool
+) -> list[Finding]:
     if not (names := [f"'{q.name}'" for q, at in zip(problem.free, held, strict=True) if at]):
         return []
     verb = "lies on a bound" if len(names) == 1 else "lie on bounds"
-    if not has_intervals:
-        return [f"{', '.join(names)} {verb}."]
-    return [
-        f"{', '.join(names)} {verb}: the interval begins there, and those of the other parameters "
-        "hold for that value."
-    ]
+    text = f"{', '.join(names)} {verb}"
+    if has_intervals:
+        text += ": the interval begins there, and those of the other parameters hold for that value"
+    return [finding("interval-at-bound", text)]
 
 
-def _precision_notes(problem: Problem, p: F64, statistics: ParameterStatistics) -> list[str]:
+def _precision_notes(problem: Problem, p: F64, statistics: ParameterStatistics) -> list[Finding]:
     """Name parameters that are identifiable in principle but not from these data."""
     notes = []
     rank = statistics.identifiability.rank
     if statistics.degrees_of_freedom <= 0 < rank and not problem.sigma_known:
         samples = rank + statistics.degrees_of_freedom
         notes.append(
-            f"There are no intervals: {rank} {'parameter' if rank == 1 else 'parameters'} and "
-            f"{samples} {'sample' if samples == 1 else 'samples'} leave no residuals that tell the "
-            "size of the noise. Give each output its sigma, or more samples."
+            finding(
+                "no-intervals",
+                f"There are no intervals: {samples} {'sample' if samples == 1 else 'samples'} for"
+                f" {rank} {'parameter' if rank == 1 else 'parameters'} are too few to estimate the"
+                " size of the noise",
+                "Give each output its sigma, or more samples.",
+            )
         )
     for q, value, error in zip(problem.free, p, statistics.standard_errors, strict=True):
         size = max(abs(value), abs(q.initial))
         if np.isfinite(error) and size > 0.0 and error > size:
-            notes.append(
-                f"'{q.name}' is poorly determined: {value:.3g} with a standard error of "
-                f"{error:.3g}."
+            text = (
+                f"'{q.name}' is poorly determined: {value:.3g} with a standard error of {error:.3g}"
             )
+            notes.append(finding("interval-poor", text))
     return notes
 
 
 def _distance_notes(
     problem: Problem, p: F64, statistics: ParameterStatistics, searches: bool
-) -> list[str]:
+) -> list[Finding]:
     """Name parameters whose values are not where the cost is least, so far as intervals care.
 
     Not every estimator goes there: some solve equations of their own, others end early.
@@ -480,13 +489,14 @@ def _distance_notes(
     if not names:
         return []
     return [
-        "The values are not where the cost is least, by more standard errors than intervals allow"
-        f" for ({', '.join(names)}): the intervals hold around that minimum, not around these"
-        " values. "
-        + (
-            "The search ended before: see why it stopped."
+        finding(
+            "away-from-minimum",
+            "The cost is lower elsewhere, farther away than the intervals allow for, in standard"
+            f" errors: {', '.join(names)}. The intervals hold around that minimum, not around these"
+            " values",
+            "The search ended before it: see why it stopped."
             if searches
-            else "A further stage with least-squares goes there."
+            else "A further stage with least-squares goes there.",
         )
     ]
 
@@ -518,28 +528,33 @@ def _derivative_check(
     )
 
 
-def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) -> list[str]:
+def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) -> list[Finding]:
     """Say what the tolerance of the simulations does to estimate and intervals."""
     notes = []
     if check.tightened is not None:
         differences = "no step of the finite differences is"
         what = "the sensitivities are not" if statistics.exact else differences
-        notes.append(
-            "The derivatives behind the intervals were simulated with the tolerance "
-            f"{check.tightened:g}: with {check.tolerance:g}, {what} exact enough."
+        text = (
+            "The derivatives behind the intervals were simulated with the tolerance"
+            f" {check.tightened:g}: with {check.tolerance:g}, {what} exact enough"
         )
+        notes.append(finding("derivatives-tightened", text))
 
-    def does(shifts: Mapping[str, float], share: float) -> str:
+    def effect(shifts: Mapping[str, float], share: float) -> str:
         if not shifts:
-            return f"changes outputs by {share:.2g} times the size of the residuals"
+            size = f"{share:.2g} times as large as" if share >= 1.0 else f"{share:.0%} of"
+            return f"makes an error of the outputs that is {size} the residuals"
         moved = ", ".join(f"'{name}' by {x:.2g} standard errors" for name, x in shifts.items())
         return f"moves the estimate ({moved}), which the intervals do not count"
 
     if check.step_shifts or check.step_share:
         notes.append(
-            "The FMU's answer depends on the communication step: half of it"
-            f" {does(check.step_shifts, check.step_share)}. "
-            f"{check.step_advice[0].upper()}{check.step_advice[1:]}, and estimate again."
+            finding(
+                "derivatives",
+                "The outputs of the FMU depend on the communication step: its length"
+                f" {effect(check.step_shifts, check.step_share)}",
+                f"{check.step_advice[0].upper()}{check.step_advice[1:]}, and estimate again.",
+            )
         )
     if check.shifts or check.share:
         cause = (
@@ -548,22 +563,30 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
             else f"the integration at the tolerance {check.tolerance:g}"
         )
         notes.append(
-            f"The error of {cause} {does(check.shifts, check.share)}. "
-            f"{check.advice[0].upper()}{check.advice[1:]}, and estimate again."
+            finding(
+                "derivatives",
+                f"The error of {cause} {effect(check.shifts, check.share)}",
+                f"{check.advice[0].upper()}{check.advice[1:]}, and estimate again.",
+            )
         )
     if check.unknown:
         notes.append(
-            "The FMU ignores the tolerance, and how far the error of its own solver moves the"
-            f" estimate is not known: {check.unknown}."
+            finding(
+                "solver-error-unknown",
+                "The FMU ignores the tolerance, and it is not known how far the error of its own"
+                f" solver moves the estimate: {check.unknown}",
+            )
         )
     judged = statistics.identifiability
     # Where the cost jumps, no tolerance makes a derivative.
     if {*judged.withheld, *judged.undecided} - {*judged.jumps}:
         if check.ignores_tolerance:
-            notes.append(
-                "The FMU ignores the tolerance, so that more exact derivatives need a finer "
-                "solver in the FMU."
+            text = (
+                "The FMU ignores the tolerance, so that more exact derivatives need a finer solver"
+                " in the FMU"
             )
+            notes.append(finding("derivatives", text))
         elif check.tightened is None and check.tolerance is None:
-            notes.append("The FMU names no tolerance: give evaluation.tolerance, such as 1e-8.")
+            text = "The FMU names no tolerance"
+            notes.append(finding("derivatives", text, "Give evaluation.tolerance, such as 1e-8."))
     return notes

@@ -20,6 +20,7 @@ from fmident.estimation.diagnostics.interpolation import (
 from fmident.estimation.fits import NOTICEABLE, UNLIKELY, check_fits, output_fits
 from fmident.estimation.result import EstimationResult, OutputFit, Validation
 from fmident.evaluation import Evaluator, JacobianError, SimulationFailure
+from fmident.findings import Finding, finding
 from fmident.problem.cost import TimeDomain
 from fmident.problem.residuals import residual_layout
 from fmident.statistics import residual_statistics
@@ -56,11 +57,11 @@ def validated(
         with executor_of(held_out) as executor, Evaluator(held_out, executor) as evaluator:
             found = validate(held_out, evaluator, p, result)
     except KeyboardInterrupt:
-        note = "The experiments for validation were not simulated: the run was interrupted."
-        return replace(result, notes=(*result.notes, note))
+        text = "The experiments for validation were not simulated: the run was interrupted."
+        return result.with_findings([finding("validation", text)])
     except FmidentError as error:  # what was estimated must not be lost
         found = Validation((), None, {e.name: error.message for e in problem.validation})
-    return replace(result, validation=found, notes=(*result.notes, *_notes(found)))
+    return replace(result, validation=found).with_findings(_notes(found))
 
 
 def held_out_problem(problem: Problem) -> Problem:
@@ -253,7 +254,7 @@ def _with_sigma(fit: OutputFit, sigma: float | None) -> OutputFit:
     return replace(fit, sigma=np.full(fit.times.shape, sigma))
 
 
-def _notes(found: Validation) -> list[str]:
+def _notes(found: Validation) -> list[Finding]:
     notes = [
         f"The experiment '{name}' for validation could not be simulated: {message}."
         for name, message in found.failures.items()
@@ -266,7 +267,7 @@ def _notes(found: Validation) -> list[str]:
             " of the parameters make."
         )
     if found.residuals is not None:
-        notes += [f"Validation: {note}" for note in course_notes(found.residuals)]
+        notes += [f"Validation: {f.note}" for f in course_notes(found.residuals)]
     worse = [f"'{f.name}' of '{f.experiment}'" for f in found.fits if f.nrmse > 1.0]
     if worse:
         shown = ", ".join(worse[:3]) + (", ..." if len(worse) > 3 else "")
@@ -274,4 +275,4 @@ def _notes(found: Validation) -> list[str]:
             f"Validation: the model predicts {shown} worse than the mean of the measured values"
             " would."
         )
-    return notes
+    return [finding("validation", text) for text in notes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fmident.report.sections.estimate import parameters_section, verdict_section
+from fmident.report.sections.estimate import parameters_section, result_verdict
 from fmident.report.sections.html import Section, Table, Text, embedded
 from fmident.report.terminal import unit_text
 from fmident.report.verdict import verdict
@@ -26,7 +26,7 @@ def result_view(result: EstimationResult) -> str:
     return embedded(
         f"Parameter estimation: {result.fmu_name}",
         [
-            verdict_section(judged.grade, judged.headline, judged.reasons, result.notes),
+            result_verdict(judged, result),
             parameters_section(result, picture=False),
         ],
     )

@@ -16,10 +16,10 @@ from fmident.report.sections.estimate import (
     origin_of,
     parameters_section,
     population_section,
+    result_verdict,
     run_section,
     stages_section,
     starts_section,
-    verdict_section,
 )
 from fmident.report.sections.html import Section, Text, document
 from fmident.report.sections.signals import (
@@ -127,7 +127,7 @@ def render(
     parts: list[tuple[str, Callable[[], str]]] = [
         (
             "verdict",
-            lambda: verdict_section(judged.grade, judged.headline, judged.reasons, result.notes),
+            lambda: result_verdict(judged, result),
         ),
         ("parameters", lambda: parameters_section(result)),
         ("fits", lambda: fits_section(result, most)),

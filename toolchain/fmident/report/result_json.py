@@ -38,6 +38,7 @@ from fmident.estimation.result import (
     StageUncertainty,
     Validation,
 )
+from fmident.findings import Finding, finding
 from fmident.problem.model import Problem
 from fmident.report.codec import (
     LAYOUTS,
@@ -51,6 +52,7 @@ from fmident.report.codec import (
     written_by,
 )
 from fmident.report.contract import Reporter
+from fmident.report.verdict import findings_of
 from fmident.statistics.fixing import FixingStep
 from fmident.statistics.truncated import TruncatedParameter, Truncation
 
@@ -213,14 +215,33 @@ def _influence(content: Json) -> Json:
     return {**content, "moved_by": math.inf} if unseen else content
 
 
+def _findings(result: EstimationResult) -> list[Json]:
+    """Return what a reader of the file learns of the findings, those of the verdict included."""
+    return [
+        {"code": f.code, "severity": f.severity, "text": f.text, "hint": f.hint}
+        for f in findings_of(result)
+    ]
+
+
+def _stored_findings(content: Json) -> list[Json]:
+    """Return the notes with their codes; results of earlier versions have texts alone."""
+    texts: tuple[str, ...] = load(tuple[str, ...], content.get("notes", []), "notes")
+    stored: tuple[Finding, ...] = load(tuple[Finding, ...], content.get("findings", []), "findings")
+    coded = {f.note: f for f in stored}
+    findings = [coded.get(text, finding("other", text)) for text in texts]
+    return [
+        {"code": f.code, "severity": f.severity, "text": f.text, "hint": f.hint} for f in findings
+    ]
+
+
 def _result(content: Json) -> Json:
-    """Return it with the variables that earlier versions did not write: named as parameters."""
+    """Return it with what earlier versions did not write: variables, codes of findings."""
     parameters = checked(content.get("parameters"), dict, "parameters")
     named = {
         name: {"variable": name, **checked(one, dict, f"parameters.{name}")}
         for name, one in parameters.items()
     }
-    return {**content, "parameters": named}
+    return {**content, "parameters": named, "findings": _stored_findings(content)}
 
 
 def _derivatives(content: Json) -> Json:
@@ -243,7 +264,12 @@ _LAYOUTS: dict[type, Layout] = {
         by_name={"estimates": "name", "base_parameters": "name"},
         missing={"covariance": _NOTHING, "correlation": _NOTHING},
         null=_NO_COST,
-        computed={"free_parameters": lambda r: [e.name for e in r.estimates if e.searched]},
+        unwritten=("findings",),
+        computed={
+            "free_parameters": lambda r: [e.name for e in r.estimates if e.searched],
+            "notes": lambda r: r.notes,
+            "findings": _findings,
+        },
         forms={"fits": _FITS},
         prepare=_result,
     ),

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from fmident.report.verdict import verdict
+from fmident.report.verdict import Verdict, verdict
 from fmident.words import duration, interval, percent, plain, probability, with_error
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
     width = min(max(width, _NARROWEST), _WIDEST)
     judgement = verdict(result)
     blocks = [
-        wrap(judgement.headline, width),
+        _verdict(judgement, width),
         _parameters(result, width),
         _base_parameters(result, width),
         _priors(result, width),
@@ -49,8 +49,8 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
         _fits(result, width),
         _validation(result, width),
         "\n".join(wrap(text, width) for text in result.assumed_units),
-        "\n".join(wrap(reason, width, "  - ") for reason in judgement.reasons),
-        "\n".join(wrap(f"note: {note}", width) for note in result.notes),
+        "\n".join(wrap(text, width, "  - ") for text in judgement.more),
+        "\n".join(wrap(f"note: {f.note}", width) for f in result.findings if f.code != "reading"),
         wrap(
             f"{result.estimator}: {result.message.rstrip('.')}; "
             f"{result.simulations} simulations, {jacobians(result)}, "
@@ -59,6 +59,11 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
         ),
     ]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _verdict(judgement: Verdict, width: int) -> str:
+    reasons = [wrap(text, width, "  - ") for text in judgement.reasons]
+    return "\n".join([wrap(judgement.headline, width), *reasons])
 
 
 def table(

@@ -1,21 +1,22 @@
-"""The result in words."""
+"""Whether to trust a result: its findings, the gravest first, and the verdict that they make."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fmident.findings import Finding, finding, in_order
 from fmident.statistics.fixing import fixing_sentence
 from fmident.words import listed, percent, plain, sentence
 
 if TYPE_CHECKING:
     from fmident.estimation.result import (
         ConstraintCheck,
-        DerivativeCheck,
         EstimationResult,
         OutputFit,
         ParameterEstimate,
@@ -38,24 +39,28 @@ _MOST_NAMED = 4
 
 _STRONGLY_COLOURED, _LARGE_ERROR = 0.5, 0.3
 
-_HEADLINES = {
-    "converged": "The estimation converged",
+_LINES, _WIDTH = 6, 88
+"""Lines of a verdict, and columns of a line beside its bullet."""
+
+_ENDINGS = {
     "limit": "The estimation stopped at a limit before it converged: the intervals do not hold",
     "stopped": "The estimation was stopped before it converged: the intervals do not hold",
     "interrupted": "The estimation was interrupted; these are the best parameters so far",
     "failed": "The estimation failed",
-}
-_ENDINGS = {
     "plateau": "The search ended on a plateau: the intervals do not hold",
     "jump": "The search ended beside a jump of the cost, not at its minimum: the intervals do not"
     " hold",
     "stuck": "The search ended before it converged: the intervals do not hold",
 }
+_ENDING_CODES = ("failed", "constraint-not-kept", "interrupted", "not-converged")
+
+_SHOWN = ("identifiability", "constraint-kept", "largest-error")
+"""Notes that a verdict has room for."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A judgement with its reasons.
+    """Whether to trust a result, why, and what to do next.
 
     Parameters
     ----------
@@ -63,128 +68,272 @@ class Verdict:
         ``"good"``: nothing speaks against the parameters; ``"doubtful"``: read the
         reasons; ``"bad"``: do not use them.
     headline
-        One sentence.
+        The gravest finding, in one sentence.
     reasons
-        One sentence each.
+        What to do about it, and other findings: as many as leave the verdict six lines long.
+    more
+        What did not fit, and what to do about the other findings.
+    findings
+        All of the result, the gravest first.
     """
 
     grade: Grade
     headline: str
     reasons: tuple[str, ...]
+    more: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def of(self, code: str) -> Finding | None:
+        """Return the finding of a code, if there is one."""
+        return next((f for f in self.findings if f.code == code), None)
 
 
 def verdict(result: EstimationResult) -> Verdict:
-    """Judge a result.
+    """Judge a result by its findings.
 
     It is good when the estimator converged, the model explains the data, every free parameter
-    is identifiable, none lies on a bound and no two are nearly the same to the data. The headline
-    says the worst that speaks against it, the reasons and the result's notes the rest.
+    is identifiable, none lies on a bound and no two are nearly the same to the data.
     """
-    worst = max(
-        (f for f in result.fits if math.isfinite(f.relative_error)),
-        key=lambda f: f.relative_error,
-        default=None,
-    )
-    misfit = _misfit(result, worst)
-    # A wrong prior or an inexact simulation makes large residuals, and is worse than noise whose
-    # colour is counted.
-    gravest = (_wrong_prior(result), _inexact(result), misfit, _validation(result))
-    doubts = [doubt for doubt in (*gravest, *_doubts(result)) if doubt]
-    headline = _ENDINGS.get(result.ended_by or "", _HEADLINES[result.status])
-    broken = [f"'{c.name}' ({c.text})" for c in result.constraints if c.violated]
-    if broken:
-        several = "s" * (len(broken) > 1)
-        headline = f"The search did not come to keep the constraint{several} {listed(broken)}"
-    if not any(math.isfinite(e.standard_error) for e in result.rows):
-        headline = headline.partition(":")[0]  # there are no intervals that could hold
-    reasons: list[str] = []
-    grade: Grade = "good"
-    if result.status == "failed" or not math.isfinite(result.cost_final):
-        grade = "bad"
-    elif broken:
-        grade = "bad"
-        reasons.append(
-            "Neither values nor intervals hold. The constraints may contradict each other inside"
-            " the bounds; else begin nearer to values that keep them."
-        )
-    elif result.status != "converged":
-        grade = "doubtful"
-        reasons += [sentence(doubt) for doubt in (_inexact(result), misfit) if doubt]
-    elif doubts:
-        grade = "doubtful"
-        headline += f", but {doubts[0]}"
-    else:
+    findings = findings_of(result)
+    doubts = [f for f in findings if f.severity != "note"]
+    notes = [f for f in findings if f.severity == "note"]
+    if not doubts:
         by_both = result.priors is not None and bool(result.priors.left_open)
         base = "base " if result.base_parameters else ""
-        headline += f" and every {base}parameter is determined by the data"
+        grade: Grade = "good"
+        headline = f"The estimation converged and every {base}parameter is determined by the data"
         headline += " and the priors" if by_both else ""
+    elif doubts[0].code in _ENDING_CODES:
+        grade = "bad" if doubts[0].severity == "error" else "doubtful"
+        headline = doubts[0].text
+    else:
+        grade = "doubtful"
+        headline = f"The estimation converged, but {doubts[0].text}"
+    headline = sentence(headline)
+    advice = [sentence(doubts[0].hint)] if doubts and doubts[0].hint else []
+    facts = [f.sentence for f in notes if f.code in _SHOWN]
+    reasons, more = _in_lines(headline, advice, [f.sentence for f in doubts[1:]], facts)
+    more += [sentence(f"{f.text}: {f.hint}") for f in doubts[1:] if f.hint]
+    more += [f.sentence for f in notes if f.code in ("fix-first", "noise-counted", "cost")]
+    return Verdict(grade, headline, tuple(reasons), tuple(more), findings)
 
-    if result.identifiability is not None:
-        reasons.append(sentence(_which_are_meant(result, result.identifiability.verdict)))
-        if _held_together(result):
-            rank, free = result.identifiability.rank, sum(e.searched for e in result.estimates)
-            which = "this one is" if rank == 1 else "these are"
-            reasons[-1] = (
-                f"The constraints leave {rank} of {free} parameters free, and {which} identifiable."
+
+def _in_lines(
+    headline: str, advice: Sequence[str], doubts: Sequence[str], facts: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the sentences that fit below a headline, and those that do not."""
+    room = _LINES - _lines(headline)
+    reasons: list[str] = []
+    more: list[str] = []
+    hidden = 0
+    for text in [*advice, *doubts, *facts]:
+        # Where doubts are left over, a line says how many.
+        spare = int(text in doubts[:-1])
+        if not more and _lines(text) + spare <= room:
+            reasons.append(text)
+            room -= _lines(text)
+        else:
+            more.append(text)
+            hidden += text in doubts
+    if hidden:
+        reasons.append(f"{hidden} more warning{'s' * (hidden > 1)} below.")
+    return reasons, more
+
+
+def _lines(text: str) -> int:
+    return len(textwrap.wrap(text, _WIDTH))
+
+
+def findings_of(result: EstimationResult) -> tuple[Finding, ...]:
+    """Return everything that there is to say about a result, the gravest first."""
+    return in_order([*(f for check in _CHECKS for f in check(result)), *result.findings])
+
+
+def _ending(result: EstimationResult) -> Iterator[Finding]:
+    """Yield that a search failed, did not converge, or did not keep the constraints."""
+    broken = [f"'{c.name}' ({c.text})" for c in result.constraints if c.violated]
+    known = any(math.isfinite(e.standard_error) for e in result.rows)
+    ending = _ENDINGS.get(result.ended_by or result.status, _ENDINGS["limit"])
+    if not known:  # there are no intervals that could hold
+        ending = ending.partition(":")[0]
+    if result.status == "failed" or not math.isfinite(result.cost_final):
+        text = "The estimation ended at parameters whose cost is not finite"
+        yield finding("failed", _ENDINGS["failed"] if result.status == "failed" else text)
+    elif broken:
+        yield finding(
+            "constraint-not-kept",
+            f"The search did not come to keep the constraint{'s' * (len(broken) > 1)}"
+            f" {listed(broken)}",
+            "Neither values nor intervals hold. The constraints may contradict each other inside"
+            " the bounds; if not, begin nearer to values that keep them",
+        )
+    elif result.status == "interrupted":
+        yield finding("interrupted", ending, "--resume goes on with the search")
+    elif result.status != "converged":
+        yield finding("not-converged", ending, _more_of_the_search(result))
+
+
+def _more_of_the_search(result: EstimationResult) -> str:
+    """Return what lets a search that was cut short go on, or an empty text."""
+    options = _options(result)
+    if result.status != "limit":
+        return ""
+    generations = options.get("generations")
+    if generations is not None:
+        used = _used_up(result, generations)
+        return f"allow more generations than {generations}" if used else ""
+    if _used_up(result, options.get("max_iterations")):
+        return f"allow more iterations than {options['max_iterations']}"
+    return ""
+
+
+def _prior(result: EstimationResult) -> Iterator[Finding]:
+    """Yield which priors, or start values that were held, the data contradict."""
+    if result.truncation is not None and result.truncation.conflict:
+        yield finding(
+            "start-contradicted", "the data contradict the start values that truncation held"
+        )
+    if result.priors is not None and result.priors.conflict:
+        several = "s" * (len(result.priors.conflict) > 1)
+        names = listed([c.name for c in result.priors.conflict])
+        yield finding(
+            "prior-contradicted",
+            f"the data contradict the prior{several} of {names}",
+            f"correct the prior{several}, or look for what the model or the data lack",
+        )
+
+
+def _integration(result: EstimationResult) -> Iterator[Finding]:
+    """Yield what the error of the integration and the communication step do."""
+    check = result.derivatives
+    if check is None:
+        return
+    for code, shifts, share, what, advice in (
+        (
+            "integration-error",
+            check.shifts,
+            check.share,
+            "the error of the integration",
+            check.advice,
+        ),
+        (
+            "communication-step",
+            check.step_shifts,
+            check.step_share,
+            "the length of the communication step",
+            check.step_advice,
+        ),
+    ):
+        if shifts:
+            worst = max(shifts, key=shifts.__getitem__)
+            yield finding(
+                "estimate-moved",
+                f"{what} moves {worst} by {shifts[worst]:.2g} standard errors",
+                advice,
             )
-    reasons += _what_to_do(result)
-    reasons += [sentence(n.summary) for n in [result.noise] if n is not None]
-    kept = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
-    if kept:
-        one = len(kept) == 1
-        reasons.append(
-            f"Active constraint{'' if one else 's'}: {listed(kept)}; the standard errors are those"
-            f" of parameters that move along {'it' if one else 'them'}."
+        elif share:
+            size = f"{share:.2g} times as large as" if share >= 1.0 else f"{percent(share)} of"
+            yield finding(code, f"{what} makes an error {size} the residuals", advice)
+
+
+def _misfit(result: EstimationResult) -> Iterator[Finding]:
+    """Yield in which way the model does not explain the data."""
+    seen, worst = result.residuals, _worst(result)
+    if seen is None:
+        return
+    size = ""
+    if seen.noise_ratio > _EXPLAINED:
+        size = f"the residuals are {seen.noise_ratio:.3g} times the noise"
+    elif (
+        math.isnan(seen.noise_ratio)
+        and seen.autocorrelation > _STRONGLY_COLOURED
+        and worst is not None
+        and worst.relative_error > _LARGE_ERROR
+    ):
+        size = f"the relative error is up to {percent(worst.relative_error)}"
+    # Another cost does not make these residuals small: only large ones count, and say so.
+    plain_cost = result.identifiability is not None
+    if size and worst is not None and worst.relative_error < _SMALL_ERROR:
+        yield finding(
+            "model-misfit",
+            f"{size}, though the largest relative error of an output is only"
+            f" {percent(worst.relative_error)}",
+            "sigma may be too small, or evaluation.tolerance too coarse for it",
         )
-    for first, second, value in correlated_pairs(result):
-        reasons.append(
-            f"{first} and {second} are correlated by {value:+.3f}: "
-            "the data fix their combination better than each of them."
+    elif size:
+        where = "" if plain_cost else " in the time domain"
+        advice = _advice(result)
+        yield finding("model-misfit", f"the model does not explain the data{where}: {size}", advice)
+    elif not plain_cost:
+        return
+    elif seen.course is not None or seen.hiding_bounds:
+        yield finding("model-lacks-something", *_explained(result))
+    elif seen.noise_ratio > 1.0:
+        text = f"the residuals are {seen.noise_ratio:.3g} times the noise"
+        yield finding("model-lacks-something", text, ": ".join(filter(None, _disturbed(result))))
+    elif (said := _explained(result))[0]:
+        yield finding("model-lacks-something", *said)
+    else:
+        yield from _coloured(result, seen)
+
+
+def _coloured(result: EstimationResult, seen: ResidualCheck) -> Iterator[Finding]:
+    """Yield what the colour of the residuals says against the model."""
+    noise, text = result.noise, ""
+    if noise is not None and noise.contradicted:
+        yield finding(
+            "model-lacks-something", "a part of the residuals is what the model lacks, not noise"
         )
-    if math.isfinite(result.cost_initial) and math.isfinite(result.cost_final):
-        before, after = plain(result.cost_initial, 4), plain(result.cost_final, 4)
-        verb = "fell" if result.cost_final <= result.cost_initial else "rose"
-        change = f"stayed at {after}" if before == after else f"{verb} from {before} to {after}"
-        reasons.append(f"The cost{_kind(result)} {change}.")
-    if worst is not None:
-        reasons.append(
-            f"Largest relative error of an output: {percent(worst.relative_error)} "
-            f"({worst.name}, {worst.experiment})."
+    elif seen.autocorrelation > _STRONGLY_COLOURED:
+        hint = "look for what the model lacks"
+        if noise is not None and noise.modelled:
+            text = "the model of the noise leaves residuals that are strongly correlated"
+        elif noise is not None and noise.waves:
+            wave = max(noise.waves, key=lambda w: 0.0 if math.isnan(w.share) else w.share)
+            text = f"the residuals are correlated, which the intervals count: they hold {wave}"
+            hint = ""
+        elif noise is not None and noise.coloured:
+            text = "neighbouring residuals are strongly correlated, which the intervals count"
+        else:
+            text = (
+                "neighbouring residuals are strongly correlated, so that the true uncertainty is"
+                " larger than the intervals"
+            )
+        yield finding("residuals-correlated", text, hint)
+    elif seen.outliers and (said := _disturbed(result))[0]:
+        yield finding("model-lacks-something", *said)
+
+
+def _validation(result: EstimationResult) -> Iterator[Finding]:
+    """Yield what experiments that were not fitted say against the model."""
+    seen = result.validation
+    if seen is None:
+        return
+    worse = [f for f in seen.fits if f.nrmse > 1.0 and f.experiment not in seen.noise_ratios]
+    if seen.failed:
+        name, ratio = next(iter(seen.failed.items()))
+        others = len(seen.failed) - 1
+        more = f" (and of {others} more too large)" if others else ""
+        course = None if seen.residuals is None else seen.residuals.course
+        yield finding(
+            "validation-failed",
+            f"the model fails in validation: the residuals of '{name}' are {ratio:.3g} times the"
+            f" noise{more}",
+            "" if course is None else str(course),
         )
-    return Verdict(grade, headline + ".", tuple(reasons))
+    elif seen.failures:
+        names = listed([f"'{name}'" for name in seen.failures])
+        yield finding("validation-failed", f"{names} for validation cannot be simulated")
+    elif worse:
+        yield finding(
+            "validation-failed",
+            f"the model fails in validation: it predicts '{worse[0].name}' of"
+            f" '{worse[0].experiment}' worse than the mean of the measured values would",
+        )
 
 
-def _what_to_do(result: EstimationResult) -> list[str]:
-    """Return what to fix where the data do not determine all, and what was held at the start."""
-    judged, found = result.identifiability, result.truncation
-    said = []
-    if judged is not None and judged.fixing and not judged.full_rank:
-        said.append(fixing_sentence(judged.fixing))
-    return said if found is None else [*said, found.sentence]
-
-
-def _which_are_meant(result: EstimationResult, words: str) -> str:
-    """Return the verdict on the rank, which leaves out parameters on bounds, as one on the rest."""
-    judged = result.identifiability
-    last = result.stages[-1].name if result.stages else ""
-    free = [e for e in result.estimates if e.searched]
-    bound = [e.name for e in free if e.at_bound and e.stage == last]
-    if judged is None or not judged.full_rank:
-        return words
-    if not (bound or any(e.stage != last for e in free)):
-        return words
-    said = words.rstrip(".")
-    if bound:
-        count = judged.rank
-        others = "The other parameter is" if count == 1 else f"The other {count} parameters are"
-        held = "its bound" if len(bound) == 1 else "their bounds"
-        said = f"{others} identifiable, with {listed(bound)} held at {held}"
-    return f"Stage '{last}': {said[0].lower()}{said[1:]}" if last else said
-
-
-def _doubts(result: EstimationResult) -> list[str]:
-    """Return what speaks against the parameters, the worst first, as parts of a sentence."""
-    doubts = []
+def _identifiability(result: EstimationResult) -> Iterator[Finding]:
+    """Yield which parameters the data do not determine, or have no interval."""
     # The rank is that of the last stage, which may have held what earlier ones found.
     last = result.stages[-1].name if result.stages else ""
     searched = [e for e in result.estimates if e.searched and not e.at_bound]
@@ -192,136 +341,202 @@ def _doubts(result: EstimationResult) -> list[str]:
     judged = result.identifiability
     if judged is not None and judged.jumps:
         names = listed(list(judged.jumps))
-        doubts.append(
-            f"the cost jumps next to the estimate, so that there is no interval for {names}"
+        yield finding(
+            "cost-jumps",
+            f"the cost jumps next to the estimate, so that there is no interval for {names}",
+            "'fmident profile' follows the cost itself",
         )
     elif judged is not None and judged.undecided:
         names = listed(list(judged.undecided))
-        doubts.append(f"the derivatives are too inexact to judge {names}")
+        yield finding("rank-undecided", f"the derivatives are too inexact to judge {names}")
     elif judged is not None and judged.withheld:
         names = listed(list(judged.withheld))
-        doubts.append(f"the derivatives are too inexact for an interval of {names}")
+        text = f"the derivatives are too inexact for an interval of {names}"
+        yield finding("derivatives-inexact", text)
     elif judged is not None and judged.rank < len(inside) and not _held_together(result):
-        doubts += _not_determined(result, inside)
+        yield from _not_determined(result, inside)
     else:
-        doubts += _without_errors(result, inside)
+        yield from _without_errors(result, inside)
     earlier = [e for e in searched if e.stage != last]
-    doubts += [*_without_errors(result, earlier), *_members(result, earlier)]
-    if result.derivatives is not None:
-        doubts += _moved(result.derivatives)
-    given = [n for c in _bounding(result) for n in c.parameters]
-    bound = [e.name for e in result.estimates if e.searched and e.at_bound and e.name not in given]
-    if bound:
-        doubts.append(
-            f"{listed(bound)} {'lies on a bound' if len(bound) == 1 else 'lie on bounds'}"
-        )
-    holding = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active and not c.equality]
-    if holding:
-        doubts.append(
-            f"the constraint{'s' * (len(holding) > 1)} {listed(holding)}"
-            f" hold{'s' * (len(holding) == 1)} the estimate back"
-        )
-    if result.truncation is not None and result.truncation.conflict:
-        doubts.insert(0, "the data contradict the start values that truncation held")
-    pairs = correlated_pairs(result)
-    if pairs:
-        doubts.append(f"the data hardly tell {pairs[0][0]} and {pairs[0][1]} apart")
-    return doubts
+    yield from _without_errors(result, earlier)
+    yield from _members(result, earlier)
 
 
-def _moved(found: DerivativeCheck) -> list[str]:
-    """Return what moves the estimate: the error of the integration, the communication step."""
-    doubts = []
-    for shifts, what, advice in (
-        (found.shifts, "the error of the integration", found.advice),
-        (found.step_shifts, "half the communication step", found.step_advice),
-    ):
-        if shifts:
-            worst = max(shifts, key=shifts.__getitem__)
-            doubts.append(f"{what} moves {worst} by {shifts[worst]:.2g} standard errors: {advice}")
-    return doubts
-
-
-def _inexact(result: EstimationResult) -> str:
-    """Return that residuals are errors of the simulation, or an empty text."""
-    found = result.derivatives
-    if found is None:
-        return ""
-    for shifts, share, what, advice in (
-        (found.shifts, found.share, "the error of the integration", found.advice),
-        (found.step_shifts, found.step_share, "half the communication step", found.step_advice),
-    ):
-        if share and not shifts:
-            return (
-                f"{what} changes outputs by {share:.2g} times the size of the residuals: {advice}"
-            )
-    return ""
-
-
-def _not_determined(result: EstimationResult, inside: Sequence[ParameterEstimate]) -> list[str]:
-    """Return which parameters the data do not determine, and which act in combinations alone."""
+def _not_determined(
+    result: EstimationResult, inside: Sequence[ParameterEstimate]
+) -> Iterator[Finding]:
+    """Yield which parameters the data do not determine, and which act in combinations alone."""
     judged = result.identifiability
     assert judged is not None
     unknown = [e.name for e in result.base_parameters if not math.isfinite(e.standard_error)]
-    doubts = [f"there is no uncertainty for {listed(unknown)}"] if unknown else []
+    if unknown:
+        yield finding("no-uncertainty", f"there is no uncertainty for {listed(unknown)}")
     if judged.by_choice:
-        return doubts
-    members = _members(result, inside)
+        return
+    members = list(_members(result, inside))
     lost = [e.name for e in inside if not (math.isfinite(e.standard_error) or (members and e.base))]
-    verb = "is" if judged.rank == 1 else "are"
     if lost:
-        doubts.append(f"the data do not determine {listed(lost)}")
+        yield finding(
+            "not-identifiable", f"the data do not determine {listed(lost)}", _to_fix(result)
+        )
     elif not members:
-        doubts.append(f"only {judged.rank} of {len(inside)} parameters {verb} determined")
-    return [*doubts, *members]
+        verb = "is" if judged.rank == 1 else "are"
+        text = f"only {judged.rank} of {len(inside)} parameters {verb} determined"
+        yield finding("not-identifiable", text, _to_fix(result))
+    yield from members
 
 
-def _members(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -> list[str]:
-    """Return which parameters act in base parameters alone, unless an estimator chose that."""
+def _members(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -> Iterator[Finding]:
+    """Yield which parameters act in base parameters alone, unless an estimator chose that."""
     chosen = {s.name for s in result.stages if s.identifiability and s.identifiability.by_choice}
     names = [e.name for e in estimates if e.base and e.stage not in chosen]
     if not names or result.truncation is not None:  # then they come partly from the start
-        return []
+        return
     base = [e for e in result.base_parameters if {*e.members} & {*names}]
     few = len(base) <= _MOST_NAMED
     only = listed([e.expression for e in base]) if few else f"{len(base)} combinations"
-    return [f"{listed(names)} act only in {only}, which the data determine"]
+    text = f"{listed(names)} act only in {only}, which the data determine"
+    yield finding("not-identifiable", text, _to_fix(result))
 
 
-def _wrong_prior(result: EstimationResult) -> str:
-    """Return which priors the data contradict, or an empty text."""
-    if result.priors is None or not result.priors.conflict:
-        return ""
-    several = "s" * (len(result.priors.conflict) > 1)
-    names = listed([c.name for c in result.priors.conflict])
-    return f"the data contradict the prior{several} of {names}"
+def _to_fix(result: EstimationResult) -> str:
+    """Return what to do where the data do not determine all."""
+    judged = result.identifiability
+    if judged is not None and judged.fixing and not judged.full_rank:
+        first = judged.fixing[0].name
+        return f"fix what is known from elsewhere, best {first}, or measure what tells them apart"
+    return "fix what is known from elsewhere, or measure what tells them apart"
 
 
-def _validation(result: EstimationResult) -> str:
-    """Return what experiments that were not fitted say against the model, or an empty text."""
-    found = result.validation
-    if found is None:
-        return ""
-    if found.failed:
-        name, ratio = next(iter(found.failed.items()))
-        others = len(found.failed) - 1
-        more = f" (and of {others} more too large)" if others else ""
-        course = None if found.residuals is None else found.residuals.course
-        why = "" if course is None else f"; {_lowered(str(course))}"
-        return (
-            f"the model fails in validation: the residuals of '{name}' are {ratio:.3g} times the"
-            f" noise{more}{why}"
+def _without_errors(
+    result: EstimationResult, estimates: Sequence[ParameterEstimate]
+) -> Iterator[Finding]:
+    """Yield what is to be said of parameters without a finite standard error."""
+    held = () if result.truncation is None else result.truncation.held
+    lost = [
+        e.name
+        for e in estimates
+        if not math.isfinite(e.standard_error) and (e.name in held or not e.base)
+    ]
+    if partly := [name for name in lost if name in held]:
+        lost = [name for name in lost if name not in held]
+        verb = "comes" if len(partly) == 1 else "come"
+        yield finding("held-at-start", f"{listed(partly)} {verb} partly from the start values")
+    # A stage may depend on values that it held and no data determine.
+    alone: dict[str, float] = {}
+    for stage in result.stages:
+        if stage.uncertainty is not None:
+            alone |= stage.uncertainty.conditional_errors
+    open_ones = [n for n in lost if math.isfinite(alone.get(n, math.nan))]
+    unknown = [n for n in lost if n not in open_ones]
+    if open_ones:
+        yield finding("not-identifiable", f"the data do not determine {listed(open_ones)}")
+    if unknown:
+        yield finding("no-uncertainty", f"there is no uncertainty for {listed(unknown)}")
+
+
+def _bounds(result: EstimationResult) -> Iterator[Finding]:
+    """Yield which parameters lie on bounds, and which constraints hold the estimate back."""
+    given = [n for c in _bounding(result) for n in c.parameters]
+    bound = [e.name for e in result.estimates if e.searched and e.at_bound and e.name not in given]
+    if bound:
+        one = len(bound) == 1
+        yield finding(
+            "at-bound",
+            f"{listed(bound)} {'lies on a bound' if one else 'lie on bounds'}",
+            f"widen the bound{'' if one else 's'} if other values are possible, or look for what"
+            " the model lacks",
         )
-    if found.failures:
-        names = listed([f"'{name}'" for name in found.failures])
-        return f"{names} for validation cannot be simulated"
-    worse = [f for f in found.fits if f.nrmse > 1.0 and f.experiment not in found.noise_ratios]
-    if worse:
-        return (
-            f"the model fails in validation: it predicts '{worse[0].name}' of"
-            f" '{worse[0].experiment}' worse than the mean of the measured values would"
+    holding = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active and not c.equality]
+    if holding:
+        several = len(holding) > 1
+        yield finding(
+            "constraint-active",
+            f"the constraint{'s' * several} {listed(holding)}"
+            f" hold{'s' * (not several)} the estimate back",
         )
-    return ""
+
+
+def _correlation(result: EstimationResult) -> Iterator[Finding]:
+    """Yield which parameters the data hardly tell apart."""
+    for first, second, value in correlated_pairs(result):
+        yield finding(
+            "nearly-collinear",
+            f"the data hardly tell {first} and {second} apart (correlation {value:+.3f})",
+            "fix one of them, or add an experiment in which they act differently",
+        )
+
+
+def _facts(result: EstimationResult) -> Iterator[Finding]:
+    """Yield what is said of every result."""
+    judged, truncation, worst = result.identifiability, result.truncation, _worst(result)
+    if judged is not None:
+        yield finding("identifiability", _which_are_meant(result, judged.verdict))
+        if judged.fixing and not judged.full_rank:
+            yield finding("fix-first", fixing_sentence(judged.fixing))
+    if truncation is not None:
+        yield finding("identifiability", truncation.sentence)
+    if result.noise is not None:
+        yield finding("noise-counted", result.noise.summary)
+    active = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
+    if active:
+        one = len(active) == 1
+        yield finding(
+            "constraint-kept",
+            f"Active constraint{'' if one else 's'}: {listed(active)}; the standard errors are"
+            f" those of parameters that move along {'it' if one else 'them'}",
+        )
+    if math.isfinite(result.cost_initial) and math.isfinite(result.cost_final):
+        before, after = plain(result.cost_initial, 4), plain(result.cost_final, 4)
+        verb = "fell" if result.cost_final <= result.cost_initial else "rose"
+        change = f"stayed at {after}" if before == after else f"{verb} from {before} to {after}"
+        kind = "" if result.cost == "time-domain" else f" '{result.cost}'"
+        yield finding("cost", f"The cost{kind} {change}")
+    if worst is not None:
+        yield finding(
+            "largest-error",
+            f"Largest relative error of an output: {percent(worst.relative_error)} "
+            f"({worst.name}, {worst.experiment})",
+        )
+
+
+_CHECKS: tuple[Callable[[EstimationResult], Iterator[Finding]], ...] = (
+    _ending,
+    _prior,
+    _integration,
+    _misfit,
+    _validation,
+    _identifiability,
+    _bounds,
+    _correlation,
+    _facts,
+)
+
+
+def _which_are_meant(result: EstimationResult, words: str) -> str:
+    """Return the verdict on the rank, which leaves out parameters on bounds, as one on the rest."""
+    judged = result.identifiability
+    if judged is not None and _held_together(result):
+        free = sum(e.searched for e in result.estimates)
+        which = "this one is" if judged.rank == 1 else "these are"
+        return (
+            f"The constraints leave {judged.rank} of {free} parameters free, and {which}"
+            " identifiable"
+        )
+    last = result.stages[-1].name if result.stages else ""
+    free_ones = [e for e in result.estimates if e.searched]
+    bound = [e.name for e in free_ones if e.at_bound and e.stage == last]
+    if judged is None or not judged.full_rank:
+        return words
+    if not (bound or any(e.stage != last for e in free_ones)):
+        return words
+    said = words.rstrip(".")
+    if bound:
+        count = judged.rank
+        others = "The other parameter is" if count == 1 else f"The other {count} parameters are"
+        held = "its bound" if len(bound) == 1 else "their bounds"
+        said = f"{others} identifiable, with {listed(bound)} held at {held}"
+    return f"Stage '{last}': {_lowered(said)}" if last else said
 
 
 def _held_together(result: EstimationResult) -> bool:
@@ -335,107 +550,33 @@ def _held_together(result: EstimationResult) -> bool:
     )
 
 
-def _without_errors(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -> list[str]:
-    """Return what is to be said of parameters without a finite standard error."""
-    held = () if result.truncation is None else result.truncation.held
-    lost = [
-        e.name
-        for e in estimates
-        if not math.isfinite(e.standard_error) and (e.name in held or not e.base)
-    ]
-    if partly := [name for name in lost if name in held]:
-        lost = [name for name in lost if name not in held]
-        verb = "comes" if len(partly) == 1 else "come"
-        doubts = [f"{listed(partly)} {verb} partly from the start values"]
-    else:
-        doubts = []
-    # A stage may depend on values that it held and no data determine.
-    alone: dict[str, float] = {}
-    for stage in result.stages:
-        if stage.uncertainty is not None:
-            alone |= stage.uncertainty.conditional_errors
-    open_ones = [n for n in lost if math.isfinite(alone.get(n, math.nan))]
-    unknown = [n for n in lost if n not in open_ones]
-    if open_ones:
-        doubts.append(f"the data do not determine {listed(open_ones)}")
-    if unknown:
-        doubts.append(f"there is no uncertainty for {listed(unknown)}")
-    return doubts
+def _worst(result: EstimationResult) -> OutputFit | None:
+    """Return the output with the largest relative error."""
+    return max(
+        (f for f in result.fits if math.isfinite(f.relative_error)),
+        key=lambda f: f.relative_error,
+        default=None,
+    )
 
 
-def _misfit(result: EstimationResult, worst: OutputFit | None) -> str:
-    """Return in which way the model does not explain the data, or an empty text."""
-    seen = result.residuals
-    if seen is None:
-        return ""
-    size = ""
-    if seen.noise_ratio > _EXPLAINED:
-        size = f"the residuals are {seen.noise_ratio:.3g} times the noise"
-    elif (
-        math.isnan(seen.noise_ratio)
-        and seen.autocorrelation > _STRONGLY_COLOURED
-        and worst is not None
-        and worst.relative_error > _LARGE_ERROR
-    ):
-        size = f"the relative error is up to {percent(worst.relative_error)}"
-    # Another cost does not make these residuals small: only large ones count, and say so.
-    plain_cost = result.identifiability is not None
-    if size:
-        where = "" if plain_cost else " in the time domain"
-        if worst is not None and worst.relative_error < _SMALL_ERROR:
-            return (
-                f"{size}, though the largest relative error of an output is only "
-                f"{percent(worst.relative_error)}: sigma may be too small, or "
-                "evaluation.tolerance too coarse for it"
-            )
-        return f"the model does not explain the data{where}: {size}; {_advice(result)}"
-    if not plain_cost:
-        return ""
-    if seen.course is not None or seen.hiding_bounds:
-        return _explained(result)
-    if seen.noise_ratio > 1.0:
-        said = f"the residuals are {seen.noise_ratio:.3g} times the noise"
-        return "; ".join(filter(None, [said, _disturbed(result)]))
-    return _explained(result) or _coloured(result, seen)
-
-
-def _coloured(result: EstimationResult, seen: ResidualCheck) -> str:
-    """Return what the colour of the residuals says against the model, or an empty text."""
-    if result.noise is not None and result.noise.contradicted:
-        return "a part of the residuals is what the model lacks, not noise"
-    if seen.autocorrelation > _STRONGLY_COLOURED:
-        if result.noise is not None and result.noise.modelled:
-            return "the model of the noise leaves residuals that are strongly correlated"
-        if result.noise is not None and result.noise.waves:
-            wave = max(result.noise.waves, key=lambda w: 0.0 if math.isnan(w.share) else w.share)
-            return f"the residuals are correlated, which the intervals count: they hold {wave}"
-        if result.noise is not None and result.noise.coloured:
-            return (
-                "neighbouring residuals are strongly correlated, which the intervals count: look"
-                " for what the model lacks"
-            )
-        return (
-            "neighbouring residuals are strongly correlated, so that the true uncertainty is "
-            "larger than the intervals"
-        )
-    return _disturbed(result) if seen.outliers else ""
+def _options(result: EstimationResult) -> Mapping[str, object]:
+    options = result.settings.get("options")
+    return options if isinstance(options, Mapping) else {}
 
 
 def _advice(result: EstimationResult) -> str:
-    found = result.settings.get("options")
-    options = found if isinstance(found, Mapping) else {}
+    """Return what to do where the model does not explain the data."""
     if result.status == "interrupted":
         return "the search was not at its end: --resume goes on with it"
-    if explained := _explained(result) or _disturbed(result):
-        return explained
-    generations = options.get("generations")
-    if generations is not None:  # a population does not start from the initial values
-        if result.status == "limit" and _used_up(result, generations):
-            return f"the search was not at its end: allow more generations than {generations}"
+    for text, hint in (_explained(result), _disturbed(result)):
+        if text:
+            return f"{text}: {hint}" if hint else text
+    if more := _more_of_the_search(result):
+        return f"the search was not at its end: {more}"
+    options = _options(result)
+    if options.get("generations") is not None:
+        # A population does not start from the initial values.
         return "try another seed or a larger population, or look for what the model lacks"
-    if result.status == "limit" and _used_up(result, options.get("max_iterations")):
-        allowed = options["max_iterations"]
-        return f"the search was not at its end: allow more iterations than {allowed}"
     free = [e for e in result.estimates if e.searched]
     if free and all(e.at_bound for e in free):
         return "every parameter lies on a bound: widen the bounds first"
@@ -450,91 +591,71 @@ def _advice(result: EstimationResult) -> str:
     if starts == 1:
         return "this may be a local minimum: try starts = 8 with bounds, or other initial values"
     if starts is not None:
-        return f"so say {starts} starts: look for what the model lacks, or widen the bounds"
+        return f"{starts} starts agree: look for what the model lacks, or widen the bounds"
     # The others solve equations of their own or filter: there is no search to begin elsewhere.
     return "look for what the model lacks, such as a delay, an offset or friction"
 
 
-def _explained(result: EstimationResult) -> str:
-    """Return what explains the residuals, the best explanation alone, or an empty text."""
+def _explained(result: EstimationResult) -> tuple[str, str]:
+    """Return the best explanation of the residuals, and what to do about it; or empty texts."""
     seen = result.residuals
     if seen is None:
-        return ""
+        return "", ""
     if seen.course is not None:
-        return _lowered(str(seen.course))
+        return _lowered(str(seen.course)), ""
     if seen.hiding_bounds:
         return _hidden(result, seen)
     if seen.delays:
-        return _delayed(seen)
+        worst = min(seen.delays, key=lambda d: d.left)
+        late = "later" if worst.delay > 0.0 else "earlier"
+        text = f"'{worst.output}' is measured {abs(worst.delay):.2g} s {late} than it is simulated"
+        return text, "estimate its delay"
     if seen.repeated:
-        return _repeated(seen)
-    return _lowered(str(seen.gathered[0])) if seen.gathered else ""
+        names = listed(list(dict.fromkeys(f"'{r.output}'" for r in seen.repeated)))
+        text = (
+            f"the residuals of {names} repeat in several experiments: the model lacks something,"
+            " and the intervals are too narrow for it"
+        )
+        return text, ""
+    return (_lowered(str(seen.gathered[0])), "") if seen.gathered else ("", "")
 
 
-def _hidden(result: EstimationResult, seen: ResidualCheck) -> str:
-    """Return that bounds keep parameters from a better fit, as part of a sentence."""
+def _hidden(result: EstimationResult, seen: ResidualCheck) -> tuple[str, str]:
+    """Return that bounds keep parameters from a better fit, and what to do about it."""
     values = {e.name: e for e in result.estimates}
     given = [c for c in _bounding(result) if {*c.parameters} <= {*seen.hiding_bounds}]
     if len(given) == len(seen.hiding_bounds):
         which = listed([f"'{c.name}' ({c.text})" for c in given])
         several = len(given) > 1
         return (
-            f"the constraint{'s' * several} {which} hide{'s' * (not several)} the fit: correct"
-            f" {'them' if several else 'it'}, or look for what the model lacks"
+            f"the constraint{'s' * several} {which} hide{'s' * (not several)} the fit",
+            f"correct {'them' if several else 'it'}, or look for what the model lacks",
         )
     named = [
         f"{n} = {plain(values[n].value, 4)}" + (f" {values[n].unit}" if values[n].unit else "")
         for n in seen.hiding_bounds
     ]
-    bound = "a bound" if len(named) == 1 else "bounds"
-    verb = "lies on" if len(named) == 1 else "lie on"
-    return (
-        f"{listed(named)} {verb} {bound} that hide{'s' if len(named) == 1 else ''} the fit: "
-        "widen the bounds, or look for what the model lacks"
-    )
+    text = f"the bounds hide the fit ({listed(named)})"
+    return text, "widen the bounds, or look for what the model lacks"
 
 
-def _lowered(text: str) -> str:
-    return text[:1].lower() + text[1:]
-
-
-def _delayed(seen: ResidualCheck) -> str:
-    """Return that outputs are delayed, as part of a sentence."""
-    worst = min(seen.delays, key=lambda d: d.left)
-    late = "later" if worst.delay > 0.0 else "earlier"
-    return (
-        f"'{worst.output}' is measured {abs(worst.delay):.2g} s {late} than it is simulated: "
-        "estimate its delay"
-    )
-
-
-def _repeated(seen: ResidualCheck) -> str:
-    """Return that residuals come back, as part of a sentence."""
-    names = listed(list(dict.fromkeys(f"'{r.output}'" for r in seen.repeated)))
-    return (
-        f"the residuals of {names} repeat in several experiments: the model lacks something, and"
-        " the intervals are too narrow for it"
-    )
-
-
-def _disturbed(result: EstimationResult) -> str:
-    """Return which disturbance of the measurement makes most of the residuals, or nothing."""
-    options = result.settings.get("options")
-    loss = options.get("loss", "linear") if isinstance(options, Mapping) else "linear"
+def _disturbed(result: EstimationResult) -> tuple[str, str]:
+    """Return which disturbance makes most of the residuals, and what to do; or empty texts."""
+    loss = _options(result).get("loss", "linear")
     outliers = {} if result.residuals is None else result.residuals.outliers
     if outliers and loss == "linear":  # a robust loss has taken care of them
         counts = listed([f"{n} sample{'s' * (n > 1)} of '{o}'" for o, n in outliers.items()])
         one = sum(outliers.values()) == 1
         return (
-            f"{counts} {'is an outlier' if one else 'are outliers'}: exclude"
-            f" {'it' if one else 'them'} (hampel), or take a robust loss (loss)"
+            f"{counts} {'is an outlier' if one else 'are outliers'}",
+            f"exclude {'it' if one else 'them'} (hampel), or take a robust loss (loss)",
         )
     waves = () if result.noise is None else result.noise.waves
     for wave in sorted(waves, key=lambda w: -w.variance):
         sizes = [f.rms for f in result.fits if f.name == wave.output]
         if wave.variance > 0.5 * max(sizes, default=math.inf) ** 2:
-            return f"they are mostly {wave}"
-    return ""
+            return f"they are mostly {wave}", ""
+    return "", ""
 
 
 def _used_up(result: EstimationResult, allowed: object) -> bool:
@@ -577,5 +698,5 @@ def _tied(result: EstimationResult) -> list[set[str]]:
     return groups
 
 
-def _kind(result: EstimationResult) -> str:
-    return "" if result.cost == "time-domain" else f" '{result.cost}'"
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.result import ConstraintCheck
+from fmident.findings import Finding, finding
 from fmident.problem.constraints import VIOLATED, Constraints
 from fmident.problem.dependent import Dependence
 from fmident.problem.expressions import Constraint
@@ -146,7 +147,7 @@ def within_inequalities(
     return replace(statistics, intervals=intervals), region
 
 
-def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) -> list[str]:
+def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) -> list[Finding]:
     """Return what is to be said of the constraints of an estimate."""
     if active is None:
         return []
@@ -155,15 +156,20 @@ def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) ->
     holding = [str(c) for c, h, e in zip(items, active.holding, equal, strict=True) if h and not e]
     if holding:
         notes.append(
-            f"The constraint{'s' * (len(holding) > 1)} {listed(holding)}"
-            f" hold{'s' * (len(holding) == 1)} the estimate: the standard errors are those of"
-            " parameters that move along it; the intervals reach to its other side."
+            finding(
+                "interval-cut",
+                f"The constraint{'s' * (len(holding) > 1)} {listed(holding)}"
+                f" hold{'s' * (len(holding) == 1)} the estimate: the standard errors are those of"
+                " parameters that move along it; the intervals reach to its other side.",
+            )
         )
     elif narrowed:
-        notes.append("Inequalities cut the intervals short: they end where a constraint does.")
+        text = "Inequalities cut the intervals short: they end where a constraint does."
+        notes.append(finding("interval-cut", text))
     violated = [str(c) for c, v in zip(items, active.violated, strict=True) if v]
     if violated:
-        notes.append(f"Not kept: {listed(violated)}. The parameters and intervals do not hold.")
+        text = f"Not kept: {listed(violated)}. The parameters and intervals do not hold."
+        notes.append(finding("interval-cut", text))
     return notes
 
 

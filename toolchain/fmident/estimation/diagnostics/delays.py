@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.result import OutputFit, UnmodelledDelay
+from fmident.findings import Finding, finding
 from fmident.problem.residuals import ResidualLayout, residual_layout, whitened_residuals
 from fmident.statistics import residual_statistics
 
@@ -163,7 +164,7 @@ def left_with_delays(problem: Problem, outputs: Sequence[F64], p: F64, jacobian:
     return model.residuals(fit.delays, fit.point)
 
 
-def delay_notes(found: Sequence[UnmodelledDelay]) -> list[str]:
+def delay_notes(found: Sequence[UnmodelledDelay]) -> list[Finding]:
     """Say which delays the residuals show, and how to estimate them."""
     if not found:
         return []
@@ -177,9 +178,12 @@ def delay_notes(found: Sequence[UnmodelledDelay]) -> list[str]:
     one = len(found) == 1
     where = f"at the output '{found[0].output}'" if one else "at each of these outputs"
     return [
-        f"The residuals show a delay that the problem does not have: {shown}{more}. Estimate it:"
-        f' delay = "shift" {where}, and [parameters.shift] with initial = {found[0].delay:.3g};'
-        " or correct the time stamps."
+        finding(
+            "output-delayed",
+            f"The residuals show a delay that the problem does not have: {shown}{more}",
+            f'Estimate it: delay = "shift" {where}, and [parameters.shift] with initial ='
+            f" {found[0].delay:.3g}; or correct the time stamps.",
+        )
     ]
 
 

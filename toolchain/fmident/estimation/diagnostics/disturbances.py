@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.findings import Finding, finding
 from fmident.problem.cost import MeasuredSignal
 from fmident.problem.residuals import measured_signals, residual_layout
 
@@ -37,7 +38,7 @@ _SHOWN = 5
 
 def disturbance_notes(
     problem: Problem, residuals: F64, noise: NoiseFinding | None = None
-) -> list[str]:
+) -> list[Finding]:
     """Return notes on tones and steps in the residuals.
 
     Parameters
@@ -74,10 +75,11 @@ def disturbance_notes(
             said = _steps(signal, residuals[rows], measurement.unit or "", counted=rounded)
             if said:
                 steps[measurement.name] = said
-    return notes + [f"The samples of '{name}' come in steps of {s}" for name, s in steps.items()]
+    notes += [f"The samples of '{name}' come in steps of {s}" for name, s in steps.items()]
+    return [finding("residuals-waves", text) for text in notes]
 
 
-def repetition_notes(repeated: Sequence[RepeatedResiduals]) -> list[str]:
+def repetition_notes(repeated: Sequence[RepeatedResiduals]) -> list[Finding]:
     """Return notes on residuals that come back in other experiments.
 
     Parameters
@@ -91,16 +93,17 @@ def repetition_notes(repeated: Sequence[RepeatedResiduals]) -> list[str]:
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         text = f"The residuals of '{one.output}' repeat in the experiments {shown}"
         if one.correlation > _SAME:
-            notes.append(
-                f"{text}, sample by sample: is this the same record twice? The intervals count it"
-                " as independent experiments and are too narrow for that. Give each record once."
+            text += (
+                ", sample by sample: is this the same record twice? The intervals count it as"
+                " independent experiments and are too narrow. Give each record once."
             )
-            continue
-        notes.append(
-            f"{text} (correlation {one.correlation:.2f}). That is what the model lacks, or what the"
-            " sensor does each time, not noise. The intervals count experiments as independent and"
-            " are too narrow for it."
-        )
+        else:
+            text += (
+                f" (correlation {one.correlation:.2f}). That is not noise: the model lacks"
+                " something, or the sensor errs in the same way each time. The intervals count"
+                " experiments as independent and are too narrow."
+            )
+        notes.append(finding("residuals-repeat", text))
     return notes
 
 

@@ -12,6 +12,7 @@ from fmident.arrays import F64
 from fmident.estimation.compared import DrawnParameter, DrawnPosterior
 from fmident.estimation.contract import Draws
 from fmident.estimation.result import ParameterEstimate
+from fmident.findings import Finding, finding
 from fmident.problem.dependent import Dependence
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def drawn_posterior(problem: Problem, draws: Draws) -> DrawnPosterior:
     return DrawnPosterior(parameters, draws.count, draws.values, draws.densities)
 
 
-def draw_notes(problem: Problem, p: F64, cost: float, draws: Draws) -> list[str]:
+def draw_notes(problem: Problem, p: F64, cost: float, draws: Draws) -> list[Finding]:
     """Say where the medians of all parameters together do not fit, since the posterior bends.
 
     Parameters
@@ -104,7 +105,11 @@ def draw_notes(problem: Problem, p: F64, cost: float, draws: Draws) -> list[str]
     if -cost >= worst - abs(lowest) * 1e-9 or np.array_equal(best, p):
         return []
     return [
-        "The medians of the parameters, taken together, fit the data worse than 97.5 % of the draws"
-        " do: the posterior distribution bends. The values of least cost are in 'settings';"
-        " use the draws themselves for predictions."
+        finding(
+            "posterior-bends",
+            "The medians of the parameters, taken together, fit the data worse than 97.5 % of the"
+            " draws do: the posterior distribution is curved. The values of least cost are in"
+            " 'settings'",
+            "Use the draws themselves for predictions.",
+        )
     ]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics
 from fmident.evaluation import Evaluator
+from fmident.findings import Finding, finding
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -271,7 +272,7 @@ def acting_farther(
     return dataclasses.replace(statistics, identifiability=judged)
 
 
-def farther_notes(problem: Problem, p: F64, cost: float, farther: Farther) -> list[str]:
+def farther_notes(problem: Problem, p: F64, cost: float, farther: Farther) -> list[Finding]:
     """Return that the cost is lower where a parameter acts that is silent at the estimate.
 
     Parameters
@@ -289,10 +290,13 @@ def farther_notes(problem: Problem, p: F64, cost: float, farther: Farther) -> li
         return []
     point, lower = farther.lower
     return [
-        f"The cost is {lower:.6g} at {moved_to(problem, p, point)} in place of {cost:.6g} here:"
-        " this is not the minimum. No derivative shows a parameter that acts in steps, or not at"
-        " all where it is, nor those of which only ratios act: start there, give several starts, or"
-        " try values one by one with 'fixed = true'."
+        finding(
+            "lower-cost-elsewhere",
+            f"The cost is {lower:.6g} at {moved_to(problem, p, point)}, but {cost:.6g} here: this"
+            " is not the minimum. Derivatives do not show the effect of a parameter that acts in"
+            " steps or has no influence here, or of parameters of which only ratios count",
+            "Start there, give several starts, or try values one by one with 'fixed = true'.",
+        )
     ]
 
 

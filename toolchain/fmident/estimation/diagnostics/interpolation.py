@@ -27,6 +27,7 @@ from fmident.estimation.compared import (
 )
 from fmident.estimation.diagnostics.delays import left_with_delays
 from fmident.evaluation.setups import without_integration
+from fmident.findings import Finding, finding
 from fmident.fmu.fmu import read_description
 from fmident.problem.residuals import residual_layout, whitened_residuals
 from fmident.statistics import residual_statistics
@@ -194,14 +195,18 @@ def _candidates(problem: Problem) -> Iterator[_Candidate]:
         yield _Candidate(name, other, numbers, sum(count for _, count in members))
 
 
-def course_notes(check: ResidualCheck) -> list[str]:
+def course_notes(check: ResidualCheck) -> list[Finding]:
     """Say which inputs run otherwise and which key says so, or where the residuals gather."""
-    notes = [f"{one}. {one.advice}." for one in check.courses if one.matters]
-    if notes:
-        return notes
-    return [
-        f"{one}. It may jump between samples: log it at its jumps, with their instants. Or the"
-        " model lacks something fast."
+    notes = [
+        finding("input-course", str(one), f"{one.advice}.") for one in check.courses if one.matters
+    ]
+    return notes or [
+        finding(
+            "input-course",
+            str(one),
+            "It may jump between samples: log it at its jumps, with their instants. Or the model"
+            " lacks something fast.",
+        )
         for one in check.gathered[:3]
     ]
 

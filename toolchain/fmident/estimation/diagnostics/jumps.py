@@ -19,6 +19,7 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.estimation.diagnostics.farther import moved_to
 from fmident.evaluation import Evaluator, EventMatching
+from fmident.findings import Finding, finding
 from fmident.statistics import ParameterStatistics
 
 if TYPE_CHECKING:
@@ -243,23 +244,29 @@ def withhold(problem: Problem, statistics: _Statistics, jumps: Jumps) -> _Statis
     return dataclasses.replace(found, identifiability=judged)
 
 
-def jump_notes(problem: Problem, p: F64, cost: float, jumps: Jumps) -> list[str]:
+def jump_notes(problem: Problem, p: F64, cost: float, jumps: Jumps) -> list[Finding]:
     """Return what the cost around the estimate says against intervals, and what to do."""
     notes = []
     if jumps.names:
         names = ", ".join(f"'{n}'" for n in jumps.names)
         one = len(jumps.names) == 1
         notes.append(
-            f"{'There is no interval' if one else 'There are no intervals'} for {names}: on the "
-            "line through the estimate the cost jumps or bends as events pass samples, so that "
-            f"derivatives do not show how far the data determine {'it' if one else 'them'}. "
-            "'fmident profile' follows the cost itself."
+            finding(
+                "no-intervals",
+                f"{'There is no interval' if one else 'There are no intervals'} for {names}: near"
+                " the estimate the cost jumps or bends where events pass samples, so that"
+                f" derivatives do not show how well the data determine {'it' if one else 'them'}",
+                "'fmident profile' follows the cost itself.",
+            )
         )
     if jumps.lower is not None:
         point, lower = jumps.lower
         notes.append(
-            f"The cost is {lower:.6g} at {moved_to(problem, p, point)}, on the other side of a"
-            f" jump, in place of {cost:.6g} here: this is not the minimum. Start there, or give"
-            " several starts."
+            finding(
+                "lower-cost-elsewhere",
+                f"The cost is {lower:.6g} at {moved_to(problem, p, point)}, on the other side of a"
+                f" jump, but {cost:.6g} here: this is not the minimum",
+                "Start there, or give several starts.",
+            )
         )
     return notes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.estimation.compared import PriorCheck, PriorKnowledge
+from fmident.findings import Finding, finding
 from fmident.problem.priors import Priors
 from fmident.statistics import ParameterStatistics
 
@@ -92,7 +93,7 @@ def after_stages(found: Sequence[PriorKnowledge | None]) -> PriorKnowledge | Non
     )
 
 
-def prior_notes(problem: Problem, found: PriorKnowledge | None) -> list[str]:
+def prior_notes(problem: Problem, found: PriorKnowledge | None) -> list[Finding]:
     """Return what is to be said of priors: that they contradict the data."""
     if found is None or not found.conflict:
         return []
@@ -101,17 +102,17 @@ def prior_notes(problem: Problem, found: PriorKnowledge | None) -> list[str]:
     if found.compared:
         p = f" (p = {found.p_value:.2g})" if found.p_value > _LEAST else f" (p < {_LEAST:g})"
     text = (
-        f"Prior and data contradict each other{p}: {shown}. The estimate lies between what both"
-        " say, and its intervals hold for neither: correct the prior, or look for what the model"
-        " or the data lack."
+        f"Prior and data contradict each other{p}: {shown}. The estimate lies between the two, and"
+        " its intervals hold for neither."
     )
     if not problem.sigma_known:
         text += (
-            " The noise is not given, so that what the prior keeps the model from explaining counts"
-            " as noise, and another minimum may be nearer to the data: give sigma for each output,"
-            " or begin elsewhere."
+            " The noise is not given: what the model cannot explain because of the prior counts as"
+            " noise, and another minimum may be nearer to the data. Give sigma for each output, or"
+            " begin elsewhere."
         )
-    return [text]
+    hint = "Correct the prior, or look for what the model or the data lack."
+    return [finding("prior-conflict", text, hint)]
 
 
 def conflict_of(check: PriorCheck) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
+from fmident.findings import Finding, finding
 from fmident.statistics import ParameterStatistics
 from fmident.statistics.distributions import chi_squared_tail, f_tail, student_quantile
 from fmident.statistics.truncated import TruncatedParameter, TruncatedStatistics, Truncation
@@ -191,14 +192,17 @@ def truncation_of(
     )
 
 
-def truncation_notes(found: Truncation | None) -> list[str]:
+def truncation_notes(found: Truncation | None) -> list[Finding]:
     """Return what is to be said of what was held: that the data contradict it."""
     if found is None or not found.conflict:
         return []
     one = found.compared == 1
     return [
-        "The data contradict the start along what was held: without it they fit better by more than"
-        f" chance allows ({found.compared} direction{'' if one else 's'} of which they say"
-        f" something, p = {found.p_value:.2g}). The start is wrong by more than one scale there:"
-        " give a larger scale to what is known less, or correct the start."
+        finding(
+            "interval-of-start",
+            "The data contradict the start values that were held: the fit would be better without"
+            f" them, by more than chance allows ({found.compared} direction{'' if one else 's'}"
+            f" compared, p = {found.p_value:.2g}). The start is wrong by more than one scale there",
+            "Give a larger scale to what is known less, or correct the start.",
+        )
     ]

@@ -24,10 +24,14 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Estimate
 from fmident.estimation.diagnostics.bounds import parameters_at_bound
 from fmident.evaluation import Evaluator, JacobianError
+from fmident.findings import Finding, finding
 from fmident.problem.priors import Priors
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
+
+_TWO = "priors and data disagree, the noise is not given, and there are two minima"
+_DECIDE = "Give each output its sigma to decide between them."
 
 _STEPS = 121
 """Sizes of the noise that are looked at."""
@@ -44,7 +48,7 @@ def best_of_both(
     evaluator: Evaluator,
     estimate: Estimate,
     search: Callable[[Problem, Evaluator], Estimate] | None,
-) -> tuple[Estimate, list[str]]:
+) -> tuple[Estimate, list[Finding]]:
     """Return the better one of two minima, and what is to be said of the other.
 
     Parameters
@@ -73,7 +77,7 @@ def best_of_both(
     if search is None:
         if seen.place is None or not np.isfinite(evaluator.cost(seen.place)):
             return estimate, []
-        return estimate, [_about(problem, evaluator, estimate.parameters, seen.place)]
+        return estimate, _about(problem, evaluator, estimate.parameters, seen.place)
     starts = [] if seen.place is None else [seen.place]
     if seen.disagree:
         alone = _without_priors(beginning_at(problem, estimate.parameters))
@@ -229,24 +233,31 @@ def beginning_at(problem: Problem, p: F64) -> Problem:
     return dataclasses.replace(problem, parameters=parameters)
 
 
-def _notes(problem: Problem, best: _Minimum, other: _Minimum) -> list[str]:
+def _notes(problem: Problem, best: _Minimum, other: _Minimum) -> list[Finding]:
     likely = float(np.exp(best.loss - other.loss))
     return [
-        "Priors and data disagree, and the noise is not given: there are two minima. The better one"
-        f" is returned, with residuals of {best.noise:.3g}; the other one, {likely:.2g} times as"
-        f" dense, has residuals of {other.noise:.3g} (root mean square, as they are weighted) at "
-        f"{values_of(problem, other.p)}. Give each output its sigma to decide between them."
+        finding("second-minimum", _TWO, _DECIDE),
+        finding(
+            "search",
+            "Of the two minima the better one is returned, with residuals of"
+            f" {best.noise:.3g}; the other one is {likely:.2g} times as likely and has residuals of"
+            f" {other.noise:.3g} (root mean square, as they are weighted) at"
+            f" {values_of(problem, other.p)}",
+        ),
     ]
 
 
-def _about(problem: Problem, evaluator: Evaluator, p: F64, start: F64) -> str:
+def _about(problem: Problem, evaluator: Evaluator, p: F64, start: F64) -> list[Finding]:
     lower = evaluator.cost(start) < evaluator.cost(p)
-    return (
-        "Priors and data disagree, and the noise is not given: by the model linearised at the"
-        f" estimate there is another minimum near {values_of(problem, start)}, where the cost is"
-        f" {'lower' if lower else 'not lower'}. A search by least-squares from there shows it; or"
-        " give each output its sigma."
-    )
+    return [
+        finding("second-minimum", _TWO, _DECIDE),
+        finding(
+            "search",
+            "According to the model linearised at the estimate, the other minimum is near"
+            f" {values_of(problem, start)}, where the cost is {'lower' if lower else 'not lower'}",
+            "A search by least-squares from there shows it.",
+        ),
+    ]
 
 
 def values_of(problem: Problem, p: F64) -> str:

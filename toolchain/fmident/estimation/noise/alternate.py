@@ -21,6 +21,7 @@ from fmident.estimation.contract import Estimate, Estimator
 from fmident.estimation.diagnostics.noise import coarse_sensors, noisy_outputs
 from fmident.estimation.noise.prewhitened import Prewhitened, prewhitened
 from fmident.evaluation import Evaluator
+from fmident.findings import Finding, finding
 from fmident.problem.cost import TimeDomain
 from fmident.statistics.noise import (
     NoisyOutput,
@@ -282,23 +283,25 @@ def in_turn(
     return InTurn(current, at, found, number, settled)
 
 
-def noise_notes(found: InTurn | None, asked: bool, drawn: bool) -> list[str]:
+def noise_notes(found: InTurn | None, asked: bool, drawn: bool) -> list[Finding]:
     """Return how the noise was modelled, or why it was not; `drawn`: draws followed."""
     if found is None:
         if not asked:
             return []
-        return ["The noise was not modelled, since the search before it did not converge."]
+        text = "The noise was not modelled, since the search before it did not converge."
+        return [finding("noise-model", text)]
     rounds = f"{found.rounds} round{'' if found.rounds == 1 else 's'}"
     if not found.settled:
-        return [
-            f"Parameters and model of the noise do not agree after {rounds} of both in turn. "
-            "Where that stays so, a part of the residuals is what the model lacks, not noise: "
-            "leave out 'noise', so that the standard errors count the residuals' colour."
-        ]
+        text = (
+            f"Parameters and model of the noise do not agree after {rounds} of both in turn. If"
+            " this remains so, a part of the residuals is what the model lacks, not noise"
+        )
+        hint = "Leave out 'noise', so that the standard errors count the residuals' colour."
+        return [finding("noise-model", text, hint)]
     notes = [f"Parameters and model of the noise agree after {rounds} of both in turn."]
     if drawn:
         notes.append("The draws take the model of the noise of the least cost as known.")
-    return notes
+    return [finding("noise-model", text) for text in notes]
 
 
 def _moved(jacobian: F64, step: F64) -> float:

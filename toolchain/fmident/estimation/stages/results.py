@@ -23,6 +23,7 @@ from fmident.estimation.result import (
 from fmident.estimation.stages.progress import translation, widening
 from fmident.estimation.stages.propagation import Propagation, correlation_of
 from fmident.estimation.stages.stage_run import StageRun
+from fmident.findings import Finding, finding, in_order, reading_notes
 from fmident.words import quoted
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def combined(
         history=tuple(history),
         generations=tuple(generations),
         fits=fits,
-        notes=tuple(stage_notes(problem, names, done, propagation)),
+        findings=in_order(stage_notes(problem, names, done, propagation)),
         settings={
             **last.result.settings,
             "stages": {d.stage.name: d.result.settings.get("options", {}) for d in done},
@@ -235,7 +236,7 @@ def _estimate(
 
 def stage_notes(
     problem: Problem, names: Sequence[str], done: Sequence[StageRun], propagation: Propagation
-) -> list[str]:
+) -> list[Finding]:
     """Return the notes of a run.
 
     Parameters
@@ -249,14 +250,18 @@ def stage_notes(
     propagation
         That has followed them.
     """
-    notes = [d.message for d in problem.notes]
+    findings = list(reading_notes(problem.notes))
+    notes = []
     followed = {e.name for d in done for e in d.result.estimates if e.expression}
     unused = [q.name for q in problem.free if q.name not in names and q.name not in followed]
     if unused:
         verb = "is" if len(unused) == 1 else "are"
         notes.append(f"{quoted(unused)} {verb} searched in no stage and keeps its initial value.")
     for one in done:
-        notes += [f"Stage '{one.stage.name}': {_lowered(n)}" for n in one.result.notes]
+        findings += [
+            dataclasses.replace(f, text=f"Stage '{one.stage.name}': {_lowered(f.text)}")
+            for f in one.result.findings
+        ]
     owner = {e.name: k for k, d in enumerate(done) for e in d.result.estimates if e.searched}
     for k, one in enumerate(done):
         own = [n for n in names if owner.get(n) == k]
@@ -266,7 +271,7 @@ def stage_notes(
             notes += _lost_notes(one, own, propagation)
         if propagation.wanted[k] and np.isfinite(one.result.covariance).any():
             notes += _initial_notes(k, done, owner)
-    return notes
+    return [*findings, *(finding("stage", text) for text in notes)]
 
 
 def _counted_notes(one: StageRun, own: Sequence[str]) -> list[str]:

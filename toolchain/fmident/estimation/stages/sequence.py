@@ -24,6 +24,7 @@ from fmident.estimation.stages.results import combined
 from fmident.estimation.stages.stage_run import StageRun
 from fmident.evaluation import Evaluator, Executor, Simulated, SimulationTask
 from fmident.evaluation.executors import SubsetExecutor
+from fmident.findings import finding
 from fmident.problem.residuals import parameter_values_for
 from fmident.problem.stages import continued
 
@@ -147,7 +148,7 @@ def run_stages(
             interrupted = True
             break
         result = with_effort(run.result, carried)
-        result = dataclasses.replace(result, notes=(*remarks, *result.notes))
+        result = result.with_findings([finding("stage", text) for text in remarks])
         done.append(StageRun(stage, staged, result, carried))
         values |= done[-1].found
         if result.status in _ENDS_THE_RUN:

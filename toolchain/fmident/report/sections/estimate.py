@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from fmident.estimation.result import EstimationResult, ParameterEstimate, StageResult
+    from fmident.report.verdict import Verdict
 
 
 _MOST_FILES = 6
@@ -77,8 +78,10 @@ def estimate_facts(result: EstimationResult, version: str) -> list[Entry]:
     path = str(result.fmu_path) if result.fmu_path is not None else ""
     fmu = [Line(result.fmu_name), Line(path, code=True)]
     fmu += [Line(result.fmu_tool or ""), Line(result.fmu_guid or "", code=True)]
+    data = [f.note for f in result.findings if f.code == "reading"]
     return [
         Entry.of("Status", f"{result.status}: {result.message}"),
+        *([Entry.of("Data", *data)] if data else []),
         Entry.of("Estimator", result.estimator),
         *_settings(result.settings),
         Entry.of("Cost", cost),
@@ -148,17 +151,24 @@ def _text(value: object) -> str:
     return "default" if value is None else str(value)
 
 
-def verdict_section(grade: str, headline: str, reasons: Sequence[str], notes: Sequence[str]) -> str:
-    """Return headline, reasons and notes.
+def verdict_section(
+    grade: str,
+    headline: str,
+    reasons: Sequence[str],
+    notes: Sequence[str],
+    more: Sequence[str] = (),
+) -> str:
+    """Return headline, reasons and notes; `more` is folded until a reader asks for it."""
+    return fragment(
+        "verdict", grade=grade, headline=headline, reasons=reasons, notes=notes, more=more
+    )
 
-    Parameters
-    ----------
-    grade
-        ``"good"``, ``"doubtful"`` or ``"bad"``.
-    headline, reasons, notes
-        The words.
-    """
-    return fragment("verdict", grade=grade, headline=headline, reasons=reasons, notes=notes)
+
+def result_verdict(judged: Verdict, result: EstimationResult) -> str:
+    """Return the verdict on an estimate, with what does not fit into its lines folded."""
+    notes = [f.note for f in result.findings if f.code != "reading"]
+    more = [*judged.more, *notes]
+    return verdict_section(judged.grade, judged.headline, judged.reasons, [], more)
 
 
 @dataclass(frozen=True)
