@@ -306,7 +306,7 @@ def test_what_is_fitted_is_kept_after_ctrl_c() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"count": 5}, "5 replicates are too few"),
+        ({"replicates": 5}, "5 replicates are too few"),
         ({"level": 1.0}, "between 0 and 1"),
         ({"method": "jackknife"}, "there is no method 'jackknife'"),
         ({"weights": "heavy"}, "there are no weights 'heavy'"),
