@@ -27,10 +27,10 @@ def watch_numba() -> None:
         def on_start(self, event: Any) -> None:
             global listener
             function = getattr(event.data.get("dispatcher"), "py_func", None)
-            told, module = listener, getattr(function, "__module__", "")
-            if told is not None and module.startswith(_OWN):
+            callback, module = listener, getattr(function, "__module__", "")
+            if callback is not None and module.startswith(_OWN):
                 listener = None
-                told(TEXT)
+                callback(TEXT)
 
         def on_end(self, event: Any) -> None:
             pass

@@ -75,7 +75,7 @@ class JsonTable:
         return None if self.raw(key, *default) is None else self.text(key, "")
 
     def flag(self, key: str, *default: bool) -> bool:
-        """Return true or false."""
+        """Return a boolean, or the default."""
         value = self.raw(key, *default)
         return value if isinstance(value, bool) else self._fail(key, "true or false")
 

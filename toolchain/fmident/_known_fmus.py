@@ -65,8 +65,8 @@ def similar(name: str, known: list[str]) -> list[str]:
 def _folders(base: Path) -> list[Path]:
     """Return ``fmus`` here or in the nearest folder above; none where there is no such folder."""
     start = base.absolute()
-    found = (folder / FOLDER for folder in (start, *start.parents))
-    return [place for place in found if place.is_dir()][:1]
+    candidates = (folder / FOLDER for folder in (start, *start.parents))
+    return [place for place in candidates if place.is_dir()][:1]
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -11,6 +11,6 @@ F64: TypeAlias = npt.NDArray[np.float64]
 
 
 def root_mean_square(values: npt.ArrayLike) -> float:
-    """Return the root mean square; 0 of nothing."""
+    """Return the root mean square; 0 for an empty array."""
     array = np.asarray(values, dtype=np.float64)
     return float(np.sqrt(np.mean(array**2))) if array.size else 0.0

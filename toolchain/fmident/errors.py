@@ -40,10 +40,10 @@ class Code(StrEnum):
 
     def __new__(cls, code: str, meaning: str) -> Code:
         """Return a member that is the text, and knows what it means."""
-        made = str.__new__(cls, code)
-        made._value_ = code
-        made.meaning = meaning
-        return made
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
 
     ERROR = "error", "Any error that has no other code."
     USAGE = "usage", "A command line that cannot be understood."
@@ -453,8 +453,8 @@ def in_words(error: BaseException) -> str:
         return f"the memory is used up ({error})" if str(error) else "the memory is used up"
     if not isinstance(error, OSError):
         return str(error)
-    said = error.strerror or str(error)
-    return said if error.filename is None else f"'{error.filename}': {said}"
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"'{error.filename}': {reason}"
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
@@ -481,16 +481,16 @@ def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
     for candidate in pool:
         folded.setdefault(candidate.casefold(), candidate)
     close = difflib.get_close_matches(name.casefold(), list(folded), n=count, cutoff=0.5)
-    found = [folded[c] for c in close]
-    if len(found) < count:
+    matches = [folded[c] for c in close]
+    if len(matches) < count:
         key = name.casefold()
         for candidate in pool:
             low = candidate.casefold()
-            if candidate not in found and len(key) >= 3 and (key in low or low in key):
-                found.append(candidate)
-            if len(found) >= count:
+            if candidate not in matches and len(key) >= 3 and (key in low or low in key):
+                matches.append(candidate)
+            if len(matches) >= count:
                 break
-    return found
+    return matches
 
 
 def did_you_mean(name: str, candidates: Iterable[str], *, kind: str = "name") -> str:
@@ -511,6 +511,6 @@ def did_you_mean(name: str, candidates: Iterable[str], *, kind: str = "name") ->
         return f"nearest {kind}: " + ", ".join(f"'{c}'" for c in close)
     if not pool:
         return f"there is no {kind} to choose from"
-    shown = ", ".join(f"'{c}'" for c in pool[:12])
+    names = ", ".join(f"'{c}'" for c in pool[:12])
     more = f", ... ({len(pool)} in all)" if len(pool) > 12 else ""
-    return f"known: {shown}{more}"
+    return f"known: {names}{more}"

@@ -152,10 +152,10 @@ def si_symbols(unit: Unit) -> str:
         return _SI_ALONE[text]
     written = re.sub(r"[A-Za-zµμ]+", lambda m: _without_prefix(m[0]), text)
     try:
-        found = _parse(written)
+        parsed = _parse(written)
     except UnitError:
         return unit.si
-    return written if in_si(found) and found.exponents == unit.exponents else unit.si
+    return written if in_si(parsed) and parsed.exponents == unit.exponents else unit.si
 
 
 DIMENSIONLESS = Unit("1", (Fraction(0),) * len(BASE_SYMBOLS))

@@ -18,7 +18,7 @@ def plain(value: float, digits: int = _SIGNIFICANT) -> str:
     >>> plain(95.10893), plain(1.2345678e-7), plain(float("inf")), plain(float("nan"))
     ('95.1089', '1.23457e-07', 'infinite', 'n/a')
 
-    Below a million the digits before the point are all kept.
+    All integer digits of values below a million are kept.
 
     >>> plain(123456.0, 4)
     '123456'
@@ -38,17 +38,17 @@ def with_error(value: float, error: float) -> tuple[str, str]:
     >>> with_error(95.10893, 0.10852), with_error(203.5034, 1.146)
     (('95.11', '0.11'), ('203.5', '1.1'))
 
-    A value far below its error keeps two digits of its own.
+    A value far below its error keeps two significant digits.
 
     >>> with_error(0.12931, 13.2)
     ('0.13', '13')
 
-    An error below the twelfth digit of the value, as without noise, has digits of its own.
+    An error below the twelfth digit of the value, as without noise, is rounded separately.
 
     >>> with_error(0.4, 1.5e-16)
     ('0.4', '1.5e-16')
 
-    Without a usable error the value keeps six significant digits; so does one that is exact.
+    With a zero or unusable error the value keeps six significant digits.
 
     >>> with_error(11.55, 0.0)
     ('11.55', '0')
@@ -67,16 +67,16 @@ def with_error(value: float, error: float) -> tuple[str, str]:
     size = max(abs(value), error)
     if not _SMALLEST_PLAIN <= size < _LARGEST_PLAIN:
         exponent = math.floor(math.log10(size))
-        shown = max(decimals + exponent, 0)
+        digits = max(decimals + exponent, 0)
         factor = 10.0**-exponent
         tail = f"e{exponent:+03d}"
-        return f"{value * factor:.{shown}f}{tail}", f"{error * factor:.{shown}f}{tail}"
+        return f"{value * factor:.{digits}f}{tail}", f"{error * factor:.{digits}f}{tail}"
     decimals = max(decimals, 0)
     return f"{value:.{decimals}f}", f"{error:.{decimals}f}"
 
 
 def interval(ends: tuple[float, float], error: float) -> str:
-    """Return an interval, its ends rounded as :func:`with_error` rounds the value.
+    """Return an interval with its ends rounded as the value is by :func:`with_error`.
 
     >>> interval((94.8961, 95.3217), 0.10852)
     '[94.90, 95.32]'
@@ -95,7 +95,7 @@ def percent_text(level: float) -> str:
 
 
 def interval_text(ends: tuple[float, float], error: float) -> str:
-    """Return an interval that may be open, its ends rounded as fits a standard error."""
+    """Return an interval, possibly open, with its ends rounded to a standard error."""
     low, high = ends
     if math.isinf(low) and math.isinf(high):
         return "unbounded"
@@ -112,7 +112,7 @@ def interval_text(ends: tuple[float, float], error: float) -> str:
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction as per cent.
+    """Return a fraction as a percentage.
 
     >>> percent(0.040831)
     '4.08 %'
@@ -121,7 +121,7 @@ def percent(fraction: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in the unit that suits it.
+    """Return a duration in a suitable unit.
 
     >>> duration(0.0123), duration(4.56), duration(205.0), duration(7500.0), duration(1.2e6)
     ('12.3 ms', '4.56 s', '3 min 25 s', '2 h 5 min', '13 d 21 h')
@@ -148,7 +148,7 @@ _LEAST = 1e-16
 
 
 def probability(value: float) -> str:
-    """Return a probability of a test; nothing where there is none.
+    """Return a probability of a test as text; empty for NaN.
 
     >>> probability(0.0286), probability(1e-88), probability(float("nan"))
     ('0.029', '< 1e-16', '')
@@ -166,12 +166,12 @@ def listed(items: Iterable[str], most: int = 10, last: str = "and") -> str:
     >>> listed(["a", "b", "c", "d"], most=2)
     'a, b and 2 others'
     """
-    shown = list(items)
-    if len(shown) > most + 1:
-        shown[most:] = [f"{len(shown) - most} others"]
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+    unique = list(items)
+    if len(unique) > most + 1:
+        unique[most:] = [f"{len(unique) - most} others"]
+    if len(unique) < 2:
+        return "".join(unique)
+    return f"{', '.join(unique[:-1])} {last} {unique[-1]}"
 
 
 def quoted(names: Iterable[str], most: int = 10) -> str:

@@ -1,8 +1,8 @@
-"""The library's front door: everything wired together.
+"""The public functions of the library.
 
-Here is what ``fmident.load_problem``, ``fmident.estimate`` and their like are, and what the
-command line calls. Each name is imported when it is first used, so that a command loads only
-what it needs.
+They back ``fmident.load_problem``, ``fmident.estimate`` and the others, and the command
+line calls them. Each name is imported on first use, so a command loads only what it
+needs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A bootstrap of a problem, everything wired together: the estimate, an executor, a journal.
+"""Bootstrap of a problem: the estimate, an executor and a journal.
 
-:func:`bootstrap` is what ``fmident.bootstrap`` is, and what the command line calls.
+:func:`bootstrap` is ``fmident.bootstrap``; the command line calls it too.
 """
 
 from __future__ import annotations
@@ -150,13 +150,7 @@ def bootstrap(
 
 
 def _refuse_stages(problem: Problem) -> None:
-    """Refuse a problem with stages.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        It has some.
-    """
+    """Raise `ProblemError` for a problem with stages."""
     if problem.stages:
         raise ProblemError(
             "a problem with stages cannot be bootstrapped: every replicate would have to go "
@@ -169,13 +163,7 @@ def _refuse_stages(problem: Problem) -> None:
 
 
 def _refuse_loss(problem: Problem, result: EstimationResult) -> None:
-    """Refuse an estimate that minimises a robust loss.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        It does.
-    """
+    """Raise `ProblemError` for an estimate that minimises a robust loss."""
     loss = loss_of(result)
     if loss != "linear":
         raise ProblemError(
@@ -189,13 +177,7 @@ def _refuse_loss(problem: Problem, result: EstimationResult) -> None:
 
 
 def _refuse_truncated(problem: Problem, result: EstimationResult) -> None:
-    """Refuse an estimate that held at the start what the data do not determine.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        It does.
-    """
+    """Raise `ProblemError` for an estimate that held undetermined parameters at the start."""
     if result.truncation is not None:
         raise ProblemError(
             "the estimate is truncated, and replicates are fitted in all directions: their spread"
@@ -208,7 +190,7 @@ def _refuse_truncated(problem: Problem, result: EstimationResult) -> None:
 
 
 def _differences(problem: Problem, result: EstimationResult, cost: float) -> list[str]:
-    """Return what makes the result another than one of this problem, or no minimum of it."""
+    """Return notes if the result belongs to another problem, or is not a minimum."""
     notes = changed_since(problem, result, cost, result.cost_final)
     if result.status != "converged":
         notes.insert(
@@ -219,7 +201,7 @@ def _differences(problem: Problem, result: EstimationResult, cost: float) -> lis
 
 
 def _beside(parameter: BootstrapParameter, result: EstimationResult) -> BootstrapParameter:
-    """Return a parameter with the interval that the result has."""
+    """Return a parameter with the interval of the result."""
     for e in result.estimates:
         if e.name == parameter.name:
             return dataclasses.replace(

@@ -1,4 +1,4 @@
-"""From the name of a Modelica class to its FMU: where sources and FMUs are, when to build."""
+"""Build the FMU of a Modelica class: locate sources and output, skip up-to-date builds."""
 
 from __future__ import annotations
 
@@ -40,15 +40,7 @@ _CHECKS = ("interface", "parameters", "model exchange")
 
 @dataclass(frozen=True)
 class Built:
-    """An FMU that is up to date.
-
-    Parameters
-    ----------
-    fmu
-        The file.
-    result
-        What the compiler said; ``None`` when nothing had to be built.
-    """
+    """An up-to-date FMU; `result` is ``None`` when nothing had to be built."""
 
     fmu: Path
     result: BuildResult | None
@@ -69,37 +61,18 @@ def build(
 ) -> Built:
     """Compile a class unless its FMU is up to date.
 
-    Parameters
-    ----------
-    host
-        Whose compilers.
-    class_name
-        Full Modelica name.
-    sources
-        Files or folders; found by :func:`find_library` when empty.
-    output
-        The FMU; by default ``fmus/CLASS.fmu`` of the project: the folder that holds the source
-        in ``modelica/``, else the nearest one, here or above, with ``modelica/`` or
-        ``fmus/catalog.toml``, else the current one.
-    compiler
-        Name of a compiler, or ``"auto"``: the embedded one; where it refuses the class and advises
-        another that can run here, that one.
-    tolerance, options
-        As in :class:`~fmident.compilers.base.BuildRequest`.
-    platforms
-        What the FMU is to hold binaries for: names of FMI 2.0 or 3.0, or ``"all"``; none for
-        this machine's.
-    force
-        Build in any case.
-    progress
-        Is told in a line what is being done, where it may take long.
+    `sources` are files or folders, located by :func:`find_library` when empty. The `output`
+    is by default ``fmus/CLASS.fmu`` in the project folder: the folder whose ``modelica/``
+    holds the source, else the nearest folder, from here upwards, with ``modelica/`` or
+    ``fmus/catalog.toml``, else the current one.
 
-    Raises
-    ------
-    fmident.errors.CompilationError
-        No source, no compiler, or the class cannot be compiled.
-    fmident.errors.PluginError
-        There is no such compiler.
+    `compiler` is a name or ``"auto"``: the embedded compiler, or the one it advises when it
+    refuses the class, provided that one can run here. `tolerance` and `options` are those
+    of :class:`~fmident.compilers.base.BuildRequest`. `platforms` are FMI 2.0 or 3.0 names
+    to include binaries for, or ``"all"``; empty for the current machine only. With `force`,
+    an up-to-date FMU is built, too; `progress` receives a line of text before each step
+    that may take long. Raises `CompilationError` if there is no source or no compiler, or
+    the class cannot be compiled, and `PluginError` if there is no such compiler.
     """
     named = Library(with_libraries(expand(sources)), None) if sources else None
     library = named or find_library(class_name, [Path.cwd()])
@@ -125,17 +98,10 @@ def build(
 def equations(
     class_name: str, *, sources: Sequence[Path] = ()
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return what the embedded compiler makes of the equations of a class, and its remarks.
+    """Return the equations of a class as the embedded compiler sees them, and its diagnostics.
 
-    Parameters
-    ----------
-    class_name, sources
-        As for :func:`build`.
-
-    Raises
-    ------
-    fmident.errors.CompilationError
-        No source, or the class cannot be compiled.
+    `sources` is as for :func:`build`. Raises `CompilationError` if there is no source or
+    the class cannot be compiled.
     """
     from fmident.compilers.embedded.frontend import list_equations
 
@@ -159,8 +125,24 @@ def build_class(
 
     Parameters
     ----------
-    class_name, sources, output, compiler, tolerance, options, platforms, force
-        As for :func:`build`.
+    class_name
+        Full Modelica name.
+    sources
+        Files or folders; by default the library of the project that has the class.
+    output
+        The FMU; by default ``fmus/CLASS.fmu`` in the project folder: the folder whose
+        ``modelica/`` holds the source, else the nearest folder, from here upwards, with
+        ``modelica/`` or ``fmus/catalog.toml``, else the current one.
+    compiler
+        Name of a compiler, or ``"auto"``: the embedded one, or the one it advises when it
+        refuses the class, provided that one can run here.
+    tolerance, options
+        Default tolerance of the FMU, and options of the compiler.
+    platforms
+        FMI 2.0 or 3.0 names to include binaries for, or ``"all"``; empty for this machine
+        only.
+    force
+        Build even if the FMU is up to date.
 
     Raises
     ------
@@ -189,28 +171,13 @@ def resolve_class(
     base: Path,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Built:
-    """Return the FMU of a class that a problem file names; build it when it must be.
+    """Return the FMU of a class named in a problem file, building it if necessary.
 
-    Parameters
-    ----------
-    host
-        Whose compilers.
-    class_name
-        Full Modelica name.
-    table
-        The ``[model]`` table: ``sources`` and ``fmu_folder``, both relative to `base`, and
-        ``compiler`` count.
-    base
-        Folder of the problem file. Without ``sources``, the source is looked for there and
-        above, then from the working directory. Without ``fmu_folder``, the FMU goes where
-        :func:`build` puts it, seen from `base`.
-    progress
-        Is told in a line what is being done, where it may take long.
-
-    Raises
-    ------
-    fmident.errors.CompilationError
-        No source, no compiler, or the class cannot be compiled.
+    `table` is the ``[model]`` table, of which ``sources``, ``fmu_folder`` and ``compiler``
+    are used; paths are relative to `base`, the folder of the problem file. Without
+    ``sources``, the source is searched for from there upwards, then from the working
+    directory. Without ``fmu_folder``, the FMU goes where :func:`build` puts it, starting
+    from `base`.
     """
     sources = table.get("sources", ())
     named = [sources] if isinstance(sources, str) else list(sources)
@@ -233,21 +200,11 @@ def resolve_class(
 
 
 def available_compilers(host: Host, name: str) -> list[Compiler]:
-    """Return the compilers to try, in this order: those that can run here.
+    """Return the compilers that can run here, in the order in which to try them.
 
-    Parameters
-    ----------
-    host
-        Whose compilers.
-    name
-        The name of the only one, or ``"auto"`` for all, the embedded one first.
-
-    Raises
-    ------
-    fmident.errors.CompilationError
-        None can run here; the message says why.
-    fmident.errors.PluginError
-        There is no such compiler.
+    `name` is a single compiler, or ``"auto"`` for all of them, the embedded one first.
+    Raises `CompilationError` if none can run here and `PluginError` if there is no such
+    compiler.
     """
     if name != "auto":
         compiler = host.compiler(name)
@@ -258,7 +215,7 @@ def available_compilers(host: Host, name: str) -> list[Compiler]:
             )
         return [compiler]
     names = sorted(host.compilers.names(), key=lambda n: (n != PREFERRED, n))
-    found: list[Compiler] = []
+    usable: list[Compiler] = []
     reasons: list[str] = []
     for candidate in names:
         try:
@@ -267,15 +224,15 @@ def available_compilers(host: Host, name: str) -> list[Compiler]:
         except PluginError as error:  # another one may work
             reason = error.message
         if reason is None:
-            found.append(compiler)
+            usable.append(compiler)
         reasons.append(f"{candidate}: {reason}")
     if not names:
         raise PluginError("no compiler is installed", hint="'fmident plugins' shows why")
-    if not found:
+    if not usable:
         raise CompilationError(
             "no compiler can run here: " + "; ".join(reasons), code=Code.NOT_INSTALLED
         )
-    return found
+    return usable
 
 
 def _build(
@@ -302,17 +259,9 @@ def _build(
 
 
 def compiled(choices: Sequence[tuple[Compiler, BuildRequest]]) -> tuple[Compiler, BuildResult]:
-    """Compile with the first compiler; where it refuses and advises one of the others, with that.
+    """Compile with the first compiler, or with another if the first refuses and advises it.
 
-    Returns
-    -------
-    compiler, result
-        The compiler that was taken, and what it gives.
-
-    Raises
-    ------
-    fmident.errors.CompilationError
-        The class cannot be compiled.
+    Return the compiler that was used and its result. Raises `CompilationError`.
     """
     (compiler, request), *others = choices
     with _Stages(request.progress) as stages:
@@ -329,15 +278,15 @@ def compiled(choices: Sequence[tuple[Compiler, BuildRequest]]) -> tuple[Compiler
     place = None if first is None else first.location
     note = Diagnostic("note", text, place, None, "other-compiler")
     try:
-        taken, result = compiled(advised)
+        chosen, result = compiled(advised)
     except CompilationError as error:
         error.diagnostics = (*error.diagnostics, note)
         raise
-    return taken, replace(result, diagnostics=(note, *result.diagnostics))
+    return chosen, replace(result, diagnostics=(note, *result.diagnostics))
 
 
 class _Stages(Closes):
-    """Tells what a build is doing, each step once it takes longer than a moment."""
+    """Progress reporter of a build: names each step that takes longer than a moment."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -350,19 +299,19 @@ class _Stages(Closes):
         self._timer.start()
 
     def close(self) -> None:
-        """Tell nothing more."""
+        """Stop reporting."""
         if self._timer is not None:
             self._timer.cancel()
 
 
 def _advised(error: CompilationError) -> set[str]:
-    """Return the names of the compilers that the findings advise."""
+    """Return the names of the compilers that the diagnostics advise."""
     hints = [error.hint, *(diagnostic.hint for diagnostic in error.diagnostics)]
     return {name for hint in hints for name in re.findall(r"--compiler (\w+)", hint or "")}
 
 
 def _advice_out_of_reach(host: Host, error: CompilationError) -> str | None:
-    """Return why the other compiler that the findings advise cannot run here, if so."""
+    """Return why the compiler advised by the diagnostics cannot run here, or ``None``."""
     for name in sorted(_advised(error) & set(host.compilers.names())):
         reason = host.compiler(name).unavailable()
         if reason is not None:
@@ -372,7 +321,7 @@ def _advice_out_of_reach(host: Host, error: CompilationError) -> str | None:
 
 
 def _refuse_unwritable(output: Path, elsewhere: str) -> None:
-    """Say before compiling that there is no place for the FMU."""
+    """Raise before compiling if the FMU cannot be written to `output`."""
     if output.is_dir():
         raise CompilationError(
             f"the FMU '{output}' cannot be written: it is a folder",
@@ -397,7 +346,7 @@ def _refuse_unwritable(output: Path, elsewhere: str) -> None:
 
 
 def _usual_folder(library: Library, start: Path) -> Path:
-    """Return where the FMUs of a library go, whether or not the folder is there yet."""
+    """Return the folder for the FMUs of a library, whether or not it exists yet."""
     if library.project is not None:
         return library.project / FOLDER
     for folder in (start.resolve(), *start.resolve().parents):
@@ -409,35 +358,19 @@ def _usual_folder(library: Library, start: Path) -> Path:
 
 
 def _shortest(path: Path) -> Path:
-    """Return a path as seen from the working directory where it is in it."""
+    """Return a path relative to the working directory if it lies inside it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 @dataclass(frozen=True)
 class EntryBuild:
-    """What became of one entry.
+    """Result of building one catalogue entry.
 
-    Parameters
-    ----------
-    entry
-        Of the catalogue.
-    state
-        ``"left out"``: no compiler for it runs here. ``"refused"``: the compiler cannot
-        compile the class. ``"failed"``: the FMU does not offer what the catalogue says; it
-        is kept as ``FILE.rejected``.
-    compiler
-        Name of the compiler, ``""`` when there is none.
-    fmu
-        The file.
-    seconds
-        Wall time of the build, without checks.
-    size
-        Of the FMU in bytes.
-    reason
-        Why it is not as wished; ``""`` when it is.
-    diagnostics
-        What the compiler said.
+    The `state` is ``"left out"`` if no compiler for the entry runs here, ``"refused"`` if
+    the compiler cannot compile the class, and ``"failed"`` if the FMU does not match the
+    catalogue; it is then kept as ``FILE.rejected``. `seconds` is the wall time of the build
+    without checks, `size` is in bytes, and `reason` is empty if the build succeeded.
     """
 
     entry: Entry
@@ -451,7 +384,7 @@ class EntryBuild:
 
     @property
     def good(self) -> bool:
-        """Whether there is a usable FMU, or none was to be expected on this machine."""
+        """Whether there is a usable FMU, or none was expected on this machine."""
         return self.state in ("built", "up to date", "left out")
 
 
@@ -466,39 +399,14 @@ def build_catalog(
     progress: Callable[[str], None] = lambda _: None,
     began: Callable[[Entry], None] = lambda _: None,
 ) -> Iterator[EntryBuild]:
-    """Build what the catalogue holds, one entry after the other.
+    """Build the entries of a catalogue and yield their results in the catalogue's order.
 
-    Parameters
-    ----------
-    host
-        Whose compilers.
-    catalog
-        What to build.
-    compiler
-        A name, or ``"auto"``: of each entry's compilers the first that runs here; where it refuses
-        the class and advises another of them that can run here, that one.
-    folder
-        Where the FMUs go; the catalogue's own folder by default.
-    platforms
-        What the FMUs are to hold binaries for; none for what the catalogue says.
-    force
-        Build also what is up to date.
-    progress
-        Is told in a line what is being done, where it may take long.
-    began
-        Called with each entry when its turn comes.
-
-    Yields
-    ------
-    EntryBuild
-        In the catalogue's order.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        There is no compiler of that name.
-    fmident.errors.CompilationError
-        The compiler that was named cannot run here.
+    `compiler` is a name or ``"auto"``: the first of the entry's compilers that runs here,
+    or the one it advises when it refuses the class, provided that one belongs to the entry
+    too. `platforms` and `folder` are by default those of the catalogue. With `force`,
+    up-to-date FMUs are built, too. `began` is called with each entry before it is built.
+    Raises `PluginError` for an unknown compiler, and `CompilationError` if the named one
+    cannot run here.
     """
     compilers = _Compilers(host, compiler)
     names = platform_names(platforms)
@@ -513,7 +421,7 @@ def build_catalog(
 
 
 class _Compilers:
-    """The compilers of a host, each asked once whether it can run."""
+    """The compilers of a host, with a cached answer to whether each can run."""
 
     def __init__(self, host: Host, wanted: str) -> None:
         self._host = host
@@ -538,7 +446,7 @@ class _Compilers:
         return self._made[name]
 
     def choose(self, entry: Entry) -> tuple[list[Compiler], str]:
-        """Return the compilers for an entry, or none and why there is none."""
+        """Return the compilers for an entry, or an empty list and the reason."""
         if self._wanted != "auto":
             if self._wanted in entry.compilers:
                 return [self.get(self._wanted)], ""
@@ -590,7 +498,7 @@ def _build_entry(
     began = time.perf_counter()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        taken, result = compiled([(c, replace(r, output=fresh)) for c, r in choices])
+        chosen, result = compiled([(c, replace(r, output=fresh)) for c, r in choices])
     except CompilationError as error:
         seconds = time.perf_counter() - began
         first = next((str(d) for d in error.diagnostics if d.severity == "error"), error.message)
@@ -600,7 +508,7 @@ def _build_entry(
     except PluginError as error:  # the other entries may have other compilers
         seconds = time.perf_counter() - began
         return EntryBuild(entry, "refused", name, target, seconds, 0, str(error))
-    name = taken.name
+    name = chosen.name
     reason = _wrong_interface(entry, fresh)
     place = target.with_name(f"{target.name}.rejected") if reason else target
     fresh.replace(place)
@@ -617,7 +525,7 @@ def _build_entry(
 
 
 def _wrong_interface(entry: Entry, fmu: Path, checks: tuple[str, ...] = _CHECKS) -> str:
-    """Return in which way an FMU is not what the catalogue says; ``""`` when it is."""
+    """Return how an FMU deviates from its catalogue entry; ``""`` if it does not."""
     (report,) = validate([plan_fmu(fmu, entry, only=checks)], jobs=1)
     if report.unusable is not None:
         return report.unusable

@@ -1,4 +1,4 @@
-"""Whether a problem can be estimated, before it is."""
+"""Check a problem before it is estimated."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Checking(Analysis[CheckReport]):
 
 
 def _crash(problem: Problem, run: Run) -> Diagnostic | None:
-    """Return that the FMU's code takes the process with it, if it does."""
+    """Return a diagnostic if the FMU's code crashes its process, else ``None``."""
     try:
         run.try_out(problem)
     except EstimationError:

@@ -1,6 +1,6 @@
-"""Cross-validation, everything wired together: folds, an estimation for each, a journal.
+"""Cross-validation: the folds, an estimation for each, and a journal.
 
-:func:`cross_validate` is what ``fmident.cross_validate`` is, and what the command line calls.
+:func:`cross_validate` is ``fmident.cross_validate``; the command line calls it too.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class CrossValidating(Analysis[CrossValidation]):
     marker: ClassVar[str] = "cross-validation.json"
 
     def run(self, problem: Problem, run: Run) -> CrossValidation:
-        """Estimate and predict, fold by fold."""
+        """Estimate and predict fold by fold."""
         if not 0.0 <= self.gap < float("inf"):
             raise EstimationError(
                 f"the gap must be 0 s or longer, not {self.gap:g}", hint="such as 0.5"
@@ -104,7 +104,7 @@ class CrossValidating(Analysis[CrossValidation]):
     def write(
         self, result: CrossValidation, problem: Problem, folder: Path, run: Run
     ) -> Iterable[Diagnostic]:
-        """Write tables, pictures and the page."""
+        """Write tables, figures and the page."""
         write_cross_validation(result, {self.name: problem, **self.others}, folder)
         return ()
 
@@ -177,7 +177,7 @@ class _Fits:
     def models(
         self, named: Mapping[str, Problem], way: Way, folds: Sequence[Fold], gap: float
     ) -> list[ModelFolds]:
-        """Return all models until the run is interrupted."""
+        """Return the folds of all models, stopping when the run is interrupted."""
         models = []
         for name, problem in named.items():
             full = self._full(name, problem)
@@ -216,7 +216,7 @@ class _Fits:
         return None if result is None else fold_result(problem, fold, result)
 
     def _estimate(self, problem: Problem, run: Run) -> EstimationResult | None:
-        """Return an estimate; ``None`` when it was interrupted."""
+        """Return an estimation result; ``None`` if it was interrupted."""
         try:
             result = Estimation().run(problem, run)
         except KeyboardInterrupt:
@@ -240,7 +240,7 @@ def _name_of(problem: Problem) -> str:
 def _notes(
     named: Mapping[str, Problem], models: Sequence[ModelFolds], way: Way, gap: float
 ) -> list[str]:
-    """Return what the user should know of the folds."""
+    """Return notes for the user about the folds."""
     notes = []
     for m in models:
         notes += [
@@ -274,7 +274,7 @@ def _notes(
 
 
 def _lost(model: ModelFolds, fold: FoldResult) -> list[str]:
-    """Return the parameters that have a standard error with all samples alone."""
+    """Return the parameters that have a standard error only when all samples are used."""
     return [
         e.name
         for e in model.full.estimates
@@ -285,6 +285,9 @@ def _lost(model: ModelFolds, fold: FoldResult) -> list[str]:
 
 
 def _memory(times: F64, rho: float) -> float:
-    """Return after how long the correlation of residuals has fallen to 5 %, s, if it decays."""
+    """Return the time in which the residual autocorrelation falls to 5 %, s.
+
+    It is 0 if the correlation does not decay.
+    """
     step = float(np.median(np.diff(times)))
     return step * math.log(0.05) / math.log(rho) if 0.0 < rho < 1.0 else 0.0

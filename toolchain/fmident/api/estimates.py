@@ -1,4 +1,4 @@
-"""One estimation, everything wired together: plugins, checks, executors, the journal."""
+"""A complete estimation: plugins, checks, executors and the journal."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _estimate_in_stages(
     make: Callable[[Problem], Executor],
     look: Callable[[Problem, Evaluator], None],
 ) -> EstimationResult:
-    """Run the stages; the executors are open until the last has ended."""
+    """Run the stages; the executors stay open until the last one has ended."""
     with ExitStack() as opened:
         executors: list[Executor] = []
 
@@ -159,13 +159,7 @@ def _estimate_in_stages(
 def _look_at_stages(
     problem: Problem, host: Host, report: Report
 ) -> Callable[[Problem, Evaluator], None]:
-    """Look at the data of all stages; return what looks at their initial simulations.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        One of the stages cannot succeed.
-    """
+    """Check the data of all stages; return the check of their initial simulations."""
     reported: set[Diagnostic] = set()
 
     def tell(found: Iterable[Diagnostic]) -> None:
@@ -193,7 +187,7 @@ def _look_at_stages(
 def _with_data(
     result: EstimationResult, problem: Problem, about: ModelDescription
 ) -> EstimationResult:
-    """Add what is known of the data: the inputs, and units that were assumed."""
+    """Add the inputs and the assumed units to the result."""
     return dataclasses.replace(
         result, assumed_units=assumed_units(problem), inputs=input_signals(problem, about)
     )
@@ -202,7 +196,7 @@ def _with_data(
 def _with_executor(
     result: EstimationResult, problem: Problem, report: ExecutorReport
 ) -> EstimationResult:
-    """Add how the simulations were to be run, who ran them, and how that went."""
+    """Add the executor's settings and report to the result."""
     doubts = (*(f"{text}." for text in interfaces_disagree(problem)), *report.doubts)
     evaluation = {**as_written(problem.evaluation), **report.settings()}
     settings = {**result.settings, "evaluation": evaluation}
@@ -211,30 +205,22 @@ def _with_executor(
 
 
 def assumed_units(problem: Problem) -> tuple[str, ...]:
-    """Return what was assumed for columns without a unit: one sentence for equal experiments."""
-    found: dict[str, list[str]] = {}
+    """Return the units assumed for columns without one, a sentence per group of experiments."""
+    columns: dict[str, list[str]] = {}
     for e in problem.experiments:
-        said = []
+        sentences = []
         for column, unit in e.assumed_units.items():
             if column == e.time_column:
-                said.append(f"time: column '{column}', no unit in its header: seconds assumed")
+                sentences.append(f"time: column '{column}', no unit in its header: seconds assumed")
             else:
-                said.append(f"column '{column}', no unit in its header: {unit} assumed")
-        if said:
-            found.setdefault("; ".join(said), []).append(f"'{e.name}'")
-    return tuple(f"{', '.join(names)}: {text}" for text, names in found.items())
+                sentences.append(f"column '{column}', no unit in its header: {unit} assumed")
+        if sentences:
+            columns.setdefault("; ".join(sentences), []).append(f"'{e.name}'")
+    return tuple(f"{', '.join(names)}: {text}" for text, names in columns.items())
 
 
 def input_signals(problem: Problem, description: ModelDescription) -> tuple[InputSignal, ...]:
-    """Return the inputs of all experiments, those for validation included.
-
-    Parameters
-    ----------
-    problem
-        With the experiments.
-    description
-        Of its FMU, for the units.
-    """
+    """Return the inputs of all experiments, validation included, with their units."""
     chosen = description.with_interface(problem.evaluation.interface)
     return tuple(
         InputSignal(
@@ -289,41 +275,29 @@ def result_in(
 
 
 def without_constraints(problem: Problem, what: str) -> Problem:
-    """Return the problem with bounds and dependent parameters in place of its constraints.
+    """Return the problem with bounds and dependent parameters instead of its constraints.
 
-    Parameters
-    ----------
-    problem
-        With constraints or none.
-    what
-        Does not keep them, such as ``"profiles"``.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A constraint is left.
+    `what` names the analysis that does not support constraints. Raises `ProblemError` if a
+    constraint remains.
     """
     if not problem.constraints:
         return problem
-    found = simplified(problem)
-    if found.constraints:
+    simplified_problem = simplified(problem)
+    if simplified_problem.constraints:
         raise ProblemError(
-            f"{what} do not keep the constraint {found.constraints[0]}",
+            f"{what} do not keep the constraint {simplified_problem.constraints[0]}",
             location=problem.where(),
             hint=f"the intervals of 'fmident estimate' end where constraints do; {what} need"
             " linear equalities or linear inequalities in one parameter",
             code=Code.NOT_SUPPORTED,
         )
-    return found
+    return simplified_problem
 
 
 def start_of(problem: Problem, result: EstimationResult) -> F64:
     """Return the estimate as a point of the problem, shape (n,).
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The result does not have a parameter, or has it outside of its bounds.
+    Raises `ProblemError` if the result lacks a parameter, or has it outside its bounds.
     """
     source = problem.where()
     values = result.values
@@ -348,18 +322,9 @@ def start_of(problem: Problem, result: EstimationResult) -> F64:
 def changed_since(
     problem: Problem, result: EstimationResult, cost: float, before: float
 ) -> list[str]:
-    """Return a note where a result is not of this problem any more.
+    """Return a note if a result no longer belongs to this problem.
 
-    Parameters
-    ----------
-    problem
-        As it is now.
-    result
-        The estimate.
-    cost
-        Of the problem at the estimate.
-    before
-        The cost that the result has.
+    `cost` is that of the problem at the estimate, and `before` that stored in the result.
     """
     difference = abs(cost - before)
     if (
@@ -375,13 +340,13 @@ def changed_since(
 
 
 def loss_of(result: EstimationResult) -> str:
-    """Return the loss that a result has minimised: ``"linear"`` is that of least squares."""
+    """Return the loss that a result minimised; ``"linear"`` is least squares."""
     options = result.settings.get("options", {})
     return str(options.get("loss", "linear")) if isinstance(options, Mapping) else "linear"
 
 
 def activity_of(observers: Sequence[Observer]) -> Callable[[str, int, int], None] | None:
-    """Return what tells observers how far a batch of simulations is."""
+    """Return a function that tells observers the progress of a batch of simulations."""
     interested = [o for o in observers if isinstance(o, ActivityObserver)]
 
     def tell(text: str, done: int, expected: int) -> None:

@@ -1,4 +1,4 @@
-"""Where the Modelica source of a class is: the user's own, fmident's, OpenModelica's."""
+"""Locate the Modelica source of a class: the user's, fmident's or OpenModelica's."""
 
 from __future__ import annotations
 
@@ -26,15 +26,11 @@ _OF_THE_CATALOGUE = ("interface",)
 
 @dataclass(frozen=True)
 class Library:
-    """Where the source of a class was found.
+    """Location of the source of a class.
 
-    Parameters
-    ----------
-    sources
-        Top-level packages: folders with ``package.mo``, or files.
-    project
-        Folder that holds ``modelica/``; ``None`` for the library that comes with fmident
-        and for sources that the user named.
+    `sources` are top-level packages: folders with ``package.mo``, or files. `project` is
+    the folder that holds ``modelica/``; ``None`` for the library that ships with fmident
+    and for sources named by the user.
     """
 
     sources: tuple[Path, ...]
@@ -49,20 +45,10 @@ def find_library(
 ) -> Library:
     """Find the source of a class by its top-level package.
 
-    Parameters
-    ----------
-    class_name
-        Full Modelica name.
-    starts
-        ``modelica/`` is looked for in these folders and all above them, then in fmident, then
-        where OpenModelica keeps libraries.
-    otherwise
-        For the hint: how the user can say where the source is.
-
-    Raises
-    ------
-    fmident.errors.CompilationError
-        Nowhere; the message says where it was looked for.
+    ``modelica/`` is searched for in the folders `starts` and their parents, then in
+    fmident, then where OpenModelica keeps libraries. `otherwise` is a hint on how the user
+    can name the source. Raises `CompilationError`, listing the searched folders, if there
+    is none.
     """
     top = class_name.split(".")[0]
     known: set[str] = set()
@@ -102,7 +88,7 @@ def find_library(
 
 
 def shipped_library() -> Path | None:
-    """Return the folder of the Modelica library that comes with fmident."""
+    """Return the folder of the Modelica library that ships with fmident."""
     here = Path(__file__).parents[1]
     # Beside the package when installed; three levels up in a checkout.
     for place in (here / "modelica", here.parents[1] / "modelica"):
@@ -112,19 +98,16 @@ def shipped_library() -> Path | None:
 
 
 def expand(sources: Iterable[Path]) -> tuple[Path, ...]:
-    """Return top-level packages: a folder without ``package.mo`` stands for what is in it.
+    """Return top-level packages; a folder without ``package.mo`` is replaced by its contents.
 
-    Raises
-    ------
-    fmident.errors.CompilationError
-        A path does not exist or holds no Modelica.
+    Raises `CompilationError` if a path does not exist or contains no Modelica.
     """
-    found: list[Path] = []
+    packages: list[Path] = []
     for source in sources:
         if not source.exists():
             raise CompilationError(f"there is no source '{source}'", code=Code.UNKNOWN_NAME)
         if source.is_file() or (source / "package.mo").is_file():
-            found.append(source)
+            packages.append(source)
             continue
         inside = _inside(source)
         if not inside:
@@ -132,12 +115,12 @@ def expand(sources: Iterable[Path]) -> tuple[Path, ...]:
                 f"'{source}' holds no Modelica package",
                 hint="name a .mo file, a folder with package.mo, or the folder above it",
             )
-        found.extend(inside)
-    return tuple(found)
+        packages.extend(inside)
+    return tuple(packages)
 
 
 def _inside(folder: Path) -> tuple[Path, ...]:
-    """Return the top-level packages in a folder; a package itself where it is one."""
+    """Return the top-level packages in a folder, or the folder itself if it is a package."""
     if (folder / "package.mo").is_file():
         return (folder,)
     return tuple(
@@ -146,26 +129,21 @@ def _inside(folder: Path) -> tuple[Path, ...]:
 
 
 def with_libraries(sources: Sequence[Path]) -> tuple[Path, ...]:
-    """Return sources that the user named and, behind them, the libraries that they use.
+    """Return the user's sources followed by the libraries that they use.
 
-    These are found as OpenModelica finds them; the library that comes with fmident is there
-    in any case.
-
-    Raises
-    ------
-    fmident.errors.CompilationError
-        One of the sources is not Modelica.
+    Libraries are located as OpenModelica does; the one that ships with fmident is always
+    available. Raises `CompilationError` if a source is not Modelica.
     """
     shipped = shipped_library()
     more = [] if shipped is None else [shipped]
-    found = [own_source(source, more=more).sources for source in sources]
-    used = (library for libraries in found for library in libraries[1:])
-    by_place = {p.resolve(): p for p in (*(f[0] for f in found), *used)}
+    libraries_by_source = [own_source(source, more=more).sources for source in sources]
+    used = (library for libraries in libraries_by_source for library in libraries[1:])
+    by_place = {p.resolve(): p for p in (*(f[0] for f in libraries_by_source), *used)}
     return tuple(by_place.values())
 
 
 def _needed(top: str, packages: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the package called `top` and, behind it, those of `packages` that it needs.
+    """Return the package `top` followed by those of `packages` that it needs.
 
     The others are left out, so that a change in them does not make its FMUs stale.
     """
@@ -174,13 +152,13 @@ def _needed(top: str, packages: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _with_shipped(sources: Sequence[Path]) -> tuple[Path, ...]:
-    """Add the packages of fmident's own library that the sources need and do not hold."""
+    """Add the packages of fmident's library that the sources need but do not contain."""
     shipped = shipped_library()
     return tuple(sources) if shipped is None else _with_mentioned(sources, expand([shipped]))
 
 
 def _with_installed(sources: Sequence[Path]) -> tuple[Path, ...]:
-    """Add the libraries that the sources use, as they are found for a file of the user."""
+    """Add the installed libraries that the sources use."""
     names = {name_of(source) for source in sources}
     used = (
         p
@@ -191,20 +169,20 @@ def _with_installed(sources: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _with_mentioned(sources: Sequence[Path], candidates: Sequence[Path]) -> tuple[Path, ...]:
-    """Add the candidates that the sources mention, the own one first, and what these mention."""
-    found = list(sources)
+    """Add the candidates that the sources mention, and transitively what those mention."""
+    selected = list(sources)
     waiting = list(sources)
     while waiting:
-        names = {name_of(p) for p in found}
+        names = {name_of(p) for p in selected}
         source = waiting.pop(0)
         # All words of the standard library take seconds; a library names what it needs.
-        words = set() if source == found[0] else set(declared_uses(source))
+        words = set() if source == selected[0] else set(declared_uses(source))
         words = words or _words(source)
         for candidate in candidates:
             if name_of(candidate) in words - names:
-                found.append(candidate)
+                selected.append(candidate)
                 waiting.append(candidate)
-    return tuple(found)
+    return tuple(selected)
 
 
 _NO_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -212,7 +190,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def _words(source: Path) -> set[str]:
-    """Return all words in the code of a source; texts and comments are left out."""
+    """Return all words in the code of a source, without strings and comments."""
     files = [file for _, file in source_files([source]) if file.suffix == ".mo"]
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
     return {word for text in texts for word in _WORD.findall(_NO_CODE.sub(" ", text))}
@@ -220,35 +198,22 @@ def _words(source: Path) -> set[str]:
 
 @dataclass(frozen=True)
 class Origin:
-    """An FMU and the catalogue that knows it, if any.
-
-    Parameters
-    ----------
-    fmu
-        The file.
-    catalog, entry
-        Of which it is; ``None`` when no catalogue knows it.
-    """
+    """An FMU with its catalogue and entry; both are ``None`` if no catalogue lists it."""
 
     fmu: Path
     catalog: Catalog | None = None
     entry: Entry | None = None
 
     def location(self, check: Check | None = None) -> Location:
-        """Return where to look when a check has failed, or the FMU cannot be used.
+        """Return the location to show when `check` has failed, or the FMU cannot be used.
 
-        That is the class in the Modelica source where it is at hand; for what the catalogue
-        demands, and without a source, the entry; without either, the FMU.
-
-        Parameters
-        ----------
-        check
-            The check that has failed.
+        This is the class in the Modelica source if available. It is the catalogue entry for a
+        check against the catalogue or without a source, and the FMU if there is neither.
         """
         if check is None or check.name not in _OF_THE_CATALOGUE:
-            found = self._class_location()
-            if found is not None:
-                return found
+            class_place = self._class_location()
+            if class_place is not None:
+                return class_place
         return self.entry_location() or Location(str(self.fmu))
 
     def entry_location(self) -> Location | None:
@@ -270,7 +235,7 @@ class Origin:
 
 
 def class_location(class_name: str, sources: Sequence[Path]) -> Location | None:
-    """Return where a class is defined in the sources; ``None`` when it is not found there."""
+    """Return where a class is defined in the sources; ``None`` if it is not there."""
     # Imported late: it brings all of the embedded compiler with it, which takes a second.
     from fmident.compilers.embedded.frontend.reading.source.sources import read_tree
 

@@ -1,6 +1,6 @@
-"""Predictions of a result, everything wired together: problem, new data, executors.
+"""Predictions of a result: problem, new data and executors.
 
-:func:`predict` is what ``fmident.predict`` is, and what the command line calls.
+:func:`predict` is ``fmident.predict``; the command line calls it too.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _uncertainty(
     *,
     linearised: bool,
 ) -> Uncertainty:
-    """Return what is known of the parameters, from where it was asked for."""
+    """Return the parameter uncertainty from the requested source."""
     count = len(problem.free)
     nothing = np.zeros((count, count))
     names = [q.name for q in problem.free]
@@ -230,15 +230,9 @@ def _uncertainty(
 
 
 def _replicates(folder: Path, problem: Problem, result: EstimationResult) -> F64:
-    """Return the replicates of a bootstrap, shape (k, n).
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        There are none, or they are those of another estimate.
-    """
-    found = BOOTSTRAP.read(folder)
-    stored = {p.name: p for p in found.parameters}
+    """Return the replicates of a bootstrap, shape (k, n)."""
+    bootstrap_result = BOOTSTRAP.read(folder)
+    stored = {p.name: p for p in bootstrap_result.parameters}
     names = [q.name for q in problem.free]
     if missing := [n for n in names if n not in stored]:
         raise EstimationError(
@@ -261,7 +255,7 @@ def _replicates(folder: Path, problem: Problem, result: EstimationResult) -> F64
                 f" {value:.6g} there, {result.values[name]:.6g} in the result",
                 hint="bootstrap this result: fmident bootstrap PROBLEM --result RESULT",
             )
-    return found.replicates[:, [found.names.index(n) for n in names]]
+    return bootstrap_result.replicates[:, [bootstrap_result.names.index(n) for n in names]]
 
 
 def problem_with(
@@ -353,14 +347,9 @@ def _unused(name: str, names: Sequence[str]) -> str:
 def _table(
     model: Mapping[str, Any], file: Path, name: str, scratch: Path, host: Host
 ) -> tuple[dict[str, Any], set[str]]:
-    """Return the experiment of a data file as a problem file would have it.
+    """Return the experiment table of a data file, and the columns of unmeasured outputs.
 
-    Returns
-    -------
-    table
-        Its keys. Where outputs were not measured, its data are in `scratch`, with zeros for these.
-    missing
-        Columns of outputs that were not measured.
+    If there are any, the data of the table are in `scratch`, with zeros for them.
     """
     wanted = _output_columns(model)
     table = {k: v for k, v in model.items() if k not in _LEFT_OUT}
@@ -380,14 +369,8 @@ def _table(
 
 
 def _output_columns(model: Mapping[str, Any]) -> set[str]:
-    """Return the columns of the outputs of an experiment.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        An output has a data file of its own.
-    """
-    found, outputs = set(), model.get("outputs", {})
+    """Return the columns of the outputs of an experiment."""
+    columns, outputs = set(), model.get("outputs", {})
     for output, given in outputs.items() if isinstance(outputs, Mapping) else ():
         if isinstance(given, Mapping) and "data" in given:
             raise ProblemError(
@@ -396,12 +379,12 @@ def _output_columns(model: Mapping[str, Any]) -> set[str]:
                 hint='write the new experiment into the problem file, with role = "validation"',
                 code=Code.NOT_SUPPORTED,
             )
-        found.add(str(given["column"]) if isinstance(given, Mapping) else str(given))
-    return found
+        columns.add(str(given["column"]) if isinstance(given, Mapping) else str(given))
+    return columns
 
 
 def _not_measured(experiment: Experiment, columns: set[str]) -> Experiment:
-    """Return the experiment without samples of outputs that were not measured."""
+    """Return the experiment without samples of unmeasured outputs."""
     measurements = tuple(
         dataclasses.replace(m, values=np.full(m.values.shape, np.nan), exclusions=())
         if m.column in columns

@@ -1,4 +1,4 @@
-"""From a problem file to a :class:`~fmident.problem.model.Problem`."""
+"""Read a problem file into a :class:`~fmident.problem.model.Problem`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Report = Callable[[Iterable[Diagnostic]], None]
 
 
 def warn(diagnostics: Iterable[Diagnostic]) -> None:
-    """Report diagnostics as Python warnings, but for mere notes."""
+    """Report diagnostics, except notes, as Python warnings."""
     for diagnostic in diagnostics:
         if diagnostic.severity != "note":
             warnings.warn(str(diagnostic), stacklevel=3)
 
 
 def loaded(host: Host | None, report: Report) -> Host:
-    """Return the plugins that were given, or those that are installed."""
+    """Return the given plugins, or load the installed ones."""
     if host is not None:
         return host
     from fmident.plugins import load_plugins
@@ -46,16 +46,10 @@ def loaded(host: Host | None, report: Report) -> Host:
 
 
 def ask_plugins(problem: Problem, host: Host, report: Report) -> None:
-    """Let the plugins look at the problem.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        One of them refuses it.
-    """
-    found = host.check_problem(problem)
-    errors = [d for d in found if d.severity == "error"]
-    report([d for d in found if d.severity != "error"])
+    """Let the plugins check the problem; raises `ProblemError` if one of them rejects it."""
+    diagnostics = host.check_problem(problem)
+    errors = [d for d in diagnostics if d.severity == "error"]
+    report([d for d in diagnostics if d.severity != "error"])
     if errors:
         first = errors[0]
         source = problem.where()
@@ -67,7 +61,7 @@ def ask_plugins(problem: Problem, host: Host, report: Report) -> None:
 
 
 def keeping_constraints(host: Host) -> Callable[[], tuple[str, ...]]:
-    """Return what finds the names of the estimators that keep constraints; it imports all."""
+    """Return a function that lists the estimators supporting constraints, importing all."""
     return lambda: tuple(n for n, kind in host.estimators.by_name.items() if kind.keeps_constraints)
 
 
@@ -85,7 +79,7 @@ def load_problem(
 ) -> Problem:
     """Read a problem file, its data, and the description of its FMU.
 
-    A class named by ``model.class`` is compiled when its FMU is missing or stale.
+    A class named by ``model.class`` is compiled if its FMU is missing or stale.
 
     Parameters
     ----------
@@ -94,11 +88,11 @@ def load_problem(
     host
         Plugins; loaded when not given.
     overrides
-        Dotted key of the file to value, such as ``{"estimator.solver": "scipy"}``.
+        Dotted keys of the file with new values, such as ``{"estimator.solver": "scipy"}``.
     report
         Takes warnings of plugins and of the compiler; Python warnings by default.
     text
-        What to read in place of the file's content.
+        Text to read instead of the file's content.
 
     Returns
     -------
@@ -108,7 +102,7 @@ def load_problem(
     Raises
     ------
     fmident.errors.FmidentError
-        Anything that is wrong in the file, the data or the FMU.
+        An error in the file, the data or the FMU.
     """
     from fmident import problem as problems
 
@@ -117,17 +111,17 @@ def load_problem(
     content = problems.read_problem_file(path) if text is None else text
     text = overridden(content, chosen, str(path), host)
     try:
-        found = problems.load_problem(
+        problem = problems.load_problem(
             path,
             text=text,
             plugins=plugins_of(host, report),
         )
-        found = _suited(found, host)
+        problem = _suited(problem, host)
     except FmidentError as error:
         relocate(error, content, text, chosen, str(path))
         raise
-    report([*left_out(content, text, chosen), *found.notes])
-    return found
+    report([*left_out(content, text, chosen), *problem.notes])
+    return problem
 
 
 def problem_of(subject: Problem | str | Path, host: Host, report: Report) -> Problem:
@@ -141,21 +135,12 @@ def problem_of(subject: Problem | str | Path, host: Host, report: Report) -> Pro
 
 
 def overridden(text: str, overrides: Mapping[str, object], file: str, host: Host) -> str:
-    """Return the text of a problem file with some keys changed.
+    """Return the text of a problem file with overrides applied.
 
-    Another estimator keeps the options that both have from one class: they mean the same.
-
-    Parameters
-    ----------
-    text, overrides, file
-        See :func:`~fmident.toml_file.overrides.apply_overrides`.
-    host
-        Has the estimators.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A key that is none, or that this text cannot take.
+    If the estimator changes, options that both inherit from the same class are kept, since
+    they have the same meaning. See :func:`~fmident.toml_file.overrides.apply_overrides` for
+    the first three arguments. Raises `ProblemError` for an unknown key, or one that cannot
+    be set in this text.
     """
 
     def shared(before: str, after: str) -> frozenset[str]:
@@ -179,54 +164,39 @@ def problem_in_memory(
     host: Host | None = None,
     report: Report | None = None,
 ) -> Problem:
-    """Make a problem of data in memory: what :meth:`fmident.Problem.from_frames` does.
+    """Create a problem from data in memory; it implements :meth:`fmident.Problem.from_frames`.
 
-    Parameters
-    ----------
-    fmu, data, shared, own, tables
-        As of :func:`~fmident.problem.reading.in_memory.arguments_of`.
-    host
-        Plugins; loaded when not given.
-    report
-        Takes warnings of plugins and of the compiler; Python warnings by default.
+    The first five arguments are those of
+    :func:`~fmident.problem.reading.in_memory.arguments_of`; `host` and `report` are as for
+    :func:`load_problem`.
     """
     from fmident.problem.reading.in_memory import arguments_of
 
     report = report or warn
     host = loaded(host, report)
     source, frames = arguments_of(fmu, data, shared, own, tables)
-    found = reread(source, frames, host, report)
-    report(found.notes)
-    return found
+    problem = reread(source, frames, host, report)
+    report(problem.notes)
+    return problem
 
 
 def reread(
     source: Source, frames: Mapping[str, pd.DataFrame], host: Host, report: Report
 ) -> Problem:
-    """Read a problem of data in memory.
-
-    Parameters
-    ----------
-    source
-        Its text, with absolute paths.
-    frames
-        Its data.
-    host, report
-        As for :func:`load_problem`.
-    """
+    """Read a problem from its text, with absolute paths, and its data in memory."""
     from fmident.problem.reading.file import read_problem
 
-    found = read_problem(
+    problem = read_problem(
         source,
         Path(),
         frames=frames,
         plugins=plugins_of(host, report),
     )
-    return _suited(found, host)
+    return _suited(problem, host)
 
 
 def _suited(found: Problem, host: Host) -> Problem:
-    """Return the problem as its estimator needs it."""
+    """Return the problem in the form that its estimator needs."""
     from fmident.estimation.choices import check_estimators, suited
 
     check_estimators(found, host.estimators.get, keeping_constraints(host))
@@ -261,21 +231,11 @@ def _resolver(host: Host, report: Report) -> ModelResolver:
 
 
 def write_problem(problem: Problem, path: str | os.PathLike[str] | None, *, data: bool) -> str:
-    """Return the problem file of a problem; write it: what :meth:`fmident.Problem.to_toml` does.
+    """Return the text of a problem file and write it to `path` if given.
 
-    Parameters
-    ----------
-    problem
-        As it was read.
-    path
-        Where it is written, if it is.
-    data
-        Whether the data are written beside it.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        It was changed after it was read, or built of its parts; a file is in the way.
+    It implements :meth:`fmident.Problem.to_toml`; with `data`, the data files are written
+    beside it. Raises `ProblemError` if the problem was changed after it was read or built
+    from its parts, or if a file is in the way.
     """
     if not problem.file.text:
         raise ProblemError(
@@ -306,16 +266,16 @@ def write_problem(problem: Problem, path: str | os.PathLike[str] | None, *, data
 
 
 def _silent(_found: Iterable[Diagnostic]) -> None:
-    """Take warnings that were reported when the problem was read."""
+    """Discard warnings that were already reported when the problem was read."""
 
 
 def _absolute(problem: Problem, copies: Mapping[Path, str]) -> str:
-    """Return the text with absolute paths; data in memory keep the names of their files."""
+    """Return the text with absolute paths; data in memory keep their file names."""
     from fmident.problem.reading.in_memory import with_absolute_paths
 
     folder = _folder(problem)
-    kept = {(folder / name).resolve(): name for name in problem.file.frames}
-    return with_absolute_paths(problem.file.text, folder, problem.fmu, {**kept, **copies})
+    in_memory = {(folder / name).resolve(): name for name in problem.file.frames}
+    return with_absolute_paths(problem.file.text, folder, problem.fmu, {**in_memory, **copies})
 
 
 def _folder(problem: Problem) -> Path:
@@ -329,27 +289,21 @@ def _read(problem: Problem, text: str, host: Host) -> Problem:
 
 
 def _refuse_other(problem: Problem, read: Problem, what: str) -> None:
-    """Refuse to write a text that means another problem.
-
-    Raises
-    ------
-    ProblemError
-        Naming what differs.
-    """
+    """Raise `ProblemError`, naming the difference, if the text means another problem."""
     from fmident.evaluation.journal.keys import differences, identity_of
 
     before, now = ({**identity_of(p), "limits": _limits(p)} for p in (read, problem))
-    found = differences(before, now)
-    if found:
+    difference = differences(before, now)
+    if difference:
         raise ProblemError(
-            f"{what}: {found}",
+            f"{what}: {difference}",
             hint="make the change where the problem is read: load_problem(path, overrides=...),"
             " or the arguments of Problem.from_frames",
         )
 
 
 def _limits(problem: Problem) -> dict[str, Any]:
-    """Return what the identity of a run leaves out, since a run may go on with other limits."""
+    """Return the limits, which a run's identity omits because a later run may change them."""
     return {
         "options": {k: repr(v) for k, v in problem.estimator.options.items()},
         "evaluation": repr(problem.evaluation),
@@ -358,24 +312,24 @@ def _limits(problem: Problem) -> dict[str, Any]:
 
 
 def _names_of_files(problem: Problem) -> dict[Path, str]:
-    """Return each data file, resolved, and the name that it gets beside the problem file."""
+    """Return the name that each (resolved) data file gets beside the problem file."""
     folder = _folder(problem)
-    found: dict[Path, str] = {}
+    names: dict[Path, str] = {}
     for name in _data_of(loads(problem.file.text)):
         path = (folder / name).resolve()
-        if path in found:
+        if path in names:
             continue
         stem, suffix, number = Path(name).stem, Path(name).suffix, 1
         own = f"{stem}{suffix}"
-        while own.casefold() in {used.casefold() for used in found.values()}:
+        while own.casefold() in {used.casefold() for used in names.values()}:
             number += 1
             own = f"{stem}_{number}{suffix}"
-        found[path] = own
-    return found
+        names[path] = own
+    return names
 
 
 def _data_of(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the data files that a problem file names."""
+    """Yield the data files named in a problem file."""
     for experiment in content["experiments"]:
         yield experiment["data"]
         for output in experiment["outputs"].values():
@@ -384,7 +338,7 @@ def _data_of(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _content(frames: Mapping[str, pd.DataFrame], source: Path, name: str) -> bytes | Path:
-    """Return what a data file contains, or the file that contains it."""
+    """Return the content of a data file, or the file to copy it from."""
     from fmident.data import csv_of, read_table
     from fmident.data.table import InMemory
 
@@ -394,13 +348,7 @@ def _content(frames: Mapping[str, pd.DataFrame], source: Path, name: str) -> byt
 
 
 def _write(path: Path, content: bytes | Path) -> None:
-    """Write a file that there is not, or that has this content already.
-
-    Raises
-    ------
-    ProblemError
-        Another file is there, or it cannot be written.
-    """
+    """Write a file; raises `ProblemError` if another one exists or it cannot be written."""
     try:
         if isinstance(content, Path) and path.resolve() == content:
             return

@@ -1,6 +1,6 @@
-"""Profiles of a problem, everything wired together: the estimate, an executor, a journal.
+"""Profiles of a problem: the estimate, an executor and a journal.
 
-:func:`profile` is what ``fmident.profile`` is, and what the command line calls.
+:func:`profile` is ``fmident.profile``; the command line calls it too.
 """
 
 from __future__ import annotations
@@ -164,13 +164,7 @@ def profile(
 def _part(
     problem: Problem, stage: str | None, result: EstimationResult | None
 ) -> tuple[Problem, list[str]]:
-    """Return the problem to profile, and what to say of it.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        There is no such stage.
-    """
+    """Return the problem to profile, and notes; raises `ProblemError` for an unknown stage."""
     if not problem.stages:
         if stage is not None:
             raise ProblemError(f"the problem has no stages, so none named '{stage}'")
@@ -200,13 +194,7 @@ def _stage(problem: Problem, name: str | None) -> Stage:
 
 
 def _check_stage(problem: Problem, stage: str | None, names: Sequence[str]) -> None:
-    """Refuse parameters that another stage searches.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        There is such a parameter.
-    """
+    """Raise `ProblemError` for parameters that another stage searches."""
     if not problem.stages:
         return
     chosen = _stage(problem, stage)
@@ -223,7 +211,7 @@ def _check_stage(problem: Problem, stage: str | None, names: Sequence[str]) -> N
 def _differences(
     problem: Problem, part: Problem, stage: str | None, result: EstimationResult, cost: float
 ) -> list[str]:
-    """Return what makes the result another than one of this problem, or no minimum of it."""
+    """Return notes if the result belongs to another problem, or is not a minimum."""
     notes = []
     if result.status != "converged":
         notes.append(
@@ -260,10 +248,10 @@ def _differences(
 def _counted(
     problem: Problem, part: Problem, stage: str | None, result: EstimationResult
 ) -> tuple[Counted | None, list[str]]:
-    """Return what a stage's intervals count of the values that it held, and what to say of it.
+    """Return the uncertainty from held values in a stage's intervals, and notes.
 
-    They may be narrower for it, where the errors of those values make up for errors of the stage,
-    as they can with common data.
+    The intervals may become narrower if errors of those values compensate for errors of the
+    stage, which is possible if they share data.
     """
     if not problem.stages:
         return None, []
@@ -308,7 +296,7 @@ def _counted(
 
 
 def _without_held(part: Problem, counted: Counted, pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Return of which regions the covariance is not known."""
+    """Return notes on regions whose covariance is unknown."""
     names = [q.name for q in part.free]
     unknown = []
     for pair in pairs:
@@ -324,18 +312,20 @@ def _without_held(part: Problem, counted: Counted, pairs: Sequence[tuple[str, st
 
 
 def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, float]:
-    """Return the standard errors of a result that those of the profiles can be compared with.
+    """Return the standard errors of a result that are comparable with those of the profiles.
 
-    None of a robust loss or with a model of the noise, those for white noise, and of a stage those
-    with the values that it held for exactly known.
+    There are none for a robust loss or with a noise model; otherwise they are those for
+    white noise, and of a stage those with the held values assumed exact.
     """
     modelled = result.noise is not None and result.noise.modelled
     if loss_of(result) != "linear" or result.truncation is not None or modelled:
         return {}
-    found = {e.name: e.standard_error for e in result.estimates if e.searched and not e.at_bound}
+    errors = {e.name: e.standard_error for e in result.estimates if e.searched and not e.at_bound}
     for stage in result.stages:
         if stage.uncertainty is not None:
-            found |= stage.uncertainty.conditional_errors
+            errors |= stage.uncertainty.conditional_errors
     if result.noise is not None:
-        found |= {name: error for name, error in result.noise.white_errors.items() if name in found}
-    return {q.name: found[q.name] for q in problem.free if q.name in found}
+        errors |= {
+            name: error for name, error in result.noise.white_errors.items() if name in errors
+        }
+    return {q.name: errors[q.name] for q in problem.free if q.name in errors}

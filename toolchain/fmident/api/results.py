@@ -1,4 +1,4 @@
-"""From a result folder back to a result."""
+"""Load results from their folders."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ if TYPE_CHECKING:
 def compare(
     *results: EstimationResult | str | os.PathLike[str], names: Sequence[str] | None = None
 ) -> Comparison:
-    """Put results side by side: parameters, fit, validation, which model to take.
+    """Compare results: parameters, fit, validation, model selection.
 
     Parameters
     ----------
     results
-        Two or more, each as it was returned or as the folder that it was written to.
+        Two or more, each as returned or as its result folder.
     names
-        What they are called; by default the ends of their paths, or ``"result 1"`` and so on.
+        Their names; by default the ends of their paths, or ``"result 1"`` and so on.
 
     Returns
     -------
     fmident.report.comparison.Comparison
-        With tables, among them ``figures`` (AIC, AICc, BIC, weights) and ``tests`` (likelihood
-        ratios of nested problems); as text it is what ``fmident compare`` prints.
+        With tables, among them ``figures`` (AIC, AICc, BIC, weights) and ``tests``
+        (likelihood ratios of nested problems); as text it is the output of ``fmident
+        compare``.
 
     Raises
     ------
@@ -54,25 +55,25 @@ def compare(
 def load_result(
     path: str | os.PathLike[str],
 ) -> EstimationResult | ProfileResult | BootstrapResult | Prediction | CrossValidation:
-    """Read a result from the folder that it was written to.
+    """Read a result from its folder.
 
     Parameters
     ----------
     path
-        The folder of an estimation, of profiles, of a bootstrap, of a prediction or of a
+        The folder of an estimation, profiles, a bootstrap, a prediction or a
         cross-validation, or the JSON file in it, such as ``result.json``.
 
     Returns
     -------
     EstimationResult, ProfileResult, BootstrapResult, Prediction or CrossValidation
-        What the call in Python returned, with the numbers of tables to nine digits. An estimation
-        has samples, iterations, vectors and estimates over time as far as their tables are there;
-        an estimate from all samples of a cross-validation has none of these.
+        The object returned by the Python call, with numbers of tables to nine digits. An
+        estimation has samples, iterations, vectors and estimates over time if their tables
+        exist; the estimates from all samples of a cross-validation have none of these.
 
     Raises
     ------
     fmident.errors.EstimationError
-        There is no result, a file of it is missing, or somebody has changed it.
+        There is no result, or a file of it is missing or was modified.
     """
     from fmident.report.pages import stored_folder
     from fmident.report.result_json import read_result
@@ -80,9 +81,9 @@ def load_result(
 
     stored = stored_folder(Path(path))
     if stored.analysis is not None:
-        found: ProfileResult | BootstrapResult | Prediction | CrossValidation
-        found = stored.analysis.read(stored.folder)
-        return found
+        analysis_result: ProfileResult | BootstrapResult | Prediction | CrossValidation
+        analysis_result = stored.analysis.read(stored.folder)
+        return analysis_result
     read = read_result(stored.folder)
     whole = with_signals(read.result, stored.folder, required=False)
     warn(other_samples(read, whole))
@@ -92,18 +93,10 @@ def load_result(
 def stored_sections(
     result: EstimationResult, folder: Path, host: Host, report: Report = warn
 ) -> list[Section]:
-    """Return what plugins add to the report of a result that was read from its folder.
+    """Return the plugins' report sections for a result read from its folder.
 
-    Parameters
-    ----------
-    result
-        With its samples.
-    folder
-        That holds it, and the problem file as it was run.
-    host
-        The plugins. Without one that adds sections, the problem is not read.
-    report
-        Takes what could not be made, and why.
+    `result` has its samples, and `folder` the problem file as run, which is read only if a
+    plugin adds sections. `report` takes what failed, and why.
     """
     from fmident.api.problems import load_problem
 

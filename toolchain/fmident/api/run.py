@@ -158,7 +158,7 @@ class Analysis(ABC, Generic[Result]):
     def status(self, result: Result) -> str:
         """Return how the run ended: ``"converged"``, ``"limit"``, ``"interrupted"``, ``"failed"``.
 
-        The journal is thrown away after ``"converged"``, and kept after the others.
+        The journal is deleted after ``"converged"`` and kept otherwise.
         """
         status = str(getattr(result, "status", "complete"))
         return "converged" if status == "complete" else status
@@ -280,12 +280,9 @@ class JournalledRun(Generic[Result]):
     def execute(self, problem: Problem) -> Result:
         """Run and write the result folder.
 
-        A result that cannot be written anywhere is returned all the same, with a warning.
-
-        Raises
-        ------
-        fmident.errors.FmidentError
-            Another run is at work there, there is nothing to resume, or the run fails.
+        A result that cannot be written anywhere is still returned, with a warning. Raises
+        `FmidentError` if another run is using the folder, there is nothing to resume, or the
+        run fails.
         """
         with self.opened(problem) as workspace:
             result = self.run(problem, workspace)
@@ -297,7 +294,7 @@ class JournalledRun(Generic[Result]):
 
     @contextmanager
     def opened(self, problem: Problem) -> Iterator[Workspace | None]:
-        """Keep other runs away and open the journal; where there is room, if need be."""
+        """Lock out other runs and open the journal, on another disk if this one is full."""
         from fmident.evaluation.journal import Workspace
 
         self._make_room(problem)
@@ -318,7 +315,7 @@ class JournalledRun(Generic[Result]):
                 self.resumable = workspace.resumable
 
     def _make_room(self, problem: Problem) -> None:
-        """Say where the disk has no room for a result, and go elsewhere with a new run."""
+        """Warn if the disk has no space for a result; redirect a new run to another folder."""
         from fmident.report.folder import lacks_room, other_place
 
         lack = lacks_room(self.folder, problem)
@@ -333,20 +330,14 @@ class JournalledRun(Generic[Result]):
         self._report([Diagnostic("warning", message, hint=hint)])
 
     def run(self, problem: Problem, workspace: Workspace | None) -> Result:
-        """Do the work; from here on the journal outlives an error."""
+        """Do the work; from now on the journal survives an error."""
         result = self.analysis.run(problem, dataclasses.replace(self._around, workspace=workspace))
         if workspace is not None:
             workspace.keep()
         return result
 
     def write(self, result: Result, problem: Problem, workspace: Workspace | None) -> Path | None:
-        """Write the result folder, and close the journal.
-
-        Returns
-        -------
-        Path or None
-            Where the earlier result is now.
-        """
+        """Write the result folder and close the journal; return where an earlier result is now."""
         from fmident.report import folder as folders
 
         status, marker = self.analysis.status(result), self.analysis.marker

@@ -1,4 +1,4 @@
-"""Write a study to start from: the examples that come with fmident, in a folder of the user's."""
+"""Create a study folder from an example that ships with fmident."""
 
 from __future__ import annotations
 
@@ -24,16 +24,9 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)]+)\)")
 
 @dataclass(frozen=True)
 class Example:
-    """A study that comes with fmident.
+    """A study that ships with fmident.
 
-    Parameters
-    ----------
-    name
-        Of its folder.
-    title
-        The heading of its README.
-    folder
-        Where it is.
+    `name` is that of its folder, and `title` the heading of its README.
     """
 
     name: str
@@ -41,8 +34,8 @@ class Example:
     folder: Path
 
     def files(self) -> tuple[Path, ...]:
-        """Return its files, relative to its folder, in a fixed order."""
-        found = (
+        """Return its files relative to its folder, in a fixed order."""
+        relative_paths = (
             path.relative_to(self.folder)
             for path in self.folder.rglob("*")
             if path.suffix in _TEXTS and path.is_file()
@@ -50,7 +43,7 @@ class Example:
         return tuple(
             sorted(
                 file
-                for file in found
+                for file in relative_paths
                 if not any(
                     part in _NOT_SHIPPED or part.startswith("results") for part in file.parts
                 )
@@ -59,19 +52,16 @@ class Example:
 
 
 def examples() -> tuple[Example, ...]:
-    """Return the examples that come with fmident, the one to start from first, then by name.
+    """Return the examples that ship with fmident, the starter first, then by name.
 
-    Raises
-    ------
-    fmident.errors.FmidentError
-        They are not where they were installed.
+    Raises `FmidentError` if they are not installed.
     """
     here = Path(__file__).parents[1]
     # Beside the package when installed; three levels up in a checkout.
     for place in (here / "examples", here.parents[1] / "examples"):
         if (place / STARTER / "README.md").is_file():
-            found = [_example(readme) for readme in place.glob("*/README.md")]
-            return tuple(sorted(found, key=lambda e: (e.name != STARTER, e.name)))
+            available = [_example(readme) for readme in place.glob("*/README.md")]
+            return tuple(sorted(available, key=lambda e: (e.name != STARTER, e.name)))
     raise FmidentError(
         f"the examples of fmident are not in '{here}'",
         hint="install fmident again: some of its files are missing",
@@ -80,24 +70,24 @@ def examples() -> tuple[Example, ...]:
 
 
 def write_study(folder: str | Path, example: str | None = None) -> tuple[Path, ...]:
-    """Write an example as a study of its own, with its paths relative to the new folder.
+    """Write an example as a separate study, with paths relative to the new folder.
 
     Parameters
     ----------
     folder
-        Is made; may exist if it is empty. Nothing is ever overwritten.
+        Created if necessary; may exist if it is empty. Nothing is ever overwritten.
     example
         Name of one of :func:`examples`; :data:`STARTER` by default.
 
     Returns
     -------
     tuple of Path
-        The files that were written, below `folder`.
+        The files written below `folder`.
 
     Raises
     ------
     fmident.errors.FmidentError
-        There is no such example, or the folder cannot be used: it is not empty, or a file.
+        There is no such example, or the folder is not empty or a file.
     """
     folder = Path(folder)
     known = {e.name: e for e in examples()}
@@ -128,7 +118,7 @@ def _example(readme: Path) -> Example:
 
 
 def _refuse_used(folder: Path, option: str) -> None:
-    """Refuse a folder in which something is already."""
+    """Raise if a folder is not empty."""
     hint = f"name a new folder: fmident init {option}FOLDER"
     if folder.exists() and not folder.is_dir():
         raise FmidentError(f"'{folder}' is a file", hint=hint, code=Code.UNUSABLE_FILE)
@@ -143,14 +133,14 @@ def _refuse_used(folder: Path, option: str) -> None:
 
 
 def _as_study(text: str, name: str, file: Path) -> str:
-    """Return a file's text with the paths of the repository as paths of the study."""
+    """Return a file's text with paths of the repository replaced by paths of the study."""
     text = text.replace('HERE.parents[1] / "fmus"', 'HERE / "fmus"')
     text = text.replace(f"examples/{name}/", "")
     return _LINK.sub(lambda found: _link(found, name), text) if file.suffix == ".md" else text
 
 
 def _link(found: re.Match[str], name: str) -> str:
-    """Return a Markdown link that leads into the repository where the study has no such file."""
+    """Return a Markdown link, pointing to the repository if the study lacks the file."""
     picture, text, target = found.groups()
     path, anchor, rest = target.partition("#")
     if "/" not in path:

@@ -1,7 +1,4 @@
-"""The catalogue of FMUs: which class becomes which FMU, and what must hold for it.
-
-``file`` reads ``fmus/catalog.toml``, ``entry`` is what comes out.
-"""
+"""The catalogue of FMUs: the class of each FMU, and its requirements."""
 
 from fmident.catalog.file import (
     BuildSettings,

@@ -1,4 +1,4 @@
-"""Read ``catalog.toml``; every mistake is answered with file and line."""
+"""Read ``catalog.toml``; every error has file and line."""
 
 from __future__ import annotations
 
@@ -28,12 +28,9 @@ _CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
 def find_catalog(start: Path) -> Path:
-    """Return ``fmus/catalog.toml`` of a folder or of the nearest one above.
+    """Return ``fmus/catalog.toml`` in a folder or its nearest parent that has one.
 
-    Raises
-    ------
-    CatalogError
-        There is none.
+    Raises `CatalogError` if there is none.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         for place in (folder / "fmus" / FILE_NAME, folder / FILE_NAME):
@@ -47,18 +44,10 @@ def find_catalog(start: Path) -> Path:
 
 
 def read_catalog(path: str | Path) -> Catalog:
-    """Read a catalogue.
+    """Read a catalogue; paths in it are relative to its folder.
 
-    Parameters
-    ----------
-    path
-        The TOML file; paths in it are relative to its folder.
-
-    Raises
-    ------
-    CatalogError
-        Missing, no TOML, unknown keys (the nearest is named), wrong types, units that
-        cannot be read, references that are not there, a class twice; with the line.
+    Raises `CatalogError`, with the line, if it is missing, not TOML, has unknown keys,
+    wrong types, unreadable units, missing references or a duplicate class.
     """
     path = Path(path)
     try:
@@ -102,7 +91,7 @@ def read_catalog(path: str | Path) -> Catalog:
 
 
 class _Library:
-    """The defaults of one library's entries."""
+    """Default settings of the entries of a library."""
 
     def __init__(
         self,
@@ -152,7 +141,7 @@ def _settings(
     defaults: Mapping[str, BuildSettings] | None = None,
 ) -> dict[str, BuildSettings]:
     """Read the tables ``[... .compiler.NAME]``."""
-    found = dict(defaults or {})
+    settings = dict(defaults or {})
     tables = section.table("compiler", {})
     for name, _ in tables.items():
         table = tables.table(name)
@@ -163,8 +152,8 @@ def _settings(
                 hint=did_you_mean(name, compilers, kind="compiler"),
                 code=Code.UNKNOWN_NAME,
             )
-        before = found.get(name, BuildSettings())
-        found[name] = BuildSettings(
+        before = settings.get(name, BuildSettings())
+        settings[name] = BuildSettings(
             tolerance=_positive(table, "tolerance", before.tolerance),
             options={**before.options, **dict(table.table("options", {}).items())},
             tube=_positive(table, "tube", before.tube),
@@ -172,7 +161,7 @@ def _settings(
             exchange_tube=_positive(table, "exchange_tube", before.exchange_tube),
         )
         table.finish()
-    return found
+    return settings
 
 
 def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
@@ -268,7 +257,7 @@ def _reference(section: Section) -> ReferenceExperiment:
             hint=did_you_mean(file.name, near, kind="file"),
             code=Code.UNKNOWN_NAME,
         )
-    found = ReferenceExperiment(
+    reference = ReferenceExperiment(
         file=file,
         tube=_positive(section, "tube", ReferenceExperiment.tube),
         tubes=_numbers(section.table("tubes", {}), positive=True),
@@ -280,11 +269,11 @@ def _reference(section: Section) -> ReferenceExperiment:
         refine=_count(section, "refine", 1, least=1),
     )
     section.finish()
-    return found
+    return reference
 
 
 def _smoke(section: Section) -> SmokeExperiment:
-    found = SmokeExperiment(
+    smoke = SmokeExperiment(
         start=_finite(section, "start", None),
         stop=_finite(section, "stop", None),
         samples=_count(section, "samples", SmokeExperiment.samples, least=2),
@@ -293,11 +282,11 @@ def _smoke(section: Section) -> SmokeExperiment:
         start_values=_numbers(section.table("start_values", {})),
     )
     section.finish()
-    return found
+    return smoke
 
 
 def _signals(section: Section) -> dict[str, Signal]:
-    found: dict[str, Signal] = {}
+    signals: dict[str, Signal] = {}
     for key, value in section.items():
         if not isinstance(value, dict):
             signal = Signal(_finite(section, key, None))
@@ -312,8 +301,8 @@ def _signals(section: Section) -> dict[str, Signal]:
             )
             table.finish()
         for name in expand_name(key):
-            found[name] = signal
-    return found
+            signals[name] = signal
+    return signals
 
 
 def _is_sine(value: Any) -> bool:
@@ -326,7 +315,7 @@ def _is_sine(value: Any) -> bool:
 
 
 def _variables(section: Section) -> dict[str, str]:
-    found: dict[str, str] = {}
+    units: dict[str, str] = {}
     for key, _ in section.items():
         unit = section.text(key)
         try:
@@ -334,8 +323,8 @@ def _variables(section: Section) -> dict[str, str]:
         except UnitError as error:
             raise section.error(f"{section.title}: '{key}': {error.message}", key) from error
         for name in expand_name(key):
-            found[name] = unit
-    return found
+            units[name] = unit
+    return units
 
 
 def _numbers(section: Section, *, positive: bool = False) -> dict[str, float]:
@@ -367,7 +356,7 @@ def _count(section: Section, key: str, default: int, *, least: int) -> int:
 
 
 def expand_name(text: str) -> list[str]:
-    """Return the names that ``q[1:3]`` stands for; a name without ranges stands for itself."""
+    """Expand ranges as in ``q[1:3]``; a name without ranges gives itself."""
     parts = _RANGE.split(text)
     if len(parts) == 1:
         return [text]
@@ -383,21 +372,17 @@ def expand_name(text: str) -> list[str]:
 
 
 class CatalogError(FmidentError):
-    """A catalogue that is wrong, or that does not hold what was asked for."""
+    """The catalogue is invalid or lacks a requested entry."""
 
     default_code = Code.INVALID_CATALOG
 
 
 @dataclass(frozen=True)
 class Signal:
-    """An input as a formula: an offset and a sum of sines.
+    """An input as a formula: an offset plus a sum of sines.
 
-    Parameters
-    ----------
-    offset
-        Constant part, in the variable's unit.
-    sines
-        ``(amplitude, frequency, phase)`` in the variable's unit, Hz and rad.
+    `offset` is in the variable's unit; `sines` are ``(amplitude, frequency, phase)`` in the
+    variable's unit, Hz and rad.
     """
 
     offset: float = 0.0
@@ -413,14 +398,10 @@ class Signal:
 
 @dataclass(frozen=True)
 class Interface:
-    """What an FMU must offer; name to unit, ``""`` for a number without one.
+    """Required variables of an FMU with their units, ``""`` for a number without one.
 
-    Parameters
-    ----------
-    inputs, outputs
-        All of them: another one is an error.
-    identifiable
-        Parameters that can be set and that change an output.
+    `inputs` and `outputs` are complete: additional ones are an error. `identifiable` are
+    parameters that can be set and that affect an output.
     """
 
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -436,23 +417,21 @@ class ReferenceExperiment:
     ----------
     file
         CSV file with time, inputs and outputs; its header may name parameter values.
-    tube
-        Half width of the tube around the reference, over the range of each signal.
-    tubes
-        Signals with a width of their own.
+    tube, tubes
+        Half width of the tube around the reference, relative to the range of each signal,
+        and those of individual signals.
     tube_time
         Half width of the tube in time, s.
     tolerance
-        Relative tolerance for the FMU's solver; ``None`` takes the FMU's default.
+        Relative tolerance for the FMU's solver; ``None`` for the FMU's default.
     without
-        Parameters in the file's header that the model does not have, because they belong
-        to the model that made the file and have no influence there.
+        Parameters in the file's header that the model lacks because they belong to the tool
+        that made the file and have no effect there.
     start_values
         Parameters and start values that the file's header does not name.
-    inputs
-        Inputs that follow a formula exactly rather than straight lines between the rows.
-    refine
-        Communication steps between two rows, so that such formulas are followed closely.
+    inputs, refine
+        Inputs that follow a formula exactly instead of straight lines between the rows, and
+        the communication steps between two rows that approximate it.
     """
 
     file: Path
@@ -468,20 +447,12 @@ class ReferenceExperiment:
 
 @dataclass(frozen=True)
 class SmokeExperiment:
-    """A run that an FMU without a reference must at least survive and repeat.
+    """A run that an FMU without a reference must at least complete and reproduce.
 
-    Parameters
-    ----------
-    start, stop
-        s; ``None`` takes the FMU's default experiment.
-    samples
-        Communication points.
-    tolerance
-        Relative tolerance for the FMU's solver; ``None`` takes the FMU's default.
-    inputs
-        Inputs that do not rest at their start values.
-    start_values
-        Parameters and start values that differ from the FMU's.
+    `start` and `stop` are in s, by default those of the FMU's default experiment; `samples`
+    is the number of communication points, and `tolerance` that of the FMU's solver,
+    ``None`` for its default. `inputs` and `start_values` differ from the FMU's start
+    values.
     """
 
     start: float | None = None
@@ -494,18 +465,11 @@ class SmokeExperiment:
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """How one compiler builds, and how exact its FMU is.
+    """Settings of a compiler, and the accuracy of its FMU.
 
-    Parameters
-    ----------
-    tolerance
-        Default relative tolerance of the integrator in the FMU.
-    options
-        Options of the compiler.
-    tube
-        Replaces the widths of all reference experiments when it is wider.
-    step_tube, exchange_tube
-        Replace the widths of the entry when they are wider.
+    `tolerance` is the default relative tolerance of the integrator in the FMU. If larger,
+    `tube` replaces the widths of all reference experiments, and `step_tube` and
+    `exchange_tube` those of the entry.
     """
 
     tolerance: float | None = None
@@ -526,28 +490,29 @@ class Entry:
     file
         Name of the FMU, such as ``Mechanisms.Robots.Tripod.fmu``.
     sources
-        Modelica packages: that of the class, and those that it uses.
+        Modelica packages: that of the class, and those it uses.
     compilers
         Names of the compilers that can build it, the preferred one first.
     settings
-        Compiler to its settings.
+        Settings by compiler.
     interface
-        What the FMU must offer; ``None`` if the catalogue does not specify it.
+        Required variables; ``None`` if the catalogue does not specify them.
     references
         Recorded trajectories that it must reproduce.
     smoke
-        What it must at least survive.
+        Run that it must at least complete.
     step_tube
-        How much the results with the communication step h, h/2 and 2h may differ, over
-        the range of each signal; ``None`` for 1e-4 where the FMU states a tolerance.
+        Permissible difference between results with the communication step h, h/2 and 2h,
+        relative to the range of each signal; ``None`` for 1e-4 if the FMU states a
+        tolerance.
     exchange_tube
-        How much its Co-Simulation may differ from its Model Exchange, likewise; ``None`` for what
-        the tolerance that it states leaves.
+        Likewise between Co-Simulation and Model Exchange; ``None`` for what the stated
+        tolerance permits.
     platforms
-        What its FMU holds binaries for, by the names of FMI 2.0; none for the platform of the
-        machine that builds it.
+        FMI 2.0 names of the platforms for which it has binaries; empty for that of the
+        building machine.
     line
-        Of the catalogue, for messages.
+        Line in the catalogue, for messages.
     """
 
     class_name: str
@@ -564,26 +529,18 @@ class Entry:
     line: int | None = None
 
     def settings_of(self, compiler: str) -> BuildSettings:
-        """Return the settings of a compiler; defaults where the catalogue is silent."""
+        """Return the settings of a compiler; defaults if the catalogue has none."""
         return self.settings.get(compiler, BuildSettings())
 
     @property
     def foreign(self) -> bool:
-        """Whether the FMU comes from elsewhere: the catalogue names no class of it."""
+        """Whether the FMU is from another tool, i.e. the catalogue names no class."""
         return not self.class_name
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """All FMUs of a project.
-
-    Parameters
-    ----------
-    path
-        The file.
-    entries
-        In the file's order.
-    """
+    """All FMUs of a project, in the order of the file."""
 
     path: Path
     entries: tuple[Entry, ...]
@@ -594,13 +551,7 @@ class Catalog:
         return tuple(e for e in self.entries if not e.foreign)
 
     def entry(self, class_name: str) -> Entry:
-        """Return the entry of a class.
-
-        Raises
-        ------
-        CatalogError
-            There is none; the nearest classes are named.
-        """
+        """Return the entry of a class, or raise `CatalogError` with similar names."""
         for entry in self.built:
             if entry.class_name == class_name:
                 return entry
@@ -611,7 +562,7 @@ class Catalog:
         )
 
     def entry_of_fmu(self, model_name: str, file: Path) -> Entry | None:
-        """Return the entry that an FMU belongs to, by its model's name or its file's."""
+        """Return the entry of an FMU, found by its model name or file name."""
         for entry in self.entries:
             place = self.path.parent / entry.file
             same = file.name == entry.file or file.resolve() == place.resolve()

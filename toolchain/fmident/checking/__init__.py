@@ -1,4 +1,4 @@
-"""Before any run: whether a problem can be estimated, and what the data will tell."""
+"""Checks before a run: feasibility of the estimation, and its expected accuracy."""
 
 from fmident.checking.global_sensitivity import GlobalMethod, GlobalSensitivity, OutputIndices
 from fmident.checking.problem_check import (

@@ -1,22 +1,25 @@
-"""Time constants and bandwidth of the model, seen in simulated outputs, against the samples.
+"""Compare time constants and bandwidth of the model's outputs with the sampling.
 
-Simulated outputs have no noise, so a linear difference equation
+Simulated outputs are free of noise. If the model is nearly linear, the linear
+difference equation
 
 ``y_k = sum a_i y_(k-i) + sum b_ij u_j,(k-i) + c``
 
-fits them to the accuracy of the solver where the model is nearly linear, and its poles are the
-model's. The order rises until the fit no longer improves; where it stays bad, no statement is made.
-Fast modes are read from a simulation on a finer grid, slow ones from a coarser one, since a pole
-near 1 is poorly determined (Ljung, System Identification, sections 4.2 and 13.7).
+fits them to the accuracy of the solver, and its poles are those of the model. The order
+is raised until the fit no longer improves; if the fit stays poor, no statement is made.
+Fast modes are identified from a simulation on a finer grid, slow ones on a coarser
+grid, since a pole near 1 is poorly determined (Ljung, System Identification, sections
+4.2 and 13.7).
 
-Higher orders fit a nonlinear model ever better, but their poles are not modes of it. The deviation
-from superposition says how far the outputs are from linear, and no order is raised below that. Such
-a model is linearised: the response to a small step of the inputs in the middle of a record in which
-they rest at their mean. Poles that a grid of half as many samples does not confirm come from the
-noise of the solver, or from none of the modes.
+Higher orders fit a nonlinear model ever better, but their poles are not modes of it.
+Therefore the deviation from superposition measures the nonlinearity of the outputs, and
+the order is not raised below that error. Such a model is linearised: the response to a
+small step of the inputs in the middle of a record in which they stay at their mean.
+Poles that are not confirmed on a grid of half as many samples are artefacts of solver
+noise, or not modes.
 
-Only continuous inputs are interpolated, halved and stepped. A discrete input keeps its course, or
-rests where it is most of the time.
+Only continuous inputs are interpolated, halved and stepped. A discrete input is
+unchanged, or held at its most frequent value.
 """
 
 from __future__ import annotations
@@ -72,18 +75,10 @@ _INTEGRATOR = 1e-2
 
 @dataclass(frozen=True)
 class Fine:
-    """Outputs on a grid that is finer than the samples.
+    """Outputs, shape (instants, outputs), on a grid with `factor` steps per sample.
 
-    Parameters
-    ----------
-    experiment
-        With the fine instants and inputs.
-    outputs
-        Shape (instants, outputs).
-    factor
-        Fine steps per sample.
-    discrete
-        Names of the inputs that are not continuous.
+    `experiment` has the fine instants and inputs; `discrete` names the inputs that are not
+    continuous.
     """
 
     experiment: Experiment
@@ -93,7 +88,7 @@ class Fine:
 
     @property
     def moving(self) -> dict[str, F64]:
-        """The continuous inputs that move."""
+        """The continuous inputs that vary."""
         return _moving(self.experiment, self.discrete)
 
 
@@ -102,10 +97,10 @@ def _moving(e: Experiment, discrete: Collection[str]) -> dict[str, F64]:
 
 
 def most_simulations(experiment: Experiment, discrete: Collection[str] = ()) -> int:
-    """Return how many fine simulations the dynamics of an experiment take at most.
+    """Return the maximum number of fine simulations for the dynamics of an experiment.
 
-    Two for superposition, three for the small response; without continuous inputs that move the
-    first one is all.
+    Superposition needs two and the small response three; without varying continuous inputs,
+    the first simulation is sufficient.
     """
     return 6 if _moving(experiment, discrete) else 1
 
@@ -119,13 +114,9 @@ def simulate_finely(
 ) -> Fine | None:
     """Simulate the initial point on a grid up to `finest` times finer.
 
-    Inputs run straight between the samples, those in `held` keep the value of the last one;
-    those in `discrete` are not continuous.
-
-    Returns
-    -------
-    Fine or None
-        ``None`` if the samples are irregular or few, `finest` is 0, or the simulation fails.
+    Inputs are interpolated linearly, those in `held` are held, and those in `discrete` are
+    not continuous. It is ``None`` if the samples are irregular or few, `finest` is 0, or
+    the simulation fails.
     """
     times = experiment.times
     steps = np.diff(times)
@@ -139,19 +130,19 @@ def simulate_finely(
         for name, x in experiment.inputs.items()
     }
     refined = replace(experiment, times=fine, inputs=inputs)
-    found = _outputs(evaluator, refined, inputs)
-    return None if found is None else Fine(refined, found, factor, frozenset(discrete))
+    outputs = _outputs(evaluator, refined, inputs)
+    return None if outputs is None else Fine(refined, outputs, factor, frozenset(discrete))
 
 
 def with_bandwidth(check: ExperimentCheck, fine: Fine) -> ExperimentCheck:
-    """Return the experiment's check with the bandwidth filled in; costs no simulation."""
+    """Return the experiment's check with the bandwidth added; needs no simulation."""
     return replace(check, bandwidth=_bandwidth(fine.experiment.times, fine.outputs))
 
 
 def with_dynamics(evaluator: Evaluator, check: ExperimentCheck, fine: Fine) -> ExperimentCheck:
-    """Return the experiment's check with the time constants filled in.
+    """Return the experiment's check with the time constants added.
 
-    Costs what :func:`most_simulations` counts, but for the one that is there.
+    It needs the simulations counted by :func:`most_simulations`, except the one given.
     """
     missed = _superposition_misses(evaluator, fine)
     fastest, slowest = math.nan, math.nan
@@ -169,14 +160,9 @@ def with_dynamics(evaluator: Evaluator, check: ExperimentCheck, fine: Fine) -> E
 
 
 def _extremes(fine: Fine, missed: float) -> tuple[float, float]:
-    """Return the fastest and the slowest time constant that show, s; NaN without any.
+    """Return the smallest and the largest observable time constant, s; NaN without any.
 
-    Parameters
-    ----------
-    fine
-        What was simulated.
-    missed
-        What superposition misses, over the response.
+    `missed` is the deviation from superposition relative to the response.
     """
     times, inputs = fine.experiment.times, fine.experiment.inputs
 
@@ -185,12 +171,12 @@ def _extremes(fine: Fine, missed: float) -> tuple[float, float]:
         return time_constants(times[::every], fine.outputs[::every], thinned, missed)
 
     def confirmed(every: int) -> F64:
-        found, again = shown(every), shown(2 * every)
+        constants, again = shown(every), shown(2 * every)
         if not again.size:
             return again
-        apart = np.abs(np.log(found[:, np.newaxis] / again)).min(axis=1)
-        kept: F64 = found[apart < _CONFIRMED]
-        return kept
+        apart = np.abs(np.log(constants[:, np.newaxis] / again)).min(axis=1)
+        stable: F64 = constants[apart < _CONFIRMED]
+        return stable
 
     fast = confirmed(1)
     every = max(times.size // _COARSE, 1)
@@ -202,10 +188,10 @@ def _extremes(fine: Fine, missed: float) -> tuple[float, float]:
 
 
 def _superposition_misses(evaluator: Evaluator, fine: Fine) -> float:
-    """Return how far the outputs are from linear in continuous inputs; 0 where none moves.
+    """Return the nonlinearity of the outputs in continuous inputs; 0 if none varies.
 
-    That is ``y(u) - 2 y(u/2) + y(0)`` over ``y(u) - y(0)``, with ``u`` from its first value on:
-    the greatest over the outputs. Infinite where a simulation fails.
+    It is the maximum over the outputs of ``y(u) - 2 y(u/2) + y(0)`` over ``y(u) - y(0)``,
+    where ``u`` is counted from its first value. It is infinite if a simulation fails.
     """
     e, moving = fine.experiment, fine.moving
     if not moving:
@@ -224,7 +210,7 @@ def _superposition_misses(evaluator: Evaluator, fine: Fine) -> float:
 
 
 def _bend(whole: F64, half: F64, none: F64) -> float:
-    """Return the second difference over the response, the greatest over the outputs."""
+    """Return the second difference over the response, maximised over the outputs."""
     missed = np.sqrt(np.mean((whole - 2.0 * half + none) ** 2, axis=0))
     spread = np.std(whole - none, axis=0)
     moves = spread > 1e-9 * np.abs(whole).max(axis=0, initial=0.0)
@@ -232,7 +218,7 @@ def _bend(whole: F64, half: F64, none: F64) -> float:
 
 
 def _small_response(evaluator: Evaluator, fine: Fine) -> tuple[Fine, float] | None:
-    """Return the response to a small step about the mean of the inputs, and how linear it is."""
+    """Return the response to a small step about the mean inputs, and its nonlinearity."""
     e, moving = fine.experiment, fine.moving
     middle = e.times.size // 2
     after = np.arange(e.times.size) >= middle
@@ -251,10 +237,10 @@ def _small_response(evaluator: Evaluator, fine: Fine) -> tuple[Fine, float] | No
     )
     if none is None or once is None or twice is None:
         return None
-    kept = slice(max(middle - 2, 0), None)
-    one = {next(iter(moving)): after[kept].astype(np.float64)}  # they step together
-    small = replace(e, times=e.times[kept], inputs=one, measurements=e.measurements)
-    return Fine(small, (once - none)[kept], fine.factor), _bend(twice, once, none)
+    window = slice(max(middle - 2, 0), None)
+    one = {next(iter(moving)): after[window].astype(np.float64)}  # they step together
+    small = replace(e, times=e.times[window], inputs=one, measurements=e.measurements)
+    return Fine(small, (once - none)[window], fine.factor), _bend(twice, once, none)
 
 
 def _most_common(x: F64) -> float:
@@ -265,19 +251,19 @@ def _most_common(x: F64) -> float:
 def _outputs(evaluator: Evaluator, e: Experiment, inputs: Mapping[str, F64]) -> F64 | None:
     """Simulate the initial point with other inputs; ``None`` if that fails.
 
-    An FMU that refuses the inputs costs what they would have shown, not the report.
+    An FMU that rejects the inputs only loses the statements based on them.
     """
     point = evaluator.problem.initial[np.newaxis]
     changed = replace(e, inputs=inputs)
     try:
-        found = evaluator.simulate_outputs(changed, e.output_variables, point)[0]
+        outputs = evaluator.simulate_outputs(changed, e.output_variables, point)[0]
     except FmuError:
         return None
-    return found if bool(np.isfinite(found).all()) else None
+    return outputs if bool(np.isfinite(outputs).all()) else None
 
 
 def _step_response(evaluator: Evaluator, fine: Fine) -> Fine | None:
-    """Simulate a step of all inputs that move: slow inputs do not show what the model could do."""
+    """Simulate a step of all varying inputs, since slow inputs do not reveal fast dynamics."""
     e, moving = fine.experiment, fine.moving
     if not moving:
         return None
@@ -286,11 +272,11 @@ def _step_response(evaluator: Evaluator, fine: Fine) -> Fine | None:
         n: x[0] + np.where(after, 0.5 * np.ptp(x) if n in moving else 0.0, 0.0)
         for n, x in e.inputs.items()
     }
-    found = _outputs(evaluator, e, inputs)
+    outputs = _outputs(evaluator, e, inputs)
     return (
         None
-        if found is None
-        else Fine(replace(e, inputs=inputs), found, fine.factor, fine.discrete)
+        if outputs is None
+        else Fine(replace(e, inputs=inputs), outputs, fine.factor, fine.discrete)
     )
 
 
@@ -306,7 +292,7 @@ def _bandwidth(times: F64, signals: F64) -> float:
 def sampling_findings(
     subject: Subject, i: int, check: ExperimentCheck, fine: Fine
 ) -> list[Diagnostic]:
-    """Return whether the samples are too sparse or the record is too short for the model."""
+    """Return findings if the sampling is too coarse or the record too short for the model."""
     e = subject.problem.experiments[i]
     keys = ("experiments", i)
     findings = []
@@ -341,7 +327,7 @@ def sampling_findings(
 
 
 def _aliasing(subject: Subject, i: int, e: Experiment, fine: Fine) -> list[Diagnostic]:
-    """Return the outputs with fast parts that the samples fold to lower frequencies."""
+    """Return the outputs with fast components that are aliased by the sampling."""
     coarse = e.times
     step = float(coarse[1] - coarse[0])
     nyquist = 0.5 / step
@@ -374,7 +360,7 @@ def _aliasing(subject: Subject, i: int, e: Experiment, fine: Fine) -> list[Diagn
 def _slow_inputs(
     subject: Subject, i: int, e: Experiment, check: ExperimentCheck
 ) -> list[Diagnostic]:
-    """Return that inputs move too slowly to excite the model's dynamics."""
+    """Return a finding if inputs vary too slowly to excite the model's dynamics."""
     moving = [x for x in e.inputs.values() if np.ptp(x) > 0.0]
     if not moving or not math.isfinite(check.slowest):
         return []
@@ -397,7 +383,7 @@ def _slow_inputs(
 
 
 def _power(times: F64, outputs: F64) -> tuple[F64, F64]:
-    """Return frequencies and shares of the power, over the outputs that move."""
+    """Return frequencies and relative power, averaged over the varying outputs."""
     straight = np.linspace(0.0, 1.0, times.size)[:, np.newaxis]
     window = np.hanning(times.size)[:, np.newaxis]
     trend = outputs[0] + straight * (outputs[-1] - outputs[0])
@@ -414,36 +400,24 @@ def _power(times: F64, outputs: F64) -> tuple[F64, F64]:
 def time_constants(times: F64, outputs: F64, inputs: Mapping[str, F64], missed: float = 0.0) -> F64:
     """Return the time constants ``1/|s|`` of the modes in the outputs, s, ascending.
 
-    Parameters
-    ----------
-    times
-        Equidistant, shape (n,).
-    outputs
-        Shape (n, outputs).
-    inputs
-        By name, shape (n,).
-    missed
-        Part of the outputs that is not linear in the inputs: an equation that misses no more
-        than that is good enough.
-
-    Returns
-    -------
-    numpy.ndarray
-        Empty where no linear difference equation of low order fits.
+    `times` are equidistant, shape (n,), `outputs` have shape (n, outputs) and each of
+    `inputs` shape (n,). An equation is accepted if its error does not exceed the nonlinear
+    fraction `missed`. The result is empty if no linear difference equation of low order
+    fits.
     """
     columns = list(inputs.values())
     driving = np.column_stack(columns) if columns else np.empty((times.size, 0))
-    found: list[float] = []
+    constants: list[float] = []
     step = float(times[1] - times[0])
     for y in outputs.T:
         scale = float(np.std(y))
         if scale > 1e-12 * float(np.max(np.abs(y), initial=0.0)):
-            found += _modes(y / scale, driving, step, missed)
-    return np.array(sorted(found))
+            constants += _modes(y / scale, driving, step, missed)
+    return np.array(sorted(constants))
 
 
 def _modes(y: F64, driving: F64, step: float, missed: float) -> list[float]:
-    """Return the time constants of the difference equation of one output, if one fits."""
+    """Return the time constants of one output's difference equation, if one fits."""
     change = float(np.sqrt(np.mean(np.diff(y) ** 2)))
     if change == 0.0 or _fit(y, driving, 0).error <= _GOOD:
         return []  # the inputs alone explain it: no dynamics
@@ -469,16 +443,8 @@ def _modes(y: F64, driving: F64, step: float, missed: float) -> list[float]:
 class _Equation:
     """``y_k = sum a_i y_(k-i) + sum b_ij u_j,(k-i) + c``.
 
-    Parameters
-    ----------
-    past
-        Coefficients a, shape (order,).
-    driving
-        Coefficients b by lag, shape (order + 1, inputs).
-    constant
-        Coefficient c.
-    error
-        Root mean square of what it misses one step ahead.
+    `past` are the coefficients a, shape (order,), `driving` are b by lag, shape (order + 1,
+    inputs), and `constant` is c. `error` is the root mean square one-step prediction error.
     """
 
     past: F64
@@ -487,7 +453,7 @@ class _Equation:
     error: float
 
     def free_run_error(self, y: F64, inputs: F64) -> float:
-        """Return the error of the whole curve, run from its first values, over its spread."""
+        """Return the free-run simulation error relative to the spread of the output."""
         order = self.past.size
         force = np.full(y.size, self.constant)
         for lag in range(order + 1):
@@ -498,7 +464,7 @@ class _Equation:
         return error / float(np.std(y)) if math.isfinite(error) else math.inf
 
     def time_constants(self, step: float, count: int) -> list[float]:
-        """Return ``1/|s|`` of the poles that mean something."""
+        """Return ``1/|s|`` of the significant poles."""
         constants = []
         for pole in np.roots(np.concatenate([[1.0], -self.past])):
             size = abs(pole)
@@ -511,27 +477,27 @@ class _Equation:
 
 
 def _run(past: F64, first: F64, force: F64) -> F64:
-    """Return what follows `first` under y_i = sum_k past_k y_{i-k} + force_i.
+    """Return the continuation of `first` under y_i = sum_k past_k y_{i-k} + force_i.
 
-    For the orders there are, and in plain Python: a library with a filter takes longer to import.
+    For these orders plain Python is sufficient; importing a filter library takes longer.
     """
     coefficients, before = np.zeros(4), np.zeros(4)
     coefficients[: past.size], before[: past.size] = past, first[::-1]
     a, b, c, d = map(float, coefficients)
     w, x, y, z = map(float, before)
-    found: list[float] = []
+    values: list[float] = []
     for value in force.tolist():
         w, x, y, z = value + a * w + b * x + c * y + d * z, w, x, y
-        found.append(w)
-    return np.array(found)
+        values.append(w)
+    return np.array(values)
 
 
 def _fit(y: F64, inputs: F64, order: int) -> _Equation:
     count = y.size
     target = y[order:]
     past = [y[order - k : count - k] for k in range(1, order + 1)]
-    moved = [inputs[order - k : count - k] for k in range(order + 1)]
-    regressors = np.column_stack([*past, *moved, np.ones(target.size)])
+    lagged_inputs = [inputs[order - k : count - k] for k in range(order + 1)]
+    regressors = np.column_stack([*past, *lagged_inputs, np.ones(target.size)])
     solution, *_ = np.linalg.lstsq(regressors, target, rcond=1e-12)
     error = float(np.sqrt(np.mean((target - regressors @ solution) ** 2)))
     driving = np.asarray(solution[order:-1], dtype=np.float64).reshape(order + 1, inputs.shape[1])

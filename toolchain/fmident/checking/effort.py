@@ -1,4 +1,4 @@
-"""What the estimation will take, from what the check itself took."""
+"""Effort of the estimation, extrapolated from that of the check."""
 
 from __future__ import annotations
 
@@ -25,13 +25,7 @@ _VERIFIED = 5
 
 
 class Stopwatch:
-    """Measures the time of simulations.
-
-    Parameters
-    ----------
-    evaluator
-        Whose simulations are counted.
-    """
+    """Measures the time of simulations of an evaluator."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -39,7 +33,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Measure what runs inside."""
+        """Measure the time inside the context."""
         before, begin = self._evaluator.simulations, time.perf_counter()
         try:
             yield
@@ -50,26 +44,17 @@ class Stopwatch:
 
     @property
     def seconds_each(self) -> float:
-        """Wall time per run of the FMU, s; NaN before the first.
+        """Wall time per FMU run, s; NaN before the first.
 
-        Of the fastest series, so that loading, compiling and starting workers do not count.
+        It is taken from the fastest series, to exclude loading, compiling and starting workers.
         """
         return min(self._each, default=math.nan)
 
     def affordable(self, wanted: int, simulations: float, budget: float) -> int:
-        """Return how many things can be had in some time.
+        """Return how many of `wanted` items fit into a time budget, s.
 
-        The first series alone may have loaded and compiled for longer than it simulated. Before
-        anything is left out for its sake, the initial point is simulated once more.
-
-        Parameters
-        ----------
-        wanted
-            Number of things.
-        simulations
-            Of each thing.
-        budget
-            Wall time, s.
+        Each item takes `simulations`. The first series may have been dominated by loading and
+        compiling, so the initial point is simulated again before any item is dropped.
         """
         count = self._count(wanted, simulations, budget)
         if count < wanted and len(self._each) == 1:
@@ -95,22 +80,15 @@ def effort(
 ) -> EffortCheck:
     """Return the expected effort.
 
-    Parameters
-    ----------
-    evaluator
-        Of the problem.
-    seconds_each
-        Wall time per run of the FMU with the problem's executor, s.
-    workers
-        Simulations at once.
-    estimator, options
-        Whose ``expected_simulations`` is asked.
+    `seconds_each` is the wall time per FMU run with the problem's executor, s, and
+    `workers` the number of parallel simulations. The estimator's ``expected_simulations``
+    is used.
     """
     problem = evaluator.problem
     experiments = len(problem.experiments)
-    moved = sum(problem.free[j].variable is not None for j in evaluator.differenced)
+    variable_count = sum(problem.free[j].variable is not None for j in evaluator.differenced)
     # Exact sensitivities come with the simulation at the point itself.
-    columns = moved * (2 if problem.evaluation.difference == "central" else 1)
+    columns = variable_count * (2 if problem.evaluation.difference == "central" else 1)
     simulations = most = None
     events = False
     if estimator is not None:
@@ -119,10 +97,10 @@ def effort(
         most = estimator.most_simulations(options, differenced)
         if simulations is not None and estimator.descends:
             # Derivatives behind the intervals are verified: one more of each, and one tolerance.
-            simulations += experiments * (moved + 1)
+            simulations += experiments * (variable_count + 1)
             events = _breaks(evaluator)
         if most is not None:  # a ladder of steps where the first two differ
-            most += experiments * _VERIFIED * (moved + 1)
+            most += experiments * _VERIFIED * (variable_count + 1)
     return EffortCheck(
         seconds_per_simulation=experiments * seconds_each,
         seconds_per_jacobian=experiments * columns * seconds_each,
@@ -136,9 +114,9 @@ def effort(
 
 
 def _as_differenced(problem: Problem, columns: Sequence[int]) -> Problem:
-    """Return a problem in which parameters with sensitivities are like those of the measurement.
+    """Return a problem that treats parameters with sensitivities as measurement parameters.
 
-    The derivatives of both take no simulation of their own.
+    The derivatives with respect to either need no extra simulation.
     """
     names = {problem.free[j].name for j in columns}
     parameters = tuple(
@@ -149,7 +127,7 @@ def _as_differenced(problem: Problem, columns: Sequence[int]) -> Problem:
 
 
 def _breaks(evaluator: Evaluator) -> bool:
-    """Return whether outputs jump or bend at instants that may move with the parameters."""
+    """Return whether outputs have jumps or kinks whose times may depend on parameters."""
     matching = EventMatching(evaluator.problem)
     if not matching.usable:
         return False

@@ -1,4 +1,4 @@
-"""Factors by which numbers are wrong when their unit is."""
+"""Typical factors between values in confused units."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ from fmident.units import parse_unit
 
 @dataclass(frozen=True)
 class UnitFactor:
-    """A factor between two units that are mistaken for each other.
+    """A factor between two units that are easily confused.
 
-    Parameters
-    ----------
-    value
-        Larger than 1.
-    small, large
-        Units whose numbers are smaller and larger by the factor, as examples.
+    `value` is greater than 1; `small` and `large` are example units with smaller and larger
+    numbers.
     """
 
     value: float
@@ -58,9 +54,9 @@ _LARGE = 300.0
 
 
 def unit_factor(ratio: float, within: float = _WITHIN) -> UnitFactor | None:
-    """Return the factor that a ratio, or its inverse, equals within a relative tolerance.
+    """Return the factor that equals a ratio or its inverse within a relative tolerance.
 
-    Large factors may be off by more, since initial values are never exact.
+    The tolerance is wider for large factors, since initial values are never exact.
     """
     size = abs(ratio)
     if not (math.isfinite(size) and size > 0.0):
@@ -72,17 +68,11 @@ def unit_factor(ratio: float, within: float = _WITHIN) -> UnitFactor | None:
 
 
 def confused_unit(ratio: float, unit: str) -> UnitFactor | None:
-    """Return the unit in which numbers without one seem to be, beside that of the FMU.
+    """Return the likely unit of numbers without one, given the FMU's unit.
 
-    Only units of the same quantity count, and only in the direction seen: that allows a wider
-    tolerance, so that initial values which are somewhat off do not hide the confusion.
-
-    Parameters
-    ----------
-    ratio
-        Measured numbers over those of the FMU; its sign does not count.
-    unit
-        Of the FMU's numbers.
+    Only units of the same quantity are considered, and only in the observed direction: this
+    permits a wider tolerance, so that inexact initial values do not hide the confusion.
+    `ratio` is that of the measured numbers to those of the FMU; its sign is ignored.
     """
     size = abs(ratio)
     if not (math.isfinite(size) and size > 0.0):
@@ -91,7 +81,7 @@ def confused_unit(ratio: float, unit: str) -> UnitFactor | None:
         own = parse_unit(unit)
     except UnitError:
         return None
-    found: list[tuple[float, UnitFactor]] = []
+    candidates: list[tuple[float, UnitFactor]] = []
     for text in _CONFUSED:
         other = parse_unit(text)
         if other.exponents != own.exponents:
@@ -100,5 +90,5 @@ def confused_unit(ratio: float, unit: str) -> UnitFactor | None:
         off = abs(math.log(size / value))
         if off <= _WITHIN_WITHOUT_UNIT and max(value, 1.0 / value) > _OTHER:
             pair = (unit, text) if value > 1.0 else (text, unit)
-            found.append((off, UnitFactor(max(value, 1.0 / value), *pair)))
-    return min(found, key=lambda item: item[0])[1] if found else None
+            candidates.append((off, UnitFactor(max(value, 1.0 / value), *pair)))
+    return min(candidates, key=lambda item: item[0])[1] if candidates else None

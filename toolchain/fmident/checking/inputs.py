@@ -1,4 +1,4 @@
-"""The inputs: whether they move, belong to each other, and lie in the model's range."""
+"""Checks of the inputs: variation, mutual dependence, range of the model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ENOUGH = 20
 
 
 def input_findings(subject: Subject) -> list[Diagnostic]:
-    """Return which inputs do not move, repeat each other, or have a wrong unit."""
+    """Return findings on inputs that are constant, duplicates, or in a wrong unit."""
     findings = _without_motion(subject)
     for i, e in enumerate(subject.problem.experiments):
         findings += _alike(subject, i, e)
@@ -43,29 +43,23 @@ def input_findings(subject: Subject) -> list[Diagnostic]:
 def course_findings(
     subject: Subject, evaluator: Evaluator, jacobian: F64 | None, iterations: int
 ) -> list[Diagnostic]:
-    """Return the inputs that jump and are not held, or that may run otherwise between samples.
+    """Return findings on inputs with jumps that are not held, or of uncertain interpolation.
 
-    Parameters
-    ----------
-    subject, evaluator
-        What is checked.
-    jacobian
-        Of the whitened residuals at the initial point, shape (m, n), if it is known.
-    iterations
-        What a fit of the parameters may take, as for
-        :func:`~fmident.estimation.diagnostics.interpolation.other_courses`.
+    `jacobian` is that of the whitened residuals at the initial point, shape (m, n), if
+    known; `iterations` limits a fit of the parameters as in
+    :func:`~fmident.estimation.diagnostics.interpolation.other_courses`.
     """
     problem = subject.problem
     p = problem.initial
     iterations = 0 if jacobian is None else iterations
-    found = list(other_courses(problem, evaluator, p, jacobian, iterations=iterations))
+    courses = list(other_courses(problem, evaluator, p, jacobian, iterations=iterations))
     if problem.validation:
-        known = {one.input for one in found}
+        known = {one.input for one in courses}
         others = other_courses(held_out_problem(problem), evaluator, p, iterations=0)
-        found += [one for one in others if one.input not in known]
+        courses += [one for one in others if one.input not in known]
     everything = (*problem.experiments, *problem.validation)
     findings = []
-    for one in found:
+    for one in courses:
         likely = one.jumps > 0 and one.interpolation == "hold"
         proven = one.proven and (likely or one.left < _EXPLAINED)
         if proven or (likely and not one.cost_ratio > _LOWER):
@@ -85,7 +79,7 @@ def course_findings(
 
 
 def _without_motion(subject: Subject) -> list[Diagnostic]:
-    """Return the inputs that no experiment moves."""
+    """Return the inputs that are constant in all experiments."""
     given: dict[str, list[bool]] = {}
     for e in subject.problem.experiments:
         for name, values in e.inputs.items():
@@ -132,7 +126,7 @@ def _without_motion(subject: Subject) -> list[Diagnostic]:
 
 
 def _differs_from_start(subject: Subject, name: str) -> bool:
-    """Return whether an input is held at another value than the one that the FMU starts with."""
+    """Return whether an input is held at a value other than the FMU's start value."""
     variable = subject.variable(name)
     start = variable.start if variable is not None else None
     rest = float(start) if isinstance(start, (int, float)) else 0.0
@@ -170,7 +164,7 @@ def _alike(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
 
 
 def _derivatives(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
-    """Compare inputs with the derivatives of others: position, speed and acceleration."""
+    """Compare inputs with derivatives of others: position, velocity and acceleration."""
     if e.times.size < _ENOUGH:
         return []
     names = [n for n, x in e.inputs.items() if moves(x)]
@@ -223,7 +217,7 @@ def _derivatives(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
 
 @functools.cache
 def _rate(low: str | None, high: str | None) -> float | None:
-    """Return the derivative of a value in one unit in terms of the other, if it is its rate."""
+    """Return the factor from the unit ``low/s`` to `high`; ``None`` if they are incompatible."""
     if low is None or high is None:
         return None
     try:
@@ -234,7 +228,7 @@ def _rate(low: str | None, high: str | None) -> float | None:
 
 
 def _ranges(subject: Subject, i: int, e: Experiment) -> list[Diagnostic]:
-    """Return the inputs that leave the range that the FMU declares."""
+    """Return the inputs that leave the range declared by the FMU."""
     findings = []
     for name, values in e.inputs.items():
         variable = subject.variable(name)

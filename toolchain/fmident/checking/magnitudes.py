@@ -1,8 +1,8 @@
-"""Measured against simulated at the initial point: factors and offsets that hint at units.
+"""Compare magnitudes of measurement and initial simulation to detect wrong units.
 
-The initial parameters may be wrong, so a ratio alone says little. A factor that is known from
-confused units counts when measured and simulated have the same shape; without that, only a
-ratio of hundreds does.
+The initial parameters may be wrong, so a ratio alone means little. A typical factor
+between confused units counts if measurement and simulation have the same shape;
+otherwise only a ratio of hundreds does.
 """
 
 from __future__ import annotations
@@ -30,26 +30,22 @@ _FREEZING = 273.15
 def magnitude_findings(
     subject: Subject, predicted: tuple[tuple[F64, ...], ...]
 ) -> list[Diagnostic]:
-    """Return outputs that look as if measured and simulated had different units.
+    """Return outputs whose measurement and simulation appear to have different units.
 
-    Parameters
-    ----------
-    subject
-        What is checked.
-    predicted
-        At the initial point, from :func:`fmident.problem.residuals.predict`.
+    `predicted` is the result of :func:`fmident.problem.residuals.predict` at the initial
+    point.
     """
     findings = []
     for i, (e, columns) in enumerate(zip(subject.problem.experiments, predicted, strict=True)):
         for m, simulated in zip(e.measurements, columns, strict=True):
-            found = _judge(subject, i, e, m, simulated)
-            if found is not None:
-                findings.append(found)
+            finding = _judge(subject, i, e, m, simulated)
+            if finding is not None:
+                findings.append(finding)
     return findings
 
 
 def parameter_findings(subject: Subject) -> list[Diagnostic]:
-    """Return parameters whose values do not fit what the FMU says of them."""
+    """Return parameters whose values contradict the FMU's declaration."""
     findings = []
     for p in subject.problem.parameters:
         variable = subject.variable(p.variable)
@@ -167,7 +163,7 @@ def _judge(
 
 
 def prior_findings(subject: Subject) -> list[Diagnostic]:
-    """Return initial values that lie far out in the priors of their parameters."""
+    """Return initial values that lie far in the tails of their priors."""
     problem = subject.problem
     values = parameter_values(problem, problem.initial)
     findings = []

@@ -1,4 +1,4 @@
-"""Everything that is looked at before a run, in order."""
+"""All checks before a run, in order."""
 
 from __future__ import annotations
 
@@ -110,35 +110,14 @@ def check_problem(
     whole: Problem | None = None,
     listener: Listener | None = None,
 ) -> CheckReport:
-    """Look at a problem before it is estimated.
+    """Check a problem before it is estimated; problem errors become findings, not exceptions.
 
-    Parameters
-    ----------
-    problem
-        What to check.
-    executor
-        Runs its simulations; stays open.
-    description
-        Of the FMU; ``None`` for a Python function in place of one.
-    estimator, options
-        Which will be used.
-    found
-        What was found before, such as by plugins.
-    simulate
-        Whether the FMU may be run; without that only the data are looked at.
-    quick
-        Leave out other points inside the bounds, the finer grid and fixed parameters.
-    global_method
-        Also move all parameters through their bounds, and how.
-    whole
-        What the problem is a stage of, if it is one.
-    listener
-        Hears how far series of simulations are.
-
-    Returns
-    -------
-    CheckReport
-        Never raises for what is wrong with the problem.
+    The `executor` stays open. `description` is ``None`` for a Python function instead of an
+    FMU, `found` are earlier findings, such as those of plugins, and `whole` is the whole
+    problem if `problem` is a stage. Without `simulate`, only the data are checked; `quick`
+    skips other points within the bounds, the finer grid and fixed parameters;
+    `global_method` also varies all parameters within their bounds. The `listener` receives
+    the progress of series of simulations.
     """
     begin = time.perf_counter()
     # Costs of other kinds are minimised by the estimator; what data tell is seen in time.
@@ -158,19 +137,13 @@ def quick_findings(
     *,
     inert_allowed: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """Return what the data and the initial simulation show; at most a few short simulations more.
+    """Return findings from the data and the initial simulation, with few short simulations.
 
-    Parameters
-    ----------
-    problem, evaluator
-        About to be estimated; the initial point works.
-    description
-        Of the FMU.
-    inert_allowed
-        Whether the estimator can do without influence of every parameter.
+    `inert_allowed` says whether the estimator tolerates parameters without influence. The
+    initial point of the problem must work.
     """
-    found = data_findings(problem, description, inert_allowed=inert_allowed)
-    return sorted_findings([*found, *start_findings(problem, evaluator, description)])
+    findings = data_findings(problem, description, inert_allowed=inert_allowed)
+    return sorted_findings([*findings, *start_findings(problem, evaluator, description)])
 
 
 def data_findings(
@@ -180,9 +153,9 @@ def data_findings(
     inert_allowed: bool = False,
     whole: Problem | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Return what the data show; parameters as of :func:`quick_findings`.
+    """Return findings from the data; parameters as for :func:`quick_findings`.
 
-    `whole` is what the problem is a stage of, if it is one.
+    `whole` is the whole problem if `problem` is a stage.
     """
     subject = Subject(problem, description, whole)
     return sorted_findings(_data_findings(subject, inert_allowed=inert_allowed))
@@ -191,7 +164,7 @@ def data_findings(
 def start_findings(
     problem: Problem, evaluator: Evaluator, description: ModelDescription | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Return what the initial simulation shows, nothing if it fails."""
+    """Return findings from the initial simulation; none if it fails."""
     outputs = [o for o in evaluator.simulate(problem.initial) if isinstance(o, np.ndarray)]
     if len(outputs) < len(problem.experiments):
         return ()
@@ -204,13 +177,7 @@ def start_findings(
 
 
 def refuse(findings: Sequence[Diagnostic]) -> None:
-    """Raise for findings that make an estimation impossible.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        With the words of the first error.
-    """
+    """Raise `ProblemError` with the first error that makes an estimation impossible, if any."""
     for finding in findings:
         if finding.severity == "error":
             raise ProblemError(
@@ -219,7 +186,7 @@ def refuse(findings: Sequence[Diagnostic]) -> None:
 
 
 def _data_findings(subject: Subject, *, inert_allowed: bool) -> list[Diagnostic]:
-    found = [
+    findings = [
         *named_time_findings(subject),
         *sample_findings(subject),
         *input_findings(subject),
@@ -227,14 +194,14 @@ def _data_findings(subject: Subject, *, inert_allowed: bool) -> list[Diagnostic]
         *prior_findings(subject),
     ]
     if inert_allowed:  # a regression keeps what it cannot determine
-        found = [
-            replace(d, severity="warning") if d.rule == "too-few-samples" else d for d in found
+        findings = [
+            replace(d, severity="warning") if d.rule == "too-few-samples" else d for d in findings
         ]
-    return found
+    return findings
 
 
 class _Check:
-    """One check: collects findings on its way."""
+    """State of a check, which collects findings."""
 
     def __init__(
         self,
@@ -352,7 +319,7 @@ class _Check:
     def _without_simulation(
         self, failing: Diagnostic, experiments: tuple[ExperimentCheck, ...]
     ) -> CheckReport:
-        """Report that the initial simulation fails; look whether others in the bounds work."""
+        """Report that the initial simulation fails, and whether other points in the bounds work."""
         bounds = None
         if not self.quick:
             bounds = try_bounds(self.evaluator, points_to_try(self.evaluator, _POINTS_INSIDE))
@@ -373,18 +340,18 @@ class _Check:
         )
 
     def _inert(self) -> tuple[InertParameter, ...]:
-        """Return the parameters that the cost does not see, as the estimation will find them."""
+        """Return the parameters without effect on the cost, as the estimation would."""
         if isinstance(self.asked.cost, TimeDomain):
             with self.watch.running():
                 return inert_parameters(self.problem, self.evaluator)
         evaluator = Evaluator(self.asked, self.executor)
-        found = inert_parameters(self.asked, evaluator)
+        inert = inert_parameters(self.asked, evaluator)
         self.extra_simulations += evaluator.simulations
-        return found
+        return inert
 
     def _predicted(self) -> tuple[tuple[F64, ...], ...]:
-        found = self.evaluator.simulate(self.problem.initial)
-        outputs = [o for o in found if not isinstance(o, SimulationFailure)]
+        simulated = self.evaluator.simulate(self.problem.initial)
+        outputs = [o for o in simulated if not isinstance(o, SimulationFailure)]
         return predict(self.problem, outputs, self.problem.initial)
 
     def _sensitivities(self) -> Sensitivities | None:
@@ -398,14 +365,14 @@ class _Check:
             return None
 
     def _identifiability(self, known: Sensitivities, *, inert: bool) -> SensitivityCheck:
-        elsewhere: list[PointSensitivity] = []
+        other_points: list[PointSensitivity] = []
         count = self._affordable(_JACOBIANS, 7 + 3 * len(self.problem.free))
         if self.quick:  # one other point tells products from sums
             count = min(count, int(known.statistics.identifiability.rank < known.sizes.size))
         if count and not inert and not known.constrained:  # other points break constraints
             points = points_inside(self.evaluator, count, seed=1)
-            elsewhere = sensitivities_elsewhere(self.subject, self.evaluator, points)
-        checked = sensitivity_check(self.subject, self.evaluator, known, elsewhere)
+            other_points = sensitivities_elsewhere(self.subject, self.evaluator, points)
+        checked = sensitivity_check(self.subject, self.evaluator, known, other_points)
         if not inert:
             self.findings += identifiability_findings(
                 self.subject, known, checked, inert_allowed=self.inert_allowed
@@ -413,7 +380,7 @@ class _Check:
         return checked
 
     def _dynamics(self, checks: tuple[ExperimentCheck, ...]) -> tuple[ExperimentCheck, ...]:
-        found = []
+        results = []
         experiments = self.problem.experiments
         discrete = [self.subject.discrete_inputs(e) for e in experiments]
         runs = sum(most_simulations(e, d) for e, d in zip(experiments, discrete, strict=True))
@@ -425,26 +392,26 @@ class _Check:
             held = self.subject.held_inputs(experiment)
             fine = simulate_finely(self.evaluator, experiment, finest, held, discrete[i])
             if fine is None:
-                found.append(check)
+                results.append(check)
                 continue
             filled = with_bandwidth(check, fine)
             if whole:
                 filled = with_dynamics(self.evaluator, filled, fine)
             self.findings += sampling_findings(self.subject, i, filled, fine)
-            found.append(filled)
-        return tuple(found)
+            results.append(filled)
+        return tuple(results)
 
     def _globally(self) -> GlobalSensitivity | None:
         if self.global_method is None:
             return None
         from fmident.checking.global_sensitivity.simulations import global_sensitivity
 
-        found = global_sensitivity(self.evaluator, self.global_method)
-        self.findings += global_findings(found)
-        return found
+        sensitivity = global_sensitivity(self.evaluator, self.global_method)
+        self.findings += global_findings(sensitivity)
+        return sensitivity
 
     def _affordable(self, wanted: int, points: float) -> int:
-        """Return how many of the wanted things, of so many points each, the time allows."""
+        """Return how many of the wanted items of `points` points each the time budget allows."""
         return self.watch.affordable(wanted, points * len(self.problem.experiments), _BUDGET)
 
     def _simulation_noise(self) -> float:
@@ -513,9 +480,9 @@ class _Check:
 
     def _report(self, **parts: Any) -> CheckReport:
         problem = self.problem
-        shown = problem.source or Path("problem")
+        path = problem.source or Path("problem")
         return CheckReport(
-            problem=str(shown),
+            problem=str(path),
             fmu=problem.fmu.name,
             estimator=problem.estimator.name,
             findings=sorted_findings(self.findings),
@@ -537,16 +504,9 @@ def _rms(values: F64) -> float:
 
 @dataclass(frozen=True)
 class FixedWithoutInfluence:
-    """Fixed parameters that the outputs do not depend on.
+    """Fixed parameters that do not affect the outputs.
 
-    Parameters
-    ----------
-    names
-        Of the parameters.
-    findings
-        What to say of them.
-    simulations
-        Runs of the FMU that it took.
+    `simulations` is the number of FMU runs needed to detect them.
     """
 
     names: tuple[str, ...] = ()
@@ -555,26 +515,18 @@ class FixedWithoutInfluence:
 
 
 def fixed_without_influence(subject: Subject, executor: Executor) -> FixedWithoutInfluence:
-    """Change each fixed parameter as if it were free and look whether any output changes.
-
-    Parameters
-    ----------
-    subject
-        What is checked.
-    executor
-        Runs the simulations.
-    """
+    """Vary each fixed parameter as if it were free, and detect those without influence."""
     problem = subject.problem
     fixed = tuple(q for q in problem.parameters if q.fixed and q.variable is not None)
     if not fixed:
         return FixedWithoutInfluence()
     released = {q.name: replace(q, fixed=False, scaling="linear") for q in fixed}
     swapped = tuple(released.get(q.name, replace(q, fixed=True)) for q in problem.parameters)
-    turned = replace(problem, parameters=swapped)
-    evaluator = Evaluator(turned, executor)
-    if not bool(np.isfinite(evaluator.residuals(turned.initial)).all()):
+    freed = replace(problem, parameters=swapped)
+    evaluator = Evaluator(freed, executor)
+    if not bool(np.isfinite(evaluator.residuals(freed.initial)).all()):
         return FixedWithoutInfluence(simulations=evaluator.simulations)
-    still = tuple(q.name for q in inert_parameters(turned, evaluator))
+    still = tuple(q.name for q in inert_parameters(freed, evaluator))
     if not still:
         return FixedWithoutInfluence(simulations=evaluator.simulations)
     verb = "has" if len(still) == 1 else "have"

@@ -1,4 +1,4 @@
-"""What a check of a problem found, as immutable data."""
+"""Results of a check as immutable data."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ _ONLY = 0.1
 
 @dataclass(frozen=True)
 class ParameterCheck:
-    """What is known of one parameter before the run.
+    """Check of one parameter.
 
     Parameters
     ----------
     name, unit
-        Of the parameter.
+        Name and unit of the parameter.
     initial
         In `unit`.
     influence
-        ``"yes"``: outputs change with it; ``"elsewhere"``: not at the initial point, but
-        somewhere in the bounds; ``"none"``; ``"fixed"`` and ``"fixed, none"`` for fixed ones;
-        ``"dependent"`` for those that follow from others, ``"base"`` for combinations that the data
-        determine in place of their members.
+        ``"yes"``: outputs depend on it; ``"elsewhere"``: not at the initial point, but
+        somewhere in the bounds; ``"none"``; ``"fixed"`` and ``"fixed, none"`` for fixed
+        ones; ``"dependent"`` for dependent parameters, ``"base"`` for combinations that the
+        data determine instead of their members.
     predicted_error
-        Standard error that the data promise, in `unit`; infinite where the data do not
-        determine it, NaN where unknown.
+        Predicted standard error, in `unit`; infinite if the data do not determine it, NaN
+        if unknown.
     step
-        Of its finite difference, in `unit`; NaN where unknown.
+        Finite-difference step, in `unit`; NaN if unknown.
     step_reason
-        Where the step comes from.
+        How the step was chosen.
     formula
-        Of a base parameter.
+        Formula of a base parameter.
     base
-        The base parameters of which it is a member; it has no error of its own then.
+        The base parameters of which it is a member; it then has no error of its own.
     """
 
     name: str
@@ -72,18 +72,12 @@ class ParameterCheck:
 
 @dataclass(frozen=True)
 class OutputCheck:
-    """One measured output.
+    """Check of one measured output.
 
-    Parameters
-    ----------
-    experiment, name, unit
-        Of the output.
-    measured, residual
-        Root mean square of the measurement, and of measured minus simulated at the initial
-        point; NaN where it was not simulated.
-    share
-        Part of the information on the parameters that comes from it, averaged over them; NaN
-        where unknown.
+    `measured` and `residual` are the root mean squares of the measurement and of measured
+    minus simulated at the initial point, NaN if it was not simulated. `share` is the
+    fraction of the information on the parameters that it provides, averaged over them, NaN
+    if unknown.
     """
 
     experiment: str
@@ -98,18 +92,10 @@ class OutputCheck:
 class ExperimentCheck:
     """Sampling of one experiment, and the dynamics of the model in it.
 
-    Parameters
-    ----------
-    name, samples
-        Of the experiment.
-    duration, step
-        Length of the record and median time between samples, s.
-    regular
-        Whether all steps are equal within one per cent.
-    bandwidth
-        Frequency below which 99 % of the power of the simulated outputs lies, Hz.
-    fastest, slowest
-        Time constants of the model at the initial point, s; NaN where none was recognised.
+    `duration` is the length of the record and `step` the median time between samples, s; a
+    `regular` record has steps equal within one per cent. Below the `bandwidth` lies 99 % of
+    the power of the simulated outputs, Hz. `fastest` and `slowest` are time constants of
+    the model at the initial point, s; NaN if none was identified.
     """
 
     name: str
@@ -124,23 +110,23 @@ class ExperimentCheck:
 
 @dataclass(frozen=True)
 class SensitivityCheck:
-    """What the sensitivities at the initial point say.
+    """Identifiability from the sensitivities at the initial point.
 
     Parameters
     ----------
     names
-        Of the free parameters.
+        Names of the free parameters.
     singular_values
         Of the whitened Jacobian with columns of unit length, descending, shape (n,).
     scaled_singular_values
-        Of the whitened Jacobian times the sizes of the parameters, descending, shape (n,): the
-        change of all residuals together in units of sigma when a combination of parameters
-        changes by its size.
+        Of the whitened Jacobian times the parameter scales, descending, shape (n,): the
+        change of all residuals in units of sigma if a combination of parameters changes by
+        its scale.
     rank
         Numerical rank.
     collinearity
-        1 over the smallest singular value (Brun, Reichert and Kuensch 2001): above about 15 a
-        change of one parameter can be nearly made up for by the others.
+        1 over the smallest singular value (Brun, Reichert and Kuensch 2001): above about 15
+        a change of one parameter can be nearly compensated by the others.
     correlation
         Predicted, shape (n, n).
     verdict
@@ -148,14 +134,14 @@ class SensitivityCheck:
     determined
         Combinations that the data determine where single parameters are not determined.
     sigma_known
-        Whether the predicted errors rest on given noise; else on the residuals at the initial
-        point, which hold the misfit as well.
+        Whether the predicted errors are based on given noise; otherwise on the residuals at
+        the initial point, which include the misfit.
     ranks_elsewhere
-        Ranks at other points inside the bounds.
+        Ranks at other points within the bounds.
     fixing
-        Which parameters to fix where not all can be told apart, the first one first.
+        Parameters to fix, in order, if not all can be distinguished.
     base_parameters
-        Combinations that the data determine whatever the values of their members.
+        Combinations that the data determine for any values of their members.
     """
 
     names: tuple[str, ...]
@@ -174,27 +160,14 @@ class SensitivityCheck:
 
 @dataclass(frozen=True)
 class EffortCheck:
-    """What the estimation will take.
+    """Expected effort of the estimation.
 
-    Parameters
-    ----------
-    seconds_per_simulation
-        Of all experiments at one point.
-    seconds_per_jacobian
-        With the executor of the problem.
-    simulations
-        Runs of the FMU to expect at least; ``None`` when the estimator does not tell.
-    seconds
-        Wall time of these, s; ``None`` likewise.
-    workers
-        Simulations at once.
-    most
-        Runs of the FMU that a slow search takes; ``None`` when that is not known.
-    events
-        Whether outputs jump or bend at instants that may move with the parameters: the search
-        then takes many times the simulations.
-    descends
-        Whether the estimator is a search whose length depends on the way that it finds.
+    `seconds_per_simulation` is for all experiments at one point, and `seconds_per_jacobian`
+    for the problem's executor with its `workers`. `simulations` is the minimum expected
+    number of FMU runs and `seconds` their wall time, ``None`` if the estimator does not
+    provide it; `most` is the number for a slow search, if known. With `events`, the times
+    of jumps or kinks of outputs may depend on the parameters, and the search takes many
+    times as many simulations. `descends` marks a search whose length depends on its path.
     """
 
     seconds_per_simulation: float
@@ -209,16 +182,9 @@ class EffortCheck:
 
 @dataclass(frozen=True)
 class BoundsCheck:
-    """Simulations at points inside the bounds.
+    """Simulations at points within the bounds.
 
-    Parameters
-    ----------
-    points
-        How many were tried.
-    failed
-        How many of them failed.
-    reasons
-        Different reasons, most frequent first.
+    `reasons` are the distinct causes of failures, most frequent first.
     """
 
     points: int
@@ -297,7 +263,7 @@ class CheckReport:
 
     @property
     def can_be_estimated(self) -> bool:
-        """Whether nothing was found that makes an estimation impossible."""
+        """Whether no finding makes an estimation impossible."""
         return not self.of("error")
 
     @property
@@ -334,7 +300,7 @@ class CheckReport:
         return tuple(d for d in self.findings if d.severity == severity)
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything as plain types for JSON; what is not finite becomes ``null``."""
+        """Return everything as JSON types; non-finite numbers become ``null``."""
         plain: dict[str, object] = {
             "verdict": self.headline,
             "can_be_estimated": self.can_be_estimated,
@@ -346,13 +312,7 @@ class CheckReport:
 
 
 def in_stages(names: Sequence[str], reports: Sequence[CheckReport]) -> CheckReport:
-    """Return the report of a problem that is solved in stages.
-
-    Parameters
-    ----------
-    names, reports
-        Of the stages, in order.
-    """
+    """Return the report of a problem in stages from those of its stages, in order."""
     findings = [
         replace(d, message=f"stage '{name}': {d.message}")
         for name, report in zip(names, reports, strict=True)

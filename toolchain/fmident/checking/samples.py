@@ -1,4 +1,4 @@
-"""The data by themselves: sampling, gaps, outputs that never change, quantisation, delays."""
+"""Checks of the data: sampling, gaps, constant outputs, quantisation, delays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEW_LEVELS = 30
 
 
 def experiment_checks(subject: Subject) -> tuple[ExperimentCheck, ...]:
-    """Return samples, length and step of each experiment."""
+    """Return number of samples, duration and step of each experiment."""
     checks = []
     for e in subject.problem.experiments:
         steps = np.diff(e.times)
@@ -34,7 +34,7 @@ def experiment_checks(subject: Subject) -> tuple[ExperimentCheck, ...]:
 
 
 def sample_findings(subject: Subject) -> list[Diagnostic]:
-    """Return what is odd about the data, and that they are too few."""
+    """Return findings on anomalies of the data, and on too few samples."""
     findings = _too_few(subject)
     for i, e in enumerate(subject.problem.experiments):
         findings += _steps(subject, i, e)

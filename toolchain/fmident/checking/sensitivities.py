@@ -1,4 +1,4 @@
-"""What the sensitivities promise: rank, predicted errors, and which output depends on what."""
+"""Predictions from the sensitivities: rank, standard errors, contributions of outputs."""
 
 from __future__ import annotations
 
@@ -45,20 +45,12 @@ _PART_OF_IT = 0.2
 
 @dataclass(frozen=True)
 class Sensitivities:
-    """Jacobian at the initial point and what follows.
+    """Jacobian at the initial point and derived statistics.
 
-    Parameters
-    ----------
-    jacobian
-        Whitened residuals by physical parameters, verified, shape (m, n).
-    residuals
-        Whitened, shape (m,).
-    statistics
-        Covariance and rank.
-    sizes
-        Sizes of the parameters, shape (n,).
-    column_errors
-        Lengths of the errors of the Jacobian's columns, shape (n,).
+    `jacobian` has the verified derivatives of the whitened residuals with respect to
+    physical parameters, shape (m, n), and `residuals` shape (m,). `sizes` are the parameter
+    scales and `column_errors` the norms of the errors of the Jacobian's columns, shape
+    (n,).
     """
 
     jacobian: F64
@@ -69,20 +61,20 @@ class Sensitivities:
 
     @property
     def errors(self) -> F64:
-        """Predicted standard errors, shape (n,); infinite where the data determine nothing."""
-        found = self.statistics.standard_errors
+        """Predicted standard errors, shape (n,); infinite if the data determine nothing."""
+        standard_errors = self.statistics.standard_errors
         lost = np.isinf(self.statistics.intervals).all(axis=1)
-        return np.where(lost, np.inf, found)
+        return np.where(lost, np.inf, standard_errors)
 
     @property
     def constrained(self) -> bool:
-        """Whether constraints let the parameters move along them only."""
+        """Whether constraints restrict the directions in which the parameters can move."""
         active = self.statistics.active
         return active is not None and bool(active.holding.any())
 
     @property
     def kept(self) -> list[int]:
-        """Parameters that do not follow from others by constraints."""
+        """Parameters that are not determined by others through constraints."""
         if not self.constrained:
             return list(range(self.sizes.size))
         return [int(j) for j in self.statistics.linearisation.kept]
@@ -91,10 +83,7 @@ class Sensitivities:
 def sensitivities(subject: Subject, evaluator: Evaluator) -> Sensitivities:
     """Compute the sensitivities at the initial point.
 
-    Raises
-    ------
-    fmident.evaluation.JacobianError
-        A column cannot be computed.
+    Raises `JacobianError` if a column cannot be computed.
     """
     return _sensitivities_at(subject, evaluator, subject.problem.initial, compare_interfaces=True)
 
@@ -119,28 +108,28 @@ def _sensitivities_at(
 
 
 def predicted_errors(problem: Problem, known: Sensitivities | None) -> dict[str, float]:
-    """Return the predicted standard errors of the parameters that follow from others, by name.
+    """Return the predicted standard errors of the dependent parameters by name.
 
-    Infinite where the data determine nothing; nothing where no sensitivities are known.
+    They are infinite if the data determine nothing, and missing without sensitivities.
     """
     if known is None:
         return {}
-    found = dependent_uncertainty(problem, problem.initial, known.statistics)
+    uncertainties = dependent_uncertainty(problem, problem.initial, known.statistics)
     return {
         name: float("inf") if np.isinf(interval).all() else error
-        for name, (error, interval) in found.items()
+        for name, (error, interval) in uncertainties.items()
     }
 
 
 def prior_parts(problem: Problem, known: Sensitivities) -> dict[str, tuple[str, float]]:
-    """Return each prior in words, and the share of all priors in the predicted variance.
+    """Return each prior in words by parameter, and its fraction of the predicted variance.
 
-    By the name of the parameter; the share is NaN where there is no variance.
+    The fraction is NaN if there is no variance.
     """
-    found = known.statistics.prior
-    if found is None:
+    prior_knowledge = known.statistics.prior
+    if prior_knowledge is None:
         return {}
-    shares = {q.name: float(s) for q, s in zip(problem.free, found.shares, strict=True)}
+    shares = {q.name: float(s) for q, s in zip(problem.free, prior_knowledge.shares, strict=True)}
     terms = Priors.of(problem).terms
     return {name: (str(prior), shares.get(name, math.nan)) for name, prior in terms}
 
@@ -153,61 +142,60 @@ def sensitivity_check(
 ) -> SensitivityCheck:
     """Return singular values, rank and verdict.
 
-    Parameters
-    ----------
-    subject, evaluator
-        What is checked.
-    found
-        At the initial point.
-    elsewhere
-        Inside the bounds.
+    `found` is for the initial point, and `elsewhere` for other points within the bounds.
     """
     statistics = found.statistics
     problem, p = subject.problem, subject.problem.initial
     inside = np.zeros(p.size, dtype=np.bool_)
-    judged = statistics.identifiability
+    identifiability = statistics.identifiability
     if not found.constrained:
-        judged = tested_combinations(problem, evaluator, p, inside, judged, ())
-    smallest = float(judged.singular_values[-1]) if judged.singular_values.size else 0.0
-    kept = found.kept
-    names = tuple(problem.free[j].name for j in kept)
+        identifiability = tested_combinations(problem, evaluator, p, inside, identifiability, ())
+    smallest = (
+        float(identifiability.singular_values[-1]) if identifiability.singular_values.size else 0.0
+    )
+    independent = found.kept
+    names = tuple(problem.free[j].name for j in independent)
     here = _at(subject.problem.initial, found)
     products = None  # sensitivities at several points speak where simulations do not
     known = [c.text for c in statistics.identifiability.determined]
-    if not found.constrained and [c.text for c in judged.determined] == known:
-        products = product_verdict(names, [here, *elsewhere], judged)
+    if not found.constrained and [c.text for c in identifiability.determined] == known:
+        products = product_verdict(names, [here, *elsewhere], identifiability)
     return SensitivityCheck(
         names=names,
-        singular_values=judged.singular_values,
+        singular_values=identifiability.singular_values,
         scaled_singular_values=np.asarray(
-            np.linalg.svd((found.jacobian * found.sizes)[:, kept], compute_uv=False),
+            np.linalg.svd((found.jacobian * found.sizes)[:, independent], compute_uv=False),
             dtype=np.float64,
         ),
-        rank=judged.rank,
+        rank=identifiability.rank,
         collinearity=1.0 / smallest if smallest > 0.0 else math.inf,
-        correlation=statistics.correlation[np.ix_(kept, kept)],
-        verdict=judged.verdict if products is None else products[1],
-        determined=tuple(c.text for c in judged.determined) if products is None else products[0],
+        correlation=statistics.correlation[np.ix_(independent, independent)],
+        verdict=identifiability.verdict if products is None else products[1],
+        determined=tuple(c.text for c in identifiability.determined)
+        if products is None
+        else products[0],
         sigma_known=subject.problem.sigma_known,
         ranks_elsewhere=tuple(e.rank for e in elsewhere),
-        fixing=ranked_for_fixing(names, found.jacobian[:, kept], found.sizes[kept]),
-        base_parameters=base_parameters(problem, p, replace(statistics, identifiability=judged)),
+        fixing=ranked_for_fixing(names, found.jacobian[:, independent], found.sizes[independent]),
+        base_parameters=base_parameters(
+            problem, p, replace(statistics, identifiability=identifiability)
+        ),
     )
 
 
 def identifiability_findings(
     subject: Subject, found: Sensitivities, check: SensitivityCheck, *, inert_allowed: bool
 ) -> list[Diagnostic]:
-    """Return what the data do not determine, and what they determine badly."""
-    judged = found.statistics.identifiability
+    """Return findings on what the data determine poorly or not at all."""
+    identifiability = found.statistics.identifiability
     count = len(found.kept)
     severity: Severity = "note" if inert_allowed else "warning"
     findings = []
-    if judged.undecided:
+    if identifiability.undecided:
         findings.append(
             subject.finding("warning", "rank-undecided", _without_rank(check, undecided=True))
         )
-    elif judged.rank < count:
+    elif identifiability.rank < count:
         where, special = "", False
         if check.ranks_elsewhere:
             full = sum(r == count for r in check.ranks_elsewhere)
@@ -241,7 +229,7 @@ def identifiability_findings(
 
 
 def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnostic]:
-    """Return what the tolerance of the simulations does to estimate and derivatives."""
+    """Return findings on the effect of the simulation tolerance on estimate and derivatives."""
     statistics = found.statistics
     findings = []
     names = [q.name for q in subject.problem.free]
@@ -252,12 +240,12 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
                 f"changes outputs by {effect.share:.2g} times the size of the residuals at the"
                 " initial values"
             )
-        moved = ", ".join(
+        shifted = ", ".join(
             f"{name} by {shift:.2g} standard errors"
-            for name, shift, said in zip(names, effect.shifts, effect.matters, strict=True)
-            if said
+            for name, shift, relevant in zip(names, effect.shifts, effect.matters, strict=True)
+            if relevant
         )
-        return f"will move the estimate: {moved}"
+        return f"will move the estimate: {shifted}"
 
     effect, step = statistics.integration, statistics.step
     if step is not None and step.needed is not None:
@@ -337,7 +325,7 @@ def tolerance_findings(subject: Subject, found: Sensitivities) -> list[Diagnosti
 
 
 def _collinear(subject: Subject, found: Sensitivities, check: SensitivityCheck) -> Diagnostic:
-    """Return that parameters can nearly make up for each other."""
+    """Return the finding that parameters can nearly compensate for each other."""
     pairs = strong_pairs(check)
     if pairs:
         shown = ", ".join(f"{a} and {b} ({value:+.3f})" for a, b, value in pairs[:_FEW_PAIRS])
@@ -357,7 +345,7 @@ def _collinear(subject: Subject, found: Sensitivities, check: SensitivityCheck) 
 
 
 def strong_pairs(check: SensitivityCheck) -> list[tuple[str, str, float]]:
-    """Return the pairs whose predicted correlation is strong, worst first."""
+    """Return the pairs with a strong predicted correlation, worst first."""
     c = check.correlation
     pairs = [
         (check.names[i], check.names[j], float(c[i, j]))
@@ -371,7 +359,7 @@ def strong_pairs(check: SensitivityCheck) -> list[tuple[str, str, float]]:
 def _poor(
     subject: Subject, found: Sensitivities, check: SensitivityCheck, *, inert_allowed: bool
 ) -> list[Diagnostic]:
-    """Return the parameters whose predicted error is a good part of their value."""
+    """Return the parameters whose predicted error is a large fraction of their value."""
     poor = []
     for q, error in zip(subject.problem.free, found.errors, strict=True):
         if not math.isfinite(error):
@@ -410,9 +398,10 @@ def _poor(
 
 
 def output_shares(subject: Subject, found: Sensitivities) -> dict[tuple[int, str], float]:
-    """Return the part of the information on the parameters that each output brings.
+    """Return the fraction of the information on the parameters that each output provides.
 
-    Of each column of the Jacobian, the part of its squared length; averaged over the columns.
+    For each column of the Jacobian this is the fraction of its squared norm; it is averaged
+    over the columns.
     """
     layout = residual_layout(subject.problem)
     squares = found.jacobian**2
@@ -428,7 +417,7 @@ def output_shares(subject: Subject, found: Sensitivities) -> dict[tuple[int, str
 
 
 def unmoved_findings(subject: Subject, found: Sensitivities) -> list[Diagnostic]:
-    """Return the outputs that no parameter moves."""
+    """Return the outputs that no parameter affects."""
     layout = residual_layout(subject.problem)
     scaled = np.abs(found.jacobian) * found.sizes
     noise = float(np.max(found.column_errors * found.sizes)) / math.sqrt(found.residuals.size)
@@ -468,15 +457,15 @@ def unmoved_findings(subject: Subject, found: Sensitivities) -> list[Diagnostic]
 def sensitivities_elsewhere(
     subject: Subject, evaluator: Evaluator, points: F64
 ) -> list[PointSensitivity]:
-    """Return the sensitivities at those of the points, shape (k, n), at which there are any."""
-    found = []
+    """Return the sensitivities at those of the points, shape (k, n), where they exist."""
+    results = []
     for p in points:
         try:
             known = _sensitivities_at(subject, evaluator, p, compare_interfaces=False)
         except JacobianError:
             continue
-        found.append(_at(p, known))
-    return found
+        results.append(_at(p, known))
+    return results
 
 
 def _at(p: F64, known: Sensitivities) -> PointSensitivity:
@@ -485,7 +474,7 @@ def _at(p: F64, known: Sensitivities) -> PointSensitivity:
 
 
 def _without_rank(check: SensitivityCheck, *, undecided: bool = False) -> str:
-    """Return the verdict without its first sentence, which counts the rank."""
+    """Return the verdict without its first sentence, which states the rank."""
     first = rank_sentence(check.rank, len(check.names), undecided=undecided)
     text = check.verdict.removeprefix(f"{first} ")
     return text[:1].lower() + text[1:] if text.startswith("The ") else text

@@ -1,8 +1,8 @@
-"""Outputs that are measured later or earlier than they are simulated.
+"""Detect time shifts between measured and simulated outputs.
 
-Wrong parameters shift signals, too. So one Gauss-Newton step of the parameters is compared with
-one of the parameters and a delay of each output, both simulated: a delay is in the data when it
-lowers the cost of an output far below what the parameters can do.
+Wrong parameters shift signals, too. Therefore a Gauss-Newton step of the parameters is
+compared with one of the parameters and a delay of each output, both simulated: the data
+contain a delay if it reduces the cost of an output far more than the parameters can.
 """
 
 from __future__ import annotations
@@ -33,14 +33,9 @@ _LONGEST = 0.1
 def shift_findings(
     subject: Subject, evaluator: Evaluator, known: Sensitivities
 ) -> list[Diagnostic]:
-    """Return the outputs that a delay would explain; costs two simulations.
+    """Return the outputs that a delay would explain; needs two simulations.
 
-    Parameters
-    ----------
-    subject, evaluator
-        What is checked.
-    known
-        At the initial point.
+    `known` has the sensitivities at the initial point.
     """
     problem = subject.problem
     p = problem.initial
@@ -54,8 +49,8 @@ def shift_findings(
     delays = dict(zip(slopes, together[p.size :], strict=True))
     before = known.residuals
     without = evaluator.probe(_inside(subject, p + alone))[0]
-    found = evaluator.simulate(_inside(subject, p + together[: p.size])[0])
-    arrays = [o for o in found if isinstance(o, np.ndarray)]
+    responses = evaluator.simulate(_inside(subject, p + together[: p.size])[0])
+    arrays = [o for o in responses if isinstance(o, np.ndarray)]
     if len(arrays) < len(problem.experiments):
         return []
     delayed = with_delays(problem, delays)
@@ -125,6 +120,6 @@ def _step(jacobian: F64, residuals: F64) -> F64:
 
 
 def _inside(subject: Subject, p: F64) -> F64:
-    """Return the nearest point inside the bounds, shape (1, n)."""
+    """Return the nearest point within the bounds, shape (1, n)."""
     nearest: F64 = np.clip(p, subject.problem.lower, subject.problem.upper)[np.newaxis]
     return nearest

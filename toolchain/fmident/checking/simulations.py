@@ -1,7 +1,6 @@
-"""What simulations tell beside their outputs.
+"""Checks of the simulations: failures within the bounds, noise, remarks of the executor.
 
-Whether they work inside the bounds, for an FMU must work wherever an estimator may go; their noise;
-what the engine noticed.
+An FMU must work wherever an estimator may go.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _NOISY = 0.1
 
 
 def points_to_try(evaluator: Evaluator, inside: int) -> F64:
-    """Return points inside the bounds and some corners of them, shape (k, n)."""
+    """Return points inside the bounds and at some of their corners, shape (k, n)."""
     problem = evaluator.problem
     points = points_inside(evaluator, inside)
     bounded = np.isfinite(problem.lower) & np.isfinite(problem.upper)
@@ -42,7 +41,7 @@ def points_to_try(evaluator: Evaluator, inside: int) -> F64:
 
 
 def try_bounds(evaluator: Evaluator, points: F64) -> BoundsCheck:
-    """Simulate at all points and count what fails."""
+    """Simulate at all points and count the failures."""
     reasons: Counter[str] = Counter()
     failed = 0
     works = np.isfinite(evaluator.residuals_many(points)).all(axis=1)
@@ -54,7 +53,7 @@ def try_bounds(evaluator: Evaluator, points: F64) -> BoundsCheck:
 
 
 def bounds_findings(subject: Subject, check: BoundsCheck) -> list[Diagnostic]:
-    """Return that simulations fail inside the bounds."""
+    """Return a finding if simulations fail within the bounds."""
     if not check.failed:
         return []
     share = check.failed / check.points
@@ -73,14 +72,9 @@ def bounds_findings(subject: Subject, check: BoundsCheck) -> list[Diagnostic]:
 
 
 def noise_findings(subject: Subject, noise: float) -> list[Diagnostic]:
-    """Return that the noise of the simulation counts beside that of the data.
+    """Return a finding if simulation noise is significant beside that of the data.
 
-    Parameters
-    ----------
-    subject
-        What is checked.
-    noise
-        Root mean square per whitened residual; NaN where unknown.
+    `noise` is its root mean square per whitened residual; NaN if unknown.
     """
     problem = subject.problem
     if not (problem.sigma_known and noise > _NOISY):
@@ -102,7 +96,7 @@ def noise_findings(subject: Subject, noise: float) -> list[Diagnostic]:
 
 
 def engine_findings(done: ExecutorReport) -> list[Diagnostic]:
-    """Return what the executor noticed: resets that are not clean, crashes, timeouts."""
+    """Return findings of the executor: incomplete resets, crashes, timeouts."""
     findings = [Diagnostic("warning", t.rstrip("."), rule="engine") for t in done.doubts]
     findings += [Diagnostic("note", t.rstrip("."), rule="engine") for t in done.notes]
     for count, what in ((done.crashes, "crashed"), (done.timeouts, "took too long")):
@@ -115,5 +109,5 @@ def engine_findings(done: ExecutorReport) -> list[Diagnostic]:
 
 
 def _reason(failure: SimulationFailure) -> str:
-    """Return the message without values that differ from run to run."""
+    """Return the message without values that vary from run to run."""
     return failure.message.splitlines()[0].rstrip(".")

@@ -1,4 +1,4 @@
-"""What is checked, and where in the problem file a thing is."""
+"""The object of a check, and locations in its problem file."""
 
 from __future__ import annotations
 
@@ -16,16 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject:
-    """A problem and what its FMU says of itself.
+    """A problem to be checked, and its FMU description.
 
-    Parameters
-    ----------
-    problem
-        What is checked.
-    description
-        Of its FMU; ``None`` for a Python function in place of an FMU.
-    whole
-        What `problem` is a stage of, if it is one; the file knows its experiments.
+    `description` is ``None`` for a Python function instead of an FMU. `whole` is the whole
+    problem if `problem` is a stage; its file contains the experiments.
     """
 
     problem: Problem
@@ -44,12 +38,12 @@ class Subject:
         return None if variable is None else variable.unit
 
     def discrete_inputs(self, experiment: Experiment) -> frozenset[str]:
-        """Return the inputs that have no value between two others, such as a Boolean."""
+        """Return the inputs that cannot be interpolated, such as Booleans."""
         known = {name: self.variable(name) for name in experiment.inputs}
         return frozenset(n for n, v in known.items() if v is not None and not v.is_continuous)
 
     def held_inputs(self, experiment: Experiment) -> frozenset[str]:
-        """Return the inputs that keep their value from one sample to the next."""
+        """Return the inputs that are held from one sample to the next."""
         if self.description is None:
             return frozenset()
         about = self.description.with_interface(self.problem.evaluation.interface)
@@ -57,11 +51,11 @@ class Subject:
         return frozenset(n for n, choice in asked.items() if about.holds_input(n, choice))
 
     def where(self, *keys: str | int) -> Location | None:
-        """Return the place of a key in the problem file."""
+        """Return the location of a key in the problem file."""
         return self.problem.where(*keys)
 
     def measurements(self) -> Iterator[tuple[int, Experiment, Measurement]]:
-        """Yield all outputs with the number of their experiment, in order."""
+        """Yield all outputs with the index of their experiment, in order."""
         for i, experiment in enumerate(self.problem.experiments):
             for measurement in experiment.measurements:
                 yield i, experiment, measurement

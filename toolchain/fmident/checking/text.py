@@ -18,15 +18,7 @@ _NAMES = {"error": "ERROR", "warning": "warning", "note": "note"}
 
 
 def check_page(report: CheckReport, width: int = 92) -> str:
-    """Return verdict, findings and tables; no trailing newline.
-
-    Parameters
-    ----------
-    report
-        From :func:`fmident.checking.check_problem`.
-    width
-        Of the terminal, columns.
-    """
+    """Return verdict, findings and tables for `width` columns; no trailing newline."""
     width = min(max(width, 60), 110)
     if report.stages:
         pages = [f"Stage '{r.stage}'\n{check_page(r, width)}" for r in report.stages]
@@ -51,7 +43,7 @@ def check_view(report: CheckReport) -> str:
 
 
 def check_html(report: CheckReport) -> str:
-    """Return verdict, findings, tables and pictures as a page that needs nothing beside it."""
+    """Return verdict, findings, tables and charts as a self-contained page."""
     from fmident.report.sections.html import document
 
     facts = [report.fmu, f"{report.simulations} simulations", duration(report.seconds)]
@@ -79,14 +71,14 @@ def _view_sections(report: CheckReport, *, charts: bool = False) -> list[str]:
             )
         ]
         return [verdict_section(_grade(report), report.headline, [], []), *inner]
-    found = [
+    sentences = [
         f"{d.severity}: {d.message}" + (f" → {d.hint}" if d.hint else "") for d in report.findings
     ]
     promise = [f"Predicted: {report.promise}."] if report.promise else []
     header, rows = _parameter_table(report)
     table = Section("Parameters", [Table(header, rows)]).html() if rows else ""
     return [
-        verdict_section(_grade(report), report.headline, [*promise, *found], []),
+        verdict_section(_grade(report), report.headline, [*promise, *sentences], []),
         table,
         global_section(report.global_sensitivity, charts=charts),
     ]
@@ -97,7 +89,7 @@ def _grade(report: CheckReport) -> str:
 
 
 def _finding(d: Diagnostic, width: int) -> str:
-    """Return severity, what, where and what to do, indented."""
+    """Return severity, message, location and hint, indented."""
     label = f"{_NAMES[d.severity]:<8} "
     indent = " " * len(label)
     head, *log = d.message.splitlines()
@@ -200,13 +192,13 @@ def _experiments(report: CheckReport) -> str:
 def _globally(report: CheckReport) -> str:
     from fmident.checking.global_sensitivity.page import tables
 
-    found = report.global_sensitivity
-    if found is None or not found.outputs:
+    sensitivity = report.global_sensitivity
+    if sensitivity is None or not sensitivity.outputs:
         return ""
     parts = [
-        f"{o.experiment}: what moves {o.output} over the bounds ({found.method.name})\n\n"
+        f"{o.experiment}: what moves {o.output} over the bounds ({sensitivity.method.name})\n\n"
         + table(header, rows, ["<", ">", ">", ">"])
-        for o, header, rows in tables(found)
+        for o, header, rows in tables(sensitivity)
     ]
     left = len(parts) - _MOST_OUTPUTS
     more = [f"... and {left} more outputs (--json FILE has all)"] if left > 0 else []
@@ -233,11 +225,11 @@ def _closing(report: CheckReport, width: int) -> str:
         if known.rank == len(known.names) > 1:
             lines.append(f"Collinearity index {known.collinearity:.3g} (critical from 15 on).")
         if report.priors:
-            shown = [
+            parts = [
                 f"{name} ({prior}" + ("" if math.isnan(part) else f", {percent(part)}") + ")"
                 for name, (prior, part) in report.priors.items()
             ]
-            text = ", ".join(shown)
+            text = ", ".join(parts)
             lines.append(f"The prediction counts priors, with their share in the variance: {text}.")
         if not report.intervals:
             lines.append(

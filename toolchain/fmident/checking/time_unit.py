@@ -1,8 +1,9 @@
-"""Time columns that are in milliseconds although seconds were taken.
+"""Detect time columns in milliseconds that were read as seconds.
 
-The name of a column may say so. Where its header has no unit, the simulation may: with the times
-divided by a thousand it explains what was measured, and neither another speed nor another value of
-the parameters does so in seconds. A start that is merely wrong is explained by its parameters.
+The column name may reveal the unit. If its header has no unit, the simulation may: with
+the times divided by a thousand it explains the measurement, while with seconds neither
+another time scale nor other parameter values do. A merely wrong start is explained by
+its parameters.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ _ENOUGH = 10
 
 
 def unit_in_name(column: str) -> str | None:
-    """Return the unit that a column's name says, as in ``time_ms``; ``None`` if it says none."""
+    """Return the unit in a column name such as ``time_ms``; ``None`` if there is none."""
     words = [
         w for w in re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column).lower()) if w
     ]
@@ -80,7 +81,7 @@ def unit_in_name(column: str) -> str | None:
 
 
 def named_time_findings(subject: Subject) -> list[Diagnostic]:
-    """Return the time columns whose names say another unit than the seconds that are assumed."""
+    """Return the time columns whose names contradict the assumed seconds."""
     findings = []
     for i, e in enumerate(subject.problem.experiments):
         unit = unit_in_name(e.time_column) if e.time_unit is None else None
@@ -106,17 +107,12 @@ def named_time_findings(subject: Subject) -> list[Diagnostic]:
 def time_unit_findings(
     subject: Subject, evaluator: Evaluator, predicted: tuple[tuple[F64, ...], ...]
 ) -> list[Diagnostic]:
-    """Return the experiments that smaller units of time explain, and seconds do not.
+    """Return the experiments explained by smaller units of time, but not by seconds.
 
-    Costs up to six short simulations for an experiment without a unit of time that seconds explain
-    badly. Where one of them explains it, other speeds and other parameters are simulated.
-
-    Parameters
-    ----------
-    subject, evaluator
-        What is checked.
-    predicted
-        At the initial point, from :func:`fmident.problem.residuals.predict`.
+    It needs up to six short simulations per experiment without a time unit that is poorly
+    explained in seconds. If a smaller unit explains it, other time scales and parameters
+    are simulated. `predicted` is the result of :func:`fmident.problem.residuals.predict` at
+    the initial point.
     """
     findings: list[Diagnostic] = []
     tried = 0
@@ -132,15 +128,15 @@ def time_unit_findings(
         for share in _BEGINNINGS:
             if not _unexplained(e, predicted[i], share) >= _POOR:
                 continue
-            found = _smaller_unit(_Trial(subject, evaluator, i, share))
-            if found is not None:
-                findings += found
+            unit_findings = _smaller_unit(_Trial(subject, evaluator, i, share))
+            if unit_findings is not None:
+                findings += unit_findings
                 break
     return findings
 
 
 def _smaller_unit(trial: _Trial) -> list[Diagnostic] | None:
-    """Return what is to be said of a smaller unit that explains the data; ``None`` if none does."""
+    """Return findings on a smaller unit that explains the data; ``None`` if there is none."""
     for unit, factor in _SMALLER.items():
         if not trial.least(factor) < _PROMISING:
             continue
@@ -173,7 +169,7 @@ def _finding(subject: Subject, i: int, unit: str) -> Diagnostic:
 
 
 def _open_question(subject: Subject, i: int, unit: str, point: F64) -> Diagnostic:
-    """Return that either the unit of time or the start of parameters explains the data."""
+    """Return the finding that either the time unit or the start of parameters is wrong."""
     e, problem = subject.problem.experiments[i], subject.problem
     changes = [
         f"'{q.name}' = {value:.3g} in place of {q.initial:.3g}"
@@ -194,7 +190,7 @@ def _open_question(subject: Subject, i: int, unit: str, point: F64) -> Diagnosti
 
 @dataclass(frozen=True)
 class _Trial:
-    """Simulations of one experiment with other times and other parameters."""
+    """Simulations of one experiment with other time scales and parameters."""
 
     subject: Subject
     evaluator: Evaluator
@@ -202,7 +198,7 @@ class _Trial:
     share: float
 
     def least(self, speed: float, points: F64 | None = None) -> float:
-        """Return the least part that is not explained, with the times multiplied by `speed`."""
+        """Return the smallest unexplained fraction with the times multiplied by `speed`."""
         return float(self.left(speed, self._start if points is None else points).min())
 
     @property
@@ -210,23 +206,23 @@ class _Trial:
         return self.subject.problem.initial[np.newaxis]
 
     def left(self, speed: float, points: F64) -> F64:
-        """Return the parts that are not explained at points, shape (k,)."""
+        """Return the unexplained fractions at points, shape (k,)."""
         problem = self.subject.problem
         e = problem.experiments[self.number]
         other = replace(e, times=e.times * speed)
         alone = replace(problem, experiments=(other,))
-        found = self.evaluator.simulate_outputs(other, e.output_variables, points)
+        simulated = self.evaluator.simulate_outputs(other, e.output_variables, points)
         return np.array(
             [
                 _unexplained(e, predict(alone, [outputs], p)[0], self.share)
                 if bool(np.isfinite(outputs).all())
                 else np.inf
-                for outputs, p in zip(found, points, strict=True)
+                for outputs, p in zip(simulated, points, strict=True)
             ]
         )
 
     def in_seconds(self, enough: float) -> tuple[bool, F64 | None]:
-        """Return whether another speed, or other parameters, leave at most so much; and these."""
+        """Return whether another time scale or other parameters suffice, and the latter."""
         if any(self.least(speed) <= enough for speed in _SPEEDS):
             return True, None
         problem, point = self.subject.problem, self.subject.problem.initial
@@ -241,9 +237,9 @@ class _Trial:
 
 
 def _unexplained(e: Experiment, predicted: tuple[F64, ...], share: float = 1.0) -> float:
-    """Return the part of the measured variance that remains; gain and offset may be wrong.
+    """Return the unexplained fraction of the measured variance, for any gain and offset.
 
-    Of a share of the samples, from the beginning.
+    Only the given leading share of the samples is used.
     """
     parts = []
     for m, output in zip(e.measurements, predicted, strict=True):

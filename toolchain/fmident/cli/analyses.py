@@ -170,23 +170,23 @@ def execute(command: AnalysisCommand, arguments: argparse.Namespace) -> int:
     overrides, loud = overrides_of(arguments), not arguments.quiet
     host = plugins_of(arguments)
     report = tell if loud else _warnings
-    shown = command.describe(arguments, host, report)
-    analysis, folder = shown.analysis, command.folder(arguments)
+    output = command.describe(arguments, host, report)
+    analysis, folder = output.analysis, command.folder(arguments)
     around, watch = Run(host, report), Watch()
     if loud:
-        around = analysis.watched(Run(host, report, listener=shown.listener), watch)
+        around = analysis.watched(Run(host, report, listener=output.listener), watch)
     resume = bool(getattr(arguments, "resume", False))
     run = JournalledRun(
         analysis, folder, around, resume=resume, replace=arguments.force, report=tell
     )
     problem = (
         load_problem(arguments.problem, host=host, overrides=overrides, report=report)
-        if shown.load is None
-        else shown.load()
+        if output.load is None
+        else output.load()
     )
     with run.opened(problem) as workspace:
         if loud:
-            if text := shown.announcement(problem):
+            if text := output.announcement(problem):
                 tell(text)
             if resume and workspace is not None:
                 tell(f"resuming: {counted(workspace.simulations, 'simulation')} in the journal")
@@ -196,20 +196,20 @@ def execute(command: AnalysisCommand, arguments: argparse.Namespace) -> int:
             finally:
                 watch.finish()
         if loud:
-            say(f"\n{shown.summary(result)}\n")
+            say(f"\n{output.summary(result)}\n")
         with _going_on(arguments, run, workspace, EstimationError, KeyboardInterrupt):
             try:
-                kept = run.write(result, problem, workspace)
+                earlier_result = run.write(result, problem, workspace)
             except EstimationError:
                 if not loud:  # it is nowhere else
-                    say(shown.summary(result))
+                    say(output.summary(result))
                 raise
-    if kept is not None:
-        tell(f"{command.earlier} kept as '{kept}'")
-    say("\n".join([f"result: {run.placed / analysis.marker}", *shown.files(run.placed)]))
+    if earlier_result is not None:
+        tell(f"{command.earlier} kept as '{earlier_result}'")
+    say("\n".join([f"result: {run.placed / analysis.marker}", *output.files(run.placed)]))
     if run.folder != folder:
         tell(f"error: the result is not in '{folder}': it is in '{run.placed}'")
-    return _ended(command, arguments, run, shown, result)
+    return _ended(command, arguments, run, output, result)
 
 
 def _ended(
@@ -243,7 +243,7 @@ def _going_on(
     workspace: Workspace | None,
     *kinds: type[BaseException],
 ) -> Iterator[None]:
-    """Say after exceptions of these kinds how the run goes on, if it can."""
+    """After exceptions of these kinds, print how to resume the run, if possible."""
     try:
         yield
     except kinds:
@@ -258,7 +258,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def _how_to_go_on(arguments: argparse.Namespace, run: JournalledRun[Result]) -> str:
-    """Return the command that goes on from here: the one that was given, with ``--resume``."""
+    """Return the command that resumes the run: the one given, with ``--resume``."""
     words = [word for word in arguments.words if word not in _NOT_AGAIN]
     end = words.index("--") if "--" in words else len(words)
     more = [*(["-o", str(run.folder)] if run.folder != run.asked else []), "--resume"]
@@ -334,7 +334,7 @@ def _estimate(arguments: argparse.Namespace, host: Host, report: Report) -> Show
 
 
 def _exports(forms: Sequence[str]) -> list[Registration[type[Reporter]]]:
-    """Return the reporters of the forms that were asked for."""
+    """Return the reporters of the requested formats."""
     if not forms:
         return []
     from fmident.plugins.registry import Origin, Registration
@@ -641,7 +641,7 @@ def _cross_validate(arguments: argparse.Namespace, host: Host, report: Report) -
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """Return the names of the models: those of the files, with folders where they are equal."""
+    """Return the names of the models: file names, with folders if they are not unique."""
     stems = [p.stem for p in paths]
     if len(set(stems)) == len(stems):
         return stems

@@ -118,7 +118,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Return the names in a list with commas; an argparse type."""
+    """Return the names in a comma-separated list; an argparse type."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
         raise argparse.ArgumentTypeError(
@@ -128,7 +128,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Build one FMU, or all of the catalogue; 1 when one of these could not be had."""
+    """Build one FMU, or all of the catalogue; 1 if one of these failed."""
     with annotated(arguments) as annotate:
         return _run(arguments, annotate)
 
@@ -175,7 +175,7 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
 
 
 def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
-    """Return the class to build and where its source is (empty: where it usually is)."""
+    """Return the class to build and its sources (empty: the usual locations)."""
     target, named = arguments.target, arguments.class_name
     if target is None:
         raise UsageError("name a class or a file, or give --all for the catalogue")
@@ -278,17 +278,17 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
 
 
 def _findings(build: EntryBuild, catalog: Catalog) -> list[Diagnostic]:
-    """Return what is worth a line of its own; that of the entry, where no source has one."""
+    """Return the diagnostics to print, located at the entry if they have no source location."""
     from fmident.errors import Diagnostic, Location
 
-    found = [d for d in build.diagnostics if d.severity != "note"]
+    diagnostics = [d for d in build.diagnostics if d.severity != "note"]
     place = Location(str(catalog.path), build.entry.line)
     text = f"{build.entry.class_name} {build.state}: {build.reason}"
     if build.state == "left out":
-        found.append(Diagnostic("warning", text, place, rule="build"))
-    elif not build.good and all(d.severity != "error" for d in found):
-        found.append(Diagnostic("error", text, place, rule="build"))
-    return found
+        diagnostics.append(Diagnostic("warning", text, place, rule="build"))
+    elif not build.good and all(d.severity != "error" for d in diagnostics):
+        diagnostics.append(Diagnostic("error", text, place, rule="build"))
+    return diagnostics
 
 
 COMMANDS = {"build": Command(EXAMPLE, configure, run)}

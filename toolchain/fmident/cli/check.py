@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, print the page; 1 when the problem cannot be estimated."""
+    """Check and print the page; 1 if the problem cannot be estimated."""
     from fmident import api
     from fmident.checking import check_html, check_page
     from fmident.progress import watching
@@ -95,13 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _method(arguments: argparse.Namespace) -> GlobalMethod | None:
-    """Return how global sensitivities are computed, if they are.
-
-    Raises
-    ------
-    UsageError
-        An unknown method; options of one without it.
-    """
+    """Return the method for global sensitivities, if requested."""
     from fmident.checking import GlobalMethod
 
     if arguments.method is None:

@@ -1,8 +1,8 @@
-"""Writing to the terminal: results to standard output, all else to standard error.
+"""Terminal output: results to standard output, everything else to standard error.
 
-Nothing that is written here may end a run: a pipe whose reader has gone, a full disk and letters
-that the terminal does not know cost the text, never the result. What was lost decides the exit
-code only where standard output is the answer itself, see :func:`verdict`.
+Output failures never end a run: a closed pipe, a full disk or unsupported characters
+lose the text, but not the result. Lost output affects the exit code only if standard
+output is the answer itself, see :func:`verdict`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,10 @@ _CLOSED, _UNWRITTEN = 141, 2
 
 @dataclass
 class _State:
-    """What became of the output of one command.
+    """Output state of a command.
 
-    Parameters
-    ----------
-    answered
-        Whether the answer itself was written to standard output.
-    said
-        Whether lines were that only accompany files.
-    lost
-        Why a stream took no more, by its number.
+    `answered` and `said` tell whether the answer itself, and lines accompanying files, were
+    written to standard output; `lost` has the failures of streams by descriptor.
     """
 
     answered: bool = False
@@ -49,20 +43,20 @@ _state = _State()
 
 
 class OutputClosedError(Exception):
-    """Nobody reads the output any longer, and the command does nothing but write it."""
+    """The output pipe is closed, and the command only produces output."""
 
 
 def begin() -> None:
-    """Forget what became of the output of an earlier command in this process."""
+    """Reset the output state of an earlier command in this process."""
     global _state
     _state = _State()
 
 
 def occupy_descriptors() -> None:
-    """Open descriptors 0, 1 and 2 where they are closed, as after ``>&-``.
+    """Open descriptors 0, 1 and 2 if they are closed, as after ``>&-``.
 
-    The next file to be opened would take the number, and everything that native code prints would
-    end in that file.
+    Otherwise the next opened file would get the number, and all output of native code would
+    go into it.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
@@ -79,7 +73,7 @@ def occupy_descriptors() -> None:
 
 
 def width() -> int:
-    """Return the columns of the terminal, or a number that suits a file."""
+    """Return the number of columns of the terminal, or a default for a file."""
     return shutil.get_terminal_size((_WITHOUT_TERMINAL, 24)).columns
 
 
@@ -111,7 +105,7 @@ def out(text: str = "", *, wrap: bool = False, now: bool = False) -> None:
 
 
 def out_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Write a table of texts; a terminal gets it as wide as itself, with cells of several lines."""
+    """Write a table of strings; for a terminal it is fitted to its width."""
     from fmident.report.terminal import narrow_table, table
 
     if is_terminal(sys.stdout):
@@ -121,7 +115,7 @@ def out_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def say(text: str = "") -> None:
-    """Write a line that sums up what is in files: if it is lost, nothing is."""
+    """Write a summary line about files; its loss does not matter."""
     _state.said = True
     put(sys.stdout, text + "\n")
 
@@ -143,7 +137,7 @@ def tell(news: str | Iterable[Diagnostic], *, whole: bool = False) -> None:
 
 
 def _broken(line: str) -> str:
-    """Return a line as lines that fit the terminal, with the indent of the first."""
+    """Return a line wrapped to the terminal, keeping its indentation."""
     if len(line) < width():
         return line
     indent = line[: len(line) - len(line.lstrip())]
@@ -158,16 +152,9 @@ def _broken(line: str) -> str:
 
 
 def put(stream: TextIO | None, text: str, *, flush: bool = False) -> None:
-    """Write text that may be lost.
+    """Write text, ignoring failures.
 
-    Parameters
-    ----------
-    stream
-        ``None`` takes nothing.
-    text
-        What the stream cannot encode is written as its number.
-    flush
-        Have it appear at once.
+    Nothing is written to ``None``; characters that the stream cannot encode are escaped.
     """
     try:
         write(stream, text, flush=flush)
@@ -177,7 +164,7 @@ def put(stream: TextIO | None, text: str, *, flush: bool = False) -> None:
 
 
 def flush() -> None:
-    """Have everything appear that was written."""
+    """Flush all output."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             try:
@@ -187,9 +174,9 @@ def flush() -> None:
 
 
 def verdict(code: int) -> int:
-    """Return the exit code of a command that ended with `code`, all being written now.
+    """Return the final exit code of a command that ended with `code`, after flushing.
 
-    A lost summary changes nothing; a lost answer is 141 when its reader has gone, else 2.
+    A lost summary has no effect; a lost answer gives 141 if the reader has gone, else 2.
     """
     flush()
     lost = _state.lost.get(1)
@@ -207,10 +194,9 @@ def verdict(code: int) -> int:
 
 
 def _lose(stream: TextIO, error: OSError | ValueError) -> None:
-    """Note that a stream takes no more, and let the rest go nowhere.
+    """Record that a stream has failed, and redirect it to nowhere.
 
-    What is still in its buffer would be tried again with every flush, the last time when Python
-    ends.
+    Otherwise its buffer would be written again on every flush, the last time at exit.
     """
     number = 1 if stream is sys.stdout else 2
     known = error if isinstance(error, OSError) else OSError(errno.EBADF, str(error))

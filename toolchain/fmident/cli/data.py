@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what the file holds."""
+    """Print the contents of the file."""
     from fmident.data import read_table, time_axis, time_column
     from fmident.data.table import describe
     from fmident.errors import ProblemError
@@ -55,25 +55,25 @@ def run(arguments: argparse.Namespace) -> int:
     from fmident.toml_file.overrides import read_value
 
     host = plugins_of(arguments)
-    said = {key: read_value(value) for key, value in assignments(arguments.set, "--set").items()}
-    section = Section(Source(Path("--set"), ""), ("experiments", 0), said)
+    spec = {key: read_value(value) for key, value in assignments(arguments.set, "--set").items()}
+    section = Section(Source(Path("--set"), ""), ("experiments", 0), spec)
     try:
         layout = read_layout(section)
         section.finish()
     except ProblemError as error:
         raise UsageError(error.message, hint=error.hint, code=error.code) from None
-    table = read_table(arguments.file, said, reader=host.read_data, layout=layout)
+    table = read_table(arguments.file, spec, reader=host.read_data, layout=layout)
     column = time_column(table, arguments.time)
-    found = describe(table, time_axis(table, column), column)
+    description = describe(table, time_axis(table, column), column)
     fmu = None if arguments.fmu is None else read_description(arguments.fmu)
-    out(_page(found))
+    out(_page(description))
     out()
-    keys = dict(said)
+    keys = dict(spec)
     if column != time_column(table):
         keys["time"] = column
     out(_suggestion(arguments.file, keys, table, column, fmu))
     if arguments.json is not None:
-        text = json.dumps(found.to_dict(), indent=2, allow_nan=False)
+        text = json.dumps(description.to_dict(), indent=2, allow_nan=False)
         save(arguments.json, text + "\n")
     return 0
 
@@ -115,7 +115,7 @@ def _row(column: ColumnDescription) -> list[str]:
 
 
 def _shown(spark: str) -> str:
-    """Return a course of a signal, in digits where the output knows no blocks."""
+    """Return a sparkline, in digits if the output does not support block characters."""
     try:
         spark.encode(getattr(sys.stdout, "encoding", None) or "ascii")
     except UnicodeEncodeError:
@@ -158,7 +158,7 @@ def _suggestion(
     time: str,
     description: ModelDescription | None,
 ) -> str:
-    """Return the table of the problem file; what is not certain is a comment in it."""
+    """Return a draft of the problem file's table; uncertain parts are comments."""
     from fmident.toml_file import encoded
 
     lines = ["[[experiments]]", f"data = {encoded(path.as_posix())}"]
@@ -176,7 +176,7 @@ def _suggestion(
 
 
 def _matched(variables: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return a line for each variable: certain where a column has its name."""
+    """Return a line per variable, which is certain if a column has the same name."""
     from fmident.errors import nearest
 
     lines = []

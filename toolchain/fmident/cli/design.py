@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Design, write the CSV, say what it promises."""
+    """Design, write the CSV, and print the expected accuracy."""
     from fmident import api
     from fmident.designing import SineDesign
     from fmident.progress import watching
@@ -69,11 +69,11 @@ def _summary(task: DesignTask, design: Design) -> str:
     from fmident.words import plain
 
     rows = []
-    for q, found, first in zip(
+    for q, error, first in zip(
         task.problem.free, design.standard_errors, design.first[0], strict=True
     ):
         rows.append(
-            [q.name, plain(q.initial), plain(float(found), 3), unit_text(q.unit), plain(first, 3)]
+            [q.name, plain(q.initial), plain(float(error), 3), unit_text(q.unit), plain(first, 3)]
         )
     header = ["parameter", "expected", "standard error", "unit", "best random motion"]
     lines = [table(header, rows, ["<", ">", ">", "<", ">"]), ""]

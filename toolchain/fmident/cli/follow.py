@@ -76,12 +76,9 @@ def _positive(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one line of CSV for each estimate, until the data end or Ctrl-C.
+    """Print one CSV line per estimate until the data end or Ctrl-C.
 
-    Returns
-    -------
-    int
-        0, or 1 when no sample led to an estimate, or 130 after Ctrl-C.
+    Return 0, 1 if no sample led to an estimate, or 130 after Ctrl-C.
     """
     from fmident.api.problems import load_problem, overridden
     from fmident.data.follow import lines_of
@@ -171,7 +168,7 @@ def _open(path: str, stack: ExitStack) -> TextIO:
 
 
 def _head(first: list[tuple[int, str]], name: str, stack: ExitStack) -> Path:
-    """Write header and first rows to a file of their own, from which the problem is loaded."""
+    """Write header and first rows to a file from which the problem is loaded."""
     if len(first) < 3:
         raise DataError(
             f"{name} ends after {len(first)} lines: a header and two rows are needed",
@@ -184,13 +181,7 @@ def _head(first: list[tuple[int, str]], name: str, stack: ExitStack) -> Path:
 
 
 def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
-    """Return the first experiment's table.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        There is none, or it asks for something that needs all samples at once.
-    """
+    """Return the first experiment's table."""
     experiments = parse_toml(text, path).get("experiments")
     first = experiments[0] if isinstance(experiments, list) and experiments else None
     if not isinstance(first, dict) or "data" not in first:
@@ -217,7 +208,7 @@ def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
 
 
 def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: str) -> RowReader:
-    """Return how a line of text becomes a sample of the first experiment."""
+    """Return the converter from a line of text to a sample of the first experiment."""
     from fmident.data import Layout, read_table, time_column
     from fmident.data.csv import read_csv_text
     from fmident.data.follow import RowReader
@@ -232,9 +223,9 @@ def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: st
     names = [split_header(cell)[0] for cell in text.header]
     read = read_table(head, layout=layout)
     if read.form is None or not read.form.is_plain or text.header_line != 1:
-        found = "" if read.form is None else f": {read.form.text()}"
+        form = "" if read.form is None else f": {read.form.text()}"
         raise DataError(
-            f"{name} cannot be followed{found}",
+            f"{name} cannot be followed{form}",
             hint="data that are followed begin with the header, hold numbers below it, and have"
             " comma, semicolon or tab between the cells",
         )
@@ -300,9 +291,9 @@ def _line(estimate: OnlineEstimate) -> str:
 def _closing(last: OnlineEstimate | None, flag: str, tracker: Tracker | None) -> str:
     if last is None:
         return f"no estimate (the last sample: {flag})"
-    said = f"last estimate at t = {last.time:g} s"
+    text = f"last estimate at t = {last.time:g} s"
     note = None if tracker is None else tracker.note
-    return said if note is None else f"{said}\n{note}"
+    return text if note is None else f"{text}\n{note}"
 
 
 COMMANDS = {"follow": Command(EXAMPLE, configure, run)}

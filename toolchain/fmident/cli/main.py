@@ -1,14 +1,14 @@
-"""From arguments to an exit code.
+"""Run the command line and determine its exit code.
 
 ====  ==========================================================
 code  meaning
 ====  ==========================================================
-0     done
-1     the command did its work and the answer is no
+0     success
+1     the command ran, and the answer is negative
 2     wrong input; the message says what, where and what to do
 70    a defect of fmident
 130   interrupted with Ctrl-C
-141   whoever read the output closed it
+141   the reader of the output has closed it
 ====  ==========================================================
 """
 
@@ -123,17 +123,9 @@ _DESCRIPTION = "Identify the parameters of Modelica models from measured data."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line and return the exit code.
 
-    Parameters
-    ----------
-    arguments
-        Without the program's name; those of the process by default.
-
-    Returns
-    -------
-    int
-        The exit code.
+    `arguments` exclude the program's name; by default they are those of the process.
     """
     if arguments is None:
         console.occupy_descriptors()
@@ -149,10 +141,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _leave(code: int) -> None:
-    """End the process if it has loaded an FMU, before the FMU's code runs once more at exit.
+    """End the process if it has loaded an FMU, before the FMU's code runs again at exit.
 
-    That code can crash, as in FMUs that bring an interpreter of their own: the command was done
-    long before, and its exit code must say so.
+    That code can crash, as in FMUs with an embedded interpreter, although the command has
+    finished, which its exit code must reflect.
     """
     library = sys.modules.get("fmident.fmu.native_code.library")
     if library is None or not library.loaded:
@@ -163,7 +155,7 @@ def _leave(code: int) -> None:
 
 
 def _answer(given: list[str]) -> int:
-    """Run a command; say what went wrong; return the exit code."""
+    """Run a command, print errors, and return the exit code."""
     debug = "--traceback" in given or bool(os.environ.get("FMIDENT_DEBUG"))
     try:
         code = _run([a for a in given if a != "--traceback"])
@@ -289,7 +281,7 @@ def _fail(message: str, error: BaseException, debug: bool, code: int) -> int:
 
 
 def _explain(error: FmidentError) -> str:
-    """Return the message; findings of a compiler are above it, each with its own severity."""
+    """Return the message, preceded by a compiler's diagnostics with their severities."""
     findings = error.diagnostics if isinstance(error, CompilationError) else ()
     return "\n".join([*lines_of(findings), f"error: {FmidentError.__str__(error)}"])
 

@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate the grid, draw it, tell the minima."""
+    """Simulate the grid, draw it, print the minima."""
     from fmident import api
     from fmident.report.figures.cost_map import draw_cost_maps
     from fmident.report.result_json import read_result
@@ -90,13 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
     host = plugins_of(arguments)
     problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=tell)
     names = _chosen(problem, arguments.parameters)
-    found = None
+    estimates = None
     if arguments.result is not None:
-        found = read_result(arguments.result).result.values
-    maps = _maps(problem, names, arguments.grid, found, ranges, host.executors.by_name)
+        estimates = read_result(arguments.result).result.values
+    maps = _maps(problem, names, arguments.grid, estimates, ranges, host.executors.by_name)
     if arguments.csv is not None:
         _write(maps, arguments.csv)
-    draw_cost_maps(maps, arguments.output, result=found)
+    draw_cost_maps(maps, arguments.output, result=estimates)
     for one in maps:
         say(_summary(one))
     say(f"picture: {arguments.output}")
@@ -128,13 +128,7 @@ def _maps(
 
 
 def _chosen(problem: Problem, given: Sequence[str] | None) -> list[str]:
-    """Return the parameters to draw.
-
-    Raises
-    ------
-    UsageError
-        Too few or too many.
-    """
+    """Return the parameters to draw; raises `UsageError` for too few or too many."""
     names = [q.name for q in problem.free] if given is None else list(given)
     if len(names) < 2:
         raise UsageError(

@@ -123,13 +123,7 @@ def _page(
     arguments: argparse.Namespace,
     sections: Callable[[], list[Section]],
 ) -> str:
-    """Return where the page is, which is made where it is missing or asked for.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It is asked for, but cannot be made.
-    """
+    """Return the path of the page, which is created if missing or requested."""
     if arguments.again or not stored.page.is_file():
         from fmident.report.pages import make_page
 
@@ -143,13 +137,7 @@ def _page(
 
 
 def _show(page: Path) -> None:
-    """Open the page.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        There is no browser.
-    """
+    """Open the page; raises `EstimationError` if there is no browser."""
     import webbrowser
 
     if not webbrowser.open(page.resolve().as_uri()):

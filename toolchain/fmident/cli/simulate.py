@@ -129,18 +129,18 @@ def run(arguments: argparse.Namespace) -> int:
         interpolation=cast("Interpolation", shared[-1] if shared else "auto"),
         input_interpolation=cast("dict[str, Interpolation]", single),
     )
-    found = simulate_apart(arguments.fmu, setup, interface=arguments.interface)
-    if found.failure is not None and found.failure.ended is not None:
-        setup = _until_its_end(setup, found.failure)
-        found = simulate_apart(arguments.fmu, setup, interface=arguments.interface)
-    for record in found.log:
+    outcome = simulate_apart(arguments.fmu, setup, interface=arguments.interface)
+    if outcome.failure is not None and outcome.failure.ended is not None:
+        setup = _until_its_end(setup, outcome.failure)
+        outcome = simulate_apart(arguments.fmu, setup, interface=arguments.interface)
+    for record in outcome.log:
         tell(f"log: {record}")
-    if found.remark:
-        tell(f"warning: {found.remark}; the results are complete")
-    result = found.outputs
-    if found.failure is not None:
+    if outcome.remark:
+        tell(f"warning: {outcome.remark}; the results are complete")
+    result = outcome.outputs
+    if outcome.failure is not None:
         if not len(result):
-            raise found.failure
+            raise outcome.failure
         tell(
             f"{len(result)} of {times.size} instants were computed before the simulation failed,"
             f" up to t = {float(setup.times[len(result) - 1])!r} s"
@@ -164,15 +164,15 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"{arguments.plot}")
     if arguments.output is None and arguments.plot is None:
         _summarise(trajectories, description)
-    if found.failure is not None:
-        raise found.failure
+    if outcome.failure is not None:
+        raise outcome.failure
     return 0
 
 
 def _compare_tolerances(
     arguments: argparse.Namespace, setup: SimulationSetup, found: F64, description: ModelDescription
 ) -> None:
-    """Say where the tolerance that nobody gave leaves an output inexact, seen by a tighter one."""
+    """If the tolerance is a default, warn about outputs that a tighter one changes."""
     import numpy as np
 
     from fmident.fmu.processes.apart import simulate_apart
@@ -203,7 +203,7 @@ def _written(
     start_values: Mapping[str, float | int | bool | str],
     units: Mapping[str, str | None],
 ) -> bytes:
-    """Return a file that can be read again, as data or as a reference."""
+    """Return a file that can be read as data or as a reference."""
     import numpy as np
 
     from fmident.data import Table, csv_of
@@ -232,7 +232,7 @@ def _written(
 
 
 def _all_outputs(description: ModelDescription) -> tuple[str, ...]:
-    """Return the outputs, or else the local variables; say what is left out, or that it is so."""
+    """Return the outputs, or else the local variables, and report what is omitted."""
     texts = [v.name for v in description.outputs if v.type == "String"]
     if texts:
         tell(f"texts are not recorded: {', '.join(texts)}")
@@ -248,13 +248,7 @@ def _all_outputs(description: ModelDescription) -> tuple[str, ...]:
 
 
 def _until_its_end(setup: SimulationSetup, error: SimulationError) -> SimulationSetup:
-    """Return the setup up to the instant at which the FMU itself ends the simulation.
-
-    Raises
-    ------
-    SimulationError
-        `error`, when the FMU failed in another way, or has no second instant.
-    """
+    """Return the setup up to the instant at which the FMU itself ends the simulation."""
     times, inputs = setup.times, setup.inputs
     count = 0
     if error.ended is not None:
@@ -270,16 +264,10 @@ def _until_its_end(setup: SimulationSetup, error: SimulationError) -> Simulation
 
 @dataclass(frozen=True)
 class _Data:
-    """A data file, cut to the times asked for.
+    """A data file, cut to the requested times.
 
-    Parameters
-    ----------
-    table
-        All rows.
-    times
-        Of the rows kept, s, shape (k,).
-    keep
-        Which rows, shape (n,).
+    `table` has all rows and `keep` is the mask of the selected ones, shape (n,); `times`
+    are in s, shape (k,).
     """
 
     table: Table
@@ -287,23 +275,23 @@ class _Data:
     keep: npt.NDArray[np.bool_]
 
     def values(self, column: str, unit: str | None) -> F64:
-        """Return a column in the FMU's unit, shape (k,); say where it has none."""
+        """Return a column in the FMU's unit, shape (k,); report if it has no unit."""
         from fmident.problem.reading.quantities import stays_as_is, to_unit
 
         table = self.table
         what, place = f"column '{column}'", Location(str(table.path))
-        kept = table.column(column)[self.keep]
+        selected = table.column(column)[self.keep]
         given = table.units.get(column)
         if stays_as_is(given, unit):
             tell(
                 f"note: {what} is in {given}, but the FMU's input has no unit: its values are"
                 " taken as they are"
             )
-        return to_unit(kept, table.units.get(column), unit, what, place)
+        return to_unit(selected, table.units.get(column), unit, what, place)
 
 
 def _read(arguments: argparse.Namespace) -> _Data:
-    """Return the rows of the data file between the times asked for."""
+    """Return the rows of the data file within the requested times."""
     from fmident.data import read_table, time_axis, time_column
     from fmident.plugins import load_plugins
 
@@ -348,7 +336,7 @@ def _inputs(
     times: F64,
     description: ModelDescription,
 ) -> dict[str, F64]:
-    """Return the values of the inputs that have any; the others keep their start values."""
+    """Return the values of the given inputs; the others keep their start values."""
     import numpy as np
 
     known = [v.name for v in description.inputs]
@@ -360,15 +348,15 @@ def _inputs(
                 code=Code.UNKNOWN_NAME,
             )
     columns = [] if data is None else data.table.names
-    found: dict[str, F64] = {}
+    inputs: dict[str, F64] = {}
     for variable in description.inputs:
         name = variable.name
         column = named.get(name, name)
         constant = scalar(column)
         if data is not None and column in columns:
-            found[name] = data.values(column, variable.unit)
+            inputs[name] = data.values(column, variable.unit)
         elif name in named and isinstance(constant, (int, float)):
-            found[name] = np.full(times.size, float(constant))
+            inputs[name] = np.full(times.size, float(constant))
         elif name in named and data is not None:
             raise UsageError(
                 f"'{data.table.path}' has no column '{column}' for the input '{name}'",
@@ -379,7 +367,7 @@ def _inputs(
             raise UsageError(
                 f"the input '{name}' asks for the column '{column}', but there is no --data"
             )
-    return found
+    return inputs
 
 
 def _summarise(trajectories: pd.DataFrame, description: ModelDescription) -> None:
@@ -390,8 +378,8 @@ def _summarise(trajectories: pd.DataFrame, description: ModelDescription) -> Non
     for name in trajectories.columns[1:]:
         values = trajectories[name]
         unit = description.variable(str(name)).unit or ""
-        shown = [values.iloc[0], values.iloc[-1], values.min(), values.max()]
-        rows.append([str(name), *(plain(float(v)) for v in shown), unit])
+        statistics = [values.iloc[0], values.iloc[-1], values.min(), values.max()]
+        rows.append([str(name), *(plain(float(v)) for v in statistics), unit])
     header = ["output", "first", "last", "smallest", "largest", "unit"]
     out(table(header, rows, ["<", ">", ">", ">", ">", "<"]))
 

@@ -126,7 +126,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 
 def _state(host: Host, name: str) -> tuple[str, str | None]:
-    """Return the version of a compiler, or that it cannot run and why."""
+    """Return the version of a compiler, or why it cannot run."""
     try:
         compiler = host.compiler(name)
         reason = compiler.unavailable()
@@ -218,7 +218,7 @@ def _options(host: Host, name: str) -> int:
 
 
 def _executors(kinds: Mapping[str, ExecutorKind]) -> list[list[str]]:
-    """Return what each executor can do."""
+    """Return the capabilities of each executor."""
     rows = []
     for name, kind in kinds.items():
         abilities = {

@@ -1,4 +1,4 @@
-"""Arguments: a parser whose errors are ours, and what several commands share."""
+"""Argument parsing: a parser with our errors, and arguments shared by commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Annotate = Callable[[Iterable[Diagnostic]], None]
 
 
 class UsageError(FmidentError):
-    """A command line that cannot be understood."""
+    """The command line is invalid."""
 
     default_code = Code.USAGE
 
@@ -49,9 +49,9 @@ class Command:
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Breaks paragraphs between words, and keeps the lines of examples, which are indented.
+    """Wraps paragraphs, and keeps the indented lines of examples.
 
-    A line of an example that is too long goes on in the next one, as a shell reads it.
+    A long line of an example is continued with a backslash, as in a shell.
     """
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -61,7 +61,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def _lines(lines: Sequence[str], width: int) -> Iterator[str]:
-    """Yield the lines of a paragraph, none of them longer than `width` where words allow it."""
+    """Yield the lines of a paragraph, wrapped to `width` as far as words permit."""
     for is_example, group in itertools.groupby(lines, lambda line: line.startswith(" ")):
         if not is_example:
             yield from textwrap.wrap(" ".join(group), width, break_on_hyphens=False)
@@ -84,7 +84,7 @@ _WITH_DESCRIPTION = re.compile(r"( +\S.*?\S {2,})(\S.*)")
 
 
 def _example(line: str, width: int) -> list[str]:
-    """Return a command as one line or several, all but the last of which end in a backslash."""
+    """Return a command as one or more lines, each but the last ending in a backslash."""
     if len(line) <= width:
         return [line]
     wrapped = textwrap.wrap(
@@ -102,7 +102,7 @@ class Parser(argparse.ArgumentParser):
     """Raises :class:`UsageError` instead of ending the program."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise with a pointer to the help."""
+        """Raise an error that refers to the help."""
         raise UsageError(message, hint=f"'{self.prog} --help' shows how it is used")
 
     def options(self) -> list[str]:
@@ -111,13 +111,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def refuse_unknown_command(arguments: Sequence[str], commands: Iterable[str]) -> None:
-    """Name the nearest command when the first word is none.
-
-    Raises
-    ------
-    UsageError
-        The first word is not a command.
-    """
+    """Raise `UsageError`, with similar commands, if the first word is not a command."""
     word = next((a for a in arguments if not a.startswith("-")), None)
     known = list(commands)
     if word is not None and word not in known:
@@ -129,13 +123,7 @@ def refuse_unknown_command(arguments: Sequence[str], commands: Iterable[str]) ->
 
 
 def refuse_unknown_arguments(parser: Parser, extra: Sequence[str]) -> None:
-    """Name the nearest option when something was left over.
-
-    Raises
-    ------
-    UsageError
-        `extra` is not empty.
-    """
+    """Raise `UsageError`, with similar options, if arguments are left over."""
     if not extra:
         return
     first = extra[0]
@@ -154,21 +142,18 @@ def refuse_unknown_arguments(parser: Parser, extra: Sequence[str]) -> None:
 def assignments(items: Iterable[str], option: str) -> dict[str, str]:
     """Return ``NAME=VALUE`` items as a dictionary.
 
-    Raises
-    ------
-    UsageError
-        An item has no ``=``, or a name comes twice.
+    Raises `UsageError` if an item has no ``=`` or a name occurs twice.
     """
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for item in items:
         name, equals, value = item.rpartition("=") if option == "--inputs" else item.partition("=")
         name, value = name.strip(), value.strip()
         if not equals or not name:
             raise UsageError(f"{option} '{item}' is not of the form NAME=VALUE")
-        if name in found:
+        if name in pairs:
             raise UsageError(f"{option} gives '{name}' twice")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 def override_option(example: str) -> Option:
@@ -183,7 +168,7 @@ def override_option(example: str) -> Option:
 
 
 def overrides_of(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return what ``--set`` gives, and ``--hold-out`` where there is such an argument."""
+    """Return the overrides from ``--set`` and, if the command has it, ``--hold-out``."""
     from fmident.toml_file import parse_toml
     from fmident.toml_file.overrides import read_value
 
@@ -210,7 +195,7 @@ def plugins_of(arguments: argparse.Namespace) -> Host:
 
 
 def scalar(text: str) -> float | int | bool | str:
-    """Return `text` as TOML would read it: a number or boolean where it is one."""
+    """Return `text` as TOML would read it: as a number or boolean if possible."""
     lowered = text.strip()
     if lowered in ("true", "false"):
         return lowered == "true"
@@ -233,7 +218,7 @@ def positive(text: str) -> float:
 
 
 def number(text: str) -> float:
-    """Return a number; an argparse type whose message names what was given."""
+    """Return a number; an argparse type whose message quotes the text."""
     try:
         return float(text)
     except ValueError:
@@ -241,13 +226,7 @@ def number(text: str) -> float:
 
 
 def probability(text: str) -> float:
-    """Return a probability, such as ``0.95`` or ``95%``.
-
-    Raises
-    ------
-    UsageError
-        It is none.
-    """
+    """Return a probability, such as ``0.95`` or ``95%``; raises `UsageError` otherwise."""
     try:
         value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
@@ -270,7 +249,7 @@ def add_annotations(parser: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def annotated(arguments: argparse.Namespace) -> Iterator[Annotate]:
-    """Give a function that writes annotations if they are wanted; annotate what is raised."""
+    """Yield a function that writes annotations if requested; exceptions are annotated, too."""
     if arguments.annotations is None:
         yield lambda _: None
         return

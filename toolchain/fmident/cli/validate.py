@@ -90,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check all files; 1 when a check fails, 2 when a file cannot be used at all."""
+    """Check all files; 1 if a check fails, 2 if a file is unusable."""
     with annotated(arguments) as annotate:
         return _run(arguments, annotate)
 
@@ -131,7 +131,7 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
 def _plans(
     arguments: argparse.Namespace, annotate: Annotate
 ) -> tuple[list[tuple[FmuPlan, Origin]], bool]:
-    """Return what is to be checked, and whether an FMU of the catalogue is missing."""
+    """Return what to check, and whether an FMU of the catalogue is missing."""
     from fmident.api.model_sources import Origin
     from fmident.catalog import ReferenceExperiment, find_catalog, read_catalog
     from fmident.validation import plan_fmu
@@ -193,7 +193,7 @@ def _plan(
 
 
 def _absent(origin: Origin, text: str, hint: str | None = None) -> Diagnostic:
-    """Return a finding on an entry without an FMU; a warning where nothing can be done here."""
+    """Return a finding on an entry without an FMU; a warning if it cannot be built here."""
     from fmident.errors import Diagnostic
 
     severity: Severity = "warning" if hint is None else "error"
@@ -201,7 +201,7 @@ def _absent(origin: Origin, text: str, hint: str | None = None) -> Diagnostic:
 
 
 def _findings(report: FmuReport, origin: Origin) -> Iterator[Diagnostic]:
-    """Yield checks that have failed, and those with a finding."""
+    """Yield failed checks and those with a finding."""
     from fmident.errors import Diagnostic
 
     name = report.path.name
@@ -215,7 +215,7 @@ def _findings(report: FmuReport, origin: Origin) -> Iterator[Diagnostic]:
 
 
 def _why_not_built(entry: Entry, host: Host) -> str | None:
-    """Return why no compiler of the entry can run here, ``None`` when one can."""
+    """Return why no compiler of the entry can run here, or ``None`` if one can."""
     reasons = []
     for name in entry.compilers:
         reason = host.compiler(name).unavailable()
@@ -244,7 +244,7 @@ def _show(report: FmuReport, verbose: bool) -> None:
 
 
 def _summarise(reports: Sequence[FmuReport]) -> None:
-    """Print one row per FMU, then what failed."""
+    """Print one row per FMU, then the failures."""
     from fmident.report.terminal import table
 
     rows = []

@@ -1,8 +1,6 @@
-"""How well a problem predicts samples that it was not fitted to.
+"""Cross-validation: prediction of samples that a problem was not fitted to.
 
-M. Stone, Journal of the Royal Statistical Society B 36 (1974). ``folds`` says what is left out,
-``held_out`` makes problems of it, ``scores`` compares predictions with what was left out,
-``summary`` puts several models side by side, ``result`` is what comes out.
+M. Stone, Journal of the Royal Statistical Society B 36 (1974).
 """
 
 from fmident.cross_validation.folds import Fold, Way, make_folds

@@ -1,4 +1,4 @@
-"""What is left out, one fold after the other."""
+"""Folds of samples that are left out in turn."""
 
 from __future__ import annotations
 
@@ -22,23 +22,19 @@ BLOCKS = 5
 class Fold:
     """Samples that are predicted and not fitted.
 
-    Parameters
-    ----------
-    name
-        Of the experiment, or ``"block 2"``.
-    spans
-        Experiment to the first and the last instant that are left out, s.
+    `name` is that of the experiment, or ``"block 2"``; `spans` maps experiments to the
+    first and the last instant that are left out, s.
     """
 
     name: str
     spans: Mapping[str, tuple[float, float]]
 
     def held(self, experiment: Experiment) -> npt.NDArray[np.bool_]:
-        """Return which instants are left out, shape (n,)."""
+        """Return the mask of the instants left out, shape (n,)."""
         return self._around(experiment, 0.0)
 
     def unfitted(self, experiment: Experiment, gap: float) -> npt.NDArray[np.bool_]:
-        """Return which instants are not fitted, those nearer than `gap` included, shape (n,)."""
+        """Return the mask of unfitted instants, including those closer than `gap`, shape (n,)."""
         return self._around(experiment, gap)
 
     def _around(self, experiment: Experiment, gap: float) -> npt.NDArray[np.bool_]:
@@ -57,21 +53,11 @@ def make_folds(
 ) -> tuple[Way, tuple[Fold, ...]]:
     """Return how samples are left out, and the folds.
 
-    Parameters
-    ----------
-    experiments
-        That are fitted.
-    way
-        ``"experiments"``: each once, as a whole; ``"blocks"``: each experiment is cut into
-        contiguous blocks of equally many samples, and a fold is one block of each. ``None``:
-        experiments where there are several.
-    count
-        Of the blocks; 5 by default.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        One experiment cannot be left out of one; a number of blocks that does not suit.
+    `way` is ``"experiments"``, each left out once as a whole, or ``"blocks"``: each
+    experiment is divided into `count` (by default 5) contiguous blocks of equal numbers of
+    samples, and a fold is one block of each. ``None`` means experiments if there are
+    several. Raises `ProblemError` if there is only one experiment to leave out, or the
+    number of blocks is unsuitable.
     """
     if way is None:
         way = "experiments" if len(experiments) > 1 and count is None else "blocks"

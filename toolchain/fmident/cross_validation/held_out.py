@@ -1,8 +1,8 @@
-"""Problems of which a fold is left out.
+"""Problems with a fold left out.
 
-A block in time is left out of what is compared, never of what is simulated: the state runs through.
-What is left out is an experiment for validation of such a problem, so that it is predicted as these
-are.
+A block in time is excluded from the comparison, but not from the simulation: the state
+is continuous. The fold becomes a validation experiment of such a problem, so that it is
+predicted in the same way.
 """
 
 from __future__ import annotations
@@ -27,23 +27,10 @@ _SAME = 1e-9
 
 
 def fold_problem(problem: Problem, fold: Fold, way: Way, gap: float = 0.0) -> Problem:
-    """Return the problem that fits all but a fold, which is there for validation.
+    """Return the problem that fits all but a fold, which becomes its validation.
 
-    Parameters
-    ----------
-    problem
-        The whole.
-    fold
-        What is left out.
-    way
-        Whether whole experiments are left out, or blocks.
-    gap
-        Samples nearer to what is left out are not fitted either, s.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A stage has no sample left.
+    Samples closer than `gap` to the fold are not fitted either, s. Raises `ProblemError` if
+    a stage has no samples left.
     """
     held = tuple(
         _without(e, ~fold.held(e)) for e in problem.experiments if _any_left(e, ~fold.held(e))
@@ -78,7 +65,7 @@ def _any_left(experiment: Experiment, out: npt.NDArray[np.bool_]) -> bool:
 
 
 def _without(experiment: Experiment, out: npt.NDArray[np.bool_]) -> Experiment:
-    """Return an experiment without samples; an output of which none is left goes with them."""
+    """Return an experiment without samples; outputs without any left are removed."""
     left = tuple(_measurement(m, out) for m in experiment.measurements if (~out[m.rows]).any())
     return replace(experiment, measurements=left)
 
@@ -91,13 +78,10 @@ def _measurement(m: Measurement, out: npt.NDArray[np.bool_]) -> Measurement:
 
 
 def refuse_unpredictable(problem: Problem, way: Way, folds: Sequence[Fold]) -> None:
-    """Refuse what cannot be predicted when it is left out.
+    """Raise `ProblemError` for what could not be predicted when left out.
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A stage with a problem file of its own; a parameter of one experiment alone, which is left
-        out as a whole.
+    This is a stage with its own problem file, or a parameter of a single experiment that is
+    left out as a whole.
     """
     for stage in problem.stages:
         if stage.separate:
@@ -124,7 +108,7 @@ def refuse_unpredictable(problem: Problem, way: Way, folds: Sequence[Fold]) -> N
 
 
 def _experiments_of(problem: Problem, parameter: Parameter) -> set[str]:
-    """Return the experiments that a parameter acts on; empty where others follow from it."""
+    """Return the experiments that a parameter acts on; empty if others depend on it."""
     if parameter.variable is not None:
         return {e.name for e in problem.experiments if parameter.acts_on(e.name)}
     return {
@@ -135,19 +119,9 @@ def _experiments_of(problem: Problem, parameter: Parameter) -> set[str]:
 
 
 def refuse_other_samples(first: str, problem: Problem, name: str, other: Problem) -> None:
-    """Refuse a problem whose samples are not those of the first: predictions are paired.
+    """Raise `ProblemError` if the samples of two problems differ, as predictions are paired.
 
-    Parameters
-    ----------
-    first, name
-        What the problems are called.
-    problem, other
-        Both.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        With what differs.
+    `first` and `name` are the names of the problems.
     """
     reason = _difference(problem, other)
     if reason:

@@ -1,4 +1,4 @@
-"""The result of a cross-validation as immutable data."""
+"""Result of a cross-validation as immutable data."""
 
 from __future__ import annotations
 
@@ -20,19 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OutputScore:
-    """What was predicted of one output of one experiment, in one fold.
+    """Predictions of one output of one experiment in one fold.
 
-    Parameters
-    ----------
-    experiment, output, unit
-        Which output.
-    times, measured, predicted
-        Of the samples that were left out, shape (k,).
-    sigma
-        Standard deviation of the noise, as given or as the fit found it, shape (k,); NaN where
-        neither is known.
-    spread
-        Standard deviation of the measured values of this output in its whole experiment.
+    `times`, `measured` and `predicted` are those of the samples left out, shape (k,).
+    `sigma` is the standard deviation of the noise, given or estimated, shape (k,), NaN if
+    unknown; `spread` is that of the measured values of this output in its whole experiment.
     """
 
     experiment: str
@@ -51,12 +43,12 @@ class OutputScore:
 
     @property
     def nrmse(self) -> float:
-        """The same over `spread`: 1 is what predicting the mean would do."""
+        """The same relative to `spread`: predicting the mean would give 1."""
         return self.rms / self.spread if self.spread > 0.0 else float("nan")
 
     @property
     def log_likelihood(self) -> float:
-        """Logarithm of the probability density of the samples, taken for independent."""
+        """Logarithm of the probability density of the samples, assumed independent."""
         whitened = (self.measured - self.predicted) / self.sigma
         return float(-0.5 * np.sum(np.log(2.0 * np.pi * self.sigma**2) + whitened**2))
 
@@ -65,18 +57,9 @@ class OutputScore:
 class FoldResult:
     """One fold of one model.
 
-    Parameters
-    ----------
-    fold
-        What was left out.
-    scores
-        Of each output; empty where `failure` says why.
-    values, errors
-        Searched parameter to its value without the fold, and its standard error.
-    status
-        Of the estimation.
-    failure
-        Why nothing was predicted; empty otherwise.
+    `scores` has one item per output, `values` and `errors` the estimates without the fold
+    and their standard errors by parameter, and `status` is that of the estimation. After a
+    failure, `scores` is empty and `failure` says why.
     """
 
     fold: Fold
@@ -88,7 +71,7 @@ class FoldResult:
 
     @property
     def samples(self) -> int:
-        """How many were predicted."""
+        """Number of predicted samples."""
         return sum(s.times.size for s in self.scores)
 
     @property
@@ -99,7 +82,7 @@ class FoldResult:
 
     @property
     def log_likelihood(self) -> float:
-        """Per sample."""
+        """Mean log-likelihood per sample."""
         if not self.samples:
             return float("nan")
         return sum(s.log_likelihood for s in self.scores) / self.samples
@@ -107,17 +90,7 @@ class FoldResult:
 
 @dataclass(frozen=True, eq=False)
 class ModelFolds:
-    """One model.
-
-    Parameters
-    ----------
-    name
-        Of the model.
-    full
-        Its estimate from all samples.
-    folds
-        As far as they were run.
-    """
+    """The folds of one model that were run, and its estimate from all samples (`full`)."""
 
     name: str
     full: EstimationResult
@@ -131,7 +104,7 @@ class ModelFolds:
 
 @dataclass(frozen=True, repr=False)
 class CrossValidation:
-    """What came out.
+    """Result of a cross-validation.
 
     Parameters
     ----------
@@ -140,17 +113,15 @@ class CrossValidation:
     way
         What was left out: whole experiments, or blocks in time.
     gap
-        Samples nearer to a block that were not fitted either, s.
+        Samples closer than this to a block were not fitted either, s.
     folds
-        All, in their order.
+        All folds, in order.
     models
-        In the order in which they were given.
+        In the order given.
     simulations
-        Of all fits and predictions, those served from a journal included.
+        Of all fits and predictions, including those read from a journal.
     seconds
         Wall time.
-    notes
-        What the user should know.
     """
 
     status: Literal["complete", "interrupted"]
@@ -177,7 +148,7 @@ class CrossValidation:
         return html
 
     def plot_scores(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
-        """Draw NRMSE and, where there is one, log-likelihood fold by fold, with Matplotlib.
+        """Plot NRMSE and, if available, log-likelihood over the folds, with Matplotlib.
 
         Parameters
         ----------
@@ -192,13 +163,13 @@ class CrossValidation:
         Raises
         ------
         fmident.errors.EstimationError
-            Another number of axes.
+            The number of axes differs.
         """
         drawn: npt.NDArray[np.object_] = view("plot_scores")(self, ax)
         return drawn
 
     def plot_parameters(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
-        """Draw each searched parameter fold by fold, beside its value from all samples.
+        """Plot each searched parameter over the folds, with its estimate from all samples.
 
         Parameters
         ----------
@@ -213,7 +184,7 @@ class CrossValidation:
         Raises
         ------
         fmident.errors.EstimationError
-            There is nothing to draw, or another number of axes.
+            There is nothing to draw, or the number of axes differs.
         """
         drawn: npt.NDArray[np.object_] = view("plot_parameters")(self, ax)
         return drawn
@@ -237,7 +208,7 @@ class CrossValidation:
 
     @property
     def parameters(self) -> pd.DataFrame:
-        """One row per model, fold and parameter; the fold ``""`` is the fit of all samples."""
+        """One row per model, fold and parameter; the fold ``""`` is the fit to all samples."""
         import pandas as pd  # here, since it is slow to import and seldom needed
 
         rows: list[tuple[str, str, str, float, float]] = []
@@ -256,7 +227,7 @@ class CrossValidation:
 
     @property
     def predictions(self) -> pd.DataFrame:
-        """One row per model, fold and sample that was left out."""
+        """One row per model, fold and sample left out."""
         import pandas as pd  # here, since it is slow to import and seldom needed
 
         parts = [

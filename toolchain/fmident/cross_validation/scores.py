@@ -1,4 +1,4 @@
-"""From the estimate without a fold to what it predicts of the fold."""
+"""Scores of an estimate for the fold that was left out."""
 
 from __future__ import annotations
 
@@ -19,16 +19,9 @@ _USABLE = ("converged", "limit")
 
 
 def fold_result(problem: Problem, fold: Fold, found: EstimationResult) -> FoldResult:
-    """Return the scores of an estimate that did not see a fold.
+    """Return the scores of an estimate on the fold that was left out.
 
-    Parameters
-    ----------
-    problem
-        The whole.
-    fold
-        What was left out.
-    found
-        The estimate, with its predictions as validation.
+    `found` is the estimate, with its predictions as validation.
     """
     searched = [e for e in found.estimates if e.searched]
     values = {e.name: e.value for e in searched}
@@ -56,7 +49,7 @@ def fold_result(problem: Problem, fold: Fold, found: EstimationResult) -> FoldRe
 
 
 def _noise(fits: Sequence[OutputFit]) -> dict[str, float]:
-    """Return the size of the residuals of each output, over all experiments that were fitted."""
+    """Return the root mean square residual of each output over all fitted experiments."""
     squares: dict[str, list[tuple[float, int]]] = {}
     for fit in fits:
         count = int(np.count_nonzero(np.isfinite(fit.measured)))
@@ -69,7 +62,7 @@ def _noise(fits: Sequence[OutputFit]) -> dict[str, float]:
 
 
 def _score(fit: OutputFit, spread: float, noise: float) -> OutputScore:
-    """Return the score of one output; `noise` is the size of the residuals that were fitted."""
+    """Return the score of one output; `noise` is the magnitude of its fitted residuals."""
     there = np.isfinite(fit.measured)
     sigma: F64 = fit.sigma[there]
     if not np.isfinite(sigma).all():

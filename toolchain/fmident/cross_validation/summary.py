@@ -1,13 +1,13 @@
-"""What all folds together say: means, differences between models, how far parameters move.
+"""Summary over all folds: means, differences between models, variation of parameters.
 
-The standard error of a mean over folds is that of independent folds. They share most of what was
-fitted, so that no estimate of it is unbiased (Y. Bengio and Y. Grandvalet, Journal of Machine
-Learning Research 5, 2004): it is rather too small. Differences between models are taken fold by
-fold, where what is hard to predict for all of them cancels.
+The standard error of a mean over folds assumes independent folds. Since they share most
+of the fitted data, no unbiased estimate exists (Y. Bengio and Y. Grandvalet, Journal of
+Machine Learning Research 5, 2004); it is rather too small. Differences between models
+are taken per fold, so that the common difficulty of a fold cancels.
 
-The model with the fewest parameters whose score is within one standard error of the best is taken
-(L. Breiman, J. Friedman, C. Stone, R. Olshen, Classification and Regression Trees, 1984, section
-3.4.3), with the standard error of the difference.
+The selected model has the fewest parameters among those within one standard error of
+the best score (L. Breiman, J. Friedman, C. Stone, R. Olshen, Classification and
+Regression Trees, 1984, section 3.4.3), using the standard error of the difference.
 """
 
 from __future__ import annotations
@@ -28,20 +28,10 @@ Score = Literal["log_likelihood", "nrmse"]
 class ModelSummary:
     """Scores of one model over its folds.
 
-    Parameters
-    ----------
-    name, searched
-        Of the model, and its number of searched parameters.
-    folds
-        That were predicted.
-    nrmse, nrmse_error
-        Mean over folds, and its standard error.
-    log_likelihood, log_likelihood_error
-        The same, per sample.
-    worse, worse_error
-        By how much its log-likelihood per sample is below that of the best model, mean of the folds
-        that both have, with the standard error of these differences. Where there is no
-        likelihood: by how much its NRMSE is above.
+    `searched` is the number of searched parameters and `folds` that of predicted folds.
+    `nrmse` and `log_likelihood` (per sample) are means over folds with standard errors.
+    `worse` is the deficit of the log-likelihood per sample relative to the best model,
+    averaged over their common folds, or without a likelihood the excess of the NRMSE.
     """
 
     name: str
@@ -56,26 +46,19 @@ class ModelSummary:
 
     @property
     def close(self) -> bool:
-        """Whether it is the best, or within one standard error of it."""
+        """Whether it is the best or within one standard error of it."""
         return self.worse <= 0.0 or self.worse <= self.worse_error
 
 
 @dataclass(frozen=True)
 class ParameterSpread:
-    """How far one parameter moves when parts of the data are left out.
+    """Variation of one parameter when parts of the data are left out.
 
-    Parameters
-    ----------
-    name, unit
-        Of the parameter.
-    value, error
-        From all samples, with its standard error.
-    low, high
-        Smallest and largest value of the folds.
-    jackknife
-        Standard error by the jackknife of left-out groups, ``sqrt((K-1)/K sum (p_k - mean)^2)``
-        (M. H. Quenouille, Biometrika 43, 1956; of contiguous blocks: H. R. Kuensch, Annals of
-        Statistics 17, 1989). It does not take the noise for white.
+    `value` and `error` are the estimate from all samples and its standard error, `low` and
+    `high` the extremes over the folds. `jackknife` is the delete-a-group jackknife standard
+    error, ``sqrt((K-1)/K sum (p_k - mean)^2)`` (M. H. Quenouille, Biometrika 43, 1956; for
+    contiguous blocks: H. R. Kuensch, Annals of Statistics 17, 1989), which does not assume
+    white noise.
     """
 
     name: str
@@ -88,7 +71,7 @@ class ParameterSpread:
 
     @property
     def ratio(self) -> float:
-        """The jackknife's standard error over that of the fit; near 1 where that is right."""
+        """The jackknife's standard error over that of the fit; near 1 if the latter is right."""
         return self.jackknife / self.error if self.error > 0.0 else math.nan
 
 
@@ -99,7 +82,7 @@ def summarised(result: CrossValidation) -> tuple[ModelSummary, ...]:
     ranked = [m if score == "log_likelihood" else -m for m, _ in means]
     known = [k for k, m in enumerate(ranked) if math.isfinite(m)]
     best = max(known, key=lambda k: ranked[k]) if known else None
-    found = []
+    summaries = []
     for model in result.models:
         folds = _predicted(model)
         nrmse = _mean([f.nrmse for f in folds])
@@ -107,21 +90,21 @@ def summarised(result: CrossValidation) -> tuple[ModelSummary, ...]:
         worse = (math.nan, math.nan)
         if best is not None:
             worse = _difference(result.models[best], model, score)
-        found.append(
+        summaries.append(
             ModelSummary(model.name, model.searched, len(folds), *nrmse, *likelihood, *worse)
         )
-    return tuple(found)
+    return tuple(summaries)
 
 
 def score_of(result: CrossValidation) -> Score:
-    """Return what models are ranked by: the likelihood, if there is one of each fold."""
+    """Return the ranking score: the likelihood if every fold has one."""
     folds = [f for m in result.models for f in _predicted(m)]
     known = bool(folds) and all(math.isfinite(f.log_likelihood) for f in folds)
     return "log_likelihood" if known else "nrmse"
 
 
 def verdict(result: CrossValidation) -> str:
-    """Return which model predicts best, and which is as good with fewer parameters."""
+    """Return which model predicts best, and which is equivalent with fewer parameters."""
     summaries = summarised(result)
     if len(summaries) < 2:
         return ""
@@ -141,15 +124,15 @@ def verdict(result: CrossValidation) -> str:
 
 
 def parameter_spreads(model: ModelFolds) -> tuple[ParameterSpread, ...]:
-    """Return how far each searched parameter moves between folds."""
+    """Return the variation of each searched parameter between folds."""
     folds = [f for f in model.folds if not f.failure]
-    found = []
+    spreads = []
     for e in model.full.estimates:
         values = np.array([f.values[e.name] for f in folds if e.name in f.values])
         if not e.searched or values.size < 2:
             continue
         around = float(np.sum((values - values.mean()) ** 2))
-        found.append(
+        spreads.append(
             ParameterSpread(
                 e.name,
                 e.unit,
@@ -160,7 +143,7 @@ def parameter_spreads(model: ModelFolds) -> tuple[ParameterSpread, ...]:
                 math.sqrt((values.size - 1) / values.size * around),
             )
         )
-    return tuple(found)
+    return tuple(spreads)
 
 
 def _predicted(model: ModelFolds) -> list[FoldResult]:
@@ -168,7 +151,7 @@ def _predicted(model: ModelFolds) -> list[FoldResult]:
 
 
 def _difference(best: ModelFolds, model: ModelFolds, score: Score) -> tuple[float, float]:
-    """Return by how much a model is worse than the best, fold by fold."""
+    """Return the mean deficit of a model relative to the best over the folds, and its error."""
     theirs = {f.fold.name: getattr(f, score) for f in _predicted(best)}
     sign = 1.0 if score == "log_likelihood" else -1.0
     pairs = [
@@ -180,7 +163,7 @@ def _difference(best: ModelFolds, model: ModelFolds, score: Score) -> tuple[floa
 
 
 def _mean(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and its standard error; NaN for what there is too little for."""
+    """Return the mean and its standard error; NaN if there are too few values."""
     if not values:
         return math.nan, math.nan
     mean = float(np.mean(values))

@@ -1,4 +1,4 @@
-"""The text of a CSV file as a header and columns of cells, with the line of every row."""
+"""Split the text of a CSV file into a header and columns of cells."""
 
 from __future__ import annotations
 
@@ -65,20 +65,8 @@ _UNCLEAR = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 class CsvText:
     """A CSV file, split into cells.
 
-    Parameters
-    ----------
-    path
-        The file.
-    header
-        Cells of the header line.
-    rows
-        Cells of the rows, each as many as the header has.
-    lines
-        Line of each row, counted from 1.
-    form
-        How it is written.
-    units
-        Unit of each column from a row of units; empty texts where there is none.
+    Each of `rows` has as many cells as the header; `lines` are their line numbers, counted
+    from 1. `units` are from a row of units, empty strings if there is none.
     """
 
     path: Path
@@ -90,29 +78,22 @@ class CsvText:
 
     @property
     def header_line(self) -> int:
-        """Its line, counted from 1."""
+        """Line number of the header, counted from 1."""
         return self.form.header_line
 
     @property
     def separator(self) -> str:
-        """What is between the cells."""
+        """Separator of the cells."""
         return self.form.separator
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Columns of cells as numbers.
+    """Columns of cells converted to numbers.
 
-    Parameters
-    ----------
-    values
-        Column to values, shape (n,), NaN for gaps; time stamps in s.
-    errors
-        Columns that hold something else, with what and where.
-    origins
-        Columns of time stamps to the instant from which they count.
-    form
-        How the file is written, decimal sign and time stamps included.
+    `values` have shape (n,), NaN for gaps, with time stamps in s; `errors` has the reason
+    and location for columns with other content, and `origins` the instant that is 0 s for
+    columns of time stamps.
     """
 
     values: Mapping[str, F64]
@@ -122,28 +103,18 @@ class Numbers:
 
 
 def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
-    """Split a file into cells.
+    """Split a file into cells; `layout` has what the user specified.
 
-    Parameters
-    ----------
-    path
-        The file.
-    layout
-        What the user says of it.
-
-    Raises
-    ------
-    DataError
-        Not text, empty, without rows, with rows of unequal length.
+    Raises `DataError` if it is not text, is empty, has no rows or rows of unequal length.
     """
     layout = layout or Layout()
     text, encoding = read_text(path, layout.encoding)
     everything = list(enumerate(text.split("\n"), 1))
     numbered = [pair for pair in everything if _counts(pair[1])]
-    said = said_separator(numbered[0][1]) if numbered else None
-    if said is not None:
+    declared = said_separator(numbered[0][1]) if numbered else None
+    if declared is not None:
         numbered = numbered[1:]
-        layout = replace(layout, separator=layout.separator or said)
+        layout = replace(layout, separator=layout.separator or declared)
     above = 0
     if layout.skip_rows is not None:
         skip = layout.skip_rows
@@ -162,17 +133,17 @@ def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
     separator = layout.separator or usual_separator(numbered[0][1], numbered[1][1])
     form = Form(encoding, separator, None, 1, above)
     try:
-        found = _split(path, numbered, everything, form, layout)
+        table_text = _split(path, numbered, everything, form, layout)
     except _RaggedError:
         header = find_header(numbered, layout.separator) if layout.skip_rows is None else None
         if header is None:
             raise
     else:
-        if len(found.header) > 1 and _begins_with_data(found.rows[0][0]):
-            return found
+        if len(table_text.header) > 1 and _begins_with_data(table_text.rows[0][0]):
+            return table_text
         header = find_header(numbered, layout.separator) if layout.skip_rows is None else None
-        if header is None or (header.place == 0 and len(found.header) > 1):
-            return found
+        if header is None or (header.place == 0 and len(table_text.header) > 1):
+            return table_text
     form = replace(form, separator=header.separator, passed_over=header.place)
     return _split(path, numbered[header.place :], everything, form, layout)
 
@@ -220,14 +191,14 @@ def _split(
         lines.append(number)
     units = [""] * len(header)
     if units_line is not None:
-        said = [bare_unit(c) for c in split_cells(everything[units_line - 1][1], separator)]
-        if any(is_number(c) and c != "1" for c in said):
+        unit_cells = [bare_unit(c) for c in split_cells(everything[units_line - 1][1], separator)]
+        if any(is_number(c) and c != "1" for c in unit_cells):
             raise DataError(
                 f"units_row = {units_line}: this line holds numbers",
                 location=Location(str(path), units_line),
                 hint="units_row is the line of the file that holds the units, counted from 1",
             )
-        units = [*said, *units[len(said) :]][: len(header)]
+        units = [*unit_cells, *units[len(unit_cells) :]][: len(header)]
     if not rows:
         raise DataError(
             "the file has a header but no rows", location=Location(str(path), header_line)
@@ -244,7 +215,7 @@ def _units_line(
     said: int | None,
     count: int,
 ) -> int | None:
-    """Return the line of the units, or ``None``."""
+    """Return the line number of the units, or ``None``."""
     if said is not None:
         if said == 0:
             return None
@@ -268,16 +239,9 @@ def _units_line(
 def read_numbers(
     text: CsvText, names: Sequence[str | None], layout: Layout | None = None
 ) -> Numbers:
-    """Turn columns of cells into numbers.
+    """Convert columns of cells to numbers.
 
-    Parameters
-    ----------
-    text
-        The cells.
-    names
-        Name of each column; one without a name is left out.
-    layout
-        What the user says of the file.
+    Columns whose name is ``None`` are skipped; `layout` has what the user specified.
     """
     layout = layout or Layout()
     numbers: dict[str, F64] = {}
@@ -288,13 +252,13 @@ def read_numbers(
     columns = {name: [row[position] for row in text.rows] for name, position in where.items()}
     point = False
     for name, cells in columns.items():
-        said = layout.decimal
-        plain = floats(cells) if said is None else floats_as_said(cells, said)
+        sign = layout.decimal
+        plain = floats(cells) if sign is None else floats_as_said(cells, sign)
         if plain is not None:
             numbers[name] = plain
             point = point or any("." in c for c in cells)
             continue
-        comma = said is None and not any("." in c for c in cells)
+        comma = sign is None and not any("." in c for c in cells)
         swapped = floats([c.replace(",", ".") for c in cells]) if comma else None
         if swapped is not None:
             commas[name] = swapped
@@ -310,7 +274,7 @@ def read_numbers(
             )
             continue
         if read is None:
-            errors[name] = _bad_cell(text, where[name], name, "," if comma else ".", said)
+            errors[name] = _bad_cell(text, where[name], name, "," if comma else ".", sign)
         else:
             stamps[name] = read
     if point and layout.decimal is None:
@@ -334,9 +298,9 @@ def _with_stamps(
     numbers: dict[str, F64],
     errors: dict[str, DataError],
 ) -> tuple[dict[str, Origin], list[str]]:
-    """Add columns of time stamps to the numbers; return their origins and what was understood.
+    """Add columns of time stamps to the numbers; return their origins and remarks.
 
-    Where one column holds days and one the time of the day, both are the instant.
+    If one column holds dates and another the time of day, both become the combined instant.
     """
     days = [n for n, s in stamps.items() if s.kind == "day"]
     clocks = [n for n, s in stamps.items() if s.kind == "clock"]
@@ -425,23 +389,13 @@ def _ragged(place: Location, found: int, expected: int, separator: str) -> _Ragg
 
 
 def read_text(path: Path, encoding: str | None = None) -> tuple[str, str]:
-    r"""Return the text of a file with ``\n`` between its lines, and the codec it was read with.
+    r"""Return the text of a file with ``\n`` line ends, and the codec used.
 
-    Without a mark, UTF-8 is tried first; text in it is hardly ever anything else. UTF-16 shows in
-    the zero bytes of every other place. What is left is taken for Windows-1252, unless it holds
-    bytes that are control characters there.
-
-    Parameters
-    ----------
-    path
-        The file.
-    encoding
-        Name of a codec, where the user says it.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        Not text, or not in this encoding, with the line.
+    Without a byte order mark, UTF-8 is tried first, since other text is hardly ever valid
+    UTF-8. UTF-16 is recognised by zero bytes at every other position. Anything else is
+    decoded as Windows-1252, unless it holds bytes that are control characters there. A
+    given `encoding` takes precedence. Raises `DataError`, with the line, if the file is not
+    text or not in this encoding.
     """
     content = path.read_bytes()
     codec = _codec(path, encoding) if encoding is not None else _found(content)
@@ -477,7 +431,7 @@ def _found(content: bytes) -> str:
 
 
 def _wide(content: bytes) -> str | None:
-    """Return the form of UTF-16 without a mark that the zero bytes show, or ``None``."""
+    """Return the UTF-16 codec implied by the zero bytes, or ``None``."""
     head = content[: min(len(content), _LOOKED_AT) // 2 * 2]
     low, high = head[::2], head[1::2]
     for ascii_part, zeros, codec in ((low, high, "utf-16-le"), (high, low, "utf-16-be")):
@@ -495,37 +449,28 @@ def _is_cp1252(content: bytes) -> bool:
 
 def _codec(path: Path, name: str) -> str:
     try:
-        found = codecs.lookup(name)
+        codec = codecs.lookup(name)
     except (LookupError, ValueError):
-        found = None
-    if found is None or not found._is_text_encoding:
+        codec = None
+    if codec is None or not codec._is_text_encoding:
         raise DataError(
             f"there is no encoding '{name}'",
             location=Location(str(path)),
             hint="such as 'utf-8', 'utf-16', 'cp1252' (Windows) or 'latin-1'",
             code=Code.UNKNOWN_NAME,
         )
-    return found.name
+    return codec.name
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What the user says of a CSV file; whatever is ``None`` is found from its content.
+    """Format of a CSV file specified by the user; fields that are ``None`` are detected.
 
-    Parameters
-    ----------
-    separator
-        Between cells, one of :data:`SEPARATORS`.
-    decimal
-        Decimal sign, ``"."`` or ``","``. The other one may then group thousands.
-    encoding
-        Name of a codec of Python.
-    skip_rows
-        Lines of the file above the header, those of comments and empty ones included.
-    units_row
-        Line of the file that holds the units, counted from 1; 0: there is none.
-    dates
-        Order of day and month in dates such as 01/02/2024.
+    `separator` is one of :data:`SEPARATORS`, `decimal` is ``"."`` or ``","`` (the other one
+    may then group thousands), and `encoding` is a Python codec. `skip_rows` counts all
+    lines above the header, including comments and empty lines; `units_row` is a line number
+    counted from 1, or 0 if there are no units. `dates` is the order of day and month in
+    dates such as 01/02/2024.
     """
 
     separator: str | None = None
@@ -537,30 +482,18 @@ class Layout:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Names of what the user has said."""
+        """Names of the fields set by the user."""
         return tuple(f.name for f in fields(self) if getattr(self, f.name) is not None)
 
 
 @dataclass(frozen=True)
 class Form:
-    """How a CSV file turned out to be written.
+    """Detected format of a CSV file.
 
-    Parameters
-    ----------
-    encoding
-        Codec of the text.
-    separator
-        Between cells, one of :data:`SEPARATORS`.
-    decimal
-        Decimal sign; ``None`` where no number has one.
-    header_line
-        Line of the names, counted from 1.
-    passed_over
-        Lines above it that are neither comments nor empty.
-    units_line
-        Line of the units, ``None`` where there is none.
-    stamps
-        What was understood of time stamps, in words.
+    Line numbers are counted from 1. `decimal` is ``None`` if no number has a decimal sign,
+    `passed_over` counts lines above the header that are neither comments nor empty,
+    `units_line` is ``None`` without a line of units, and `stamps` describes the
+    interpretation of time stamps.
     """
 
     encoding: str
@@ -577,7 +510,7 @@ class Form:
         return self.is_said(Layout())
 
     def is_said(self, layout: Layout) -> bool:
-        """Return whether the user has said all that makes it not plain."""
+        """Return whether the user specified everything that is not plain about it."""
         return not self.stamps and all(
             plain or key in layout.given
             for key, plain in (
@@ -589,7 +522,7 @@ class Form:
         )
 
     def text(self) -> str:
-        """Return it in words, on one line."""
+        """Return a one-line description."""
         parts = [f"encoding {self.encoding}", f"separator {SEPARATORS[self.separator]}"]
         if self.decimal is not None:
             parts.append("decimal comma" if self.decimal == "," else "decimal point")
@@ -601,14 +534,10 @@ class Form:
 
 @dataclass(frozen=True)
 class Header:
-    """What precedes the rows.
+    """Header of a CSV file.
 
-    Parameters
-    ----------
-    separator
-        Between cells.
-    place
-        Position of the header among the lines that are neither comments nor empty.
+    `separator` separates cells, and `place` is the index of the header among the lines that
+    are neither comments nor empty.
     """
 
     separator: str
@@ -616,22 +545,12 @@ class Header:
 
 
 def find_header(lines: Sequence[NumberedLine], separator: str | None) -> Header | None:
-    """Return header and separator of a file that does not begin with its header.
+    """Return header and separator of a file that does not begin with its header, or ``None``.
 
-    The header is the last line of names before two rows that begin with a number or a time stamp,
-    hold mostly such, and have as many cells; one line of units may be between them.
-
-    Parameters
-    ----------
-    lines
-        Neither comments nor empty.
-    separator
-        Where the user says it.
-
-    Returns
-    -------
-    Header or None
-        ``None`` where nothing in the first lines looks like that.
+    The header is the last line of names before two rows that begin with a number or a time
+    stamp, consist mostly of these, and have the same number of cells; a line of units may
+    come between. `lines` are neither comments nor empty, and `separator` is given if the
+    user specified it.
     """
     for candidate in [separator] if separator is not None else ["\t", ";", ",", "|", BLANKS]:
         rows = [split_cells(text, candidate) for _, text in lines[:_HEADER_LINES]]
@@ -652,7 +571,7 @@ def find_header(lines: Sequence[NumberedLine], separator: str | None) -> Header 
 
 
 def are_units(cells: Sequence[str]) -> bool:
-    """Return whether a row below the header holds units: mostly such, and no number at all."""
+    """Return whether a row below the header holds units, i.e. mostly units and no number."""
     filled = [bare_unit(c) for c in cells if c.strip() not in ("", "-")]
     if not filled or any(is_number(c) or is_stamp(c) or is_gap(c) for c in filled):
         return False
@@ -661,7 +580,7 @@ def are_units(cells: Sequence[str]) -> bool:
 
 
 def bare_unit(cell: str) -> str:
-    """Return a unit without the brackets around it."""
+    """Return a unit without enclosing brackets."""
     text = cell.strip()
     if (text[:1], text[-1:]) in (("[", "]"), ("(", ")")):
         text = text[1:-1].strip()
@@ -669,7 +588,7 @@ def bare_unit(cell: str) -> str:
 
 
 def usual_separator(header: str, first: str) -> str:
-    """Return the separator that splits header and first row alike, else the header's."""
+    """Return the separator with equal cell counts in header and first row, else the header's."""
     candidates = [s for s in ("\t", ";", ",") if len(split_cells(header, s)) > 1]
     for separator in candidates:
         if len(split_cells(header, separator)) == len(split_cells(first, separator)):
@@ -685,7 +604,7 @@ def said_separator(line: str) -> str | None:
 
 
 def split_cells(line: str, separator: str) -> list[str]:
-    """Return the cells of a line; a cell in quotation marks may hold the separator."""
+    """Return the cells of a line; a quoted cell may contain the separator."""
     if separator == BLANKS:
         return _blank_separated(line)
     if '"' not in line:
@@ -705,7 +624,7 @@ def _quoted(line: str, separator: str) -> list[str]:
 
 
 def _blank_separated(line: str) -> list[str]:
-    """Return cells between runs of blanks; a unit in brackets goes with the name before it."""
+    """Return cells separated by blanks; a unit in brackets belongs to the name before it."""
     cells: list[str] = []
     for token in _TOKENS.findall(line):
         if cells and token[0] in "[(":
@@ -716,7 +635,7 @@ def _blank_separated(line: str) -> list[str]:
 
 
 def _is_data(cells: Sequence[str], width: int) -> bool:
-    """Return whether the first cell is a number or a time stamp, and most others are, or gaps."""
+    """Return whether a row starts with a number or time stamp and is mostly these or gaps."""
     while len(cells) > width and not cells[-1].strip():
         cells = cells[:-1]
     if len(cells) != width or width < 2:
@@ -733,7 +652,7 @@ def _are_names(cells: Sequence[str], width: int) -> bool:
 
 
 def _names_above(rows: Sequence[Sequence[str]], place: int) -> bool:
-    """Return whether a line is one of units below names, rather than names itself."""
+    """Return whether a line holds units below names rather than names."""
     return are_units(rows[place]) and _are_names(rows[place - 1], len(rows[place]))
 
 
@@ -751,19 +670,14 @@ def is_number(text: str) -> bool:
 
 
 def is_gap(text: str) -> bool:
-    """Return whether a cell means a missing sample."""
+    """Return whether a cell denotes a missing sample."""
     return text.strip().lower() in GAPS
 
 
 def floats(cells: Sequence[str], gaps: Collection[str] = GAPS) -> F64 | None:
-    """Return numbers with decimal points, NaN for gaps; ``None`` when a cell is neither.
+    """Return numbers with decimal points, NaN for gaps; ``None`` if a cell is neither.
 
-    Parameters
-    ----------
-    cells
-        Of one column.
-    gaps
-        What is a gap, in small letters.
+    `gaps` are the texts of gaps, in lower case.
     """
     if any("_" in c for c in cells):  # Python reads 1_000 as a number
         return None
@@ -778,16 +692,9 @@ def floats(cells: Sequence[str], gaps: Collection[str] = GAPS) -> F64 | None:
 
 
 def floats_as_said(cells: Sequence[str], decimal: str) -> F64 | None:
-    """Return numbers with the decimal sign that the user says; ``None`` when a cell is none.
+    """Return numbers with the decimal sign given by the user; ``None`` if a cell is not one.
 
-    The other sign may group thousands, three digits each.
-
-    Parameters
-    ----------
-    cells
-        Of one column.
-    decimal
-        ``"."`` or ``","``.
+    `decimal` is ``"."`` or ``","``; the other sign may group thousands, three digits each.
     """
     other = "," if decimal == "." else "."
     plain = []
@@ -802,12 +709,12 @@ def floats_as_said(cells: Sequence[str], decimal: str) -> F64 | None:
 
 
 def is_unclear(cells: Sequence[str]) -> bool:
-    """Return whether decimal commas of a column could as well group thousands, as in 1,234."""
+    """Return whether decimal commas of a column might also group thousands, as in 1,234."""
     commas = [c.strip() for c in cells if "," in c]
     return bool(commas) and all(_UNCLEAR.fullmatch(c) for c in commas)
 
 
 def has_thousands(cell: str) -> str | None:
-    """Return the decimal sign of a cell that has groups of thousands for certain, or ``None``."""
+    """Return the decimal sign of a cell that certainly groups thousands, or ``None``."""
     fits = [sign for sign, form in _THOUSANDS.items() if form.fullmatch(cell.strip())]
     return fits[0] if len(fits) == 1 and re.search(r"[.,].*[.,]", cell) else None

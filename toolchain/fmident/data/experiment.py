@@ -1,4 +1,4 @@
-"""Measured data as the rest of the host sees it."""
+"""Measured data as used in the rest of the package."""
 
 from __future__ import annotations
 
@@ -28,18 +28,11 @@ LARGEST_ORDER = 40
 
 @dataclass(frozen=True, eq=False)
 class Exclusion:
-    """Samples of an output that do not count, for one reason.
+    """Samples of an output that are excluded for one reason.
 
-    Parameters
-    ----------
-    reason
-        Condition or filter, in words.
-    samples
-        Indices into the instants of the experiment, increasing, shape (k,).
-    values
-        As measured, in the unit of the output, shape (k,).
-    replaced
-        Whether a filter has put other values in their place, which do count.
+    `samples` are increasing indices into the instants of the experiment, shape (k,), and
+    `values` are as measured, in the unit of the output, shape (k,). If they were `replaced`
+    by a filter, the new values are used.
     """
 
     reason: str
@@ -50,14 +43,14 @@ class Exclusion:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """One measured output and how it comes about from the FMU's output.
+    """One measured output and its relation to the FMU's output.
 
     The predicted column is ``gain * y(t - delay) + offset``.
 
     Parameters
     ----------
     name
-        Unique within the experiment; the FMU variable unless the problem says otherwise.
+        Unique within the experiment; the FMU variable unless the problem sets another name.
     variable
         Output variable of the FMU.
     column
@@ -65,30 +58,31 @@ class Measurement:
     values
         Shape (n,), in `unit`, as measured; NaN marks a missing sample.
     sigma
-        Standard deviation of the noise in `unit`, shape () or (n,), of the samples as they
-        are compared (after decimation); ``None`` when unknown.
+        Standard deviation of the noise in `unit`, shape () or (n,), of the samples as
+        compared (after decimation); ``None`` if unknown.
     weight
-        Factor on the whitened residuals. Where `sigma` is unknown, they are
+        Factor on the whitened residuals. If `sigma` is unknown, these are
         ``weight * (measured - predicted)``.
     weight_given
-        Whether the user said so: it is then what it is, in the unit of the output.
+        Whether the user set the weight; it then applies as it is, in the unit of the
+        output.
     gain, offset, delay
         Number, or name of a parameter of the problem (delay in s).
     decimation
-        Filter on measured and simulated signal alike, or ``None``.
+        Filter applied to measured and simulated signal alike, or ``None``.
     unit
-        Of the values: the FMU's unit of the variable, unless the gain turns it into
-        another one; ``None`` when unknown.
+        Unit of the values: the FMU's unit of the variable, unless the gain converts it to
+        another one; ``None`` if unknown.
     unit_given
-        Whether the data or the problem say in which unit the column is; without, it is taken
-        in the FMU's.
+        Whether the data or the problem give the unit of the column; otherwise the FMU's
+        unit is assumed.
     exclusions
         Samples that were measured, but are missing in `values` or replaced there.
     left_out
-        Samples that are not compared though they are there for the filter, shape (n,); ``None``
+        Mask of samples that are not compared but needed by the filter, shape (n,); ``None``
         for none. Without decimation, such samples are NaN in `values`.
     noise
-        Model of the noise to be estimated with the parameters; ``None``: none.
+        Noise model to be estimated with the parameters; ``None``: none.
     """
 
     name: str
@@ -110,45 +104,42 @@ class Measurement:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """Names of the problem's parameters that take part in the measurement model."""
+        """Names of the problem's parameters used by the measurement model."""
         return tuple(x for x in (self.gain, self.offset, self.delay) if isinstance(x, str))
 
     @cached_property
     def compared(self) -> F64:
-        """The measured values that are compared, shape (n,): filtered and NaN where dropped.
+        """The measured values that are compared, shape (n,): filtered, and NaN where dropped.
 
-        Raises
-        ------
-        fmident.errors.DataError
-            The samples are too few for the decimation, or there is a gap among them.
+        Raises `DataError` if there are too few samples for the decimation, or a gap among them.
         """
-        found = self.as_compared(self.values)
-        return found if self.left_out is None else np.where(self.left_out, np.nan, found)
+        signal = self.as_compared(self.values)
+        return signal if self.left_out is None else np.where(self.left_out, np.nan, signal)
 
     @cached_property
     def rows(self) -> npt.NDArray[np.intp]:
-        """Indices of the samples that are compared, shape (k,)."""
+        """Indices of the compared samples, shape (k,)."""
         return np.flatnonzero(np.isfinite(self.compared))
 
     @cached_property
     def whitening(self) -> F64:
-        """Factor from a difference to a residual at `rows`, ``weight / sigma``, shape (k,)."""
+        """Factor from difference to residual at `rows`, ``weight / sigma``, shape (k,)."""
         sigma = np.array(1.0) if self.sigma is None else np.asarray(self.sigma, dtype=np.float64)
         return self.weight / np.broadcast_to(sigma, self.values.shape)[self.rows]
 
     def as_compared(self, signal: F64) -> F64:
-        """Return a signal, (n,), after the decimation, NaN where a sample is dropped."""
+        """Return a signal, shape (n,), after decimation, with NaN for dropped samples."""
         if self.decimation is None:
             return signal
-        kept = kept_samples(signal.size, self.decimation.factor)
+        indices = kept_samples(signal.size, self.decimation.factor)
         thinned = np.full(signal.shape, np.nan)
-        thinned[kept] = low_pass_for(signal, self.decimation)[kept]
+        thinned[indices] = low_pass_for(signal, self.decimation)[indices]
         return thinned
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One experiment: inputs that were applied and outputs that were measured.
+    """One experiment: applied inputs and measured outputs.
 
     Parameters
     ----------
@@ -161,20 +152,20 @@ class Experiment:
     measurements
         Measured outputs.
     start_values
-        Values of FMU variables that hold for this experiment only.
+        Values of FMU variables for this experiment only.
     source
-        File the data came from, for messages.
+        Data file, for messages.
     notes
-        What came up when the data were read.
+        Notes from reading the data.
     time_column
-        Column that the times were read from; empty where they are from no file.
+        Column that the times were read from; empty if they are not from a file.
     time_unit
-        Its unit as the header says; ``None`` where it says none, and s was assumed.
+        Its unit in the header; ``None`` if there is none and s was assumed.
     assumed_units
-        Columns of the file without a unit, in their order, with the unit that was assumed.
+        Columns of the file without a unit, in order, with the assumed unit.
     interpolation
-        How inputs run between samples, as in :class:`fmident.fmu.SimulationSetup`; those that are
-        not named follow the problem's settings.
+        Interpolation of inputs, as in :class:`fmident.fmu.SimulationSetup`; inputs not
+        named here use the problem's setting.
     """
 
     name: str
@@ -197,22 +188,17 @@ class Experiment:
 
     @cached_property
     def output_variables(self) -> tuple[str, ...]:
-        """FMU variables that the measurements need, each once, in their order."""
+        """FMU variables used by the measurements, without duplicates, in order."""
         return tuple(dict.fromkeys(m.variable for m in self.measurements))
 
 
 @dataclass(frozen=True)
 class NoiseChoice:
-    """A model of the noise of one output, which is estimated with the parameters.
+    """A noise model of one output, estimated together with the parameters.
 
-    Parameters
-    ----------
-    model
-        ``"ar"``: an autoregression; ``"white"``: white noise of a size of its own.
-    order
-        Of the autoregression; ``None``: by the criterion.
-    criterion
-        ``"aicc"``: Akaike's, corrected; ``"bic"``: Schwarz's.
+    The model is autoregressive, ``"ar"``, or ``"white"`` noise of unknown variance. If the
+    `order` is ``None``, it is selected by the criterion: ``"aicc"``, Akaike's corrected
+    one, or ``"bic"``, Schwarz's.
     """
 
     model: Literal["ar", "white"] = "ar"

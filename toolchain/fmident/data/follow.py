@@ -1,4 +1,4 @@
-"""Rows of a CSV file or a pipe as they arrive, in the units of an experiment."""
+"""Read rows of a CSV file or a pipe as they arrive, in the units of an experiment."""
 
 from __future__ import annotations
 
@@ -19,24 +19,12 @@ _PAUSE = 0.02
 
 @dataclass(frozen=True, eq=False)
 class RowReader:
-    """From a line of text to time, inputs and outputs.
+    """Converts a line of text to time, inputs and outputs.
 
-    Parameters
-    ----------
-    name
-        Of the stream, for messages.
-    separator
-        Between cells.
-    width
-        Number of cells.
-    places
-        Of the time, the inputs and the outputs among the cells, shape (1 + inputs + outputs,).
-    factors, offsets
-        From the cells' units to the experiment's, same shape.
-    inputs
-        Number of inputs.
-    decimal
-        Decimal sign; ``None``: a comma counts as one where it does not separate cells.
+    A line has `width` cells. `places` are the cell indices of the time, the inputs and the
+    outputs, shape (1 + inputs + outputs,), and `factors` and `offsets` convert to the
+    experiment's units, same shape. If `decimal` is ``None``, a comma is also accepted as
+    the decimal sign unless it separates cells.
     """
 
     name: str
@@ -53,12 +41,9 @@ class RowReader:
         return self.separator != "," if self.decimal is None else self.decimal == ","
 
     def read(self, line: str, number: int) -> tuple[float, F64, F64]:
-        """Return time, inputs and outputs; NaN where a cell is a gap.
+        """Return time, inputs and outputs; NaN for gaps.
 
-        Raises
-        ------
-        fmident.errors.DataError
-            Too few cells, a cell that is not a number, or no time.
+        Raises `DataError` for too few cells, a cell that is not a number, or a missing time.
         """
         cells = line.rstrip("\r\n").split(self.separator)
         where = Location(self.name, number)
@@ -80,21 +65,11 @@ def lines_of(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[tuple[int, str]]:
-    """Yield line numbers and complete lines, comments and empty lines left out.
+    """Yield line numbers and complete lines, without comments and empty lines.
 
-    Parameters
-    ----------
-    stream
-        A file that may still be written to, or a pipe.
-    patience
-        How long to wait for more at the end of a file, s. A pipe ends when its writer does.
-    clock, sleep
-        For tests.
-
-    Raises
-    ------
-    DataError
-        Something that is not text comes.
+    The stream is a file that may still be written to, or a pipe, which ends when its writer
+    does. At the end of a file more data are awaited for `patience` seconds. Raises
+    `DataError` if the data are not text.
     """
     number, rest = 0, ""
     last = clock()

@@ -1,7 +1,7 @@
-"""Outliers by Hampel's identifier: samples far from the median of their neighbours.
+"""Hampel filter: outliers are samples far from the median of their neighbours.
 
-Pearson, Neuvo, Astola and Gabbouj, Generalized Hampel Filters, EURASIP Journal on Advances in
-Signal Processing, 2016. Windows are cut off at both ends of the record.
+Pearson, Neuvo, Astola and Gabbouj, Generalized Hampel Filters, EURASIP Journal on
+Advances in Signal Processing, 2016. Windows are truncated at both ends of the record.
 """
 
 from __future__ import annotations
@@ -31,26 +31,13 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True)
 class Hampel:
-    """Which samples of which columns are outliers, and what becomes of them.
+    """Settings of the Hampel filter for some columns.
 
-    Parameters
-    ----------
-    columns
-        Names.
-    window
-        Width of the window about each sample, s; ``None``: it is given in samples.
-    samples
-        Width in samples, the one in the middle included; odd.
-    threshold
-        Distance from the median of the window beyond which a sample is an outlier, in standard
-        deviations estimated as 1.4826 times the median absolute deviation.
-    replace
-        Whether the median takes the place of an outlier; else it is a missing sample.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        A value out of its range.
+    The window about each sample has the width `window`, s, or, if ``None``, an odd number
+    of `samples` including the middle one. A sample is an outlier if it differs from the
+    median of the window by more than `threshold` standard deviations, estimated as 1.4826
+    times the median absolute deviation. The median replaces an outlier if `replace` is set,
+    else it becomes a missing sample. Raises `DataError` for values out of range.
     """
 
     columns: tuple[str, ...]
@@ -84,34 +71,20 @@ class Hampel:
                 )
 
     def __str__(self) -> str:
-        """Return the filter in words."""
+        """Return a description of the filter."""
         width = f"{self.samples} samples" if self.window is None else f"{self.window:g} s"
         return f"Hampel filter, {width}, {self.threshold:g} sigma"
 
 
 @dataclass(frozen=True, eq=False)
 class Outliers:
-    """Samples of a column that a filter has found.
+    """Outliers of a column.
 
-    Parameters
-    ----------
-    reason
-        In words.
-    rows
-        Of the table, increasing, shape (k,).
-    values
-        As measured, shape (k,).
-    medians
-        Of their windows, shape (k,).
-    flat
-        How many are in windows of which more than half is one value, so that any other counts as
-        an outlier.
-    replaced
-        Whether the medians have taken their place.
-    share
-        Part of the samples that they are.
-    width
-        Samples in a window, as most of them are.
+    `rows` are increasing row indices in the table, `values` are as measured, and `medians`
+    are those of their windows, shape (k,). `flat` outliers are in windows that are mostly a
+    single value, so that any other value counts as an outlier. `replaced` says whether the
+    medians have replaced them, `share` is the fraction of outliers in the samples, and
+    `width` the number of samples in most windows.
     """
 
     reason: str
@@ -127,19 +100,9 @@ class Outliers:
 def find_outliers(values: F64, times: F64, hampel: Hampel) -> Outliers:
     """Return the outliers of a column.
 
-    Parameters
-    ----------
-    values
-        Shape (n,); NaN marks a missing sample, which is neither judged nor counted.
-    times
-        Shape (n,), s, increasing.
-    hampel
-        The filter.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        The window, or the record, is too short to hold three samples.
+    `values`, shape (n,), may have NaN for missing samples, which are ignored; `times`,
+    shape (n,), s, are increasing. Raises `DataError` if the window or the record holds
+    fewer than three samples.
     """
     low, high = _windows(times, hampel)
     widest = int((high - low).max(initial=0))
@@ -168,28 +131,23 @@ def find_outliers(values: F64, times: F64, hampel: Hampel) -> Outliers:
     distance = np.abs(values - medians)
     with np.errstate(invalid="ignore"):
         beyond = distance > hampel.threshold * _TO_SIGMA * spreads
-    found = np.flatnonzero(beyond)
+    outlier_rows = np.flatnonzero(beyond)
     return Outliers(
         str(hampel),
-        found,
-        values[found],
-        medians[found],
-        int(np.count_nonzero(spreads[found] == 0.0)),
+        outlier_rows,
+        values[outlier_rows],
+        medians[outlier_rows],
+        int(np.count_nonzero(spreads[outlier_rows] == 0.0)),
         hampel.replace,
-        found.size / max(int(np.count_nonzero(np.isfinite(values))), 1),
+        outlier_rows.size / max(int(np.count_nonzero(np.isfinite(values))), 1),
         int(np.median(high - low)),
     )
 
 
 def share_of_noise(hampel: Hampel, width: int) -> float:
-    """Return which part of independent normal noise a filter takes for outliers.
+    """Return the fraction of independent normal noise that a filter would call outliers.
 
-    Parameters
-    ----------
-    hampel
-        The filter.
-    width
-        Samples in a window.
+    `width` is the number of samples in a window.
     """
     noise = np.random.default_rng(0).normal(size=_TRIAL)
     alike = replace(hampel, window=None, samples=max(width - 1 + width % 2, _LEAST))
@@ -197,7 +155,7 @@ def share_of_noise(hampel: Hampel, width: int) -> float:
 
 
 def _windows(times: F64, hampel: Hampel) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the first row of each sample's window, and the one after the last."""
+    """Return the first row and the end (exclusive) of each sample's window."""
     if hampel.window is None:
         rows, half = np.arange(times.size, dtype=np.intp), hampel.samples // 2
         return np.maximum(rows - half, 0), np.minimum(rows + half + 1, times.size)
@@ -209,11 +167,11 @@ def _windows(times: F64, hampel: Hampel) -> tuple[npt.NDArray[np.intp], npt.NDAr
 
 
 def _row_medians(rows: F64) -> F64:
-    """Return the median of the finite values of each row, shape (n,); NaN for fewer than three."""
+    """Return the median of the finite values per row, shape (n,); NaN for fewer than three."""
     ordered = np.sort(rows, axis=1)  # NaN comes last
     count = np.count_nonzero(np.isfinite(rows), axis=1)
     enough = count >= _LEAST
     lower, upper = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, rows.shape[1] - 1)
     each = np.arange(rows.shape[0])
-    found: F64 = np.where(enough, 0.5 * (ordered[each, lower] + ordered[each, upper]), np.nan)
-    return found
+    medians: F64 = np.where(enough, 0.5 * (ordered[each, lower] + ordered[each, upper]), np.nan)
+    return medians

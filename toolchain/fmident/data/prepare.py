@@ -51,22 +51,11 @@ _UNEVEN = 0.01
 
 @dataclass(frozen=True)
 class LowPass:
-    """A Butterworth low-pass, applied forwards and backwards.
+    """A Butterworth low-pass filter of a given order per pass, applied forwards and backwards.
 
-    Parameters
-    ----------
-    cutoff
-        Frequency at which one pass lets 1/sqrt(2) through, Hz.
-    order
-        Of one pass.
-    padding
-        Samples by which the signal is continued at both ends (odd reflection) before it is
-        filtered; ``None``: a period of the cut-off, at least three times the order.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        A value out of its range.
+    At the `cutoff`, Hz, the gain of one pass is 1/sqrt(2). `padding` is the number of
+    samples of odd reflection at both ends; ``None`` means a period of the cut-off, at least
+    three times the order. Raises `DataError` for values out of range.
     """
 
     cutoff: float
@@ -83,7 +72,7 @@ class LowPass:
                 raise DataError(f"low-pass: {name} must be {wanted}, not {getattr(self, name)!r}")
 
     def padding_for(self, step: float, samples: int) -> int:
-        """Return the padding in samples for a signal of `samples` at steps of `step` s."""
+        """Return the padding in samples for a signal of `samples` samples every `step` s."""
         wanted = self.padding
         if wanted is None:
             wanted = max(3 * self.order, int(np.ceil(1.0 / (self.cutoff * step))))
@@ -92,21 +81,11 @@ class LowPass:
 
 @dataclass(frozen=True)
 class Edges:
-    """What a low-pass shall do, from which the least order follows.
+    """Specification of a low-pass filter, which determines the minimum order.
 
-    Parameters
-    ----------
-    passband, stopband
-        Edges, Hz.
-    ripple
-        Loss at the edge of the pass band, one pass, dB.
-    attenuation
-        Loss at the edge of the stop band, one pass, dB.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        Values that contradict each other.
+    The edges `passband` and `stopband` are in Hz; `ripple` and `attenuation` are the
+    attenuation of one pass there, dB. Raises `DataError` for values that contradict each
+    other.
     """
 
     passband: float
@@ -127,13 +106,10 @@ class Edges:
             )
 
     def low_pass(self, step: float, padding: int | None = None) -> LowPass:
-        """Return the Butterworth filter of least order for samples every `step` s.
+        """Return the Butterworth filter of minimum order for samples every `step` s.
 
-        Raises
-        ------
-        fmident.errors.DataError
-            The stop band lies beyond what the sampling allows, or the order would be too
-            high.
+        Raises `DataError` if the stop band exceeds what the sampling allows, or the order would
+        be too high.
         """
         from scipy import signal  # here, since it is slow to import and seldom needed
 
@@ -151,26 +127,15 @@ class Edges:
 
 @dataclass(frozen=True)
 class Automatic:
-    """A low-pass whose cut-off is chosen from the data.
-
-    Parameters
-    ----------
-    order, padding
-        As in :class:`LowPass`.
-    """
+    """A low-pass filter whose cut-off is chosen from the data; fields as in :class:`LowPass`."""
 
     order: int = 4
     padding: int | None = None
 
     def low_pass(self, columns: Mapping[str, F64], step: float) -> tuple[LowPass, list[str]]:
-        """Return the filter for columns sampled every `step` s, and how it came about.
+        """Return the filter for columns sampled every `step` s, and an explanation.
 
-        Parameters
-        ----------
-        columns
-            Name to values; the highest of their cut-offs is taken.
-        step
-            s.
+        The highest cut-off of all columns is used.
         """
         chosen = {
             name: choose_cutoff(values, step, self.order, _highest(step))
@@ -190,21 +155,12 @@ class Automatic:
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is made of the columns of a table before they are used.
+    """Preprocessing of the columns of a table.
 
-    Parameters
-    ----------
-    columns
-        Columns that are filtered, in place.
-    low_pass
-        The filter; ``None`` if there is none.
-    derivatives
-        New column to the column whose time derivative it is, in this order; a derivative may
-        be taken of an earlier one.
-    padding
-        As in :class:`LowPass`, for a filter given by its edges.
-    hampel
-        Removes outliers before anything else is done; ``None`` if there is no such filter.
+    First `hampel` removes outliers, then `low_pass` filters `columns` in place; either may
+    be ``None``. `derivatives` maps new columns to those whose time derivatives they are, in
+    order; a derivative may be taken of an earlier one. `padding` is as in :class:`LowPass`,
+    for a filter given by its edges.
     """
 
     columns: tuple[str, ...] = ()
@@ -219,27 +175,16 @@ def prepare(
 ) -> tuple[Table, tuple[Diagnostic, ...]]:
     """Return the table with filtered and new columns, and warnings.
 
-    Parameters
-    ----------
-    table
-        As read.
-    times
-        Its time axis, s, shape (n,).
-    preparation
-        What to do.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        Columns that are not there, are there already or have gaps; samples at uneven steps; a
-        filter that the sampling does not allow.
+    `times` is its time axis, s, shape (n,). Raises `DataError` for columns that do not
+    exist, exist already or have gaps, for uneven steps, and for a filter that the sampling
+    does not allow.
     """
     place = Location(str(table.path))
     found_out: list[Diagnostic] = []
     if preparation.hampel is not None:
         table = _without_outliers(table, times, preparation)
-        for name, found in table.outliers.items():
-            found_out += _notes_on_outliers(name, found, preparation.hampel, place)
+        for name, outliers in table.outliers.items():
+            found_out += _notes_on_outliers(name, outliers, preparation.hampel, place)
     if preparation.low_pass is None and not preparation.derivatives:
         return table, tuple(found_out)
     step = check_equidistant(times, "filtering or differentiating")
@@ -280,12 +225,12 @@ def prepare(
 
 
 def _without_outliers(table: Table, times: F64, preparation: Preparation) -> Table:
-    """Return the table with outliers replaced or missing."""
+    """Return the table with outliers replaced or set to missing."""
     hampel = preparation.hampel
     assert hampel is not None
     unbroken = {*preparation.columns, *preparation.derivatives.values()}
     columns = dict(table.columns)
-    found: dict[str, Outliers] = {}
+    outliers_by_column: dict[str, Outliers] = {}
     for name in hampel.columns:
         values = table.column(name)
         outliers = find_outliers(values, times, hampel)
@@ -301,14 +246,14 @@ def _without_outliers(table: Table, times: F64, preparation: Preparation) -> Tab
             )
         values = values.copy()
         values[outliers.rows] = outliers.medians if hampel.replace else np.nan
-        columns[name], found[name] = values, outliers
-    return replace(table, columns=columns, outliers=found)
+        columns[name], outliers_by_column[name] = values, outliers
+    return replace(table, columns=columns, outliers=outliers_by_column)
 
 
 def _notes_on_outliers(
     name: str, outliers: Outliers, hampel: Hampel, place: Location
 ) -> list[Diagnostic]:
-    """Say where good samples are likely to be among the outliers."""
+    """Return notes if good samples are likely to be among the outliers."""
     notes = []
     if outliers.share > _MANY:
         by_chance = share_of_noise(hampel, outliers.width)
@@ -364,23 +309,17 @@ def _warnings(
 
 
 def _highest(step: float) -> float:
-    """Return the frequency at which a derivative loses as much as goes without a warning."""
+    """Return the frequency at which a derivative's loss reaches the limit for a warning."""
     # 1 - sin(x)/x = x^2/6 - ...
     return float(np.sqrt(6.0 * _LOSS) / (2.0 * np.pi * step))
 
 
 @dataclass(frozen=True)
 class ChosenCutoff:
-    """A cut-off and why.
+    """A chosen cut-off, Hz, and the standard deviation of the white noise above it.
 
-    Parameters
-    ----------
-    cutoff
-        Hz.
-    noise
-        Standard deviation of the white noise that is left above it.
-    settled
-        Whether the variance falls no more; else `cutoff` is the highest that was allowed.
+    If it has not `settled`, the variance was still decreasing at the highest cut-off
+    allowed.
     """
 
     cutoff: float
@@ -391,21 +330,9 @@ class ChosenCutoff:
 def choose_cutoff(values: F64, step: float, order: int, highest: float) -> ChosenCutoff:
     """Return the lowest cut-off above which only white noise is left.
 
-    Parameters
-    ----------
-    values
-        Shape (n,), equidistant, no gaps.
-    step
-        Time between samples, s.
-    order
-        Of one pass of the Butterworth low-pass.
-    highest
-        Highest cut-off, Hz.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        The record is too short for any cut-off.
+    `values` are equidistant with the given `step`, s, without gaps, shape (n,); `order` is
+    that of one pass of the Butterworth filter, and `highest` the highest cut-off allowed,
+    Hz. Raises `DataError` if the record is too short for any cut-off.
     """
     lowest = max(_PERIODS / (values.size * step), 1e-9)
     if lowest * _RATIO > highest:
@@ -426,13 +353,13 @@ def choose_cutoff(values: F64, step: float, order: int, highest: float) -> Chose
 
 
 def _left(values: F64, cutoff: float, step: float, order: int) -> tuple[float, float]:
-    """Return variance per degree of freedom of what is taken away, and these degrees."""
+    """Return the variance of the removed signal per degree of freedom, and their number."""
     from scipy import signal  # here, since it is slow to import and seldom needed
 
     padding = min(max(3 * order, int(np.ceil(1.0 / (cutoff * step)))), values.size - 1)
-    taken = values - butterworth(values, cutoff, step, order, padding)
+    removed = values - butterworth(values, cutoff, step, order, padding)
     edge = min(int(np.ceil(1.0 / (cutoff * step))), values.size // 4)
-    inner = taken[edge : values.size - edge]
+    inner = removed[edge : values.size - edge]
     sos = signal.butter(order, cutoff, fs=1.0 / step, output="sos")
     _, response = signal.freqz_sos(sos, _LINES, fs=1.0 / step)
     freedom = inner.size * float(np.mean((1.0 - np.abs(response) ** 2) ** 2))
@@ -441,26 +368,12 @@ def _left(values: F64, cutoff: float, step: float, order: int) -> tuple[float, f
 
 @dataclass(frozen=True)
 class Decimation:
-    """Zero-phase low-pass and decimation of measured and simulated signal alike.
+    """Zero-phase low-pass filter and decimation, for measured and simulated signal alike.
 
-    Chebyshev I, applied forwards and backwards, then every `factor`-th sample is kept.
-    The last sample is always among those kept.
-
-    Parameters
-    ----------
-    factor
-        Keep one sample of this many.
-    order
-        Order of the filter.
-    ripple
-        Pass-band ripple, dB.
-    cutoff
-        Pass-band edge as a fraction of the new Nyquist frequency.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        A value out of its range.
+    A Chebyshev I filter of an order and pass-band ripple, dB, is applied forwards and
+    backwards, then every `factor`-th sample is kept, always including the last. `cutoff` is
+    the pass-band edge as a fraction of the new Nyquist frequency. Raises `DataError` for
+    values out of range.
     """
 
     factor: int
@@ -480,33 +393,22 @@ class Decimation:
 
     @property
     def shortest(self) -> int:
-        """Number of samples that a signal must have at least."""
+        """Minimum number of samples of a signal."""
         return 3 * self.order + 1
 
 
 def kept_samples(count: int, factor: int) -> npt.NDArray[np.intp]:
-    """Return the indices of the samples that a decimation keeps, the last one included."""
+    """Return the indices of the samples kept by a decimation, including the last."""
     return np.arange((count - 1) % factor, count, factor, dtype=np.intp)
 
 
 def low_pass_for(values: F64, decimation: Decimation) -> F64:
-    """Return the signal after a decimation's filter, all samples kept.
+    """Return the signal after a decimation's low-pass filter, with all samples.
 
-    Chebyshev I of the given order and ripple with its edge at ``cutoff / factor`` of the
-    Nyquist frequency, forwards and backwards, the ends continued by three times the order
-    of samples with odd symmetry.
-
-    Parameters
-    ----------
-    values
-        Shape (n,), equidistant samples without gaps.
-    decimation
-        The filter.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        Too few samples, or a gap.
+    The Chebyshev I filter has its edge at ``cutoff / factor`` of the Nyquist frequency and
+    runs forwards and backwards; both ends are padded with three times the order of samples
+    by odd reflection. `values` are equidistant samples without gaps, shape (n,). Raises
+    `DataError` for too few samples or a gap.
     """
     from scipy import signal  # here, since it is slow to import and seldom needed
 
@@ -527,10 +429,7 @@ def low_pass_for(values: F64, decimation: Decimation) -> F64:
 def apply_decimation(values: F64, decimation: Decimation) -> F64:
     """Return the signal filtered and decimated, (n,) -> (ceil(n / factor),).
 
-    Raises
-    ------
-    fmident.errors.DataError
-        Too few samples, or a gap.
+    Raises `DataError` for too few samples or a gap.
     """
     return low_pass_for(values, decimation)[kept_samples(values.size, decimation.factor)]
 
@@ -538,25 +437,13 @@ def apply_decimation(values: F64, decimation: Decimation) -> F64:
 def butterworth(
     values: F64, cutoff: float, step: float, order: int = 4, padding: int | None = None
 ) -> F64:
-    """Return the signal after a zero-phase Butterworth low-pass.
+    """Return the signal after a zero-phase Butterworth low-pass filter.
 
-    Parameters
-    ----------
-    values
-        Shape (n,) or (n, columns), equidistant samples without gaps.
-    cutoff
-        Frequency at which one pass lets 1/sqrt(2) through, Hz; both passes let 1/2 through.
-    step
-        Time between samples, s.
-    order
-        Of one pass.
-    padding
-        Samples of odd reflection at both ends; three times the order by default.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        A cut-off outside of what the sampling allows, too few samples, or a gap.
+    `values` are equidistant samples without gaps, shape (n,) or (n, columns), `step` s
+    apart. At the `cutoff`, Hz, the gain of one pass is 1/sqrt(2) and that of both passes
+    1/2. `order` is that of one pass, and `padding` the number of samples of odd reflection
+    at both ends, by default three times the order. Raises `DataError` for a cut-off outside
+    the range allowed by the sampling, too few samples or a gap.
     """
     from scipy import signal  # here, since it is slow to import and seldom needed
 
@@ -578,12 +465,8 @@ def butterworth(
 def differentiate(values: F64, times: F64) -> F64:
     """Return the time derivative by central differences, one-sided at the ends.
 
-    Parameters
-    ----------
-    values
-        Shape (n,) or (n, columns), n >= 2.
-    times
-        Shape (n,), s; steps may differ.
+    `values` has shape (n,) or (n, columns), n >= 2; `times`, shape (n,), s, may be unevenly
+    spaced.
     """
     if len(values) < 2:
         raise DataError("a derivative takes two samples at least")
@@ -594,17 +477,8 @@ def differentiate(values: F64, times: F64) -> F64:
 def check_equidistant(times: F64, purpose: str) -> float:
     """Return the step of equidistant samples.
 
-    Parameters
-    ----------
-    times
-        Shape (n,), s.
-    purpose
-        What they are needed for, such as ``"decimation"``.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        The steps differ by more than jitter.
+    `times` has shape (n,), s; `purpose`, such as ``"decimation"``, is for the message.
+    Raises `DataError` if the steps differ by more than jitter.
     """
     if times.size < 2:
         raise DataError(f"{purpose} takes two samples at least")

@@ -1,4 +1,4 @@
-"""Time stamps: cells that hold a date, a time of the day, or both."""
+"""Time stamps: cells that hold a date, a time of day, or both."""
 
 from __future__ import annotations
 
@@ -44,16 +44,11 @@ Kind = Literal["instant", "day", "clock"]
 
 @dataclass(frozen=True)
 class Origin:
-    """The instant from which a column of time stamps counts its seconds.
+    """Time origin of a column of time stamps.
 
-    Parameters
-    ----------
-    nanoseconds
-        Since the beginning of 1970; of the day, where there is no date.
-    kind
-        What the cells hold: date and time, a date, or a time of the day.
-    zoned
-        Whether the cells name a time zone; the instant is then in UTC.
+    `nanoseconds` are counted since the beginning of 1970, or of the day if there is no
+    date; `kind` is the content of the cells: date and time, a date, or a time of day. If
+    they are `zoned`, they name a time zone and the instant is in UTC.
     """
 
     nanoseconds: int
@@ -61,7 +56,7 @@ class Origin:
     zoned: bool = False
 
     def text(self) -> str:
-        """Return it as people write it."""
+        """Return it in readable form."""
         days, rest = divmod(self.nanoseconds, _DAY)
         seconds, part = divmod(rest, _SECOND)
         clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
@@ -73,12 +68,9 @@ class Origin:
         return f"{day} {clock}" + (" UTC" if self.zoned else "")
 
     def stamps(self, seconds: F64) -> list[str]:
-        """Return time stamps, date and time, as in ISO 8601; empty for gaps.
+        """Return ISO 8601 time stamps with date and time; empty for gaps.
 
-        Parameters
-        ----------
-        seconds
-            Since this instant, shape (n,).
+        `seconds` are counted from this origin, shape (n,).
         """
         gaps = np.isnan(seconds)
         nanoseconds = np.rint(np.where(gaps, 0.0, seconds) * _SECOND).astype(np.int64)
@@ -88,14 +80,10 @@ class Origin:
 
 
 class StampError(Exception):
-    """A cell that cannot be read beside the others of its column.
+    """A cell that cannot be read consistently with the others of its column.
 
-    Parameters
-    ----------
-    row
-        Of the column.
-    message, hint
-        What is wrong and what helps.
+    `row` is its index in the column; `message` and `hint` describe the problem and its
+    remedy.
     """
 
     def __init__(self, row: int, message: str, hint: str) -> None:
@@ -109,16 +97,9 @@ class StampError(Exception):
 class Stamps:
     """A column of time stamps.
 
-    Parameters
-    ----------
-    instants
-        Nanoseconds since the beginning of 1970, or of the day; ``None`` for gaps.
-    kind
-        What the cells hold.
-    zoned
-        Whether they name a time zone.
-    order
-        Where dates are as in 01/02/2024: which number was taken for the day.
+    `instants` are nanoseconds since the beginning of 1970, or of the day; ``None`` for
+    gaps. `zoned` says whether the cells name a time zone, and `order` is the position
+    assumed for the day in dates such as 01/02/2024.
     """
 
     instants: Sequence[int | None]
@@ -128,7 +109,7 @@ class Stamps:
 
     @property
     def origin(self) -> Origin:
-        """The first instant that is there."""
+        """The first available instant."""
         first = next(t for t in self.instants if t is not None)
         return Origin(first, self.kind, self.zoned)
 
@@ -138,7 +119,7 @@ class Stamps:
         return np.array([np.nan if t is None else (t - start) / _SECOND for t in self.instants])
 
     def after(self, days: Stamps) -> Stamps:
-        """Return times of the day on the days of another column."""
+        """Return times of day combined with the dates of another column."""
         both = [
             None if t is None or d is None else t + d
             for t, d in zip(self.instants, days.instants, strict=True)
@@ -157,29 +138,12 @@ def read_stamps(
     gaps: frozenset[str],
     order: DateOrder | None = None,
 ) -> Stamps | None:
-    """Read a column.
+    """Read a column of time stamps; ``None`` if its first cell that is not a gap is not one.
 
-    Parameters
-    ----------
-    cells
-        As in the file.
-    lines
-        Line of each cell, for messages.
-    gaps
-        Cells that mean a missing sample, in small letters.
-    order
-        Of dates such as 01/02/2024, where the user says it.
-
-    Returns
-    -------
-    Stamps or None
-        ``None`` when the first cell that is not a gap is not a time stamp.
-
-    Raises
-    ------
-    StampError
-        A cell of another form than the first one, a date that there is not, a time zone in some
-        cells only, or dates of which nobody can say what is the day.
+    `lines` are the line numbers of the cells, `gaps` the lower-case texts of missing
+    samples, and `order` is that of dates such as 01/02/2024, if the user specified it.
+    Raises `StampError` if a cell has another format than the first one or an invalid date,
+    if only some cells have a time zone, or if day and month are ambiguous.
     """
     texts = [None if c.strip().lower() in gaps else c.strip() for c in cells]
     first = next((k for k, text in enumerate(texts) if text is not None), None)
@@ -191,7 +155,7 @@ def read_stamps(
         if text is not None and match is None:
             raise StampError(row, f"'{text}' is not a time stamp", _ISO)
         matches.append(match)
-    found = _order(matches, texts, lines, order)
+    date_order = _order(matches, texts, lines, order)
     kind, zoned = _kind(matches[first]), _zoned(matches[first])
     cache: dict[tuple[str | None, ...], int] = {}
     instants: list[int | None] = []
@@ -213,10 +177,10 @@ def read_stamps(
                 "write the time zone in all rows, or in none",
             )
         try:
-            instants.append(_instant(match, found, cache))
+            instants.append(_instant(match, date_order, cache))
         except ValueError as error:
             raise StampError(row, f"'{texts[row]}' is not a time stamp: {error}", _ISO) from None
-    return Stamps(instants, kind, zoned, found)
+    return Stamps(instants, kind, zoned, date_order)
 
 
 _ISO = "write time stamps as in ISO 8601, such as 2024-03-01T12:00:00.5+01:00, or seconds"
@@ -253,30 +217,30 @@ def _order(
     lines: Sequence[int],
     given: DateOrder | None,
 ) -> DateOrder | None:
-    """Return what is the day in dates such as 01/02/2024; ``None`` when there are none."""
+    """Return the order of day and month in dates such as 01/02/2024; ``None`` without any."""
     unclear = None
-    found: dict[DateOrder, int] = {}
+    rows_by_order: dict[DateOrder, int] = {}
     for row, match in enumerate(matches):
         if match is None or _part(match, "one") is None:
             continue
         unclear = row if unclear is None else unclear
         if int(match["one"]) > 12:
-            found.setdefault("day-first", row)
+            rows_by_order.setdefault("day-first", row)
         if int(match["two"]) > 12:
-            found.setdefault("month-first", row)
+            rows_by_order.setdefault("month-first", row)
     if unclear is None:
         return None
     if given is not None:
         return given
-    if len(found) == 2:
-        rows = sorted(found.values())
+    if len(rows_by_order) == 2:
+        rows = sorted(rows_by_order.values())
         raise StampError(
             rows[1],
             f"the day comes first in one of '{texts[rows[0]]}' (line {lines[rows[0]]}) and"
             f" '{texts[rows[1]]}', and second in the other",
             "write all time stamps of a column alike",
         )
-    if not found:
+    if not rows_by_order:
         raise StampError(
             unclear,
             f"'{texts[unclear]}' can be day/month or month/day, and no row of the column says"
@@ -284,7 +248,7 @@ def _order(
             'write dates = "day-first" or dates = "month-first" in [[experiments]], or the date as'
             " 2024-03-01",
         )
-    return next(iter(found))
+    return next(iter(rows_by_order))
 
 
 def _instant(
@@ -327,7 +291,7 @@ def _clock(match: re.Match[str]) -> int:
 
 
 def _offset(match: re.Match[str]) -> int:
-    """Return by how many minutes the zone is before UTC."""
+    """Return the offset of the time zone from UTC in minutes."""
     zone = _part(match, "zone")
     if zone is None or zone[0] not in "+-":
         return 0

@@ -1,9 +1,9 @@
 """Read measured data from CSV files.
 
-Column names are free; a unit may follow the name in brackets or parentheses, or be in a row
-below the names. Separator, decimal sign, encoding and the line of the header are found from the
-file, unless the user says them. Empty cells and ``NaN`` are gaps. Lines that start with ``#`` are
-comments. Every error names the line.
+Column names are free; a unit may follow the name in brackets or parentheses, or be in a
+row below the names. Separator, decimal sign, encoding and header line are detected
+unless the user specifies them. Empty cells and ``NaN`` are gaps, and lines that start
+with ``#`` are comments. Every error names the line.
 """
 
 from __future__ import annotations
@@ -53,23 +53,20 @@ class Table:
 
     Parameters
     ----------
-    path
-        The file.
     columns
         Numeric columns by bare name, shape (n,), NaN for gaps.
     units
-        Column to unit as written in the header, ``None`` where there is none.
+        Column to unit as written in the header, ``None`` if there is none.
     lines
-        Line of the file for each row, counted from 1; ``None`` for formats without lines.
+        Line number of each row, counted from 1; ``None`` for formats without lines.
     errors
-        Columns that are not numbers, with the reason; nobody minds until one of
-        them is used.
+        Columns that are not numeric, with the reason; raised only when one of them is used.
     origins
-        Columns of time stamps, whose values are seconds, to the instant from which they count.
+        Columns of time stamps, with values in seconds, to the instant that is 0 s.
     form
-        How a CSV file is written; ``None`` for other formats.
+        Format of a CSV file; ``None`` for other formats.
     notes
-        One note of what was found out about the file, where that is more than usual.
+        A note on what was detected, if the format is unusual.
     outliers
         Column to the samples that a filter has removed from it or replaced.
     """
@@ -86,14 +83,14 @@ class Table:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The numeric columns as a frame of pandas, which is slow to import."""
+        """The numeric columns as a pandas frame (pandas is slow to import)."""
         import pandas as pd
 
         return pd.DataFrame(dict(self.columns))
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return next((column.size for column in self.columns.values()), 0)
 
     @property
@@ -104,11 +101,8 @@ class Table:
     def column(self, name: str) -> F64:
         """Return a column, shape (n,).
 
-        Raises
-        ------
-        DataError
-            There is none of this name (the nearest ones are listed), or it holds something
-            else than numbers and gaps.
+        Raises `DataError` if there is no such column (similar names are listed), or if it holds
+        anything but numbers and gaps.
         """
         if name in self.errors:
             raise self.errors[name]
@@ -122,11 +116,11 @@ class Table:
         return self.columns[name]
 
     def where(self, row: int) -> Location:
-        """Return the place of a row in the file; without a line where the format has none."""
+        """Return the location of a row, without a line number if the format has no lines."""
         return Location(str(self.path), None if self.lines is None else int(self.lines[row]))
 
     def in_row(self, row: int) -> str:
-        """Return ``" in row N"``, counted from 1, where :meth:`where` has no line; else ``""``."""
+        """Return ``" in row N"``, counted from 1, if :meth:`where` has no line; else ``""``."""
         return f" in row {row + 1}" if self.lines is None else ""
 
 
@@ -139,25 +133,10 @@ def read_table(
 ) -> Table:
     """Read a data file.
 
-    Parameters
-    ----------
-    path
-        The file.
-    spec
-        The experiment's table of the problem file, handed to `reader`.
-    reader
-        Asked first; a plugin's format, or data in memory.
-    layout
-        What the user says of a CSV file.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    DataError
-        Missing, empty, ragged, not text, with a column twice.
+    `spec` is the experiment's table of the problem file, passed to `reader`, which is tried
+    first: a plugin's format, or data in memory. `layout` is the format of a CSV file
+    specified by the user. Raises `DataError` if the file is missing, empty, ragged, not
+    text, or has a duplicate column.
     """
     path = Path(path)
     if isinstance(reader, InMemory) and reader.holds(path):
@@ -192,12 +171,9 @@ def _refuse_layout(path: Path, layout: Layout | None, what: str) -> None:
 
 
 def csv_of(table: Table) -> bytes:
-    """Return the columns of numbers as a CSV file, to the bit, with their units.
+    """Return the numeric columns as a CSV file, bit for bit, with their units.
 
-    Raises
-    ------
-    DataError
-        A column has a name that no such file can hold.
+    Raises `DataError` if a column name cannot be represented in such a file.
     """
     units = table.units
     for number, name in enumerate(table.columns):
@@ -220,14 +196,9 @@ def csv_of(table: Table) -> bytes:
 def split_header(cell: str) -> tuple[str, str | None]:
     """Return name and unit of a header cell.
 
-    ``q[1] [rad]`` is ``q[1]`` in rad; ``q[1]`` alone has no unit, for an index is not a unit.
-    What is in brackets after a space is taken for a unit in any case, so that a mistake
-    in it is noticed; what is in parentheses only if it is one: ``force (measured)``.
-
-    Parameters
-    ----------
-    cell
-        As it is in the file.
+    ``q[1] [rad]`` is ``q[1]`` in rad; ``q[1]`` alone has no unit, since an index is not a
+    unit. Text in brackets after a space is always read as a unit, so that a mistake in it
+    is noticed; text in parentheses only if it is a valid unit: ``force (measured)``.
     """
     text = cell.strip()
     spaced = _SPACED_UNIT.match(text)
@@ -286,7 +257,7 @@ def _from_csv(path: Path, layout: Layout) -> Table:
 
 
 def _notes(path: Path, form: Form, layout: Layout) -> tuple[Diagnostic, ...]:
-    """Say what was found out about a file where that is more than usual."""
+    """Return a note on what was detected if the format is unusual."""
     if form.is_said(layout):
         return ()
     return (
@@ -333,7 +304,7 @@ def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
 
 
 def _seconds(column: pd.Series[Any]) -> tuple[F64, Origin | None]:
-    """Return durations in s, or instants in s since the first one and that one."""
+    """Return durations in s, or instants in s since the first one together with that one."""
     import pandas as pd  # here, since it is slow to import and seldom needed
 
     gaps = column.isna().to_numpy()
@@ -353,7 +324,7 @@ def _seconds(column: pd.Series[Any]) -> tuple[F64, Origin | None]:
 def _columns(
     cells: Sequence[str], place: Location
 ) -> tuple[list[str | None], dict[str, str | None]]:
-    """Return name (``None`` for a column without) and unit of each column."""
+    """Return the name (``None`` if missing) and unit of each column."""
     names: list[str | None] = []
     units: dict[str, str | None] = {}
     for cell in cells:
@@ -367,15 +338,9 @@ def _columns(
 
 
 class InMemory:
-    """Reads frames by the names of files; other files go to another reader.
+    """Reads frames in memory by file name, and other files with another reader.
 
-    Parameters
-    ----------
-    frames
-        Name of a file, relative to the working directory, to its content. The files themselves need
-        not exist.
-    otherwise
-        Reads formats of files; a plugin's.
+    The names are relative to the working directory; the files need not exist.
     """
 
     def __init__(
@@ -389,35 +354,25 @@ class InMemory:
         return path in self._frames
 
     def __call__(self, path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
-        """Return the content of a file, or ``None`` where nobody reads it."""
+        """Return the content of a file, or ``None`` if no reader knows it."""
         if path in self._frames:
             return self._frames[path]
         return None if self._otherwise is None else self._otherwise(path, spec)
 
 
 def shown_name(path: Path) -> Path:
-    """Return how messages call a frame: ``data.NAME``, or ``data`` for the only one."""
+    """Return a frame's name in messages: ``data.NAME``, or ``data`` for a single one."""
     return Path(path.stem if path.stem == "data" else f"data.{path.stem}")
 
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """One column.
+    """One column of a data file.
 
-    Parameters
-    ----------
-    name, unit
-        As in the header; ``None`` without a unit.
-    samples, missing, infinite
-        Numbers, gaps and infinite values in it.
-    smallest, largest, mean
-        Of the numbers; NaN without any.
-    spark
-        Its course over the rows, one character per part of them.
-    first_missing, first_infinite
-        Place of the first of these, such as ``"line 5"``; empty where there is none.
-    problem
-        Why it is not numeric; ``None`` when it is.
+    `samples`, `missing` and `infinite` count numbers, gaps and infinite values; `smallest`,
+    `largest` and `mean` are NaN without numbers. `spark` is a sparkline over the rows.
+    `first_missing` and `first_infinite` are locations such as ``"line 5"``, empty if there
+    is none. `problem` says why the column is not numeric, ``None`` if it is.
     """
 
     name: str
@@ -436,24 +391,11 @@ class ColumnDescription:
 
 @dataclass(frozen=True)
 class TimeDescription:
-    """The time axis.
+    """The time axis of a data file.
 
-    Parameters
-    ----------
-    column
-        Its name.
-    start, stop
-        First and last instant, s.
-    since
-        The instant that is 0 s, where the file has time stamps.
-    step
-        Median of the steps, s.
-    even
-        Whether all steps are that long.
-    shortest, longest
-        Least and greatest step, s.
-    pauses
-        Steps of more than one and a half median ones: start of each and its length, s.
+    Times are in s; `since` is the instant that is 0 s, if the file has time stamps. `step`
+    is the median step and `even` whether all are equal; `shortest` and `longest` are the
+    extremes. `pauses` has start and length of each step longer than 1.5 times the median.
     """
 
     column: str
@@ -471,18 +413,8 @@ class TimeDescription:
 class DataDescription:
     """A data file.
 
-    Parameters
-    ----------
-    path
-        The file.
-    rows
-        Their number.
-    form
-        How a CSV file is written, in words; ``None`` for other formats.
-    time
-        The time axis.
-    columns
-        All others.
+    `form` describes the format of a CSV file in words (``None`` for other formats), and
+    `columns` has all columns but the time.
     """
 
     path: str
@@ -492,7 +424,7 @@ class DataDescription:
     columns: tuple[ColumnDescription, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON; numbers that are not finite are ``None``."""
+        """Return a JSON-compatible dictionary; non-finite numbers are ``None``."""
         time = {key: value for key, value in vars(self.time).items() if key != "pauses"}
         return {
             "file": self.path,
@@ -507,18 +439,10 @@ class DataDescription:
 
 
 def describe(table: Table, times: F64, column: str, width: int = 24) -> DataDescription:
-    """Describe a table.
+    """Describe a table as read, with the time axis `times`, s, shape (n,).
 
-    Parameters
-    ----------
-    table
-        As read.
-    times
-        Its time axis, s, shape (n,).
-    column
-        Name of the time column.
-    width
-        Characters of the course of a column.
+    `column` is the name of the time column, and `width` the maximum length of the
+    sparklines.
     """
     form = None if table.form is None else table.form.text()
     columns = tuple(_column(table, name, width) for name in table.names if name != column)
@@ -526,14 +450,10 @@ def describe(table: Table, times: F64, column: str, width: int = 24) -> DataDesc
 
 
 def spark(values: F64, width: int = 24) -> str:
-    """Return the course of a signal in characters of eight heights; a blank where it is missing.
+    """Return a sparkline of a signal with eight levels; blanks mark missing values.
 
-    Parameters
-    ----------
-    values
-        Shape (n,), NaN for gaps.
-    width
-        Characters at most; each is the mean of its part of the samples.
+    `values` has shape (n,), NaN for gaps. There are at most `width` characters, each for
+    the mean of its part of the samples.
     """
     means = []
     for part in np.array_split(values, min(width, values.size)):

@@ -1,4 +1,4 @@
-"""Time axes: found, checked, windowed, merged."""
+"""Time axes: detection, checks, merging."""
 
 from __future__ import annotations
 
@@ -16,18 +16,9 @@ _NAMES = ("time", "t", "zeit", "timestamp")
 def time_column(table: Table, name: str | None = None) -> str:
     """Return the name of the time column.
 
-    Parameters
-    ----------
-    table
-        The data.
-    name
-        What the user said; else a column named time or t, else the first one of a text file.
-
-    Raises
-    ------
-    DataError
-        There is none of this name; or the data are not from a text file, and no column is named
-        time.
+    It is `name` if given, else a column named time or t, else the first one of a text file.
+    Raises `DataError` if there is none of this name, or if data that are not from a text
+    file have no column named time.
     """
     if name is not None:
         table.column(name)
@@ -49,11 +40,8 @@ def time_column(table: Table, name: str | None = None) -> str:
 def time_axis(table: Table, column: str) -> F64:
     """Return the instants in s, shape (n,), strictly increasing.
 
-    Raises
-    ------
-    DataError
-        Gaps, equal instants, a step back, fewer than two rows, a unit that is not a time; with
-        the line.
+    Raises `DataError`, with the line, for gaps, equal or decreasing instants, fewer than
+    two rows, or a unit that is not a time.
     """
     times = table.column(column)
     missing = np.flatnonzero(~np.isfinite(times))
@@ -108,10 +96,10 @@ def _advice(table: Table, column: str, twice: bool) -> str:
 
 
 def tolerance_of(times: F64) -> float:
-    """Return by how much two time stamps may differ and still be the same instant, s.
+    """Return the difference up to which two time stamps count as the same instant, s.
 
-    A millionth of the smallest step, or a few roundings of the largest stamp if that is more
-    (seconds since 1970), but never more than a quarter of the step.
+    It is a millionth of the smallest step, or a few rounding errors of the largest stamp if
+    that is more (seconds since 1970), but at most a quarter of the step.
     """
     if times.size < 2:
         return float("inf")
@@ -121,20 +109,11 @@ def tolerance_of(times: F64) -> float:
 
 
 def merge(first: F64, second: F64) -> tuple[F64, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Merge two time axes; instants that differ within the tolerance are one.
+    """Merge two time axes, identifying instants that differ within the tolerance.
 
-    Parameters
-    ----------
-    first, second
-        Strictly increasing, shapes (n,) and (m,). Where both have an instant, `first`'s
-        stamp is kept.
-
-    Returns
-    -------
-    times
-        Shape (k,), strictly increasing.
-    rows_first, rows_second
-        Row of `times` for each row of `first` and `second`.
+    `first` and `second` are strictly increasing; instants in both take the stamp of
+    `first`. Return the merged times, shape (k,), and the index in them of each instant of
+    `first` and `second`.
     """
     tolerance = min(tolerance_of(first), tolerance_of(second), 1e-3)
     place = np.clip(np.searchsorted(first, second), 0, first.size - 1)

@@ -1,4 +1,4 @@
-"""Design of experiments: motions that tell the parameters apart."""
+"""Design of experiments: motions that make the parameters distinguishable."""
 
 from fmident.designing.excitation import Design, DesignSettings, design_excitation
 from fmident.designing.file import DesignTask, load_design

@@ -1,9 +1,10 @@
-"""Motions that minimise what the parameters will not be known by.
+"""Motions that minimise the parameter uncertainty.
 
-The information matrix of the planned measurement, ``F = J^T J`` with the whitened sensitivities
-``J`` at the initial parameters, foretells the covariance ``F^-1``. Either its determinant is
-made as large as it goes (D-optimal: the smallest volume of the confidence ellipsoid), or the
-condition number of the columns of ``J``, scaled to unit length, as small.
+The information matrix of the planned measurement, ``F = J^T J`` with the whitened
+sensitivities ``J`` at the initial parameters, predicts the covariance ``F^-1``. Either
+its determinant is maximised (D-optimal: the smallest volume of the confidence
+ellipsoid), or the condition number of the columns of ``J``, scaled to unit length, is
+minimised.
 """
 
 from __future__ import annotations
@@ -33,29 +34,12 @@ _FINE = 4
 
 @dataclass(frozen=True)
 class DesignSettings:
-    """What is designed.
+    """Settings of a design.
 
-    Parameters
-    ----------
-    period
-        Of the motion, s.
-    harmonics
-        Of the Fourier series.
-    rate
-        Samples per second of the measurement and of the result.
-    criterion
-        What is optimised.
-    starts
-        Local searches from random motions; the best is taken.
-    iterations
-        At most, per search.
-    seed
-        Of the random motions.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A number out of its range.
+    The motion has a `period`, s, and a number of `harmonics`; `rate` is that of the samples
+    of the measurement and of the result, 1/s. The best of `starts` local searches from
+    random motions is used, each with at most `iterations`. Raises `ProblemError` for a
+    number out of range.
     """
 
     period: float
@@ -78,42 +62,32 @@ class DesignSettings:
 
     @property
     def coarse(self) -> F64:
-        """Instants of one period at which sensitivities are compared, s."""
+        """Instants of one period at which sensitivities are evaluated, s."""
         count = max(60, 16 * self.harmonics)
         return np.arange(count, dtype=np.float64) * (self.period / count)
 
     @property
     def fine(self) -> F64:
-        """Instants of one period at which limits are looked at, s."""
+        """Instants of one period at which limits are checked, s."""
         count = _FINE * self.coarse.size
         return np.arange(count, dtype=np.float64) * (self.period / count)
 
     @property
     def times(self) -> F64:
-        """Instants of the result, one period and its end, s."""
+        """Instants of the result, one period including its end, s."""
         return np.arange(round(self.period * self.rate) + 1, dtype=np.float64) / self.rate
 
 
 @dataclass(frozen=True)
 class Design:
-    """A motion and what it promises.
+    """A motion and the accuracy expected from it.
 
-    Parameters
-    ----------
-    times
-        One period, s, shape (n,).
-    inputs
-        Input variable to values, shape (n,).
-    motions
-        One per axis.
-    standard_errors
-        Predicted, of the free parameters, for one period; shape (parameters,).
-    condition
-        Condition number of the sensitivities, columns scaled to unit length.
-    first
-        The same two for the best of the random motions from which the search started.
-    peaks
-        Highest absolute position, speed, acceleration per axis, shape (axes, 3).
+    `times` is one period, s, and `inputs` has the values by variable, shape (n,); there is
+    one of `motions` per axis. `standard_errors` are predicted for the free parameters and
+    one period, shape (parameters,), and `condition` is that of the sensitivities with
+    columns scaled to unit length; `first` has both for the best random start motion.
+    `peaks` are the maximum absolute position, velocity and acceleration per axis, shape
+    (axes, 3).
     """
 
     times: F64
@@ -132,28 +106,13 @@ def design_excitation(
     settings: DesignSettings,
     start_values: Mapping[str, float | int | bool | str] | None = None,
 ) -> Design:
-    """Return the best motion that was found.
+    """Return the best motion found.
 
-    Parameters
-    ----------
-    evaluator
-        Of a problem with the free parameters at their expected values; its experiments are
-        not looked at.
-    axes
-        What moves.
-    sigmas
-        Output variables that will be measured, with the standard deviation of their noise.
-    settings
-        Period, harmonics, criterion.
-    start_values
-        Of the FMU, for this experiment only.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        No motion of this kind tells the parameters apart; with the combinations that it does.
-    fmident.errors.EstimationError
-        The FMU fails at all random motions.
+    The evaluator's problem has the free parameters at their expected values; its
+    experiments are ignored. `sigmas` are the standard deviations of the noise of the output
+    variables to be measured. Raises `ProblemError`, with the combinations that are
+    determined, if no such motion distinguishes the parameters, and `EstimationError` if the
+    FMU fails for all random motions.
     """
     task = _Task(Information(evaluator, sigmas, start_values), tuple(axes), settings)
     generator = np.random.default_rng(settings.seed)
@@ -169,7 +128,7 @@ def design_excitation(
     order = np.argsort(values)[: settings.starts]
     best = starts[int(order[0])]
     first = task.promise(best)
-    found, lowest = best, float(values[order[0]])
+    optimum, lowest = best, float(values[order[0]])
     for number, k in enumerate(order, 1):
         if values[k] >= USELESS:
             continue
@@ -182,8 +141,8 @@ def design_excitation(
                 options={"maxiter": settings.iterations, "eps": 1e-5, "ftol": 1e-6},
             )
         if solution.fun < lowest:
-            found, lowest = np.asarray(solution.x), float(solution.fun)
-    return task.design(found, first)
+            optimum, lowest = np.asarray(solution.x), float(solution.fun)
+    return task.design(optimum, first)
 
 
 class _Task:
@@ -198,18 +157,18 @@ class _Task:
 
     @property
     def width(self) -> int:
-        """Unknowns per axis."""
+        """Number of unknowns per axis."""
         return 2 + 2 * self.settings.harmonics
 
     def random(self, generator: np.random.Generator) -> F64:
-        """Return a random point of the search space; nearly as large as the limits allow."""
+        """Return a random point of the search space, nearly as large as the limits allow."""
         rows = generator.normal(size=(len(self.axes), self.width))
         rows[:, 1] = 3.0
         return rows.ravel()
 
     def motions(self, x: F64) -> tuple[FourierMotion, ...]:
-        """Return the motions of a point, inside the limits."""
-        found = []
+        """Return the motions of a point, scaled to the limits."""
+        series = []
         harmonic = np.arange(1, self.settings.harmonics + 1)
         for axis, row in zip(self.axes, x.reshape(len(self.axes), self.width), strict=True):
             low, high = axis.position_limits
@@ -222,12 +181,12 @@ class _Task:
             sine, cosine = (part / harmonic for part in np.split(row[2:], 2))
             shape = FourierMotion(self.settings.period, start, axis.turns, sine, cosine)
             factor = largest_inside(axis, shape, self.settings.fine) * _sigmoid(float(row[1]))
-            found.append(
+            series.append(
                 FourierMotion(
                     self.settings.period, start, axis.turns, factor * sine, factor * cosine
                 )
             )
-        return tuple(found)
+        return tuple(series)
 
     def inputs(self, motions: Sequence[FourierMotion], times: F64) -> dict[str, F64]:
         """Return the FMU's inputs."""
@@ -239,11 +198,11 @@ class _Task:
         }
 
     def sensitivities(self, motions: Sequence[FourierMotion], times: F64) -> F64:
-        """Return the whitened sensitivities, columns in scaled parameters, (m, parameters)."""
+        """Return the whitened sensitivities to scaled parameters, shape (m, parameters)."""
         return self.information.sensitivities(times, self.inputs(motions, times))
 
     def objective(self, x: F64) -> float:
-        """Return what is minimised; large where the motion is useless."""
+        """Return the objective; large if the motion is useless."""
         columns = self.sensitivities(self.motions(x), self.settings.coarse)
         return criterion_value(columns, self.settings.criterion)
 
@@ -253,7 +212,7 @@ class _Task:
         return self.information.standard_errors(columns)
 
     def design(self, x: F64, first: tuple[F64, float]) -> Design:
-        """Return the result for a point."""
+        """Return the design of a point."""
         motions = self.motions(x)
         times = self.settings.times
         errors, condition = self.promise(x)
@@ -261,13 +220,7 @@ class _Task:
         return Design(times, self.inputs(motions, times), motions, errors, condition, first, peaks)
 
     def explain(self, points: Sequence[F64]) -> NoReturn:
-        """Say why no motion is of use.
-
-        Raises
-        ------
-        fmident.errors.ProblemError, fmident.errors.EstimationError
-            Always.
-        """
+        """Raise an error that explains why no motion is useful."""
         for x in points:
             columns = self.sensitivities(self.motions(x), self.settings.coarse)
             if bool(np.isfinite(columns).all()):

@@ -1,4 +1,4 @@
-"""Read a design file (TOML): the model and its parameters as in a problem file, and what moves."""
+"""Read a design file (TOML): model and parameters as in a problem file, and the axes."""
 
 from __future__ import annotations
 
@@ -30,20 +30,11 @@ from fmident.toml_file import Section
 
 @dataclass(frozen=True)
 class DesignTask:
-    """What a design file asks for.
+    """The task described by a design file.
 
-    Parameters
-    ----------
-    problem
-        Model and parameters; its one experiment is a place holder without motion.
-    axes
-        What moves; none for a sine.
-    sigmas
-        Output variables that will be measured, with the standard deviation of their noise.
-    settings
-        Period, harmonics, criterion; or those of a sine.
-    units
-        Of the inputs.
+    The only experiment of `problem` is a placeholder without motion. There are no `axes`
+    for a sine. `sigmas` are the standard deviations of the noise of the output variables to
+    be measured, and `units` those of the inputs.
     """
 
     problem: Problem
@@ -116,8 +107,8 @@ def load_design(
 
 
 def _positive(section: Section, description: ModelDescription, what: str) -> dict[str, float]:
-    """Return the section's variables of the FMU with their numbers."""
-    found = {}
+    """Return the positive numbers of a section by FMU variable."""
+    numbers = {}
     for name, _ in section.items():
         try:
             description.variable(name)
@@ -126,9 +117,9 @@ def _positive(section: Section, description: ModelDescription, what: str) -> dic
         value = section.number(name)
         if not (np.isfinite(value) and value > 0.0):
             raise section.error(f"the {what} of '{name}' must be positive", name)
-        found[name] = float(value)
+        numbers[name] = float(value)
     section.finish()
-    return found
+    return numbers
 
 
 def _sigmas(section: Section, description: ModelDescription) -> dict[str, float]:

@@ -1,9 +1,9 @@
-"""Periodic motions as finite Fourier series, inside limits.
+"""Periodic motions as finite Fourier series within limits.
 
-A series is differentiated exactly, can be averaged over periods, and has no content above its
-highest harmonic, so that a low-pass can be chosen without loss (Swevers, Ganseman, Tukel, De
-Schutter and Van Brussel, "Optimal robot excitation and identification", IEEE Transactions on
-Robotics and Automation 13, 1997).
+A series can be differentiated exactly and averaged over periods, and has no content
+above its highest harmonic, so that a low-pass filter can be chosen without loss
+(Swevers, Ganseman, Tukel, De Schutter and Van Brussel, "Optimal robot excitation and
+identification", IEEE Transactions on Robotics and Automation 13, 1997).
 """
 
 from __future__ import annotations
@@ -18,23 +18,13 @@ from fmident.errors import ProblemError
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a machine: the inputs that are its motion, and its limits.
+    """One axis of a machine: the inputs that define its motion, and its limits.
 
-    Parameters
-    ----------
-    position, speed, acceleration
-        Input variables of the FMU; ``None`` for one that the model does not take.
-    turns
-        Turns (2 pi) that the axis makes in one period.
-    position_limits
-        Lowest and highest position, in the FMU's unit; infinite where there is none.
-    speed_limit, acceleration_limit
-        Of the absolute value.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        No input, no limit at all, or limits that contradict the turns.
+    `position`, `speed` and `acceleration` are input variables of the FMU; ``None`` for one
+    that the model lacks. `turns` are revolutions (2 pi) per period. The limits are in the
+    FMU's units, infinite if there is none; those of speed and acceleration apply to the
+    absolute value. Raises `ProblemError` without an input or any limit, or if limits
+    contradict the turns.
     """
 
     position: str | None
@@ -69,7 +59,7 @@ class Axis:
 
     @property
     def inputs(self) -> tuple[str | None, str | None, str | None]:
-        """Position, speed, acceleration."""
+        """Position, velocity, acceleration."""
         return self.position, self.speed, self.acceleration
 
 
@@ -77,16 +67,8 @@ class Axis:
 class FourierMotion:
     """``q0 + 2 pi turns t/T + sum_k a_k sin(k w t) + b_k cos(k w t)`` with ``w = 2 pi/T``.
 
-    Parameters
-    ----------
-    period
-        T, s.
-    start
-        q0.
-    turns
-        Per period.
-    sine, cosine
-        a_k and b_k, k = 1, 2, ..., shape (harmonics,).
+    `period` is T, s, `start` is q0, and `sine` and `cosine` are a_k and b_k, k = 1, 2, ...,
+    shape (harmonics,).
     """
 
     period: float
@@ -102,27 +84,16 @@ class FourierMotion:
         steady = {0: self.start + drift * times, 1: drift + 0.0 * times}.get(order, 0.0 * times)
         w = base * np.arange(1, self.sine.size + 1)
         angle = np.outer(times, w) + order * np.pi / 2.0
-        found: F64 = steady + np.sin(angle) @ (w**order * self.sine)
-        found += np.cos(angle) @ (w**order * self.cosine)
-        return found
+        values: F64 = steady + np.sin(angle) @ (w**order * self.sine)
+        values += np.cos(angle) @ (w**order * self.cosine)
+        return values
 
 
 def largest_inside(axis: Axis, shape: FourierMotion, times: F64) -> float:
-    """Return the largest factor on the series of `shape` that keeps the limits of an axis.
+    """Return the largest factor on the series of `shape` that satisfies an axis's limits.
 
-    Parameters
-    ----------
-    axis
-        Its limits.
-    shape
-        Start, turns, and the series.
-    times
-        Instants of one period at which the limits are looked at, shape (n,).
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The turns alone are too fast.
+    `shape` provides start, turns and series; the limits are checked at `times` of one
+    period, shape (n,). Raises `ProblemError` if the turns alone are too fast.
     """
     drift = 2.0 * np.pi * shape.turns / shape.period
     if abs(drift) >= axis.speed_limit:

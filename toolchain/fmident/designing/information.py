@@ -1,7 +1,7 @@
-"""What a planned measurement will tell about the parameters.
+"""Information on the parameters from a planned measurement.
 
-The information matrix ``F = J^T J``, with the whitened sensitivities ``J`` at the initial
-parameters, foretells the covariance ``F^-1``.
+The information matrix ``F = J^T J``, with the whitened sensitivities ``J`` at the
+initial parameters, predicts the covariance ``F^-1``.
 """
 
 from __future__ import annotations
@@ -27,16 +27,10 @@ _STEP = 1e-3
 
 
 class Information:
-    """Sensitivities of planned measurements, and what follows from them.
+    """Sensitivities of planned measurements, and derived statistics.
 
-    Parameters
-    ----------
-    evaluator
-        Of a problem with the free parameters at their expected values.
-    sigmas
-        Output variables that will be measured, with the standard deviation of their noise.
-    start_values
-        Of the FMU, for these experiments only.
+    The evaluator's problem has the free parameters at their expected values; `sigmas` are
+    the standard deviations of the noise of the output variables to be measured.
     """
 
     def __init__(
@@ -60,7 +54,7 @@ class Information:
         return Experiment("design", times, inputs, (), self.start_values, "design")
 
     def sensitivities(self, times: F64, inputs: Mapping[str, F64]) -> F64:
-        """Return the whitened sensitivities, columns in scaled parameters, (m, parameters)."""
+        """Return the whitened sensitivities to scaled parameters, shape (m, parameters)."""
         initial = self.evaluator.problem.initial
         count = initial.size
         experiment = self.experiment(times, inputs)
@@ -72,8 +66,8 @@ class Information:
         points = np.tile(initial, (2 * count, 1))
         points[np.arange(count), np.arange(count)] = self.high
         points[count + np.arange(count), np.arange(count)] = self.low
-        found = self.evaluator.simulate_outputs(experiment, self.outputs, points) / self.sigmas
-        change = (found[:count] - found[count:]).reshape(count, -1)
+        outputs = self.evaluator.simulate_outputs(experiment, self.outputs, points) / self.sigmas
+        change = (outputs[:count] - outputs[count:]).reshape(count, -1)
         columns: F64 = (change * (self.scale / (self.high - self.low))[:, np.newaxis]).T
         return columns
 
@@ -86,19 +80,10 @@ class Information:
         return errors, float(np.linalg.cond(triangle))
 
     def refuse(self, columns: F64, motion: str) -> NoReturn:
-        """Say which parameters no motion tells apart.
+        """Raise `ProblemError` naming the parameters that no motion distinguishes.
 
-        Parameters
-        ----------
-        columns
-            Finite sensitivities of one that was tried.
-        motion
-            What was tried, such as ``"sine of this input"``.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            Always.
+        `columns` are finite sensitivities of a motion that was tried, and `motion` describes
+        it, such as ``"sine of this input"``.
         """
         raise ProblemError(
             f"no {motion} tells all parameters apart. {self._verdict(columns)}",
@@ -113,20 +98,14 @@ class Information:
 
 
 def refuse_not_positive(settings: Mapping[str, float]) -> None:
-    """Refuse the first number of a design, by name, that is not positive and finite.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        There is one.
-    """
+    """Raise `ProblemError` for the first named number that is not positive and finite."""
     for name, value in settings.items():
         if not (np.isfinite(value) and value > 0.0):
             raise ProblemError(f"'{name}' of a design must be positive, not {value:g}")
 
 
 def criterion_value(columns: F64, criterion: Criterion) -> float:
-    """Return what is minimised; :data:`USELESS` where the parameters cannot be told apart."""
+    """Return the objective; :data:`USELESS` if the parameters are indistinguishable."""
     if not bool(np.isfinite(columns).all()):
         return USELESS
     lengths = np.linalg.norm(columns, axis=0)

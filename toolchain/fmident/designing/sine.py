@@ -1,10 +1,10 @@
-"""The sine that shows the parameters of an oscillator best: its frequency and amplitude.
+"""Optimal sine for identifying an oscillator: frequency and amplitude.
 
-The record ``u = A sin(omega t)`` is simulated from the start values at each of a row of
-frequencies, with the largest amplitude that the limits allow; the row is refined around the best.
-Without limits on outputs a lightly damped oscillator is best driven near its own frequency
-(M. Oueslati and others, "On algebraic approach for MSD parametric estimation", IMAACA 2011,
-eq. 13).
+The record ``u = A sin(omega t)`` is simulated from the start values at a grid of
+frequencies, each with the largest amplitude within the limits; the grid is refined
+around the best one. Without limits on outputs a lightly damped oscillator is best
+excited near its natural frequency (M. Oueslati and others, "On algebraic approach for
+MSD parametric estimation", IMAACA 2011, eq. 13).
 """
 
 from __future__ import annotations
@@ -32,34 +32,14 @@ _INSIDE = 1e-3
 
 @dataclass(frozen=True)
 class SineSettings:
-    """What is designed.
+    """Settings of a sine design.
 
-    Parameters
-    ----------
-    input
-        The FMU's input.
-    amplitude
-        Largest allowed, in the input's unit.
-    omega
-        Lowest and highest angular frequency, rad/s.
-    duration
-        Of the record, s.
-    rate
-        Samples per second.
-    criterion
-        What is optimised: determinant of the information matrix, condition number of the
-        sensitivities, or the variance of one parameter.
-    parameter
-        The one of the criterion ``variance``.
-    natural
-        Angular frequency to which the table relates, rad/s.
-    limits
-        Output variable to the largest absolute value it may have.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A number out of its range.
+    `amplitude` is the maximum, in the unit of `input`, and `omega` the lowest and highest
+    angular frequency, rad/s; the record has a `duration`, s, and a `rate` of samples per
+    second. The criterion is the determinant of the information matrix, the condition number
+    of the sensitivities, or the variance of one `parameter`. `natural` is the reference
+    angular frequency of the table, rad/s, and `limits` are maximum absolute values of
+    output variables. Raises `ProblemError` for a number out of range.
     """
 
     input: str
@@ -98,27 +78,18 @@ class SineSettings:
 
     @property
     def grid(self) -> F64:
-        """First frequencies, rad/s; half as far apart as a record of this length can resolve."""
+        """Initial frequencies, rad/s, spaced by half the resolution of a record of this length."""
         low, high = self.omega
         return np.linspace(low, high, max(12, int(np.ceil((high - low) * self.duration / np.pi))))
 
 
 @dataclass(frozen=True)
 class SineCandidate:
-    """One frequency and what it promises.
+    """One frequency, rad/s, and the accuracy expected from it.
 
-    Parameters
-    ----------
-    omega
-        rad/s.
-    amplitude
-        Largest inside the limits.
-    value
-        The criterion; the smallest is best.
-    standard_errors
-        Predicted, of the free parameters, shape (parameters,).
-    condition
-        Condition number of the sensitivities, columns scaled to unit length.
+    `amplitude` is the maximum within the limits, and the smallest `value` of the criterion
+    is best. `standard_errors` are predicted for the free parameters, shape (parameters,);
+    `condition` is that of the sensitivities with columns scaled to unit length.
     """
 
     omega: float
@@ -132,16 +103,8 @@ class SineCandidate:
 class SineDesign:
     """The best sine.
 
-    Parameters
-    ----------
-    times
-        The record, s, shape (n,).
-    inputs
-        Input variable to values, shape (n,).
-    best
-        What was chosen.
-    candidates
-        All usable frequencies, in ascending order; `best` is one of them.
+    `times` is the record, s, shape (n,), and `inputs` its values by variable. `candidates`
+    are all usable frequencies in ascending order, including `best`.
     """
 
     times: F64
@@ -153,25 +116,12 @@ class SineDesign:
 def design_sine(
     evaluator: Evaluator, sigmas: Mapping[str, float], settings: SineSettings
 ) -> SineDesign:
-    """Return the best sine that was found.
+    """Return the best sine found.
 
-    Parameters
-    ----------
-    evaluator
-        Of a problem with the free parameters at their expected values; its experiments are
-        not looked at.
-    sigmas
-        Output variables that will be measured, with the standard deviation of their noise.
-    settings
-        Input, limits, criterion.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        No sine tells the parameters apart; with the combinations that it does. The parameter
-        of the criterion is not free.
-    fmident.errors.EstimationError
-        No frequency keeps the limits, or the FMU fails at all of them.
+    The arguments are as for :func:`~fmident.designing.excitation.design_excitation`. Raises
+    `ProblemError`, with the combinations that are determined, if no sine distinguishes the
+    parameters, or if the parameter of the criterion is not free; and `EstimationError` if
+    no frequency satisfies the limits, or the FMU fails at all of them.
     """
     names = [q.name for q in evaluator.problem.free]
     if settings.parameter is not None and settings.parameter not in names:
@@ -194,14 +144,14 @@ def design_sine(
             for omega in map(float, grid):
                 if omega not in looked_at:
                     looked_at[omega] = task.candidate(omega)
-            found = {o: c for o, c in looked_at.items() if c is not None}
-            if not found:
+            usable = {o: c for o, c in looked_at.items() if c is not None}
+            if not usable:
                 task.explain()
-            best = min(found.values(), key=lambda c: c.value)
+            best = min(usable.values(), key=lambda c: c.value)
             k = int(np.argmin(np.abs(grid - best.omega)))
             grid = np.linspace(grid[max(k - 1, 0)], grid[min(k + 1, grid.size - 1)], _AROUND)
     inputs = task.inputs(best.omega, best.amplitude)
-    return SineDesign(task.times, inputs, best, tuple(found[w] for w in sorted(found)))
+    return SineDesign(task.times, inputs, best, tuple(usable[w] for w in sorted(usable)))
 
 
 class _Task:
@@ -217,16 +167,16 @@ class _Task:
         return {self.settings.input: amplitude * np.sin(omega * self.times)}
 
     def excess(self, omega: float, amplitude: float) -> float:
-        """Return how far an output is above its limit, relative; NaN where the FMU fails."""
+        """Return the relative excess of an output over its limit; NaN if the FMU fails."""
         evaluator = self.information.evaluator
         experiment = self.information.experiment(self.times, self.inputs(omega, amplitude))
         limits = self.settings.limits
         initial = evaluator.problem.initial[np.newaxis]
-        found = evaluator.simulate_outputs(experiment, tuple(limits), initial)[0]
-        return float(np.max(np.abs(found).max(axis=0) / np.array(list(limits.values())))) - 1.0
+        outputs = evaluator.simulate_outputs(experiment, tuple(limits), initial)[0]
+        return float(np.max(np.abs(outputs).max(axis=0) / np.array(list(limits.values())))) - 1.0
 
     def amplitude(self, omega: float) -> float | None:
-        """Return the largest inside the limits, taken to be crossed once; ``None`` for none."""
+        """Return the maximum amplitude within the limits, assuming one crossing, or ``None``."""
         largest = self.settings.amplitude
         if not self.settings.limits:
             return largest
@@ -241,7 +191,7 @@ class _Task:
         return (1.0 - _INSIDE) * float(crossing)
 
     def candidate(self, omega: float) -> SineCandidate | None:
-        """Return what a frequency promises; ``None`` where it is of no use."""
+        """Return the candidate of a frequency; ``None`` if it is useless."""
         amplitude = self.amplitude(omega)
         if amplitude is None:
             return None
@@ -257,13 +207,7 @@ class _Task:
         return SineCandidate(omega, amplitude, value, errors, condition)
 
     def explain(self) -> NoReturn:
-        """Say why no frequency is of use.
-
-        Raises
-        ------
-        fmident.errors.ProblemError, fmident.errors.EstimationError
-            Always.
-        """
+        """Raise an error that explains why no frequency is useful."""
         if self.last is not None:
             self.information.refuse(self.last, "sine of this input")
         failure = self.information.evaluator.last_failure

@@ -1,4 +1,4 @@
-"""What is looked at before an estimator starts."""
+"""Checks before an estimator starts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,7 @@ above a bound of zero, in parts of the upper bound."""
 
 
 def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
-    """Simulate the initial point.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It fails; with the FMU's own message.
-    """
+    """Simulate the initial point; raises `EstimationError` with the FMU's own message."""
     finding = initial_finding(problem, evaluator)
     if finding is not None:
         raise EstimationError(
@@ -45,7 +39,7 @@ def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
 
 
 def initial_finding(problem: Problem, evaluator: Evaluator) -> Diagnostic | None:
-    """Simulate the initial point; return that it fails, with the FMU's own message."""
+    """Simulate the initial point; return an error with the FMU's own message if it fails."""
     if np.isfinite(evaluator.residuals(problem.initial)).all():
         return None
     failure = evaluator.last_failure
@@ -65,12 +59,7 @@ def initial_finding(problem: Problem, evaluator: Evaluator) -> Diagnostic | None
 class InertParameter:
     """A free parameter without influence around the initial point.
 
-    Parameters
-    ----------
-    name, variable
-        Of the parameter.
-    active_at
-        A point inside the bounds at which it does act, shape (n,); ``None`` if none was found.
+    `active_at` is a point within the bounds where it has influence, or ``None``.
     """
 
     name: str
@@ -79,19 +68,9 @@ class InertParameter:
 
 
 def check_influence(problem: Problem, evaluator: Evaluator, *, descends: bool = True) -> None:
-    """Change each free parameter and look whether any residual changes.
+    """Check that each free parameter changes a residual; raises `ProblemError` with names.
 
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    descends
-        Whether the search follows derivatives from the initial point.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Parameters without influence, by name.
+    `descends` says whether the search follows derivatives from the initial point.
     """
     inert = inert_parameters(problem, evaluator)
     finding = inert_finding(problem, inert, descends=descends)
@@ -104,14 +83,15 @@ def check_influence(problem: Problem, evaluator: Evaluator, *, descends: bool = 
 def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParameter, ...]:
     """Return the free parameters that change no residual around the initial point.
 
-    An FMU may take a parameter without using it, or freeze it when it is built. Its sensitivities
-    show, or the choice of the finite-difference steps, which the run needs anyway; a parameter that
-    does nothing then is tried with larger changes, and at last at other points inside the bounds.
-    Parameters of the measurement model alone cost no simulation.
+    An FMU may read a parameter without using it, or freeze it when it is built. This shows
+    in its sensitivities or in the choice of finite-difference steps, which the run needs
+    anyway. A parameter without effect there is tried with larger changes, and finally at
+    other points within the bounds. Parameters of the measurement model alone cost no
+    simulation.
     """
     base = evaluator.residuals(problem.initial)
-    moved, nothing = evaluator.influence(problem.initial)
-    suspects = np.arange(len(problem.free)) if moved is None else np.flatnonzero(~moved)
+    acting, nothing = evaluator.influence(problem.initial)
+    suspects = np.arange(len(problem.free)) if acting is None else np.flatnonzero(~acting)
     tied = _tied_by_equalities(problem)  # these determine what the data do not
     suspects = np.array([j for j in suspects if problem.free[j].name not in tied], dtype=np.intp)
     for relative in (_SMALL, _LARGE, -_LARGE):
@@ -135,15 +115,15 @@ def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParam
 
 def _tied_by_equalities(problem: Problem) -> frozenset[str]:
     """Return the searched parameters that equalities tie to others."""
-    found, free = Constraints.of(problem), frozenset(q.name for q in problem.free)
-    tied = [found.searched(c, free) for c in problem.constraints if c.equality]
+    constraints, free = Constraints.of(problem), frozenset(q.name for q in problem.free)
+    tied = [constraints.searched(c, free) for c in problem.constraints if c.equality]
     return frozenset().union(*(names for names in tied if len(names) > 1))
 
 
 def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:
-    """Return a Latin hypercube of points inside the bounds, shape (count, n), physical units.
+    """Return a Latin hypercube of points within the bounds, physical, shape (count, n).
 
-    Where a bound is missing, the parameter stays within a factor of about three of its initial
+    Without a bound, the parameter stays within a factor of about three of its initial
     value, or within its scale if it starts at zero.
     """
     from scipy.stats import qmc  # here, since it is slow to import and seldom needed
@@ -155,15 +135,12 @@ def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:
 
 
 def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: float) -> F64 | None:
-    """Return a point inside the bounds at which a parameter acts, if one is found.
-
-    First the parameter alone moves through its range, then all do.
-    """
+    """Return a point within the bounds at which a parameter has influence, if one is found."""
     base = evaluator.residuals(problem.initial)
     swept = np.tile(problem.initial, (len(_SWEEP), 1))
     swept[:, index] = _range_of(evaluator, index, np.array(_SWEEP))
-    found = evaluator.probe(swept)
-    change = _rms(found - base)
+    probed = evaluator.probe(swept)
+    change = _rms(probed - base)
     for row in np.argsort(np.abs(swept[:, index] - problem.initial[index])):
         if change[row] > nothing and _is_more_than_error(evaluator, swept[row], change[row]):
             return np.asarray(swept[row])
@@ -171,8 +148,8 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
     others = points.copy()
     for row in range(len(points)):
         others[row, index] = _moved(evaluator, points[row], index, _SMALL)
-    found = evaluator.probe(np.vstack([points, others]))
-    first, second = found[: len(points)], found[len(points) :]
+    probed = evaluator.probe(np.vstack([points, others]))
+    first, second = probed[: len(points)], probed[len(points) :]
     change = _rms(first - second)
     for row in np.flatnonzero(change > nothing):
         if _is_more_than_error(evaluator, points[row], change[row]):
@@ -181,10 +158,10 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
 
 
 def _elsewhere(evaluator: Evaluator) -> F64:
-    """Return points inside the bounds.
+    """Return points within the bounds, evenly spread over decades as well.
 
-    Nearly all are large where bounds differ by decades: as many points are added that are spread
-    evenly over the decades.
+    Where bounds differ by decades, nearly all uniform points are large; as many points are
+    added that are spread evenly over the decades.
     """
     points = points_inside(evaluator, _ELSEWHERE)
     lower, upper = (evaluator.space.to_physical(z) for z in box(evaluator))
@@ -200,24 +177,24 @@ def _elsewhere(evaluator: Evaluator) -> F64:
 
 
 def _is_more_than_error(evaluator: Evaluator, point: F64, change: float) -> bool:
-    """Return whether outputs change by more than other steps of the integrator can explain."""
+    """Return whether outputs change by more than the integration error can explain."""
     error = evaluator.integration_error(point)
     return error is None or change > _SAFETY * float(np.sqrt(np.mean(error**2)))
 
 
 def _rms(rows: F64) -> F64:
     """Return the root mean square of each row; NaN where a simulation failed."""
-    found: F64 = np.sqrt(np.mean(rows**2, axis=1))
-    return found
+    rms: F64 = np.sqrt(np.mean(rows**2, axis=1))
+    return rms
 
 
 def _range_of(evaluator: Evaluator, index: int, shares: F64) -> F64:
-    """Return values of a parameter at shares of its range, 0 to 1."""
+    """Return the values of a parameter at fractions of its range, 0 to 1."""
     lower, upper = box(evaluator)
     values = np.tile(lower, (shares.size, 1))
     values[:, index] += shares * (upper - lower)[index]
-    found: F64 = evaluator.space.to_physical(values)[:, index]
-    return found
+    physical: F64 = evaluator.space.to_physical(values)[:, index]
+    return physical
 
 
 def box(evaluator: Evaluator) -> tuple[F64, F64]:
@@ -233,19 +210,11 @@ def box(evaluator: Evaluator) -> tuple[F64, F64]:
 def inert_finding(
     problem: Problem, inert: Sequence[InertParameter], *, descends: bool = True
 ) -> Diagnostic | None:
-    """Return in words that parameters have no influence, why, and what to do; ``None`` if all do.
+    """Return a diagnostic about parameters without influence; ``None`` if all have one.
 
-    It is an error where they act nowhere, and where no parameter acts where a search begins that
-    follows derivatives. Otherwise the search may lead to where they act.
-
-    Parameters
-    ----------
-    problem
-        With the parameters.
-    inert
-        From :func:`inert_parameters`.
-    descends
-        Whether the search follows derivatives from the initial point.
+    It is an error for parameters without influence anywhere, and if `descends` (the search
+    follows derivatives) and no parameter has influence at the start. Otherwise the search
+    may lead to where they have influence.
     """
     nowhere = [q for q in inert if q.active_at is None]
     leads = not nowhere and (not descends or len(inert) < len(problem.free))
@@ -271,11 +240,11 @@ def inert_finding(
             "fix the parameters that act only where an input moves the model"
         )
     elif reached is not None and reached.active_at is not None:
-        shown = ", ".join(
+        example = ", ".join(
             f"{q.name} = {x:.4g}" for q, x in zip(problem.free, reached.active_at, strict=True)
         )
         message += f" around the initial values, but '{reached.name}' acts elsewhere in the bounds"
-        hint = f"start where it acts, for example at {shown}"
+        hint = f"start where it acts, for example at {example}"
         if leads:
             hint = f"the search may lead to where it does; if not, {hint}"
     else:
@@ -296,7 +265,7 @@ def inert_finding(
 
 
 def still_inputs(problem: Problem) -> str:
-    """Return that no input ever changes, and why, or an empty text."""
+    """Return a text that no input ever changes, and why; empty otherwise."""
     given = [(e.name, n, x) for e in problem.experiments for n, x in e.inputs.items()]
     if any(np.ptp(values) > 0.0 for _, _, values in given):
         return ""
@@ -310,15 +279,9 @@ def still_inputs(problem: Problem) -> str:
 def check_survives(problem: Problem) -> None:
     """Simulate the initial point of the first experiment in a child process.
 
-    Native code that crashes or hangs takes the child with it, not this process. Does nothing
-    when the problem asks for no check.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The simulation fails.
-    fmident.errors.FmuError
-        It crashes or hangs.
+    Native code that crashes or hangs then affects only the child. Does nothing if the
+    problem disables the check. Raises `EstimationError` if the simulation fails, `FmuError`
+    if it crashes or hangs.
     """
     from fmident.evaluation.setups import simulation_setups
     from fmident.fmu.processes import guard
@@ -346,7 +309,7 @@ def check_survives(problem: Problem) -> None:
 
 
 def _moved(evaluator: Evaluator, initial: F64, index: int, relative: float) -> float:
-    """Return the parameter moved by a fraction of its size or range, inside its bounds."""
+    """Return the parameter moved by a fraction of its size or range, within its bounds."""
     space = evaluator.space
     z = space.from_physical(initial)[index]
     low, high = space.lower[index], space.upper[index]
@@ -356,6 +319,6 @@ def _moved(evaluator: Evaluator, initial: F64, index: int, relative: float) -> f
         step = -step
     if not low <= z + step <= high:
         step = (high - z) if high - z > z - low else (low - z)
-    moved = space.from_physical(initial).copy()
-    moved[index] = z + step
-    return float(space.to_physical(moved)[index])
+    point = space.from_physical(initial).copy()
+    point[index] = z + step
+    return float(space.to_physical(point)[index])

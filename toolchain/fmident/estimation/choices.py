@@ -1,4 +1,4 @@
-"""The estimators and costs that a problem file names, checked before anything is simulated."""
+"""Checks of the estimators and costs in a problem file, before anything is simulated."""
 
 from __future__ import annotations
 
@@ -32,21 +32,10 @@ def estimator_options(
     estimator: Estimator[Any] | type[Estimator[Any]],
     table: Keys = ("estimator",),
 ) -> Any:
-    """Return the estimator's options as the problem gives them.
+    """Return the estimator's options from the problem.
 
-    Parameters
-    ----------
-    problem
-        With the options.
-    estimator
-        Which the problem names.
-    table
-        Keys of the table in the problem's file, for messages.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Unknown or wrong options.
+    `table` is the path of the table in the problem file, for messages. Raises
+    `ProblemError`.
     """
     return build_options(
         estimator,
@@ -62,34 +51,20 @@ def suited(
     capable: Capable = tuple,
     location: Location | None = None,
 ) -> Problem:
-    """Return the problem with the constraints that the estimator keeps.
+    """Return the problem with only the constraints that the estimator supports.
 
-    For one that keeps none, a linear equality lets a parameter follow from the others, and a linear
-    inequality in a single parameter is a bound.
-
-    Parameters
-    ----------
-    problem
-        To be solved by the estimator; of stages each by itself.
-    estimator
-        Which.
-    capable
-        Returns the names of the estimators that keep constraints, for the message.
-    location
-        Of the constraints, for the message.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Constraints are left that the estimator does not keep.
+    For an estimator without constraints, a linear equality makes a parameter depend on the
+    others, and a linear inequality in a single parameter becomes a bound. Raises
+    `ProblemError` if others remain; `capable` returns the names of estimators that support
+    constraints, and `location` is that of the constraints, both for its message.
     """
     if not problem.constraints or estimator.keeps_constraints:
         return problem
-    found = simplified(problem)
-    if not found.constraints:
-        return found
-    named = ", ".join(str(c) for c in found.constraints)
-    several = len(found.constraints) > 1
+    reduced = simplified(problem)
+    if not reduced.constraints:
+        return reduced
+    named = ", ".join(str(c) for c in reduced.constraints)
+    several = len(reduced.constraints) > 1
     others = " or ".join(f"'{name}'" for name in tuple(capable()) or (_KEEPS_CONSTRAINTS,))
     raise ProblemError(
         f"the estimator '{estimator.name}' does not keep the constraint{'s' * several} {named}",
@@ -104,13 +79,7 @@ def suited(
 def refuse_cost(
     problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]], location: Location | None
 ) -> None:
-    """Refuse a cost that the estimator would not look at.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        At `location`.
-    """
+    """Reject a cost that the estimator does not use; raises `ProblemError` at `location`."""
     if not estimator.any_cost and not problem.cost.gives_intervals:
         raise ProblemError(
             f"the estimator '{estimator.name}' solves equations of its own and does not minimise "
@@ -138,13 +107,7 @@ def no_errors_note(problem: Problem) -> str:
 def refuse_priors(
     problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]], location: Location | None
 ) -> None:
-    """Refuse priors that the estimator would not look at, or that no cost can be weighed with.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        At `location`.
-    """
+    """Reject priors that the estimator does not use, or the cost cannot be combined with."""
     priors = Priors.of(problem)
     if not priors.count:
         return
@@ -181,21 +144,10 @@ def refuse_priors(
 
 
 def check_estimators(problem: Problem, find: Find, capable: Capable = tuple) -> None:
-    """Refuse unknown estimators, wrong options and costs that do not fit, also of stages.
+    """Reject unknown estimators, wrong options and unsuitable costs, also of stages.
 
-    Parameters
-    ----------
-    problem
-        As read.
-    find
-        Finds the estimators.
-    capable
-        Returns the names of those that keep constraints, for messages.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        With the place in the file.
+    `find` returns an estimator by name; `capable` returns the names of those that support
+    constraints, for messages. Raises `ProblemError` with the place in the file.
     """
     estimator = _check_estimator(problem, find, (), solves=not problem.stages)
     where = problem.where("constraints")
@@ -218,7 +170,7 @@ def check_estimators(problem: Problem, find: Find, capable: Capable = tuple) -> 
 def _check_estimator(
     problem: Problem, find: Find, owner: Keys, *, solves: bool = True
 ) -> type[Estimator[Any]]:
-    """Return the estimator; its table is in the table `owner`."""
+    """Return the estimator, whose table is in the table `owner`."""
     try:
         estimator = find(problem.estimator.name)
     except PluginError as error:

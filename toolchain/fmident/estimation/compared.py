@@ -1,4 +1,4 @@
-"""Measured against simulated, and data against priors, as parts of a result."""
+"""Comparison of measured and simulated outputs, and of data and priors, in a result."""
 
 from __future__ import annotations
 
@@ -17,18 +17,10 @@ CONFLICT = 0.01
 
 @dataclass(frozen=True)
 class ExcludedSamples:
-    """Samples of an output that were measured, but do not count.
+    """Samples of an output that were measured but do not count.
 
-    Parameters
-    ----------
-    reason
-        Condition or filter, in words.
-    count
-        How many.
-    replaced
-        Whether medians have taken their place, which do count.
-    times, values
-        Shape (count,); empty where only their number is known.
+    The reason is a condition or filter, in words; `replaced` ones have medians instead,
+    which do count. Times and values are empty if only the number is known.
     """
 
     reason: str
@@ -45,15 +37,13 @@ class ExcludedSamples:
 
 @dataclass(frozen=True)
 class OutputFit:
-    """Measured against simulated for one output of one experiment.
+    """Measured and simulated values for one output of one experiment.
 
     Parameters
     ----------
-    experiment, name, unit
-        Which output.
     times, measured, initial, fitted
         Shape (n,): as measured (NaN where missing), simulated at the initial and at the
-        final parameters, measurement model applied. With decimation, the decimated
+        final parameters, with the measurement model. With decimation, the decimated
         signals.
     sigma
         Standard deviation used, shape (n,).
@@ -62,10 +52,11 @@ class OutputFit:
     relative_error
         ``norm(measured - fitted) / norm(measured)``.
     nrmse
-        Root mean square of the residual over the standard deviation of the measured values; 1 for
-        a model that gives their mean. NaN where they are constant.
+        Root mean square of the residual over the standard deviation of the measured values;
+        1 for a model that returns their mean. NaN if they are constant.
     vaf
-        Variance accounted for: ``1 - var(measured - fitted) / var(measured)``; NaN likewise.
+        Variance accounted for: ``1 - var(measured - fitted) / var(measured)``; NaN if they
+        are constant.
     excluded
         Samples that do not count, one item for each reason.
     """
@@ -88,20 +79,11 @@ class OutputFit:
 
 @dataclass(frozen=True)
 class UnmodelledDelay:
-    """A delay that the residuals show and the problem does not have.
+    """A delay that the residuals show but the problem does not have.
 
-    Parameters
-    ----------
-    experiment, output
-        Whose it is.
-    delay
-        By which the measured output comes later than the simulated one, s.
-    error
-        Standard error of `delay`, s.
-    step
-        Time between samples, s.
-    left
-        Part of the output's root mean square residual that is left with the delay.
+    The measured output lags behind the simulated one by `delay`, s, with the standard error
+    `error`; `step` is the sampling interval, s, and `left` the ratio of the root mean
+    square residual with the delay to that without it.
     """
 
     experiment: str
@@ -114,26 +96,14 @@ class UnmodelledDelay:
 
 @dataclass(frozen=True)
 class OtherCourse:
-    """An input that may run otherwise between samples than it was simulated.
+    """An input that may have another course between samples than the simulated one.
 
-    Parameters
-    ----------
-    input, experiments
-        Which, and where.
-    interpolation
-        The other course, as the key of that name.
-    jumps
-        Number of jumps of the input; 0 of one that runs.
-    cost_ratio
-        Cost with the other course over that now, parameters corrected.
-    evidence
-        Twice the logarithm of the likelihood ratio between both.
-    moves
-        What the other course moves parameters by, in standard errors.
-    proven
-        Whether it explains the data better than chance, or a delay, would.
-    left
-        Size of the residuals with the other course, in parts of the spread of what was measured.
+    `interpolation` is the other course as in the problem file; `jumps` is 0 for a
+    continuous input. `cost_ratio` is the cost with the other course over the present one,
+    parameters corrected, and `evidence` twice the logarithm of the likelihood ratio.
+    `moves` are the changes of parameters in standard errors. It is `proven` if it explains
+    the data better than chance or a delay would; `left` is then the size of the residuals
+    relative to the spread of the measured values.
     """
 
     input: str
@@ -148,17 +118,18 @@ class OtherCourse:
 
     @property
     def matters(self) -> bool:
-        """Whether the input is to be looked at.
+        """Whether the user should check the input.
 
-        What jumps is likely to be held, and need not prove it where the intervals depend on it.
+        An input with jumps is probably held, and need not prove it if the intervals depend on
+        it.
         """
-        moved = max((abs(x) for x in self.moves.values()), default=0.0)
+        largest = max((abs(x) for x in self.moves.values()), default=0.0)
         likely = self.jumps > 0 and self.interpolation == "hold"
         alike = self.evidence > -_CHANCE and self.cost_ratio < _ALIKE
-        return self.proven or (likely and alike and moved > _NOTICED)
+        return self.proven or (likely and alike and largest > _NOTICED)
 
     def __str__(self) -> str:
-        """Return what the other course does, as a sentence without its end."""
+        """Return the effect of the other course, as a sentence without full stop."""
         if self.interpolation != "hold":
             now = "is held between samples"
         else:
@@ -170,15 +141,15 @@ class OtherCourse:
             return sentence
         large = sorted(self.moves.items(), key=lambda item: -abs(item[1]))
         sizes = [(name, abs(x)) for name, x in large[:3] if abs(x) > _NOTICED]
-        moved = [f"'{name}' by {x:.{0 if x >= 10.0 else 1}f}" for name, x in sizes]
-        and_moves = f", which moves {listed(moved)} standard errors" if moved else ""
+        shifts = [f"'{name}' by {x:.{0 if x >= 10.0 else 1}f}" for name, x in sizes]
+        and_moves = f", which moves {listed(shifts)} standard errors" if shifts else ""
         verb = "falls" if self.cost_ratio < 1.0 else "rises"
         cost = f"the cost {verb} to {100.0 * self.cost_ratio:.3g} %"
         return f'{sentence}: with interpolation = "{self.interpolation}" {cost}{and_moves}'
 
     @property
     def advice(self) -> str:
-        """Which key to write, as a sentence without its end."""
+        """Return which key to write, as a sentence without full stop."""
         key = f'{self.input} = {{ column = ..., interpolation = "{self.interpolation}" }}'
         where = f"[experiments.inputs] of {', '.join(map(repr, self.experiments[:3]))}"
         if self.interpolation == "hold":
@@ -188,14 +159,9 @@ class OtherCourse:
 
 @dataclass(frozen=True)
 class GatheredResiduals:
-    """Residuals of an output that are larger where an input has just jumped.
+    """Residuals of an output that are larger just after jumps of an input.
 
-    Parameters
-    ----------
-    output, input, experiment
-        Whose they are.
-    ratio
-        Their size within three samples from a jump on, over that elsewhere.
+    `ratio` is their size within three samples from a jump relative to that elsewhere.
     """
 
     output: str
@@ -204,7 +170,7 @@ class GatheredResiduals:
     ratio: float
 
     def __str__(self) -> str:
-        """Return where the residuals are, as a sentence without its end."""
+        """Return where the residuals are, as a sentence without full stop."""
         return (
             f"The residuals of '{self.output}' gather at the jumps of '{self.input}'"
             f" ('{self.experiment}'): just after one they are {self.ratio:.2g} times as large as"
@@ -225,17 +191,10 @@ evidence alone would let the cost rise by far more."""
 
 @dataclass(frozen=True)
 class RepeatedResiduals:
-    """Residuals of an output that come back in other experiments, sample by sample.
+    """Residuals of an output that recur in other experiments, sample by sample.
 
-    Parameters
-    ----------
-    output
-        Its name.
-    experiments
-        In which they do.
-    correlation
-        Of what is left of them without their colour: the mean over pairs of experiments, or that
-        of the strongest pair where some change sign.
+    `correlation` is that of the residuals after whitening: the mean over pairs of
+    experiments, or that of the strongest pair if some change sign.
     """
 
     output: str
@@ -245,29 +204,29 @@ class RepeatedResiduals:
 
 @dataclass(frozen=True)
 class ResidualCheck:
-    """Whether the model explains the data.
+    """Checks whether the model explains the data.
 
     Parameters
     ----------
     noise_ratio
-        Size of the residuals in relation to the given noise, 1 for a right model; NaN when the
+        Size of the residuals relative to the given noise, 1 for a correct model; NaN if the
         noise is not given.
     autocorrelation
         Largest correlation of neighbouring residuals of an output, 0 for white noise.
     delays
-        Delays that the residuals show and the problem does not have.
+        Delays that the residuals show but the problem does not have.
     hiding_bounds
-        Parameters on bounds beyond which most of the residuals would be explained, as far as the
-        derivatives at the estimate tell.
+        Parameters on bounds beyond which most of the residuals would be explained,
+        according to the derivatives at the estimate.
     repeated
-        Outputs whose residuals come back in other experiments, which noise does not.
+        Outputs whose residuals recur in other experiments, unlike noise.
     outliers
-        Number of samples whose residuals are outliers, by output: far larger than the others,
-        also than their neighbours, and together more than half of the sum of squares.
+        Number of outliers by output: residuals far larger than all others, including their
+        neighbours, that together make up more than half of the sum of squares.
     courses
         Inputs that were simulated with another course between samples.
     gathered
-        Outputs whose residuals gather where an input jumps.
+        Outputs whose residuals are larger just after an input jumps.
     """
 
     noise_ratio: float
@@ -281,27 +240,19 @@ class ResidualCheck:
 
     @property
     def course(self) -> OtherCourse | None:
-        """The input that most likely runs otherwise between samples; ``None`` without one."""
+        """Input that most likely has another course between samples; ``None`` without one."""
         seen = [one for one in self.courses if one.matters]
         return max(seen, key=lambda one: (one.proven, one.evidence), default=None)
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What the estimate makes of experiments that were not fitted.
+    """Predictions of the estimate for experiments that were not fitted.
 
-    Parameters
-    ----------
-    fits
-        One per output and experiment.
-    residuals
-        Whether they look like the noise; ``None`` without fits.
-    failures
-        Experiments that could not be simulated, with the reason.
-    noise_ratios
-        Size of the residuals of each experiment in relation to the noise, that of the fitted
-        residuals where sigma is not given; at most 1 where noise and the uncertainty of the
-        parameters may make it. Experiments of which the noise is not known are left out.
+    `failures` are experiments that could not be simulated, with the reason. `noise_ratios`
+    are the sizes of the residuals of each experiment relative to the noise, or to the
+    fitted residuals without sigma: at most 1 if noise and parameter uncertainty can explain
+    them, missing if the noise is unknown.
     """
 
     fits: tuple[OutputFit, ...]
@@ -311,7 +262,7 @@ class Validation:
 
     @property
     def failed(self) -> dict[str, float]:
-        """The ratios of the experiments that the model does not explain, the worst first."""
+        """Ratios of the experiments that the model does not explain, the worst first."""
         above = {name: ratio for name, ratio in self.noise_ratios.items() if ratio > 1.0}
         return dict(sorted(above.items(), key=lambda item: -item[1]))
 
@@ -320,16 +271,9 @@ class Validation:
 class InputSignal:
     """An input of one experiment.
 
-    Parameters
-    ----------
-    experiment, name, unit
-        Which input.
-    times, values
-        Shape (n,), s and in `unit`.
-    held
-        Whether the FMU was given each value until the next; else straight lines.
-    fitted
-        Whether the experiment was fitted, not only compared.
+    `times`, s, and `values` have the shape (n,). `held` says whether the FMU received each
+    value until the next one, otherwise straight lines; `fitted` whether the experiment was
+    fitted, not only compared.
     """
 
     experiment: str
@@ -404,24 +348,21 @@ class OutputSensitivity:
 
 @dataclass(frozen=True)
 class PriorCheck:
-    """What one prior contributed.
+    """Contribution of one prior; unknown values are NaN.
 
     Parameters
     ----------
-    name, unit
-        Of the parameter.
     prior
         In words, such as ``"normal, 2 +- 0.05"``.
     share
-        Share of all priors in the variance of the estimate, 0 to 1; NaN where it has none.
+        Share of all priors in the variance of the estimate, 0 to 1.
     data_value, data_error
-        What the data alone say, to first order at the estimate, and its standard error; NaN where
-        they leave it open.
+        Estimate from the data alone, to first order, and its standard error.
     deviation
-        Distance of the prior from what data and other priors say, in standard deviations of the
-        difference: positive where the prior is lower. NaN where they say nothing of it.
+        Distance of the prior from the estimate by data and other priors, in standard
+        deviations of the difference: positive if the prior is lower.
     p_value
-        Probability of a larger one; NaN likewise.
+        Probability of a larger distance.
     alone
         Whether the parameter is determined by its prior alone.
     """
@@ -439,20 +380,17 @@ class PriorCheck:
 
 @dataclass(frozen=True)
 class PriorKnowledge:
-    """What priors contributed to an estimate, and whether they fit the data.
+    """Contribution of the priors to an estimate, and whether they fit the data.
 
     Parameters
     ----------
     checks
         One per prior that counts; uniform ones are bounds.
     shares
-        Share of the priors in the variance of each searched parameter, by name.
-    distance
-        Squared Mahalanobis distance between the priors and what the data alone say.
-    compared
-        Its degrees of freedom; 0 where there is nothing to compare.
-    p_value
-        Probability of a larger one; NaN where there is nothing to compare.
+        Share of the priors in the variance of each free parameter, by name.
+    distance, compared, p_value
+        Squared Mahalanobis distance between the priors and the estimate by the data alone,
+        its degrees of freedom, and the probability of a larger one.
     left_open
         Parameters that the data alone do not determine.
     """
@@ -466,7 +404,7 @@ class PriorKnowledge:
 
     @property
     def conflict(self) -> tuple[PriorCheck, ...]:
-        """The priors that contradict the data, the worst first; empty where none does."""
+        """Priors that contradict the data, the worst first."""
         known = [c for c in self.checks if c.p_value == c.p_value]
         if not known:
             return ()
@@ -475,22 +413,16 @@ class PriorKnowledge:
         joint = self.p_value if self.compared else len(known) * by_size[0].p_value
         if not joint < CONFLICT:
             return ()
-        found = tuple(c for c in by_size if c.p_value < CONFLICT)
-        return found or (by_size[0],)
+        contradicting = tuple(c for c in by_size if c.p_value < CONFLICT)
+        return contradicting or (by_size[0],)
 
 
 @dataclass(frozen=True)
 class DrawnParameter:
-    """Draws of one parameter in numbers.
+    """Statistics of the draws of one parameter.
 
-    Parameters
-    ----------
-    median, mean, sd
-        Of the draws.
-    bulk, tail
-        Effective number of draws, for the middle and for the ends of intervals.
-    r_hat
-        Rank-normalised split R-hat; 1 where chains agree.
+    `bulk` and `tail` are the effective numbers of draws for the middle and for the ends of
+    intervals; `r_hat` is the rank-normalised split R-hat, 1 if chains agree.
     """
 
     median: float
@@ -502,25 +434,17 @@ class DrawnParameter:
 
     @property
     def error(self) -> float:
-        """Standard error of the mean that is left by the number of draws."""
+        """Monte Carlo standard error of the mean."""
         return self.sd / self.bulk**0.5 if self.bulk > 0.0 else float("nan")
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnPosterior:
-    """Draws from the posterior distribution of the searched parameters.
+    """Draws from the posterior distribution of the free parameters, with statistics by name.
 
-    Parameters
-    ----------
-    parameters
-        In numbers, by name.
-    count
-        Draws that were judged.
-    values
-        Shape (chains, draws, n), physical units; every so many of those that were judged. Empty
-        where only the numbers are known.
-    densities
-        Logarithm of the posterior density, up to a constant, shape (chains, draws).
+    `count` is the number of draws in the diagnostics; `values`, shape (chains, draws, n),
+    in physical units, are possibly thinned, and empty if only the statistics are known.
+    `densities` are logarithms of the posterior density, up to a constant.
     """
 
     parameters: Mapping[str, DrawnParameter]

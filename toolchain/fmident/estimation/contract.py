@@ -1,9 +1,9 @@
-"""What an estimator plugin is.
+"""The contract of estimator plugins.
 
-An estimator sees a :class:`~fmident.problem.Problem` and an
-:class:`~fmident.evaluation.contract.Evaluator`, never an FMU. It says how far it is through a
-:class:`Monitor` and returns an :class:`Estimate`; the host adds uncertainty, report and
-files.
+An estimator has access to a :class:`~fmident.problem.Problem` and an
+:class:`~fmident.evaluation.contract.Evaluator`, never to an FMU. It reports progress to
+a :class:`Monitor` and returns an :class:`Estimate`; the host adds uncertainty, report
+and files.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Iteration:
     seconds
         Wall time since the start of the run.
     details
-        What else the estimator wants in ``history.csv``, by column name.
+        Further columns of ``history.csv``, by name.
     stage
         Name of the stage; empty in a problem without stages.
     """
@@ -85,7 +85,7 @@ class Iteration:
 
 
 class Monitor(Protocol):
-    """Through which an estimator reports."""
+    """Interface through which an estimator reports."""
 
     def iteration(self, parameters: F64, cost: float, **details: float) -> None:
         """Report the end of an iteration.
@@ -93,13 +93,13 @@ class Monitor(Protocol):
         Raises
         ------
         StopEstimation
-            When a plugin asks for the end; let it pass through.
+            If a plugin requests the end; do not catch it.
         """
 
     def generation(self, points: F64, costs: F64) -> None:
         """Report the vectors that a population method evaluated since the last call.
 
-        They end up in ``population.csv`` and in the plots of the report.
+        They are written to ``population.csv`` and plotted in the report.
 
         Parameters
         ----------
@@ -110,18 +110,18 @@ class Monitor(Protocol):
         """
 
     def search_ended(self, parameters: F64, cost: float) -> None:
-        """Report where one of several searches has ended, for those who watch the run.
+        """Report the end of one of several searches, for progress displays.
 
         Parameters
         ----------
         parameters
             Shape (n,), physical units.
         cost
-            There, as of the other searches.
+            Comparable with that of the other searches.
         """
 
     def note(self, message: str) -> None:
-        """Report something the user should know; it ends up in the result's notes."""
+        """Add a message for the user to the result's notes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +135,11 @@ class Draws:
     densities
         Logarithm of the posterior density of each, up to a constant, shape (chains, draws).
     bulk, tail
-        Effective number of draws of each parameter, of those that were judged, shape (n,).
+        Effective number of draws of each parameter, before thinning, shape (n,).
     r_hat
-        Rank-normalised split R-hat of each parameter, shape (n,); 1 where chains agree.
+        Rank-normalised split R-hat of each parameter, shape (n,); 1 if chains agree.
     count
-        Draws that were judged; `values` may be every so many of them.
+        Number of draws before thinning.
     """
 
     values: F64
@@ -151,27 +151,28 @@ class Draws:
 
     @property
     def flat(self) -> F64:
-        """All draws below each other, shape (k, n)."""
+        """Draws of all chains, shape (k, n)."""
         return self.values.reshape(-1, self.values.shape[2])
 
 
 @dataclass(frozen=True, eq=False)
 class HeldDirections:
-    """What an estimate held where it started, since the data do not determine it.
+    """Directions in which an estimate stayed at the start for lack of information.
 
     Parameters
     ----------
     moved
         Directions along which the estimate is that of least squares, in the search space,
-        orthonormal columns, shape (n, r); zero for parameters on a bound. Across them it is at the
-        problem's initial values.
+        orthonormal columns, shape (n, r); zero for parameters on a bound. Orthogonal to
+        them it is at the problem's initial values.
     rule
-        ``"noise"``: those that the data determine to better than `limit` units of the search
-        space; ``"relative"``: those with a singular value above `limit` times the largest.
+        ``"noise"``: directions that the data determine to better than `limit` units of the
+        search space; ``"relative"``: those with a singular value above `limit` times the
+        largest.
     limit
         Of the rule.
     least_cost
-        Of the search that held nothing.
+        Cost of the search without held directions.
     """
 
     moved: F64
@@ -182,39 +183,38 @@ class HeldDirections:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What an estimator returns.
+    """The result of an estimator.
 
     Parameters
     ----------
     parameters
-        Free parameters found, shape (n,), physical units.
+        Estimated free parameters, shape (n,), physical units.
     status
-        How it ended.
+        How the search ended.
     message
         The same in words.
     details
-        What else the estimator found, for the result's settings; numbers, text, lists and
-        mappings only.
+        Further results for the result's settings; only numbers, text, lists and mappings.
     residual_weights
-        Factor that the estimator put on each whitened residual, shape (m,), so that the
-        uncertainty is that of what it solved; zero for residuals it held out. ``None``: all
-        count as they are.
+        Factors that the estimator applied to the whitened residuals, shape (m,), so that
+        the uncertainty is that of the solved problem; zero for residuals that it left out.
+        ``None``: all are 1.
     series
         Estimates over time, of online estimators.
     residual_scores
-        Of the whitened residuals at `parameters`, where a robust loss was minimised, so that
+        Of the whitened residuals at `parameters` if a robust loss was minimised, so that
         the uncertainty is that of such an estimate; not together with `residual_weights`.
     ended_by
-        With the status ``"limit"``, what ended it; ``None`` counts as ``"limit"``.
+        What ended a search with the status ``"limit"``; ``None`` means ``"limit"``.
     draws
-        From the posterior distribution: standard errors, covariance and intervals are then those of
-        the draws, and `parameters` their medians.
+        From the posterior distribution: standard errors, covariance and intervals are then
+        those of the draws, and `parameters` their medians.
     held_directions
-        What it held at the start; ``None``: nothing.
+        Directions held at the start; ``None``: none.
     base
-        The combinations of parameters that it has solved for, single parameters included, where it
-        knows that only these act on the outputs, and no bound keeps one of them from its best
-        value. What their members are is its choice then, on a bound or not.
+        Combinations of parameters that it has solved for, including single parameters, if
+        it knows that only these affect the outputs, and no bound keeps one of them from its
+        optimum. It may choose their members freely, on a bound or not.
     """
 
     parameters: F64
@@ -243,34 +243,35 @@ class Estimator(ABC, Generic[Options]):
     summary
         One line for ``fmident plugins``.
     options_type
-        A frozen dataclass whose fields, types and defaults define the keys that the
-        ``[estimator]`` table may have; the host validates and builds it.
+        A frozen dataclass whose fields, types and defaults define the keys of the
+        ``[estimator]`` table; the host validates and builds it.
     accepts_inert_parameters
-        Whether free parameters without influence on the outputs are left to the estimator.
-        Most cannot do anything with them, so that the host refuses such a problem.
+        Whether it handles free parameters without influence on the outputs. Most estimators
+        cannot, and the host rejects such a problem.
     any_cost
-        Whether it minimises the residuals or costs that the evaluator gives, whatever the
-        problem's cost makes of the data. One that solves equations of its own does not, and is
-        refused together with another cost than ``time-domain``.
+        Whether it minimises the residuals or costs of the evaluator, whatever the cost
+        function. An estimator that solves its own equations does not, and is rejected with
+        costs other than ``time-domain``.
     takes_priors
-        Whether priors of the parameters count in what it finds. They are rows of the residuals and
-        parts of the cost that the evaluator gives, so that ``None``, the default, means the same as
-        `any_cost`; a problem with priors is refused otherwise.
+        Whether it uses priors of the parameters. They are rows of the residuals and parts
+        of the cost of the evaluator, so that ``None``, the default, means the same as
+        `any_cost`; if it does not use them, a problem with priors is rejected.
     keeps_constraints
-        Whether it keeps the constraints of the problem (:meth:`~fmident.problem.Constraints.of`),
-        equalities and inequalities. For one that does not, bounds and dependent parameters take the
-        place of linear ones where they can, and other problems with constraints are refused.
+        Whether it satisfies the constraints of the problem
+        (:meth:`~fmident.problem.Constraints.of`), equalities and inequalities. For other
+        estimators, bounds and dependent parameters replace linear constraints if possible,
+        and problems with further constraints are rejected.
     descends
-        Whether it goes down the cost to the nearest minimum: a further search of that kind from
-        where it ended leads no further.
+        Whether it descends to the nearest local minimum of the cost, so that another such
+        search from its result makes no progress.
     needs
-        What a problem must have for this estimator, in words; empty when any will do.
+        What a problem must have for this estimator, in words; empty for any problem.
     requires
-        The same for machines, as far as there is a word for it; empty when any problem will
-        do. The conformance suite (:mod:`fmident.testing`) chooses its problems by it.
+        The same as identifiers, as far as these exist; empty for any problem. The
+        conformance suite (:mod:`fmident.testing`) selects its problems by it.
     trials
-        Tables of options under which the conformance suite runs the estimator, for one whose
-        defaults take long or find little on a problem with two parameters.
+        Option tables for the conformance suite, for an estimator whose defaults take long
+        or are unsuitable for a problem with two parameters.
     """
 
     name: ClassVar[str]
@@ -291,18 +292,18 @@ class Estimator(ABC, Generic[Options]):
     ) -> Estimate:
         """Search for the parameters.
 
-        The host has simulated the initial point before, so that it is known to work.
+        The host has simulated the initial point successfully before. Do not catch
         ``KeyboardInterrupt``, :class:`StopEstimation` and
-        :class:`~fmident.evaluation.JacobianError` are to pass through: the host ends the run
-        with the best point so far.
+        :class:`~fmident.evaluation.JacobianError`: the host ends the run with the best point so
+        far.
 
         Parameters
         ----------
         problem
-            What is known: free parameters, bounds, experiments.
+            Free parameters, bounds, experiments.
         evaluator
-            Residuals, Jacobians, costs. A failed simulation is NaN (residuals) or
-            infinite (cost), never an exception.
+            Residuals, Jacobians, costs. A failed simulation is NaN (residuals) or infinite
+            (cost), never an exception.
         options
             An instance of `options_type`.
         monitor
@@ -311,29 +312,25 @@ class Estimator(ABC, Generic[Options]):
         Returns
         -------
         Estimate
-            Inside the bounds.
+            Within the bounds.
         """
 
     def minimise(
         self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor
     ) -> Estimate:
-        """Return the least cost alone, for one whose :meth:`estimate` goes on from there.
+        """Minimise the cost only, for an estimator whose :meth:`estimate` does more.
 
-        Asked while parameters and a model of the noise are estimated in turn; :meth:`estimate`
-        follows once both agree. The default is :meth:`estimate` itself.
-
-        Parameters
-        ----------
-        problem, evaluator, options, monitor
-            As of :meth:`estimate`.
+        Called while parameters and a noise model are estimated alternately; :meth:`estimate`
+        follows once both agree. The default is :meth:`estimate` itself, which has the same
+        parameters.
         """
         return self.estimate(problem, evaluator, options, monitor)
 
     def check_problem(self, problem: Problem, options: Options) -> None:
-        """Refuse a problem that this estimator cannot solve; the default takes all.
+        """Reject a problem that this estimator cannot solve; the default accepts all.
 
-        Asked when the file is read, and before the first of several stages, so that a
-        mistake need not wait for hours of simulation. Nothing is simulated here.
+        Called when the file is read, and before the first of several stages, so that a mistake
+        is reported before hours of simulation. It must not simulate.
 
         Parameters
         ----------
@@ -345,27 +342,23 @@ class Estimator(ABC, Generic[Options]):
         Raises
         ------
         fmident.errors.ProblemError
-            What is missing. Without a location it gets that of the estimator's table.
+            What is missing. Without a location it receives that of the estimator's table.
         """
 
     def holds_directions(self, options: Options) -> bool:
         """Return whether it may hold directions at the start (:class:`HeldDirections`).
 
-        Stages refuse that: they do not hand on what was held.
-
-        Parameters
-        ----------
-        options
-            An instance of `options_type`.
+        Stages reject that, because they do not pass held directions on. `options` is an
+        instance of `options_type`.
         """
         return False
 
     def takes_inert(self, options: Options) -> bool:
-        """Return whether free parameters without influence on the outputs are left to it."""
+        """Return whether it handles free parameters without influence on the outputs."""
         return self.accepts_inert_parameters or self.holds_directions(options)
 
     def expected_simulations(self, options: Options, problem: Problem) -> int | None:
-        """Return how many runs of the FMU to expect, for the user's planning.
+        """Return the expected number of FMU runs, for the user's planning.
 
         Parameters
         ----------
@@ -377,19 +370,13 @@ class Estimator(ABC, Generic[Options]):
         Returns
         -------
         int or None
-            A rough figure, the least that a search takes; ``None``, the default, when it is not
-            known.
+            A rough number, the least that a search takes; ``None``, the default, if unknown.
         """
         return None
 
     def most_simulations(self, options: Options, problem: Problem) -> int | None:
-        """Return how many runs of the FMU a search that goes slowly takes.
+        """Return the number of FMU runs of a slow search; ``None``, the default, if unknown.
 
         Parameters and unit are those of :meth:`expected_simulations`.
-
-        Returns
-        -------
-        int or None
-            ``None``, the default, when it is not known.
         """
         return None

@@ -1,4 +1,4 @@
-"""Measured against simulated, output by output, and what the residuals say."""
+"""Comparison of measured and simulated outputs, and checks of the residuals."""
 
 from __future__ import annotations
 
@@ -64,23 +64,11 @@ def output_fits(
     p: F64,
     residual_scale: float = 1.0,
 ) -> tuple[OutputFit, ...]:
-    """Return one fit per output and experiment.
+    """Return one fit per output and experiment; empty if a simulation failed.
 
-    Parameters
-    ----------
-    problem
-        Its experiments and measurement model.
-    initial, final
-        Outputs of the FMU at the initial and the final parameters, one item per experiment.
-    p
-        Final free parameters, shape (n,).
-    residual_scale
-        Standard deviation estimated from the whitened residuals, for outputs without one.
-
-    Returns
-    -------
-    tuple of OutputFit
-        Empty when a simulation failed.
+    `initial` and `final` are the outputs of the FMU at the initial and the final
+    parameters, one item per experiment; `residual_scale` is the standard deviation
+    estimated from the whitened residuals, for outputs without sigma.
     """
     before, after = _arrays(initial), _arrays(final)
     if before is None or after is None:
@@ -97,19 +85,7 @@ def output_fits(
 def check_residuals(
     problem: Problem, residuals: F64, fits: Sequence[OutputFit], statistics: ParameterStatistics
 ) -> ResidualCheck:
-    """Return whether the residuals look like the noise.
-
-    Parameters
-    ----------
-    problem
-        Its measurements.
-    residuals
-        Whitened, at the final parameters, shape (m,).
-    fits
-        Of all outputs.
-    statistics
-        At the final parameters.
-    """
+    """Return whether the residuals, whitened, look like the noise."""
     rank = statistics.identifiability.rank
     ratio = _noise_ratio(residuals, rank) if problem.sigma_known else float("nan")
     return ResidualCheck(
@@ -121,11 +97,11 @@ def check_residuals(
 
 
 def _outliers(fits: Sequence[OutputFit]) -> dict[str, int]:
-    """Return the number of outliers among the residuals of outputs that have any.
+    """Return the number of outliers by output, for outputs that have any.
 
-    What a model lacks is large for several samples in turn; outliers lie alone.
+    Errors of the model are large for several samples in a row; outliers are isolated.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for fit in fits:
         if not fit.rms > _ROUNDING * _range(fit) or not (fit.sigma > 0.0).all():
             continue
@@ -138,8 +114,8 @@ def _outliers(fits: Sequence[OutputFit]) -> dict[str, int]:
         share = float(np.sum(left[far] ** 2)) / float(np.sum(left**2))
         isolated = 2 * np.count_nonzero(alone) > np.count_nonzero(far)
         if isolated and np.mean(far) <= _SOME and share > _MOST_SQUARES:
-            found[fit.name] = found.get(fit.name, 0) + int(np.count_nonzero(far))
-    return found
+            counts[fit.name] = counts.get(fit.name, 0) + int(np.count_nonzero(far))
+    return counts
 
 
 def check_fits(
@@ -147,16 +123,8 @@ def check_fits(
 ) -> ResidualCheck | None:
     """Return whether the differences in the time domain look like the noise.
 
-    For a cost other than the plain one, whose residuals say nothing of the noise.
-
-    Parameters
-    ----------
-    problem
-        Its measurements.
-    fits
-        Of all outputs; ``None`` is returned when there are none.
-    parameters
-        How many were fitted to these data; by default all that are free.
+    For costs other than the plain one, whose residuals do not show the noise. ``None``
+    without fits. `parameters` is the number fitted to these data; by default all free ones.
     """
     fitted = len(problem.free) if parameters is None else parameters
     if not fits:
@@ -169,10 +137,10 @@ def check_fits(
 
 
 def _noise_ratio(residuals: F64, parameters: int) -> float:
-    """Return the size of whitened residuals; at most 1 where noise alone may make it."""
-    found = residual_statistics(residuals, parameters)
-    ratio = float(np.sqrt(found.reduced_chi2))
-    if found.p_value >= UNLIKELY or found.reduced_chi2 <= NOTICEABLE:
+    """Return the size of whitened residuals; at most 1 if noise alone can explain it."""
+    statistics = residual_statistics(residuals, parameters)
+    ratio = float(np.sqrt(statistics.reduced_chi2))
+    if statistics.p_value >= UNLIKELY or statistics.reduced_chi2 <= NOTICEABLE:
         ratio = min(ratio, 1.0)
     return ratio
 
@@ -180,19 +148,19 @@ def _noise_ratio(residuals: F64, parameters: int) -> float:
 def coloured_fits(fits: Sequence[OutputFit]) -> list[tuple[OutputFit, float]]:
     """Return the fits whose neighbouring residuals are correlated, with the correlation.
 
-    Residuals of the size of rounding are left out: data without noise leave nothing else.
+    Residuals of the size of rounding errors, all that noise-free data leave, are left out.
     """
-    found = []
+    coloured = []
     for fit in fits:
         if fit.rms > _ROUNDING * _range(fit):
             statistics = residual_statistics(fit.measured - fit.fitted)
             if not statistics.white and statistics.autocorrelation > 0.0:
-                found.append((fit, statistics.autocorrelation))
-    return found
+                coloured.append((fit, statistics.autocorrelation))
+    return coloured
 
 
 def _range(fit: OutputFit) -> float:
-    """Return the range of the measured values; NaN where no sample is there."""
+    """Return the range of the measured values; NaN without samples."""
     known = fit.measured[np.isfinite(fit.measured)]
     return float(np.ptp(known)) if known.size else float("nan")
 
@@ -204,21 +172,7 @@ def residual_notes(
     statistics: ParameterStatistics,
     check: ResidualCheck,
 ) -> list[Finding]:
-    """Return what the size and the whiteness of the residuals mean for the intervals.
-
-    Parameters
-    ----------
-    problem
-        Its measurements.
-    residuals
-        Whitened, at the final parameters, shape (m,).
-    fits
-        Of all outputs.
-    statistics
-        At the final parameters.
-    check
-        What is known of the residuals.
-    """
+    """Return notes on the size and whiteness of the residuals and the effect on intervals."""
     notes = repetition_notes(check.repeated)
     notes += _noise_notes(problem, residuals, statistics)
     counted = statistics.linearisation.coloured
@@ -245,9 +199,9 @@ def residual_notes(
         notes += _short_notes(fits)
     coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in coloured_fits(fits)]
     if coloured:
-        shown = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")
+        listed = ", ".join(coloured[:3]) + (", ..." if len(coloured) > 3 else "")
         text = (
-            f"Neighbouring residuals are correlated ({shown}): the model misses something or the "
+            f"Neighbouring residuals are correlated ({listed}): the model misses something or the "
             "noise is coloured"
         )
         if counted is not None and counted.coloured:
@@ -259,7 +213,7 @@ def residual_notes(
 
 
 def _short_notes(fits: Sequence[OutputFit]) -> list[Finding]:
-    """Say of which outputs there are too few samples to show the colour of the noise."""
+    """Return notes on outputs with too few samples to show the colour of the noise."""
     counts: dict[str, int] = {}
     for fit in fits:
         known = int(np.count_nonzero(np.isfinite(fit.measured - fit.fitted)))
@@ -268,12 +222,12 @@ def _short_notes(fits: Sequence[OutputFit]) -> list[Finding]:
     few = [f"{count} of '{name}'" for name, count in counts.items() if 0 < count < _SHORT]
     if not few:
         return []
-    shown = ", ".join(few[:3]) + (", ..." if len(few) > 3 else "")
+    listed = ", ".join(few[:3]) + (", ..." if len(few) > 3 else "")
     return [
         finding(
             "residuals-short",
-            f"There are too few samples ({shown}) to show whether the noise is white. The intervals"
-            " assume that it is, and are too narrow if it is coloured.",
+            f"There are too few samples ({listed}) to show whether the noise is white. The"
+            " intervals assume that it is, and are too narrow if it is coloured.",
         )
     ]
 
@@ -281,26 +235,26 @@ def _short_notes(fits: Sequence[OutputFit]) -> list[Finding]:
 def _noise_notes(
     problem: Problem, residuals: F64, statistics: ParameterStatistics
 ) -> list[Finding]:
-    """Return what is known of the noise, and whether the residuals agree."""
+    """Return notes on the given noise, and whether the residuals agree."""
     notes: list[str] = []
     measurements = [m for e in problem.experiments for m in e.measurements]
     unknown = [m for m in measurements if m.sigma is None]
     if problem.sigma_known:
         rank = statistics.identifiability.rank
-        found = residual_statistics(residuals, rank)
+        size = residual_statistics(residuals, rank)
         # A robust loss has intervals that do not count on sigma.
         robust = bool(np.isfinite(statistics.linearisation.freedom))
         # Noise that is not white is counted as the residuals show it, its size included.
         as_seen = statistics.linearisation.coloured is not None
         counts = "take the size of the residuals in its place"
-        if found.p_value < UNLIKELY and found.reduced_chi2 > NOTICEABLE and not robust:
+        if size.p_value < UNLIKELY and size.reduced_chi2 > NOTICEABLE and not robust:
             notes.append(
                 "The residuals are larger than the given sigma allows: the intervals"
                 + (f" {counts}." if as_seen else ", which count on it, are too narrow.")
             )
-        if residuals.size > _MANY and found.reduced_chi2 < _TOO_SMALL and not robust:
+        if residuals.size > _MANY and size.reduced_chi2 < _TOO_SMALL and not robust:
             notes.append(
-                f"The residuals are only {np.sqrt(found.reduced_chi2):.2g} times as large as the "
+                f"The residuals are only {np.sqrt(size.reduced_chi2):.2g} times as large as the "
                 "given sigma: the intervals"
                 + (f" {counts}." if as_seen else ", which count on it, are too wide.")
                 + " With 'decimate', sigma is that of the decimated samples."
@@ -313,9 +267,9 @@ def _noise_notes(
         )
     by_spread = sorted({m.variable for m in unknown if not m.weight_given})
     if by_spread and len({m.variable for m in unknown}) > 1:
-        shown = ", ".join(map(repr, by_spread[:3])) + (", ..." if len(by_spread) > 3 else "")
+        listed = ", ".join(map(repr, by_spread[:3])) + (", ..." if len(by_spread) > 3 else "")
         notes.append(
-            f"These outputs have neither sigma nor weight ({shown}): each counts relative to the "
+            f"These outputs have neither sigma nor weight ({listed}): each counts relative to the "
             "spread of its measured values. Give them a sigma or a weight if they should count "
             "otherwise."
         )
@@ -329,10 +283,10 @@ def _noise_notes(
 def _unequal_notes(
     problem: Problem, residuals: F64, fits: Sequence[OutputFit], *, counts: bool
 ) -> list[Finding]:
-    """Say when outputs without sigma have noise of different size.
+    """Return a note if outputs without sigma have noise of different size.
 
-    The intervals may count it. The estimate does not: the louder outputs have more weight in it
-    than they deserve.
+    The intervals may account for it. The estimate does not: noisier outputs have too much
+    weight.
     """
     layout = residual_layout(problem)
     if problem.sigma_known or layout.size != residuals.size or not fits:
@@ -408,7 +362,7 @@ def _fit(
 
 
 def _root_sum(values: F64) -> float:
-    """Return the root of the sum of squares; missing samples do not count."""
+    """Return the root of the sum of squares, without missing samples."""
     return float(np.sqrt(np.nansum(values**2)))
 
 

@@ -1,4 +1,4 @@
-"""The history of one run, as the estimator reports it."""
+"""History of one run, as reported by the estimator."""
 
 from __future__ import annotations
 
@@ -21,44 +21,28 @@ _NEAR = 0.01
 
 
 class Observer(Protocol):
-    """Who receives iterations, such as the progress line and the plugins."""
+    """A receiver of iterations, such as the progress line and the plugins."""
 
     def iteration(self, state: Iteration) -> None:
-        """Take note of an iteration.
-
-        Raises
-        ------
-        StopEstimation
-            To end the run with the best parameters so far.
-        """
+        """Receive an iteration; may raise :class:`StopEstimation` to end the run."""
 
 
 @runtime_checkable
 class ActivityObserver(Protocol):
-    """An observer that also wants to know what goes on outside of iterations."""
+    """An observer that also receives activity outside of iterations."""
 
     def activity(self, text: str, done: int, expected: int) -> None:
-        """Take note of how far a series of simulations is."""
+        """Receive the progress of a series of simulations."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunPlan:
-    """What is known of a search before it begins.
+    """Facts about a search before it begins.
 
-    Parameters
-    ----------
-    estimator
-        Its name.
-    parameters
-        Names of the free parameters, in the order of :attr:`Iteration.parameters`.
-    initial
-        Their values, shape (n,).
-    simulations
-        How many it takes, about, if that is known.
-    stage
-        Name of the stage; empty without stages.
-    number, stages
-        Its place, counted from 1, and how many there are.
+    `parameters` are the names of the free parameters, in the order of
+    :attr:`Iteration.parameters`, with the values `initial`; `simulations` is an approximate
+    number, if known; `number` counts the stages from 1. The stage's name is empty without
+    stages.
     """
 
     estimator: str
@@ -72,28 +56,20 @@ class RunPlan:
 
 @runtime_checkable
 class Watcher(Protocol):
-    """An observer that shows a run, and so wants to know more than its iterations."""
+    """An observer that displays a run and needs more than its iterations."""
 
     def planned(self, plan: RunPlan) -> None:
-        """Take note of a search that begins."""
+        """Receive the plan of a search that begins."""
 
     def search_ended(self, cost: float) -> None:
-        """Take note that one of several searches has ended."""
+        """Receive the end of one of several searches."""
 
     def generation(self, size: int, near: int) -> None:
-        """Take note of a generation: its size, and how many are near the best so far."""
+        """Receive a generation: its size, and the number of vectors near the best so far."""
 
 
 class RunMonitor:
-    """Numbers iterations, keeps the history and informs the observers.
-
-    Parameters
-    ----------
-    evaluator
-        Whose counters go into the history.
-    observers
-        Called in this order.
-    """
+    """Numbers iterations, keeps the history and informs the observers, in their order."""
 
     def __init__(self, evaluator: Evaluator, observers: Sequence[Observer] = ()) -> None:
         self._evaluator = evaluator
@@ -118,7 +94,7 @@ class RunMonitor:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the estimator noted."""
+        """Notes of the estimator."""
         return tuple(self._notes)
 
     @property
@@ -127,14 +103,9 @@ class RunMonitor:
         return time.perf_counter() - self._began
 
     def iteration(self, parameters: F64, cost: float, **details: float) -> None:
-        """Report the end of an iteration, also from a search that runs side by side with others.
+        """Report the end of an iteration, also from one of several parallel searches.
 
-        Raises
-        ------
-        StopEstimation
-            When an observer asks for the end.
-        ValueError
-            `parameters` do not have the shape of the problem's free parameters.
+        Raises :class:`StopEstimation` if an observer requests it.
         """
         # Observers need not know of threads.
         in_callers_thread(lambda: self._iteration(parameters, cost, details))
@@ -174,12 +145,12 @@ class RunMonitor:
                 watcher.generation(size, near)
 
     def plan(self, plan: RunPlan) -> None:
-        """Say what is known of the search that begins."""
+        """Announce a search."""
         for watcher in self._watchers:
             watcher.planned(plan)
 
     def search_ended(self, parameters: F64, cost: float) -> None:
-        """Tell those who watch that one of several searches has ended."""
+        """Inform watchers that one of several searches has ended."""
 
         def tell() -> None:
             for watcher in self._watchers:
@@ -193,14 +164,14 @@ class RunMonitor:
                 observer.activity(text, done, expected)
 
     def note(self, message: str) -> None:
-        """Keep something the user should know."""
+        """Keep a note for the user."""
         if message not in self._notes:
             self._notes.append(message)
 
 
 def near_to(best: F64, points: F64, space: SearchSpace) -> npt.NDArray[np.bool_]:
-    """Return which points, (k, n), differ little from the best one in every parameter, (k,)."""
+    """Return which points, (k, n), are close to the best one in every parameter, (k,)."""
     reach = _NEAR * (space.upper - space.lower)
     away = np.abs(space.from_physical(points) - space.from_physical(best))
-    found: npt.NDArray[np.bool_] = np.all(away <= reach, axis=-1)
-    return found
+    near: npt.NDArray[np.bool_] = np.all(away <= reach, axis=-1)
+    return near

@@ -1,4 +1,4 @@
-"""From the ``[estimator]`` table to an estimator's options."""
+"""Conversion of the ``[estimator]`` table to an estimator's options."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ def build_options(
 ) -> Any:
     """Return an instance of the estimator's ``options_type`` from a table as written.
 
-    What its fields may be says :func:`fmident.toml_file.build_dataclass`.
+    See :func:`fmident.toml_file.build_dataclass` for the possible fields.
 
     Parameters
     ----------
-    estimator
-        Class or instance.
     raw
         Key to value.
     location
-        Of the table, or what finds the place of a key in it; for messages.
+        Of the table, or a function that finds the location of a key in it; for messages.
     table
-        How the table is called in messages.
+        Name of the table in messages.
 
     Raises
     ------

@@ -11,16 +11,10 @@ from fmident.arrays import F64
 
 @dataclass(frozen=True)
 class Generation:
-    """Vectors of one generation that were simulated, in their order.
+    """Simulated vectors of one generation, in their order.
 
-    Parameters
-    ----------
-    points
-        Free parameters in physical units, shape (k, n).
-    costs
-        Shape (k,); infinite where the simulation failed.
-    stage
-        Name of the stage; empty in a problem without stages.
+    `points` are free parameters in physical units, shape (k, n); `costs` are infinite where
+    the simulation failed; the stage's name is empty in a problem without stages.
     """
 
     points: F64
@@ -29,16 +23,10 @@ class Generation:
 
     @classmethod
     def of(cls, points: F64, costs: F64, stage: str = "") -> Generation:
-        """Return a generation with copies that cannot be written to.
-
-        Raises
-        ------
-        ValueError
-            The shapes do not fit.
-        """
-        kept = np.array(points, dtype=np.float64, ndmin=2)
+        """Return a generation with read-only copies; ``ValueError`` if the shapes do not fit."""
+        vectors = np.array(points, dtype=np.float64, ndmin=2)
         values = np.array(costs, dtype=np.float64, ndmin=1)
-        if kept.ndim != 2 or values.shape != (kept.shape[0],):
-            raise ValueError(f"points of shape {kept.shape} and costs of shape {values.shape}")
-        kept.flags.writeable = values.flags.writeable = False
-        return cls(kept, values, stage)
+        if vectors.ndim != 2 or values.shape != (vectors.shape[0],):
+            raise ValueError(f"points of shape {vectors.shape} and costs of shape {values.shape}")
+        vectors.flags.writeable = values.flags.writeable = False
+        return cls(vectors, values, stage)

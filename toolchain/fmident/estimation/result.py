@@ -82,18 +82,18 @@ Panels: TypeAlias = npt.NDArray[np.object_]
 
 
 class Drawable:
-    """Pictures of an :class:`~fmident.estimation.result.EstimationResult`."""
+    """Plots of an :class:`~fmident.estimation.result.EstimationResult`."""
 
     def plot_fit(
         self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
     ) -> Panels:
-        """Draw measured, initial and fitted signals over time with Matplotlib.
+        """Plot measured, initial and fitted signals over time with Matplotlib.
 
         Parameters
         ----------
         output, experiment
-            Names; all that were fitted by default. An experiment for validation is drawn when it
-            is named.
+            Names; all that were fitted by default. Validation experiments are only plotted by
+            name.
         ax
             Axes to draw on, one for each output of each experiment; a new figure by default.
 
@@ -105,7 +105,7 @@ class Drawable:
         Raises
         ------
         fmident.errors.EstimationError
-            There is nothing of these names, no sample, or another number of axes.
+            Unknown names, no samples, or a wrong number of axes.
         """
         drawn: Panels = view("plot_fit")(self, output, experiment, ax)
         return drawn
@@ -113,51 +113,40 @@ class Drawable:
     def plot_residuals(
         self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
     ) -> Panels:
-        """Draw measured minus fitted over time, with 1.96 standard deviations of the noise.
+        """Plot measured minus fitted over time, with 1.96 standard deviations of the noise.
 
-        Parameters, value and errors are those of :meth:`plot_fit`. The lines of the noise are drawn
-        where it is constant.
+        Parameters, value and errors are those of :meth:`plot_fit`. The lines of the noise are
+        drawn where it is constant.
         """
         drawn: Panels = view("plot_residuals")(self, output, experiment, ax)
         return drawn
 
     def plot_intervals(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the 95 % intervals of the parameters as deviations from the estimates in percent.
+        """Plot the 95 % intervals of the parameters as deviations from the estimates in percent.
 
-        A dashed line over the whole width is a parameter that the data do not determine. Where
-        there is no interval, or the estimate is 0, which has no percent, there is a point only.
-
-        Parameters
-        ----------
-        ax
-            To draw on; a new figure by default.
+        A dashed line over the whole width is a parameter that the data do not determine.
+        Without an interval, or if the estimate is 0, so that there is no percentage, only a
+        point is drawn. `ax` are the axes to draw on; a new figure by default.
         """
         drawn: Axes = view("plot_intervals")(self, ax)
         return drawn
 
     def plot_convergence(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the cost over the iterations, a line for each start; of the last stage.
+        """Plot the cost over the iterations, a line for each start; of the last stage.
 
-        Parameters
-        ----------
-        ax
-            To draw on; a new figure by default.
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            There is no iteration with a finite cost.
+        `ax` are the axes to draw on; a new figure by default. Raises `EstimationError` if no
+        iteration has a finite cost.
         """
         drawn: Axes = view("plot_convergence")(self, ax)
         return drawn
 
     def plot_draws(self, name: str | None = None, *, ax: Any = None) -> Panels:
-        """Draw the course of some chains of draws from the posterior, a panel for each parameter.
+        """Plot the draws of some chains from the posterior, a panel for each parameter.
 
         Parameters
         ----------
         name
-            Of a parameter; all that were searched by default.
+            Of a parameter; all free ones by default.
         ax
             Axes to draw on, one for each parameter; a new figure by default.
 
@@ -169,13 +158,13 @@ class Drawable:
         Raises
         ------
         fmident.errors.EstimationError
-            The estimator does not draw, there is no such parameter, or another number of axes.
+            No draws, an unknown name, or a wrong number of axes.
         """
         drawn: Panels = view("plot_draws")(self, name, ax)
         return drawn
 
     def plot_corner(self, *, ax: Any = None) -> Panels:
-        """Draw each pair of parameters over the draws from the posterior, and their histograms.
+        """Plot each pair of parameters over the draws from the posterior, and their histograms.
 
         Parameters
         ----------
@@ -190,13 +179,13 @@ class Drawable:
         Raises
         ------
         fmident.errors.EstimationError
-            The estimator does not draw, or another number of axes.
+            No draws, or a wrong number of axes.
         """
         drawn: Panels = view("plot_draws_corner")(self, ax)
         return drawn
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML shown by a notebook."""
         html: str = view("result_view")(self)
         return html
 
@@ -226,25 +215,25 @@ class ParameterEstimate:
     lower, upper
         Bounds.
     at_bound
-        The value lies on a bound; its interval is one-sided, and those of the others hold for
-        this value.
+        The value lies on a bound; its interval is one-sided, and those of the others hold
+        for this value.
     fixed
-        It was not searched.
+        It was not estimated.
     variable
         The FMU variable it sets; ``None`` for a parameter of the measurement model only.
     experiments
-        Those it acts on; ``None`` means all.
+        Those it affects; ``None`` means all.
     stage
-        The last one that searched it, whose uncertainty this is; empty without stages.
+        The last one that estimated it, and gave its uncertainty; empty without stages.
     expression
-        From which a dependent parameter follows; empty for the others. Its standard error and
-        interval follow from theirs by the chain rule. Of a base parameter its formula.
+        Of a dependent parameter, whose standard error and interval follow by the chain
+        rule, or of a base parameter; otherwise empty.
     base
-        The base parameters of which it is a member: the data determine these, not the parameter
-        itself, so that it has neither standard error nor interval.
+        The base parameters of which it is a member: the data determine these, not the
+        parameter itself, which therefore has neither standard error nor interval.
     factors
-        Of a base parameter: the powers of its factors, and of each the coefficients of its members;
-        empty for others. A sum is one factor with power 1.
+        Of a base parameter: the powers of its factors, and the coefficients of the members
+        of each; otherwise empty. A sum is one factor with power 1.
     """
 
     name: str
@@ -272,12 +261,12 @@ class ParameterEstimate:
 
     @property
     def follows(self) -> str:
-        """How a dependent parameter follows from others: ``"= 3 kg - m1"``, or a constraint."""
+        """Expression of a dependent parameter, ``"= 3 kg - m1"``, or a constraint."""
         return self.expression if "=" in self.expression else f"= {self.expression}"
 
     @property
     def searched(self) -> bool:
-        """Whether an estimator searched it: it was neither fixed nor follows from others."""
+        """Whether an estimator estimated it: it is neither fixed nor dependent."""
         return not self.fixed and not self.expression
 
 
@@ -295,15 +284,15 @@ EXCHANGE_TOLERANCE = 1e-9
 
 
 def combination_of(e: ParameterEstimate, names: Sequence[str]) -> DeterminedCombination:
-    """Return what a base parameter is of the parameters with these names."""
+    """Return a base parameter as a combination of the parameters with these names."""
     sums = np.array([[members.get(n, 0.0) for n in names] for _, members in e.factors])
     return DeterminedCombination(e.expression, sums, tuple(power for power, _ in e.factors))
 
 
 def parameter_columns(estimates: Sequence[ParameterEstimate]) -> Mapping[str, list[Any]]:
-    """Return the columns of the table of parameters: names, and what is known of each.
+    """Return the columns of the table of parameters: names and properties.
 
-    Base parameters are rows like the others; of their members ``base`` has the names of these.
+    Base parameters are rows like the others; their members have their names in ``base``.
     """
     return {
         "name": [e.name for e in estimates],
@@ -324,14 +313,11 @@ def parameter_columns(estimates: Sequence[ParameterEstimate]) -> Mapping[str, li
 
 
 def integration_advice(needed: float | None, interpolation: str | None = None) -> str:
-    """Return what to do where the error of the integration moves the estimate.
+    """Return advice if the integration error moves the estimate.
 
-    Parameters
-    ----------
-    needed
-        Tolerance with which it would not; ``None`` where the FMU ignores the tolerance.
-    interpolation
-        Of the inputs, with which Model Exchange repeats what the FMU does; ``None`` without inputs.
+    `needed` is the tolerance that avoids it, ``None`` if the FMU ignores the tolerance;
+    `interpolation` is that of the inputs with which Model Exchange reproduces the FMU,
+    ``None`` without inputs.
     """
     if needed is not None:
         return f"set evaluation.tolerance to {needed:g}"
@@ -343,41 +329,31 @@ def integration_advice(needed: float | None, interpolation: str | None = None) -
 
 
 def step_advice(substeps: int | None) -> str:
-    """Return what to do where half the communication step moves the estimate."""
+    """Return advice if half the communication step moves the estimate."""
     return f"set evaluation.substeps to {substeps}"
 
 
 @dataclass(frozen=True)
 class DerivativeCheck:
-    """How the derivatives behind the intervals were verified, and what the integration does.
+    """Verification of the derivatives behind the intervals, and effects of the integration.
 
     Parameters
     ----------
-    tolerance
-        Of the simulations; ``None`` if unknown.
-    tightened
-        Tolerance of the simulations for the derivatives, where that would not do.
-    ignores_tolerance
-        Whether the FMU ignores the tolerance.
-    shifts
-        Parameters that the error of the integration moves by a noticeable part of their standard
-        error, with that part.
-    needed
-        Tolerance with which it would not; ``None`` where it does not, and where the FMU
-        ignores the tolerance.
+    tolerance, tightened
+        Of the simulations, and of those for the derivatives if the other was not enough.
+    shifts, step_shifts
+        Parameters that the integration error, or half the communication step, moves by a
+        noticeable fraction of their standard error, with that fraction.
+    needed, substeps
+        Tolerance and number of substeps that would avoid it, or ``None``.
     interpolation
-        Of the inputs, with which Model Exchange repeats what an FMU does that ignores the
-        tolerance; ``None`` without inputs.
+        Of the inputs, with which Model Exchange reproduces an FMU that ignores the
+        tolerance.
     unknown
-        Why it is not known what the solver of such an FMU does; empty where it is known.
-    step_shifts
-        Parameters that half the communication step moves by a noticeable part of their standard
-        error, with that part.
-    substeps
-        With how many it would not move them; ``None`` where it does not.
+        Why the error of such an FMU's solver is unknown; otherwise empty.
     share, step_share
-        How many times as large as the residuals, by root mean square, the error of the integration
-        is, and what half the communication step changes; 0 where it need not be said.
+        Root mean square of the integration error, and of the change by half the
+        communication step, relative to that of the residuals; 0 if it need not be reported.
     """
 
     tolerance: float | None = None
@@ -394,12 +370,12 @@ class DerivativeCheck:
 
     @property
     def advice(self) -> str:
-        """What to do against the shifts."""
+        """Advice against the shifts."""
         return integration_advice(self.needed, self.interpolation)
 
     @property
     def step_advice(self) -> str:
-        """What to do against the shifts of the step."""
+        """Advice against the shifts by the step."""
         return step_advice(self.substeps)
 
 
@@ -407,21 +383,9 @@ class DerivativeCheck:
 class ConstraintCheck:
     """A constraint between parameters at the estimate.
 
-    Parameters
-    ----------
-    name, text
-        As in the problem file, and what it compares.
-    equality
-        Whether both sides must be equal.
-    active
-        Whether it holds the estimate: an equality, or an inequality without which the cost would
-        be lower.
-    violated
-        Whether it is not kept.
-    slack
-        Difference of its sides in SI units; positive where an inequality is kept.
-    parameters
-        The searched ones that are in it, be it through others.
+    An equality, or an inequality without which the cost would be lower, is `active`. The
+    slack is the difference of its sides in SI units, positive for a satisfied inequality.
+    `parameters` are the free ones in it, directly or through dependent ones.
     """
 
     name: str
@@ -435,23 +399,19 @@ class ConstraintCheck:
 
 @dataclass(frozen=True)
 class StageUncertainty:
-    """What the intervals of a stage count of the values that it held.
+    """Effect of the values that a stage held on its intervals.
 
     Parameters
     ----------
     counted
         Parameters whose own uncertainty is part of the intervals.
     taken_for_known
-        Those found by an earlier stage that count as exactly known.
-    shared_experiments
-        Those whose samples an earlier stage of the chain has used, too; that the errors are
-        correlated therefore is counted.
-    taken_for_independent
-        Those that earlier stages have used in another form, such as filtered otherwise.
+        Estimates of an earlier stage that are treated as exact.
+    shared_experiments, taken_for_independent
+        Experiments whose samples an earlier stage has also used, with the resulting
+        correlation included, or in another form, such as filtered differently.
     conditional_errors
-        Standard errors of the parameters if all that was held were exactly known.
-    simulations
-        What it took.
+        Standard errors of the parameters if all held values were exact.
     """
 
     counted: tuple[str, ...] = ()
@@ -464,29 +424,12 @@ class StageUncertainty:
 
 @dataclass(frozen=True)
 class StageResult:
-    """How one stage of a run ended.
+    """Result of one stage of a run, with its costs at start and end, and its effort.
 
-    Parameters
-    ----------
-    name
-        Of the stage.
-    estimator, cost, cost_options
-        What it minimised, and with what.
-    cost_initial, cost_final
-        Cost at its start and end.
-    status, message
-        How it ended.
-    parameters
-        Those it searched, with the values it found.
-    experiments
-        Names of those it used.
-    simulations, jacobians, seconds
-        What it took.
-    identifiability
-        ``None`` where it was not asked for.
-    uncertainty
-        What its intervals count of the values that it held; ``None`` where it held nothing that
-        an earlier stage has found, or nobody asked for intervals.
+    `parameters` are the estimates of its free parameters, `experiments` those it used.
+    `identifiability` is ``None`` if it was not requested. `uncertainty` is the effect of
+    held values on its intervals, ``None`` if none was estimated by an earlier stage, or
+    without intervals.
     """
 
     name: str
@@ -628,7 +571,7 @@ class EstimationResult(Drawable):
 
     @property
     def rows(self) -> tuple[ParameterEstimate, ...]:
-        """Return all parameters and the base parameters, as tables show them."""
+        """Return all parameters and the base parameters, as in tables."""
         return (*self.estimates, *self.base_parameters)
 
     @property
@@ -642,30 +585,30 @@ class EstimationResult(Drawable):
 
     @property
     def derivatives_by(self) -> str:
-        """Where the derivatives come from, in words; empty where that is not known."""
+        """Origin of the derivatives, in words; empty if unknown."""
         return summary_of(self.derivative_origins)
 
     def __repr__(self) -> str:
         return f"<EstimationResult {self.status}: {_listed(self.values)}>"
 
     def __str__(self) -> str:
-        """Return status, parameters with their uncertainty, verdict and notes."""
+        """Return status, parameters with their uncertainty, identifiability and notes."""
         columns = ["value", "standard_error", "interval_95_low", "interval_95_high", "unit"]
         table = self.parameters[columns].to_string(
             index_names=False, na_rep="n/a", float_format=lambda x: f"{x:.6g}"
         )
-        judged = "" if self.identifiability is None else self.identifiability.verdict
+        verdict = "" if self.identifiability is None else self.identifiability.verdict
         blocks = [
             f"{self.estimator}: {self.status} ({self.message}); cost {self.cost_initial:.6g} -> "
             f"{self.cost_final:.6g}",
             table,
-            "\n".join([*([judged] if judged else []), *(f"note: {n}" for n in self.notes)]),
+            "\n".join([*([verdict] if verdict else []), *(f"note: {n}" for n in self.notes)]),
         ]
         return "\n\n".join(block for block in blocks if block)
 
     @property
     def parameters(self) -> pd.DataFrame:
-        """One row per parameter and base parameter, indexed by name; what was found comes first."""
+        """One row per parameter and base parameter, indexed by name; estimates come first."""
         import pandas as pd  # here, since it is slow to import and seldom needed
 
         columns = dict(parameter_columns(self.rows))
@@ -674,16 +617,16 @@ class EstimationResult(Drawable):
 
     @property
     def values(self) -> dict[str, float]:
-        """Parameter name to value."""
+        """Values by parameter name."""
         return {e.name: e.value for e in self.estimates}
 
     def with_members(self, chosen: Mapping[str, float]) -> EstimationResult:
         """Return the result with other values of members of base parameters.
 
-        The outputs do not change: base parameters keep their values, and the members after which
-        these are named move along (eq. 10 of L. Pyrhonen and others, Linear-regression-based
-        identification of closed-loop multibody systems, 2024); where one of those is chosen, all
-        others by as little as possible in relation to their size.
+        The outputs do not change: base parameters keep their values, and their leading members
+        change with the chosen ones (eq. 10 of L. Pyrhonen and others, Linear-regression-based
+        identification of closed-loop multibody systems, 2024); if a leading member is chosen,
+        all others change as little as possible relative to their size.
 
         Parameters
         ----------
@@ -708,17 +651,17 @@ class EstimationResult(Drawable):
         leading = {b.members[0] for b in self.base_parameters}
         free = {*names} - {*chosen}
         movable = free & leading if free >= leading else free
-        moved = [j for j, n in enumerate(names) if n in movable]
+        indices = [j for j, n in enumerate(names) if n in movable]
         values = np.array([chosen.get(n, value) for n, value in known.items()])
         wanted = np.array([b.value for b in self.base_parameters])
-        sizes = np.array([abs(known[names[j]]) or 1.0 for j in moved])
+        sizes = np.array([abs(known[names[j]]) or 1.0 for j in indices])
         for _ in range(_MOST_STEPS):
             left = wanted - [b.value(values) for b in base]
             slopes = np.array([b.gradient(values) for b in base])
             if bool((np.abs(left) <= _KEPT * (np.abs(slopes) @ np.abs(values))).all()):
                 break
-            steps = np.linalg.lstsq(slopes[:, moved] * sizes, left, rcond=None)[0]
-            values[moved] += sizes * steps
+            steps = np.linalg.lstsq(slopes[:, indices] * sizes, left, rcond=None)[0]
+            values[indices] += sizes * steps
         else:
             raise EstimationError(
                 f"no values of the other members keep the base parameters with"

@@ -41,15 +41,7 @@ _ROUNDS = 3
 
 @dataclass(frozen=True)
 class FmuIdentity:
-    """What the result says about the FMU.
-
-    Parameters
-    ----------
-    name, guid, tool
-        Model name, GUID and generation tool of its description.
-    path
-        The file.
-    """
+    """Name, GUID, generation tool and file of the FMU for the result."""
 
     name: str = ""
     guid: str = ""
@@ -59,17 +51,7 @@ class FmuIdentity:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run, and what a stage after it needs to know of its uncertainty.
-
-    Parameters
-    ----------
-    result
-        What it found.
-    statistics
-        At the solution; ``None`` where there are none.
-    residual_weights
-        As of :class:`Estimate`.
-    """
+    """A run with the statistics and weights that a later stage needs for its uncertainty."""
 
     result: EstimationResult
     statistics: ParameterStatistics | None
@@ -86,27 +68,12 @@ def run_estimation(
     *,
     intervals: bool = True,
 ) -> EstimationResult:
-    """Run an estimator and add uncertainty, fits and notes to what it finds.
+    """Run an estimator and add uncertainty, fits and notes to its result.
 
     Ctrl-C and a request to stop end the run with the best parameters so far; so does a
-    Jacobian that cannot be computed.
-
-    Parameters
-    ----------
-    problem
-        What to estimate.
-    evaluator
-        Of the same problem.
-    estimator
-        An instance.
-    options
-        The estimator's table as written; ``problem.estimator.options`` if ``None``.
-    observers
-        Receives each iteration.
-    fmu
-        For the result.
-    intervals
-        Whether the uncertainty of the parameters is wanted, which takes a Jacobian.
+    Jacobian that cannot be computed. The default `options` are
+    ``problem.estimator.options``; without `intervals`, the uncertainty of the parameters is
+    not computed.
 
     Raises
     ------
@@ -130,7 +97,7 @@ def run_with_statistics(
     *,
     intervals: bool = True,
 ) -> Run:
-    """Run an estimator as :func:`run_estimation` does, and return also what it leaves out."""
+    """Run an estimator like :func:`run_estimation`, and also return its statistics."""
     raw = problem.estimator.options if options is None else options
     location = problem.where()
     chosen = build_options(estimator, raw, location)
@@ -156,12 +123,12 @@ def run_with_statistics(
         return _estimate(asked, at, estimator, chosen, monitor, again=True, minimise=in_rounds)
 
     estimate = _estimate(problem, evaluator, estimator, chosen, monitor, minimise=in_rounds)
-    estimate, elsewhere = best_of_both(
+    estimate, minimum_notes = best_of_both(
         problem, evaluator, estimate, search if estimator.descends else None
     )
-    turned = None
+    alternation = None
     if in_rounds and estimate.status == "converged":
-        turned = in_turn(
+        alternation = in_turn(
             problem,
             evaluator,
             estimate,
@@ -169,10 +136,12 @@ def run_with_statistics(
                 asked, at, estimator, chosen, monitor, again=True, minimise=True
             ),
         )
-        problem = dataclasses.replace(problem, cost=turned.problem.cost)
-        evaluator, estimate = turned.evaluator, turned.estimate
+        problem = dataclasses.replace(problem, cost=alternation.problem.cost)
+        evaluator, estimate = alternation.evaluator, alternation.estimate
         if estimate.status == "converged" and type(estimator).minimise is not Estimator.minimise:
-            estimate = _estimate(turned.problem, evaluator, estimator, chosen, monitor, again=True)
+            estimate = _estimate(
+                alternation.problem, evaluator, estimator, chosen, monitor, again=True
+            )
         cost_initial = evaluator.cost(problem.initial)
     identity = fmu or FmuIdentity(path=problem.fmu)
 
@@ -193,16 +162,16 @@ def run_with_statistics(
     for _ in range(_ROUNDS if estimator.descends and not in_rounds else 0):
         if summary.lower is None:
             break
-        found = search(beginning_at(problem, summary.lower), evaluator)
-        cut_short = found.status in ("interrupted", "stopped")
-        if not cut_short and not evaluator.cost(found.parameters) < summary.cost:
+        candidate = search(beginning_at(problem, summary.lower), evaluator)
+        cut_short = candidate.status in ("interrupted", "stopped")
+        if not cut_short and not evaluator.cost(candidate.parameters) < summary.cost:
             break
         begun = values_of(problem, summary.lower)
         monitor.note(
             f"A search ended on a plateau, with a cost of {summary.cost:.4g}. It went on from"
             f" {begun}, where the cost is lower."
         )
-        estimate, summary = found, summary_of(found)
+        estimate, summary = candidate, summary_of(candidate)
     settings = {
         "options": _plain(chosen),
         **_steps(evaluator, problem, estimate.parameters),
@@ -229,8 +198,8 @@ def run_with_statistics(
             [
                 *reading_notes(problem.notes),
                 *(finding("search", text) for text in monitor.notes),
-                *elsewhere,
-                *noise_notes(turned, in_rounds, drawn=estimate.draws is not None),
+                *minimum_notes,
+                *noise_notes(alternation, in_rounds, drawn=estimate.draws is not None),
                 *summary.notes,
                 *truncation_notes(truncation),
                 *(finding("derivatives", text) for text in evaluator.notes),
@@ -250,7 +219,7 @@ def run_with_statistics(
         generations=monitor.generations,
         constraints=summary.constraints,
         noise=summary.noise,
-        whitened=summary.whitened if turned is not None else (),
+        whitened=summary.whitened if alternation is not None else (),
         sensitivities=()
         if summary.statistics is None
         else output_sensitivities(problem, summary.statistics, estimate.residual_weights),
@@ -263,7 +232,7 @@ def run_with_statistics(
 
 
 def _plan(problem: Problem, estimator: Estimator[Any], options: object) -> RunPlan:
-    """Return what is known before the search, for those who watch it."""
+    """Return the plan of the search for watchers."""
     # How long a descent takes nobody knows; a population has its generations.
     known = None if estimator.descends else estimator.expected_simulations(options, problem)
     names = tuple(q.name for q in problem.free)
@@ -273,13 +242,7 @@ def _plan(problem: Problem, estimator: Estimator[Any], options: object) -> RunPl
 def refuse_constraints(
     problem: Problem, estimator: Estimator[Any], location: Location | None
 ) -> None:
-    """Refuse constraints that the estimator would not look at.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        At `location`.
-    """
+    """Reject constraints that the estimator does not use; raises `ProblemError` at `location`."""
     if problem.constraints and not estimator.keeps_constraints:
         raise ProblemError(
             f"the estimator '{estimator.name}' does not keep the constraint"
@@ -301,13 +264,13 @@ def _estimate(
     again: bool = False,
     minimise: bool = False,
 ) -> Estimate:
-    """Let the estimator search; turn every way it can end into an estimate or an error."""
+    """Run the search; turn every way it can end into an estimate or an error."""
     try:
         if not (again or estimator.takes_inert(options)):
             check_influence(problem, evaluator, descends=estimator.descends)
         method = estimator.minimise if minimise else estimator.estimate
-        found = method(problem, evaluator, options, monitor)
-        return _checked(problem, evaluator, estimator, found)
+        result = method(problem, evaluator, options, monitor)
+        return _checked(problem, evaluator, estimator, result)
     except KeyboardInterrupt:
         return Estimate(
             _best(problem, evaluator, monitor),
@@ -343,13 +306,7 @@ def _estimate(
 def _checked(
     problem: Problem, evaluator: Evaluator, estimator: Estimator[Any], found: object
 ) -> Estimate:
-    """Return what an estimator found if it is usable.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It is not an estimate, has an unknown status or the wrong shape, or leaves the bounds.
-    """
+    """Return the result of an estimator if it is usable, or raise `EstimationError`."""
     if not isinstance(found, Estimate):
         raise _mistake(estimator, f"returned {type(found).__name__}, not an Estimate")
     if found.status not in get_args(Status):
@@ -421,7 +378,7 @@ def _checked(
 
 
 def _check_draws(problem: Problem, estimator: Estimator[Any], found: Estimate) -> None:
-    """Refuse draws of another shape, or outside of the bounds."""
+    """Reject draws of a wrong shape or outside the bounds."""
     draws = found.draws
     if draws is None:
         return
@@ -438,7 +395,7 @@ def _check_draws(problem: Problem, estimator: Estimator[Any], found: Estimate) -
 
 
 def _check_base(estimator: Estimator[Any], found: Estimate, count: int) -> None:
-    """Refuse combinations of other parameters."""
+    """Reject combinations of other parameters."""
     for c in found.base:
         if not isinstance(c, DeterminedCombination) or c.sums.shape != (len(c.powers), count):
             raise _mistake(
@@ -447,7 +404,7 @@ def _check_base(estimator: Estimator[Any], found: Estimate, count: int) -> None:
 
 
 def _best(problem: Problem, evaluator: Evaluator, monitor: RunMonitor) -> F64:
-    """Return the best point: the estimator's own word first, since its cost may differ."""
+    """Return the best point, preferably the reported one, since the costs may differ."""
     if monitor.history:
         return np.clip(monitor.history[-1].parameters, problem.lower, problem.upper)
     best = evaluator.best
@@ -460,7 +417,7 @@ def _iterations(monitor: RunMonitor) -> str:
 
 
 def _steps(evaluator: Evaluator, problem: Problem, p: F64) -> dict[str, object]:
-    """Return the steps of the finite differences by parameter, in its unit, for the settings."""
+    """Return the finite-difference steps by parameter, in its unit, for the settings."""
     sizes = evaluator.step_sizes
     if sizes is None:
         return {}

@@ -1,4 +1,4 @@
-"""How many of several searches have found the same minimum."""
+"""Number of searches that have found the same minimum."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ simulation lets searches end a little apart."""
 
 
 def agreeing(costs: Sequence[float], best: float | None = None) -> int:
-    """Return how many searches ended within the minimum of least cost.
-
-    Parameters
-    ----------
-    costs
-        At the end of each.
-    best
-        The least cost, if it is not among them.
-    """
+    """Return how many searches ended at the lowest minimum, whose cost is `best` if given."""
     least = min(costs, default=float("inf")) if best is None else best
     return sum(cost <= least * (1.0 + SAME_COST) + 1e-300 for cost in costs)

@@ -1,4 +1,4 @@
-"""From the estimator's answer to values, uncertainty, fits and notes."""
+"""Values, uncertainty, fits and notes from the estimator's result."""
 
 from __future__ import annotations
 
@@ -117,24 +117,13 @@ def summarise(
     """Return everything that follows from the final parameters.
 
     After an interrupt nothing long is started: uncertainty is only given if the Jacobian at
-    the final point is known already. A cost whose residuals are not independent and of equal
-    variance gives none.
+    the final point is already known. A cost whose residuals are not independent and of
+    equal variance gives none.
 
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    estimate
-        What the estimator found.
-    initial_outputs
-        Outputs of the FMU at the initial parameters, one item per experiment.
-    intervals
-        Whether the uncertainty is wanted.
-    searches
-        Whether the estimator goes to the least cost from where it starts: another search of the
-        kind leads no further.
-    minimises
-        Whether it has converged at the least cost only.
+    `initial_outputs` are those of the FMU at the initial parameters, one item per
+    experiment. `searches` says that the estimator goes from its start to the minimum of the
+    cost, so that another such search makes no progress; `minimises` that it converges only
+    there.
     """
     p, cost = estimate.parameters, evaluator.cost(estimate.parameters)
     outcome = _Outcome.of(estimate, evaluator, cost)
@@ -161,7 +150,7 @@ def summarise(
         notes.append(finding("simulations-failed", text))
     derivatives: DerivativeCheck | None = None
     check: ResidualCheck | None = None
-    judged: tuple[OutputFit, ...] = ()
+    whitened: tuple[OutputFit, ...] = ()
     priors = prior_knowledge(problem, p, statistics)
     if statistics is not None:
         notes += _precision_notes(problem, p, statistics)
@@ -176,11 +165,11 @@ def summarise(
         notes += _derivative_notes(derivatives, statistics)
         notes += prior_notes(problem, priors)
         residuals = evaluator.data_residuals(p)
-        judged = whitened_fits(problem, fits, residuals)
-        check = check_residuals(problem, residuals, judged, statistics)
-        notes += residual_notes(problem, residuals, judged, statistics, check)
+        whitened = whitened_fits(problem, fits, residuals)
+        check = check_residuals(problem, residuals, whitened, statistics)
+        notes += residual_notes(problem, residuals, whitened, statistics, check)
         if not outcome.interrupted and estimate.residual_weights is None:
-            check = _with_delays(problem, evaluator, p, moving, statistics, judged, check)
+            check = _with_delays(problem, evaluator, p, moving, statistics, whitened, check)
             check = _with_courses(problem, evaluator, p, moving, statistics, residuals, check)
             if active is None:
                 check = _with_bounds(problem, p, held, statistics, residuals, check)
@@ -212,7 +201,7 @@ def summarise(
         constraint_checks(problem, active, p, held),
         priors,
         counted_noise(problem, statistics),
-        judged,
+        whitened,
         base,
         outcome.lower,
     )
@@ -220,7 +209,7 @@ def summarise(
 
 @dataclass
 class _Outcome:
-    """How the run ended, as far as is known, and what is to be said of that."""
+    """How the run ended, and notes on it."""
 
     status: Status
     message: str
@@ -240,16 +229,16 @@ class _Outcome:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C has ended it: nothing long is started then."""
+        """Whether Ctrl-C has ended it, so that nothing long should be started."""
         return self.status == "interrupted"
 
     def interrupt(self) -> None:
-        """Ctrl-C has ended what follows the search."""
+        """Record that Ctrl-C has ended a step after the search."""
         self.status = "interrupted"
         self.message = f"interrupted while the intervals were computed; before: {self.message}"
 
     def limit(self, ended_by: Ending, text: str) -> None:
-        """Take back that the search has converged."""
+        """Withdraw the statement that the search has converged."""
         if self.status == "converged":
             self.status, self.ended_by = "limit", ended_by
             self.message += text
@@ -263,7 +252,7 @@ def _statistics(
     outcome: _Outcome,
     cost: float,
 ) -> VerifiedStatistics | None:
-    """Return the uncertainty, looked at for jumps of the cost; change how the run ended by it."""
+    """Return the uncertainty, checked for jumps of the cost; update `outcome` accordingly."""
     p, before = estimate.parameters, outcome.interrupted
     statistics: VerifiedStatistics | None = None
     if np.isfinite(cost) and (not before or evaluator.knows_jacobian(p)):
@@ -309,7 +298,7 @@ def _judged(
     outcome: _Outcome,
     cost: float,
 ) -> VerifiedStatistics:
-    """Return the statistics with what simulations around the estimate say of them."""
+    """Return the statistics, corrected by simulations around the estimate."""
     p = estimate.parameters
     exact = EventMatching(problem).exact(evaluator.residuals(p), None)
     unseen = statistics.linearisation.analysis.without_influence
@@ -358,7 +347,7 @@ def _judged(
 def _scale(
     problem: Problem, estimate: Estimate, statistics: VerifiedStatistics | None, cost: float
 ) -> float:
-    """Return the standard deviation of the whitened residuals; NaN where it is not known."""
+    """Return the standard deviation of the whitened residuals; NaN if unknown."""
     if statistics is None:
         return float("nan")
     if isinstance(problem.cost, Prewhitened):
@@ -377,7 +366,7 @@ def _with_delays(
     fits: Sequence[OutputFit],
     check: ResidualCheck,
 ) -> ResidualCheck:
-    """Return what the residuals say, with the delays that they show."""
+    """Return the residual check with detected delays."""
     coloured = [fit for fit, _ in coloured_fits(fits)]
     if not coloured:
         return check
@@ -398,17 +387,17 @@ def _with_courses(
     residuals: F64,
     check: ResidualCheck,
 ) -> ResidualCheck:
-    """Return what the residuals say, with inputs that run otherwise in place of delays."""
+    """Return the residual check with other courses of inputs instead of delays."""
     jacobian = np.where(held, 0.0, statistics.linearisation.data_jacobian)
     errors = statistics.standard_errors
     gathered = gathered_residuals(problem, residuals)
     try:
-        found = other_courses(problem, evaluator, p, jacobian, errors)
+        courses = other_courses(problem, evaluator, p, jacobian, errors)
     except KeyboardInterrupt:  # all has been found: it must not be lost for want of a note
         return check
-    if any(one.proven for one in found):
-        return dataclasses.replace(check, courses=found, delays=(), gathered=gathered)
-    return check if check.delays else dataclasses.replace(check, courses=found, gathered=gathered)
+    if any(one.proven for one in courses):
+        return dataclasses.replace(check, courses=courses, delays=(), gathered=gathered)
+    return check if check.delays else dataclasses.replace(check, courses=courses, gathered=gathered)
 
 
 def _with_bounds(
@@ -419,10 +408,7 @@ def _with_bounds(
     residuals: F64,
     check: ResidualCheck,
 ) -> ResidualCheck:
-    """Return what the residuals say with the bounds that hide the fit, instead of delays then.
-
-    A parameter that cannot go where it belongs leaves residuals that look like a delay.
-    """
+    """Return the residual check with the bounds that prevent a fit, instead of delays."""
     jacobian = statistics.linearisation.data_jacobian
     if jacobian.shape != (residuals.size, p.size):
         return check
@@ -446,7 +432,7 @@ def _bound_notes(
 
 
 def _precision_notes(problem: Problem, p: F64, statistics: ParameterStatistics) -> list[Finding]:
-    """Name parameters that are identifiable in principle but not from these data."""
+    """Return notes on parameters that are identifiable in principle but not from these data."""
     notes = []
     rank = statistics.identifiability.rank
     if statistics.degrees_of_freedom <= 0 < rank and not problem.sigma_known:
@@ -473,9 +459,9 @@ def _precision_notes(problem: Problem, p: F64, statistics: ParameterStatistics) 
 def _distance_notes(
     problem: Problem, p: F64, statistics: ParameterStatistics, searches: bool
 ) -> list[Finding]:
-    """Name parameters whose values are not where the cost is least, so far as intervals care.
+    """Return notes on parameters far from the minimum, compared with their intervals.
 
-    Not every estimator goes there: some solve equations of their own, others end early.
+    Not every estimator goes to the minimum: some solve other equations, others end early.
     """
     names = [
         f"'{q.name}' by {abs(step) / error:.2g}"
@@ -510,7 +496,7 @@ def _derivative_check(
         if effect is None:
             return {}
         each = zip(problem.free, effect.shifts, effect.matters, strict=True)
-        return {q.name: float(shift) for q, shift, said in each if said}
+        return {q.name: float(shift) for q, shift, matters in each if matters}
 
     effect, step = statistics.integration, statistics.step
     return DerivativeCheck(
@@ -529,7 +515,7 @@ def _derivative_check(
 
 
 def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) -> list[Finding]:
-    """Say what the tolerance of the simulations does to estimate and intervals."""
+    """Return notes on the effect of the simulation tolerance on estimate and intervals."""
     notes = []
     if check.tightened is not None:
         differences = "no step of the finite differences is"
@@ -544,8 +530,8 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
         if not shifts:
             size = f"{share:.2g} times as large as" if share >= 1.0 else f"{share:.0%} of"
             return f"makes an error of the outputs that is {size} the residuals"
-        moved = ", ".join(f"'{name}' by {x:.2g} standard errors" for name, x in shifts.items())
-        return f"moves the estimate ({moved}), which the intervals do not count"
+        changes = ", ".join(f"'{name}' by {x:.2g} standard errors" for name, x in shifts.items())
+        return f"moves the estimate ({changes}), which the intervals do not count"
 
     if check.step_shifts or check.step_share:
         notes.append(
@@ -577,9 +563,9 @@ def _derivative_notes(check: DerivativeCheck, statistics: VerifiedStatistics) ->
                 f" solver moves the estimate: {check.unknown}",
             )
         )
-    judged = statistics.identifiability
+    identifiability = statistics.identifiability
     # Where the cost jumps, no tolerance makes a derivative.
-    if {*judged.withheld, *judged.undecided} - {*judged.jumps}:
+    if {*identifiability.withheld, *identifiability.undecided} - {*identifiability.jumps}:
         if check.ignores_tolerance:
             text = (
                 "The FMU ignores the tolerance, so that more exact derivatives need a finer solver"

@@ -1,4 +1,4 @@
-"""What an estimate makes of experiments that were not fitted."""
+"""Predictions for experiments that were not fitted."""
 
 from __future__ import annotations
 
@@ -37,17 +37,7 @@ _RELATIVE = 1e-9
 def validated(
     problem: Problem, result: EstimationResult, executor_of: Callable[[Problem], Executor]
 ) -> EstimationResult:
-    """Return a result with what its values make of the experiments for validation.
-
-    Parameters
-    ----------
-    problem
-        What was estimated. Without such an experiment the result is returned as it is.
-    result
-        What was found.
-    executor_of
-        Makes the executor that simulates them.
-    """
+    """Return a result with predictions for the validation experiments, if there are any."""
     if not problem.validation:
         return result
     values = {e.name: e.value for e in result.estimates}
@@ -55,17 +45,17 @@ def validated(
     held_out = held_out_problem(problem)
     try:
         with executor_of(held_out) as executor, Evaluator(held_out, executor) as evaluator:
-            found = validate(held_out, evaluator, p, result)
+            validation = validate(held_out, evaluator, p, result)
     except KeyboardInterrupt:
         text = "The experiments for validation were not simulated: the run was interrupted."
         return result.with_findings([finding("validation", text)])
     except FmidentError as error:  # what was estimated must not be lost
-        found = Validation((), None, {e.name: error.message for e in problem.validation})
-    return replace(result, validation=found).with_findings(_notes(found))
+        validation = Validation((), None, {e.name: error.message for e in problem.validation})
+    return replace(result, validation=validation).with_findings(_notes(validation))
 
 
 def held_out_problem(problem: Problem) -> Problem:
-    """Return the problem of the experiments for validation alone."""
+    """Return the problem with only the validation experiments."""
     return replace(
         problem,
         experiments=problem.validation,
@@ -79,17 +69,10 @@ def held_out_problem(problem: Problem) -> Problem:
 def validate(
     problem: Problem, evaluator: Evaluator, p: F64, result: EstimationResult
 ) -> Validation:
-    """Compare experiments with what parameters predict that were not fitted to them.
+    """Compare experiments with predictions by parameters that were not fitted to them.
 
-    Parameters
-    ----------
-    problem, evaluator
-        Of these experiments.
-    p
-        Free parameters, shape (n,).
-    result
-        Of the experiments that were fitted: the residuals of outputs with the same name take the
-        place of an unknown noise.
+    `problem` and `evaluator` are those of these experiments, `result` that of the fitted
+    ones, whose residuals of outputs with the same name replace an unknown noise.
     """
     initial, final = evaluator.simulate(problem.initial), evaluator.simulate(p)
     sigmas = _fitted_noise(result)
@@ -131,11 +114,11 @@ def _noise_ratio(
     number: int,
     fits: Sequence[OutputFit],
 ) -> float:
-    """Return the size of an experiment's residuals; at most 1 where it is within its limits.
+    """Return the size of an experiment's residuals; at most 1 if it is within its limits.
 
-    Residuals of the truth are those of the noise, and what the errors of the parameters add. Where
-    noise is not given, its variance is that of the fitted residuals, and F takes the place of
-    chi-squared; neighbours that are correlated count as fewer samples.
+    The residuals of a correct model consist of noise and the effect of parameter errors. If
+    the noise is not given, its variance is that of the fitted residuals, and F replaces
+    chi-squared; correlated neighbours count as fewer samples.
     """
     layout, places = residual_layout(problem), []
     parts, count = [], 0.0
@@ -183,9 +166,9 @@ def _noise_ratio(
 
 
 def _independent(result: EstimationResult, name: str) -> float:
-    """Return the part of an output's samples that tell its variance independently of others.
+    """Return the fraction of an output's samples that are independent for its variance.
 
-    That of noise whose neighbours are correlated as the fitted residuals are (AR(1)).
+    For noise whose neighbours are correlated like the fitted residuals (AR(1)).
     """
     seen = [residual_statistics(f.measured - f.fitted) for f in result.fits if f.name == name]
     rho = max((s.autocorrelation for s in seen if not s.white), default=0.0)
@@ -195,7 +178,7 @@ def _independent(result: EstimationResult, name: str) -> float:
 def _scaled_jacobian(
     evaluator: Evaluator, p: F64, places: Sequence[tuple[npt.NDArray[np.intp], F64]]
 ) -> F64 | None:
-    """Return the derivatives of residuals over sigma; ``None`` where there are none."""
+    """Return the derivatives of residuals over sigma; ``None`` if there are none."""
     try:
         jacobian = evaluator.data_jacobian(p)
     except JacobianError:
@@ -206,11 +189,11 @@ def _scaled_jacobian(
 def _spread(problem: Problem, result: EstimationResult) -> tuple[F64, F64] | None:
     """Return a root of the covariance, and the directions of parameters without any, (n, k)."""
     names = [e.name for e in result.estimates if e.searched]
-    found = np.asarray(result.covariance, dtype=np.float64)
-    if found.shape != (len(names),) * 2 or any(q.name not in names for q in problem.free):
+    joint = np.asarray(result.covariance, dtype=np.float64)
+    if joint.shape != (len(names),) * 2 or any(q.name not in names for q in problem.free):
         return None
     order = [names.index(q.name) for q in problem.free]
-    covariance = found[np.ix_(order, order)]
+    covariance = joint[np.ix_(order, order)]
     errors = np.sqrt(np.diag(covariance))
     bound = {e.name for e in result.estimates if e.at_bound}
     held = np.array([q.name in bound for q in problem.free])
@@ -224,15 +207,15 @@ def _spread(problem: Problem, result: EstimationResult) -> tuple[F64, F64] | Non
 
 
 def _or_nan(before: Simulated, after: F64) -> F64:
-    """Return outputs, NaN where the simulation at the initial parameters has failed."""
+    """Return outputs, NaN if the simulation at the initial parameters failed."""
     return np.full_like(after, np.nan) if isinstance(before, SimulationFailure) else before
 
 
 def _fitted_noise(result: EstimationResult) -> dict[str, float]:
-    """Return the standard deviation of the fitted residuals of each output.
+    """Return the standard deviation of the fitted residuals of each output separately.
 
-    That of an output alone: without sigma, each counts relative to the spread of its measured
-    values in the fit, which says nothing of its noise.
+    The common one does not describe an output: without sigma, each is weighted by the
+    spread of its measured values in the fit, which is unrelated to its noise.
     """
     left: dict[str, list[F64]] = {}
     for f in result.fits:
@@ -261,18 +244,18 @@ def _notes(found: Validation) -> list[Finding]:
     ]
     if failed := found.failed:
         sizes = [f"'{name}' are {ratio:.3g} times" for name, ratio in failed.items()]
-        shown = ", those of ".join(sizes[:3]) + (", ..." if len(sizes) > 3 else "")
+        listed = ", those of ".join(sizes[:3]) + (", ..." if len(sizes) > 3 else "")
         notes.append(
-            f"Validation: the residuals of {shown} the noise, more than noise and the uncertainty"
+            f"Validation: the residuals of {listed} the noise, more than noise and the uncertainty"
             " of the parameters make."
         )
     if found.residuals is not None:
         notes += [f"Validation: {f.note}" for f in course_notes(found.residuals)]
     worse = [f"'{f.name}' of '{f.experiment}'" for f in found.fits if f.nrmse > 1.0]
     if worse:
-        shown = ", ".join(worse[:3]) + (", ..." if len(worse) > 3 else "")
+        listed = ", ".join(worse[:3]) + (", ..." if len(worse) > 3 else "")
         notes.append(
-            f"Validation: the model predicts {shown} worse than the mean of the measured values"
+            f"Validation: the model predicts {listed} worse than the mean of the measured values"
             " would."
         )
     return [finding("validation", text) for text in notes]

@@ -1,13 +1,4 @@
-"""An FMU as an object: its description, what can be set, and fast simulation.
-
-FMI 2.0 and 3.0, Co-Simulation and Model Exchange. The package knows nothing of estimation.
-Reading order:
-``fmu`` (open a file), ``model_description`` (what it says of itself), ``setup`` (what to simulate),
-``simulator`` (life cycle and failures), ``driver`` and ``plan`` (what all versions and interfaces
-of FMI do), ``values`` and ``tables`` (how values move), ``fmi2.loop`` (a compiled loop). Rooms:
-``native_code`` (calls by address, log, output), ``life_cycle`` (instances and whether they can be
-used again), ``processes`` (child processes).
-"""
+"""FMUs (2.0 and 3.0): model description and fast simulation, independent of estimation."""
 
 from __future__ import annotations
 

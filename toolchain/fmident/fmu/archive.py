@@ -1,8 +1,8 @@
-"""Unpack an FMU with care: it is a zip file from somewhere else.
+"""Safe extraction of an FMU, which is a zip file of unknown origin.
 
-Only what a simulation needs is written: the model description, the binaries of this
-platform and the resources. Names that lead out of the target folder, links, encrypted
-members and archives beyond the limits are refused before anything is written.
+Only model description, binaries of this platform and resources are written. Names
+outside the target folder, links, encrypted members and excessive sizes are refused
+before.
 """
 
 from __future__ import annotations
@@ -32,17 +32,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtim
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    """Bounds on what an archive may hold.
-
-    Parameters
-    ----------
-    members
-        Greatest number of members.
-    total_bytes
-        Greatest size of all members together, unpacked.
-    description_bytes
-        Greatest size of the model description, unpacked.
-    """
+    """Limits of an archive: number of members, and uncompressed sizes of all and of the XML."""
 
     members: int = 20_000
     total_bytes: int = 2 * 1024**3
@@ -51,15 +41,7 @@ class ArchiveLimits:
 
 @dataclass(frozen=True)
 class Archive:
-    """A checked zip file.
-
-    Parameters
-    ----------
-    path
-        Where it is.
-    members
-        Safe relative path -> entry of the zip's directory; files only.
-    """
+    """A checked zip file; `members` maps safe relative paths to entries, files only."""
 
     path: Path
     members: dict[PurePosixPath, zipfile.ZipInfo]
@@ -72,23 +54,11 @@ class Archive:
         )
 
     def read_description(self) -> bytes:
-        """Return the content of the model description.
-
-        Raises
-        ------
-        FmuError
-            If the member is damaged.
-        """
+        """Return the content of the model description; raise `FmuError` if it is damaged."""
         return self.read(DESCRIPTION)
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member that is there.
-
-        Raises
-        ------
-        FmuError
-            If the member is damaged.
-        """
+        """Return the content of an existing member; raise `FmuError` if it is damaged."""
         entry = self.members[PurePosixPath(name)]
         with zipfile.ZipFile(self.path) as file:
             content = BytesIO()
@@ -96,13 +66,7 @@ class Archive:
             return content.getvalue()
 
     def extract(self, target: Path) -> None:
-        """Write description, binaries of this platform and resources under `target`.
-
-        Raises
-        ------
-        FmuError
-            If a member is damaged or cannot be written.
-        """
+        """Write description, binaries of this platform and resources to `target`."""
         here = {platform_folder("2.0"), platform_folder("3.0")}
         with zipfile.ZipFile(self.path) as file:
             for name, entry in self.members.items():
@@ -150,21 +114,7 @@ def library_suffix() -> str:
 
 
 def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
-    """Look through the zip's directory without unpacking anything.
-
-    Parameters
-    ----------
-    path
-        The FMU.
-    limits
-        Bounds, default :class:`ArchiveLimits`.
-
-    Raises
-    ------
-    FmuError
-        Missing file, not a zip, unsafe or too many or too large members, no model
-        description.
-    """
+    """Check the zip's directory without extracting anything."""
     limits = limits or ArchiveLimits()
     place = Location(str(path))
 
@@ -229,7 +179,7 @@ def _entries(path: Path, refuse: _Refuse) -> list[zipfile.ZipInfo]:
 
 
 def _safe_name(entry: zipfile.ZipInfo, refuse: _Refuse) -> PurePosixPath:
-    """Return the member's path; refuse links and names that leave the target folder."""
+    """Return the member's path; refuse links and names outside the target folder."""
     hint = "a sound FMU has no such member: do not use this file"
     if stat.S_ISLNK(entry.external_attr >> 16):
         refuse(f"member '{entry.filename}' is a symbolic link", hint)
@@ -256,7 +206,7 @@ def _is_binary(name: PurePosixPath) -> bool:
 
 
 def _copy(file: zipfile.ZipFile, entry: zipfile.ZipInfo, out: IO[bytes], path: Path) -> None:
-    """Unpack one member; never more than the size that its entry declares."""
+    """Extract one member, up to the size that its entry declares."""
 
     def damaged(error: Exception) -> FmuError:
         return FmuError(

@@ -1,8 +1,4 @@
-"""What the simulator asks of each version and interface of FMI.
-
-The simulator knows the life of an instance and what to say when it fails; a driver knows
-one version and interface: how to instantiate, and how to lay out the steps of a setup.
-"""
+"""Interface between the simulator and the versions and interfaces of FMI."""
 
 from __future__ import annotations
 
@@ -29,22 +25,10 @@ UpdateChoice = Literal["auto", "after_step", "before_step"]
 
 
 class Driver(ABC):
-    """One version and interface of one FMU.
+    """One version and interface of one FMU, for one set of array sizes.
 
-    Variables of FMI 3.0 can depend on structural parameters: there is a driver for each set of
-    sizes that these give.
-
-    Parameters
-    ----------
-    description
-        Of the FMU, in this configuration.
-    library, resources
-        The FMU.
-    buffer
-        Where its messages go.
-    update
-        When inputs of the end of a step are set; ``"auto"`` finds out whether the FMU computes
-        its outputs anew when its inputs change.
+    With ``"auto"``, `update` determines whether the FMU recomputes its outputs when its
+    inputs change, which decides when to set inputs of the end of a step.
     """
 
     def __init__(
@@ -70,13 +54,7 @@ class Driver(ABC):
         )
 
     def configured(self, values: Mapping[str, Value]) -> Self:
-        """Return the driver for the structural parameters among `values`.
-
-        Raises
-        ------
-        FmuError
-            One of them is not a size.
-        """
+        """Return the driver for the structural parameters among `values`."""
         chosen = tuple(
             (name, values[name])
             for name, parameter in self._sizes.items()
@@ -91,42 +69,36 @@ class Driver(ABC):
         return self._configurations[chosen]
 
     def may_restore(self, variable: Variable) -> bool:
-        """Whether a value that was set once is set back to its start in later runs.
+        """Return whether a value once set is reset to its start in later runs.
 
-        Elements of an array that can shrink are not: they may be gone.
+        Elements of an array that can shrink are not, as they may no longer exist.
         """
         return array_name(variable.name) not in self._resizable
 
     def instantiate(self, debug: bool, /) -> BaseInstance:
-        """Instantiate the FMU, with all its messages or only those on problems.
-
-        Raises
-        ------
-        CallFailed
-            The FMU refuses.
-        """
+        """Instantiate the FMU, with all its messages or only those on problems."""
         make = Instance3 if prefix_of(self.description) == "fmi3" else Instance2
         return make(self.library, self.description, self.resources, self.buffer, debug=debug)
 
     def assignment(self, names: Sequence[str]) -> Assignment:
-        """Return what sets `names`."""
+        """Return the assignment that sets `names`."""
         return Assignment(self.description, self.library, names)
 
     def update_of(self, setup: SimulationSetup) -> UpdateChoice:
-        """Return when inputs of the end of a step are set, as far as that is known."""
+        """Return when inputs of the end of a step are set, as far as known."""
         return self.update
 
     @abstractmethod
     def lay_out(self, setup: SimulationSetup, update: InputUpdate = "after_step") -> Plan:
-        """Resolve a setup, with inputs that are set before or after the step."""
+        """Resolve a setup, with inputs set before or after the step."""
 
     def trial(
         self, plan: Plan, assignment: Assignment, values: Mapping[str, Value]
     ) -> Trial | None:
-        """Return what finds out when inputs are to be set; ``None`` where it does not matter."""
+        """Return the trial that determines when to set inputs; ``None`` if it has no effect."""
         instances = TrialInstances(lambda: self.instantiate(False))
         return trial_of(plan, self.description, assignment, values, instances)
 
     def remarks(self, setup: SimulationSetup, plan: Plan) -> list[str]:
-        """Return what the user should know of a setup that was resolved."""
+        """Return notes for the user on a resolved setup."""
         return []

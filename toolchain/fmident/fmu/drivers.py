@@ -1,4 +1,4 @@
-"""The driver of each version and interface of FMI; a further one is named here."""
+"""Registry of the drivers for versions and interfaces of FMI."""
 
 from __future__ import annotations
 
@@ -17,18 +17,12 @@ def make_driver(
     buffer: LogBuffer,
     update: UpdateChoice,
 ) -> Driver:
-    """Return the driver for the interface that `description` is of.
-
-    Raises
-    ------
-    FmuError
-        It cannot do what is asked for; SUNDIALS is not found.
-    """
+    """Return the driver for the interface of `description`."""
     return load_driver(description)(description, library, resources, buffer, update)
 
 
 def load_driver(description: ModelDescription) -> Callable[..., Driver]:
-    """Import the driver for the interface that `description` is of, and what it has compiled."""
+    """Import the driver for the interface of `description`, with its compiled code."""
     # Imported when needed: some load Numba.
     if description.capabilities.kind == "model-exchange":
         from fmident.fmu.model_exchange.driver import ModelExchange

@@ -1,4 +1,4 @@
-"""What is said when a run fails."""
+"""Messages of failed runs."""
 
 from __future__ import annotations
 
@@ -12,31 +12,12 @@ from fmident.fmu.native_code.log import LogRecord
 
 
 class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
-    """Why a run ended early.
+    """Reason why a run ended early.
 
-    Parameters
-    ----------
-    message
-        What happened.
-    time
-        Simulation time, s.
-    hint
-        What to do next.
-    ended
-        Time at which the FMU itself asked for the end of the simulation, s, if it did.
-    timed_out
-        Whether only the time limit has ended it.
-    says_time
-        Whether the message says `time`.
-    code
-        As for :class:`fmident.errors.SimulationError`.
-    again
-        Whether the run has found out how it must be done, and is to be done again.
-
-    Attributes
-    ----------
-    outputs
-        What was computed before, shape (k, outputs), k <= n; ``None`` when that is unknown.
+    `ended` is the time at which the FMU itself requested termination, s, if it did.
+    `says_time` is whether the message includes `time`. `again` means that the run has
+    determined how it must be done, and has to be repeated. `outputs` are those computed
+    before, shape (k, outputs), or ``None``.
     """
 
     def __init__(
@@ -64,7 +45,7 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
 
 
 def not_finite(name: str, value: float, time: float) -> RunFailed:
-    """Return the failure of a run whose output is NaN or infinite."""
+    """Return the failure of a run with a NaN or infinite output."""
     return RunFailed(
         f"output '{name}' is {value} at t = {time!r} s",
         time=time,
@@ -74,7 +55,7 @@ def not_finite(name: str, value: float, time: float) -> RunFailed:
 
 
 def leading(outputs: F64, rows: int) -> F64:
-    """Return a copy of the first rows, as far as all of their values are finite."""
+    """Return a copy of the first rows, up to the first value that is not finite."""
     finite = np.isfinite(outputs[: max(rows, 0)]).all(axis=1)
     count = finite.size if finite.all() else int(np.argmin(finite))
     return outputs[:count].copy()
@@ -86,12 +67,12 @@ def note(text: str) -> LogRecord:
 
 
 def output_records(text: str) -> list[LogRecord]:
-    """Return what an FMU printed as log records, one per line."""
+    """Return printed output of an FMU as log records, one per line."""
     return [LogRecord("output", "", line) for line in text.splitlines() if line.strip()]
 
 
 def own_words(records: Sequence[LogRecord]) -> str:
-    """Choose the FMU's messages that tell most about a failure, at most three."""
+    """Return the FMU's messages that explain a failure best, at most three."""
     worst = [r.message for r in records if r.status in ("error", "fatal", "discard")]
     chosen = worst[-3:] or [r.message for r in records][-3:]
     return "; ".join(dict.fromkeys(chosen))
@@ -100,23 +81,13 @@ def own_words(records: Sequence[LogRecord]) -> str:
 def simulation_error(
     name: str, failure: RunFailed, records: Sequence[LogRecord]
 ) -> SimulationError:
-    """Return the error of a run that failed, with what the FMU has said.
-
-    Parameters
-    ----------
-    name
-        Of the model.
-    failure
-        What happened.
-    records
-        The messages of the run.
-    """
-    said = own_words([r for r in records if r.status != "note"])
+    """Return the error of a failed run, including the FMU's messages."""
+    own_message = own_words([r for r in records if r.status != "note"])
     message = f"simulation of '{name}' failed: {failure.message}"
-    if said:
-        message += f"; the FMU says: {said}"
+    if own_message:
+        message += f"; the FMU says: {own_message}"
     hint = failure.hint
-    if hint is None and not said:
+    if hint is None and not own_message:
         hint = "the FMU gave no message; fmu.simulator(debug_logging=True) makes it say more"
     return SimulationError(
         message,

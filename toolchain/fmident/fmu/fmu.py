@@ -37,17 +37,7 @@ if TYPE_CHECKING:
 
 
 class Fmu(Closes):
-    """An unpacked FMU; made by :func:`open_fmu`. A context manager.
-
-    Parameters
-    ----------
-    archive
-        The checked zip file.
-    description
-        Its model description.
-    scratch
-        Folder with its content; removed by :meth:`close`.
-    """
+    """An unpacked FMU, made by :func:`open_fmu`; a context manager."""
 
     def __init__(
         self, archive: Archive, description: ModelDescription, scratch: ScratchFolder
@@ -61,14 +51,14 @@ class Fmu(Closes):
 
     @property
     def resources(self) -> str:
-        """Where the unpacked resources are: a URI for FMI 2.0, a path for FMI 3.0."""
+        """Location of the unpacked resources: a URI for FMI 2.0, a path for FMI 3.0."""
         folder = self._folder / "resources"
         three = self.description.fmi_version.startswith("3.")
         return f"{folder}{os.sep}" if three else folder.as_uri()
 
     @property
     def library_path(self) -> Path:
-        """The shared library for this platform, unpacked."""
+        """The unpacked shared library for this platform."""
         return self._library_path(self.description)
 
     def _library_path(self, description: ModelDescription) -> Path:
@@ -90,11 +80,7 @@ class Fmu(Closes):
     ) -> Simulator:
         """Instantiate the FMU; arguments as for :class:`fmident.fmu.Simulator`.
 
-        Raises
-        ------
-        FmuError
-            The library cannot be loaded, the FMU refuses, or it allows one instance only
-            and there is one.
+        Raises `FmuError` if the FMU cannot be loaded or refuses, or permits only one instance.
         """
         from fmident.fmu.simulator import Simulator
 
@@ -112,12 +98,9 @@ class Fmu(Closes):
         )
 
     def load_library(self, interface: InterfaceChoice = "auto") -> Library:
-        """Return the loaded library of an interface; the first call loads it.
+        """Return the library of an interface, loaded by the first call.
 
-        Raises
-        ------
-        FmuError
-            The loader refuses it, or the FMU does not have the interface.
+        Raises `FmuError` if the loader refuses it, or the FMU does not have the interface.
         """
         if self._closed:
             raise FmuError(f"the FMU '{self.path}' is closed", hint="open it again: open_fmu(...)")
@@ -134,7 +117,7 @@ class Fmu(Closes):
         return self._libraries[kind]
 
     def register(self, simulator: Simulator) -> None:
-        """Note a new simulator; called by the simulator."""
+        """Register a new simulator; called by the simulator."""
         if self._simulators and self.description.only_once_per_process:
             raise FmuError(
                 f"the FMU of '{self.description.name}' allows one instance per process,"
@@ -146,7 +129,7 @@ class Fmu(Closes):
         self._simulators.append(simulator)
 
     def forget(self, simulator: Simulator) -> None:
-        """Note that a simulator was closed; called by the simulator."""
+        """Remove a closed simulator; called by the simulator."""
         if simulator in self._simulators:
             self._simulators.remove(simulator)
 
@@ -171,26 +154,16 @@ def read_description(
 ) -> ModelDescription:
     """Read an FMU's model description without unpacking its binaries.
 
-    Parameters
-    ----------
-    path
-        The ``.fmu`` file.
-    limits
-        Bounds on the archive.
-
-    Raises
-    ------
-    FmuError
-        As :func:`open_fmu`, except that a binary is not asked for.
+    Raises `FmuError` like :func:`open_fmu`, except that no binary is required.
     """
     place = Path(path)
     try:
-        found = place.stat()
+        status = place.stat()
     except OSError:  # the archive's check says what is wrong
         return _describe(check_archive(place, limits))
-    if time.time() - found.st_ctime < _NEW:
+    if time.time() - status.st_ctime < _NEW:
         return _describe(check_archive(place, limits))
-    state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    state = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return _read(place.absolute(), place, limits, state)
 
 
@@ -202,7 +175,7 @@ _NEW = 2.0
 def _read(
     _file: Path, place: Path, limits: ArchiveLimits | None, _state: tuple[int, ...]
 ) -> ModelDescription:
-    """Return the description in a file, read once while the file stays as it is."""
+    """Return the description in a file, cached as long as the file does not change."""
     return _describe(check_archive(place, limits))
 
 
@@ -214,7 +187,7 @@ def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = Non
     path
         The ``.fmu`` file.
     limits
-        Bounds on the archive.
+        Limits of the archive.
 
     Returns
     -------
@@ -224,7 +197,7 @@ def open_fmu(path: str | os.PathLike[str], *, limits: ArchiveLimits | None = Non
     Raises
     ------
     FmuError
-        Missing file; not a zip; unsafe members; no or broken description; entities in
+        Missing file; not a zip; unsafe members; missing or invalid description; entities in
         it; FMI version other than 2.0 and 3.0; clocks; no binary for this platform.
     """
     archive = check_archive(Path(path), limits)
@@ -269,5 +242,5 @@ def _describe(archive: Archive) -> ModelDescription:
 
 @functools.lru_cache(maxsize=8)
 def _parsed(xml: bytes, place: str, platforms: tuple[str, ...]) -> ModelDescription:
-    """Return a description, which several parts of one run ask for, parsed once."""
+    """Return a parsed description, cached since several parts of a run need it."""
     return parse_description(xml, file=place, platforms=platforms)

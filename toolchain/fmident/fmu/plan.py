@@ -1,4 +1,4 @@
-"""A setup, resolved against one FMU: what plans of all versions and interfaces have in common."""
+"""A setup resolved for one FMU: common base of plans of all versions and interfaces."""
 
 from __future__ import annotations
 
@@ -33,25 +33,15 @@ InputUpdate = Literal["after_step", "before_step"]
 
 
 class Runner(Protocol):
-    """Runs communication steps `begin` to `end`; False when it was stopped."""
+    """Runs communication steps `begin` to `end`; returns False when stopped."""
 
     def __call__(self, begin: int, end: int, state: I64, /) -> bool:
-        """Run them; `state` says what stopped them, see :mod:`fmident.fmu.native_code.program`."""
+        """Run the steps; for `state` see :mod:`fmident.fmu.native_code.program`."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Which call of the FMU stopped a run.
-
-    Parameters
-    ----------
-    failed
-        The call.
-    time
-        Up to where the simulation came, s.
-    where
-        That in words, for the end of the message.
-    """
+    """The FMU call that stopped a run, and the simulation time reached, s, also as text."""
 
     failed: CallFailed
     time: float
@@ -59,24 +49,12 @@ class Stop:
 
 
 class Plan(ABC):
-    """Everything about a run that does not change from run to run, and the run's tables.
+    """The constant parts of a run, and its tables.
 
-    Parameters
-    ----------
-    setup
-        What to simulate.
-    description, library
-        The FMU.
-    update
-        When inputs of the end of a step are set. ``"after_step"``: u(t_(i+1)) is set after the
-        step to t_(i+1), before the outputs are read. ``"before_step"``: it is set before the
-        step, for FMUs that compute their outputs in the step only; discrete inputs, which jump
-        at the end of the step, are set after it.
-
-    Raises
-    ------
-    FmuError
-        Names or values that do not fit the FMU.
+    `update` says when inputs of the end of a step are set. ``"after_step"``: u(t_(i+1)) is
+    set after the step to t_(i+1), before the outputs are read. ``"before_step"``: it is set
+    before the step, for FMUs that compute outputs only in the step; discrete inputs are set
+    after it.
     """
 
     def __init__(
@@ -114,42 +92,36 @@ class Plan(ABC):
     def differentiated(
         self, setup: SimulationSetup, description: ModelDescription
     ) -> Sensitivities | None:
-        """Return what is recorded beside the outputs; ``None`` where nothing is asked for.
-
-        Raises
-        ------
-        FmuError
-            The FMU cannot differentiate its outputs.
-        """
+        """Return the sensitivities to record; ``None`` if none are requested."""
         if setup.sensitivities:
             raise refused(description)
         return None
 
     def renew(self) -> None:
-        """Make room for a run: what was handed out is not written to again."""
+        """Allocate new arrays for a run, so that returned ones are not overwritten."""
         self.outputs.renew()
         if self.sensitivities is not None:
             self.sensitivities.renew()
 
     def read(self, instance: BaseInstance, row: int) -> None:
-        """Read what is recorded into `row`; raises CallFailed."""
+        """Read the recorded variables into `row`; raises `CallFailed`."""
         self.outputs.read(instance, row)
         if self.sensitivities is not None:
             self.sensitivities.read(instance, row)
 
     def assemble(self) -> F64:
-        """Return what was recorded, shape (rows, outputs * (1 + sensitivities))."""
+        """Return the recorded values, shape (rows, outputs * (1 + sensitivities))."""
         outputs = self.outputs.assemble()
         return outputs if self.sensitivities is None else self.sensitivities.beside(outputs)
 
     @abstractmethod
     def why_no_line(self, description: ModelDescription, variable: Variable) -> str:
-        """Return why a continuous input cannot follow straight lines; empty where it can."""
+        """Return why a continuous input cannot be interpolated linearly; empty if it can."""
 
     def course(
         self, setup: SimulationSetup, description: ModelDescription, variable: Variable
     ) -> Course:
-        """Return how an input runs between the instants."""
+        """Return the course of an input between the instants."""
         asked = setup.interpolation_of(variable.name)
         if not variable.is_continuous:
             return "hold"
@@ -167,15 +139,7 @@ class Plan(ABC):
     def initialise(
         self, instance: BaseInstance, assignment: Assignment, values: Mapping[str, Value]
     ) -> None:
-        """Bring a fresh instance to where steps begin, with the inputs of the first instant.
-
-        Raises
-        ------
-        CallFailed
-            The FMU refuses.
-        RunFailed
-            Its initial events do not settle.
-        """
+        """Initialise a new instance up to the first step, with the inputs of the first instant."""
         self.inputs.fill_others(values)
         self.claim(instance)
         begin, end = float(self.times[0]), float(self.times[-1])
@@ -197,54 +161,43 @@ class Plan(ABC):
         """Prepare the tables for a run on `instance`, before its first call."""
 
     def settle(self, instance: BaseInstance, begin: float) -> None:  # noqa: B027 - likewise
-        """Go on from the end of initialisation to where steps begin; raises as `initialise`."""
+        """Proceed from the end of initialisation to the first step; raises like `initialise`."""
 
     @abstractmethod
     def runner(self, instance: BaseInstance, *, pause: Callable[[float], None]) -> Runner:
-        """Return what runs the steps and records outputs.
+        """Return the runner that executes the steps and records outputs.
 
-        It calls `pause` with the time reached, s, now and then within long steps; that may
-        raise to end the run.
+        Within long steps it calls `pause` with the time reached, s, which may raise.
         """
 
     @abstractmethod
     def stopped(self, state: I64) -> Stop:
-        """Say why the runner stopped; or raise RunFailed when no call is to blame."""
+        """Return why the runner stopped, or raise RunFailed if no call is the cause."""
 
     @property
     def passes(self) -> Sequence[Plan]:
-        """The plans that are run one after the other, this one being the last."""
+        """The plans to run one after the other, this one being the last."""
         return (self,)
 
     def remarks(self) -> list[str]:
-        """Return what the user should know of the run that has ended, once."""
+        """Return notes for the user on the last run, only once."""
         return []
 
     @property
     def doubt(self) -> str:
-        """Why the outputs of the run that has ended are doubtful; empty where they are not."""
+        """Return why the outputs of the last run are doubtful; empty if they are not."""
         return ""
 
     def free(self) -> None:  # noqa: B027 - most plans hold nothing
-        """Free what the plan holds beside the instance that it runs on."""
+        """Free what the plan owns besides its instance."""
 
     @abstractmethod
     def finish(self) -> bool:
-        """End a complete run; return whether the FMU has asked for the end, at its last instant."""
+        """End a complete run; return whether the FMU requested termination at its last instant."""
 
 
 class EventPlan(Plan):
-    """A plan whose compiled loop handles events: it shares two tables with that.
-
-    Parameters
-    ----------
-    setup, description, library, update
-        As for :class:`Plan`.
-    loop
-        The module of the loop.
-    table
-        The table of integers; ``None`` to make one.
-    """
+    """A plan whose compiled loop handles events and shares two tables with it."""
 
     def __init__(
         self,
@@ -264,7 +217,7 @@ class EventPlan(Plan):
         self._work: F64 = np.zeros(0)
 
     def claim_lines(self) -> None:
-        """Let the loop move inputs on straight lines within steps."""
+        """Let the loop interpolate inputs within steps."""
         if not self.inputs.lines:
             return
         (line,) = self.inputs.lines  # one type has 64 bits: one group at most
@@ -278,7 +231,7 @@ class EventPlan(Plan):
         table[program.INPUT_WIDTH] = self._work.size
 
     def settle_events(self, begin: float) -> None:
-        """Settle the events of initialisation; raises as :meth:`Plan.initialise`."""
+        """Settle the events of initialisation; raises like :meth:`Plan.initialise`."""
         outcome = self._loop.start(self._table, self._reals)
         if outcome >= 0:
             failed = self.explain(outcome, begin).failed
@@ -286,11 +239,11 @@ class EventPlan(Plan):
             raise failed
 
     def stopped(self, state: I64) -> Stop:
-        """Say why the loop stopped; see :class:`Plan`."""
+        """Return why the loop stopped; see :class:`Plan`."""
         return self.explain(int(state[program.WHY]), float(self._reals[program.TIME]))
 
     def explain(self, outcome: int, time: float) -> Stop:
-        """Say what an outcome of the loop means; raise RunFailed when no call is to blame."""
+        """Return the meaning of a loop outcome; raise RunFailed if no call is the cause."""
         table, at = self._table, f" at t = {time!r} s"
         if outcome == program.CALL:
             function, status = int(table[program.FAILED_FUNCTION]), int(table[program.CALL_STATUS])
@@ -314,8 +267,8 @@ class EventPlan(Plan):
 
     @abstractmethod
     def explain_more(self, outcome: int, time: float) -> tuple[str, str]:
-        """Return message and hint of an outcome that this loop alone has."""
+        """Return message and hint of an outcome specific to this loop."""
 
     def finish(self) -> bool:
-        """Return whether the FMU has asked for the end, at the last instant."""
+        """Return whether the FMU has requested termination at the last instant."""
         return bool(self._table[program.ENDED])

@@ -1,4 +1,4 @@
-"""Setups that were resolved against an FMU, kept for further runs."""
+"""Setups resolved for an FMU, kept for further runs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,7 @@ TryInputs = Callable[
 
 @dataclass(frozen=True)
 class Prepared:
-    """What one run needs.
-
-    Parameters
-    ----------
-    plan
-        The setup, resolved.
-    assignment, values
-        What is set before initialisation, and to what.
-    """
+    """A resolved setup, with the variables to set before initialisation and their values."""
 
     plan: Plan
     assignment: Assignment
@@ -36,16 +28,9 @@ class Prepared:
 
 
 class Plans:
-    """The plans of a simulator, and what its runs have set.
+    """Plans of a simulator, with the values set in its runs.
 
-    Parameters
-    ----------
-    driver
-        Of the FMU.
-    try_inputs
-        Called for setups where that is to be found out.
-    remark
-        Takes what the user should know of a setup.
+    `try_inputs` determines when inputs of a setup must be set; `remark` receives notes.
     """
 
     def __init__(
@@ -64,19 +49,13 @@ class Plans:
         return list(self._plans.get(setup, {}).values())
 
     def close(self) -> None:
-        """Free what plans hold beside the simulator's instance."""
+        """Free what plans own besides the simulator's instance."""
         for plans in self._plans.values():
             for plan in plans.values():
                 plan.free()
 
     def prepare(self, setup: SimulationSetup, values: Mapping[str, Value]) -> Prepared:
-        """Return what a run of `setup` with `values` needs.
-
-        Raises
-        ------
-        FmuError
-            Names or values that do not fit the FMU.
-        """
+        """Return the plan and assignment for a run of `setup` with `values`."""
         merged = {**self._touched, **setup.start_values, **values}
         driver = self._driver.configured(merged)
         assignment = self._assignment(driver, merged)
@@ -89,16 +68,16 @@ class Plans:
 
     def _assignment(self, driver: Driver, values: Mapping[str, Value]) -> Assignment:
         key = (driver, tuple(values))
-        found = self._assignments.get(key)
-        if found is None:
-            found = self._assignments[key] = driver.assignment(key[1])
+        assignment = self._assignments.get(key)
+        if assignment is None:
+            assignment = self._assignments[key] = driver.assignment(key[1])
         if len(values) != len(self._touched):
             # From now on these are set in every run: some FMUs keep values over a reset.
             for name in values:
                 variable = driver.description.variable(name)
                 if variable.start is not None and driver.may_restore(variable):
                     self._touched.setdefault(name, variable.start)
-        return found
+        return assignment
 
     def _lay_out(
         self,
@@ -122,7 +101,7 @@ class Plans:
             ]
             plan = driver.lay_out(setup.with_substeps(moving), plan.update)
             plan.substeps = setup.substeps
-        said = [text for text in (remark, *driver.remarks(setup, plan)) if text]
-        if said:
-            self._remark("; ".join(said))
+        remarks = [text for text in (remark, *driver.remarks(setup, plan)) if text]
+        if remarks:
+            self._remark("; ".join(remarks))
         return plan

@@ -1,7 +1,6 @@
-"""What outputs of an FMU can be differentiated with respect to, from its archive alone.
+"""Variables with respect to which an FMU can be differentiated, from its archive alone.
 
-In Model Exchange fmident integrates the sensitivities, see :mod:`fmident.fmu.model_exchange`; in
-Co-Simulation the FMU must do it.
+In Model Exchange fmident integrates the sensitivities; in Co-Simulation the FMU must.
 """
 
 from __future__ import annotations
@@ -20,42 +19,14 @@ def differentiable(
 ) -> frozenset[str]:
     """Return the variables with respect to which outputs can be differentiated.
 
-    No native code is loaded for it.
-
-    Parameters
-    ----------
-    path
-        The ``.fmu`` file.
-    interface
-        The one that is going to be used.
-
-    Returns
-    -------
-    frozenset of str
-        What :attr:`fmident.fmu.setup.SimulationSetup.sensitivities` may name; empty where the
-        FMU does not offer it, and in Model Exchange where a process may hold one instance only.
-
-    Raises
-    ------
-    FmuError
-        As :func:`fmident.fmu.fmu.read_description`.
+    Empty if the FMU does not support it, and in Model Exchange if a process can have only
+    one instance. No native code is loaded. Raises `FmuError` if the FMU cannot be read.
     """
     return frozenset() if why_not(path, interface) else known_of(_description(path, interface))
 
 
 def why_not(path: str | os.PathLike[str], interface: InterfaceChoice = "auto") -> str:
-    """Return in words why an FMU has no sensitivities; empty where it has.
-
-    Parameters
-    ----------
-    path, interface
-        As of :func:`differentiable`.
-
-    Raises
-    ------
-    FmuError
-        As :func:`fmident.fmu.fmu.read_description`.
-    """
+    """Return why an FMU has no sensitivities; empty if it has."""
     description = _description(path, interface)
     if description.capabilities.kind == "model-exchange":
         if not description.only_once_per_process:

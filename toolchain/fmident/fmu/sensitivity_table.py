@@ -35,15 +35,7 @@ _LARGEST = 65536
 
 
 def offered_by(archive: Archive) -> bool:
-    """Return whether an FMU has this version of the functions; no native code is loaded.
-
-    An FMU with a file of another version, or with other names in it, counts as one without.
-
-    Raises
-    ------
-    FmuError
-        The file is damaged.
-    """
+    """Return whether an FMU has this version of the functions; no native code is loaded."""
     entry = archive.members.get(PurePosixPath(EXTENSION_FILE))
     if entry is None or entry.file_size > _LARGEST:
         return False
@@ -59,7 +51,7 @@ def _may_vary(variable: Variable) -> bool:
 
 
 def is_known(variable: Variable) -> bool:
-    """Whether outputs can be differentiated with respect to a variable, by the extension."""
+    """Return whether the extension can differentiate with respect to a variable."""
     if native_type(variable) not in ("Real", "Float64"):
         return False
     if variable.causality == "parameter":
@@ -68,33 +60,15 @@ def is_known(variable: Variable) -> bool:
 
 
 def known_of(description: ModelDescription) -> frozenset[str]:
-    """Return the names of what outputs can be differentiated with respect to."""
+    """Return the names of all variables with respect to which outputs can be differentiated."""
     return frozenset(v.name for v in description.variables if is_known(v))
 
 
 class Sensitivities:
-    """What an FMU is asked for in each step, as an array and a row of the program.
+    """Sensitivities requested from an FMU in each step, as an array and a program row.
 
-    Parameters
-    ----------
-    description, library
-        The FMU.
-    outputs
-        Variables that are recorded; those that are not Real do not vary with what is known.
-    known
-        With respect to which they are differentiated.
-    rows
-        Number of instants.
-
-    Attributes
-    ----------
-    program
-        The row of the program that reads them; step i fills row i + 1.
-
-    Raises
-    ------
-    FmuError
-        The FMU does not have the functions; a name that it cannot differentiate with respect to.
+    The `outputs` are differentiated with respect to `known`; those that are not Real have
+    zero derivatives. Step i of `program` fills row i + 1.
     """
 
     def __init__(
@@ -145,7 +119,7 @@ class Sensitivities:
         return len(self._places) == self._outputs
 
     def _make_room(self) -> int:
-        """Make a new array, with room for outputs before their derivatives; return its width."""
+        """Make a new array, with outputs before their derivatives; return its width."""
         first = self._outputs if self._plain else 0
         width = first + self._unknown.size * self._known.size
         self._values = np.empty((self._rows, width))
@@ -155,22 +129,16 @@ class Sensitivities:
         return address_of(self._values) + row * self._values.strides[0] + 8 * self._first
 
     def renew(self) -> None:
-        """Make room for a run: what was handed out is not written to again."""
+        """Allocate new arrays for a run, so that returned ones are not overwritten."""
         self._make_room()
         self.program[0, ADDRESS] = self._address(1)
 
     def ask(self, instance: BaseInstance) -> None:
-        """Say before a run what the outputs are to be differentiated with respect to.
-
-        Raises
-        ------
-        CallFailed
-            The FMU refuses.
-        """
+        """Declare before a run with respect to which variables to differentiate."""
         instance.call(SET, self._known.ctypes.data, self._known.size)
 
     def read(self, instance: BaseInstance, row: int) -> None:
-        """Read those of one instant; raises CallFailed."""
+        """Read the sensitivities of one instant; raises `CallFailed`."""
         instance.call(GET, self._unknown.ctypes.data, self._unknown.size, self._address(row))
 
     def beside(self, outputs: F64) -> F64:
@@ -178,16 +146,16 @@ class Sensitivities:
         if self._plain:
             self._values[:, : self._first] = outputs
             return self._values
-        found = np.zeros((self._rows, 1 + self._known.size, self._outputs))
-        found[:, 0] = outputs
-        found[:, 1:, self._places] = self._values.reshape(
+        table = np.zeros((self._rows, 1 + self._known.size, self._outputs))
+        table[:, 0] = outputs
+        table[:, 1:, self._places] = self._values.reshape(
             self._rows, self._known.size, self._unknown.size
         )
-        return found.reshape(self._rows, -1)
+        return table.reshape(self._rows, -1)
 
 
 def refused(description: ModelDescription) -> FmuError:
-    """Return the error of an FMU that cannot differentiate."""
+    """Return the error for an FMU that cannot differentiate."""
     return FmuError(
         f"the FMU of '{description.name}' cannot differentiate its outputs",
         hint="FMUs of the embedded compiler can; compile the model again with it",

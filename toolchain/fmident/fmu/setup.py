@@ -26,10 +26,10 @@ INTERPOLATIONS = ("auto", "hold", "linear", "mean")
 
 @dataclass(frozen=True, eq=False)
 class SimulationSetup:
-    """One experiment as the FMU sees it. Immutable; the arrays are copied and locked.
+    """One experiment as the FMU sees it. Immutable; the arrays are copied and read-only.
 
-    Two setups are equal only if they are the same object, so a simulator can keep what
-    it prepares for a setup and use it again in the next run: make a setup once.
+    Two setups are equal only if they are the same object, so that a simulator can reuse
+    what it has prepared for a setup: make a setup only once.
 
     Parameters
     ----------
@@ -37,32 +37,33 @@ class SimulationSetup:
         Communication points, s, shape (n,), strictly increasing, any spacing. The
         simulation starts at the first and ends at the last.
     input_names
-        Variables that the columns of `inputs` drive.
+        Variables driven by the columns of `inputs`.
     inputs
         Values at `times`, shape (n, number of inputs). ``None`` when there are none.
     output_names
         Variables to record; any variable of the FMU but strings.
     start_values
-        Values set before initialisation in every run: parameters, start values of
-        states, inputs that no column drives. Values given to a run come on top.
+        Values set before initialisation in every run: parameters, start values of states,
+        inputs without a column. Values given to a run override them.
     tolerance
         Relative tolerance for the FMU's solver; ``None`` takes the FMU's default.
     interpolation
-        Inputs between the instants. ``"hold"``: constant from t_i to t_(i+1).
-        ``"linear"``: straight line, by fmi2SetRealInputDerivatives; only if the FMU
-        offers it. ``"auto"``: linear if the FMU offers it, else hold. ``"mean"``: held at
-        the mean of both ends, the end value set before the outputs are read; half of
-        what linear gives, for FMUs that offer interpolation but do not do it.
+        Inputs between the instants. ``"hold"``: constant from t_i to t_(i+1). ``"linear"``:
+        linear interpolation, by fmi2SetRealInputDerivatives; only if the FMU supports it.
+        ``"auto"``: linear if the FMU supports it, else hold. ``"mean"``: held at the mean
+        of both ends, the end value set before the outputs are read; half of the effect of
+        linear, for FMUs that announce interpolation but do not perform it.
     input_interpolation
-        The same of single inputs, by name; the others take `interpolation`. Inputs that are
-        elements of one array must agree.
+        Interpolation of single inputs, by name; the others use `interpolation`. Inputs that
+        are elements of one array must agree.
     substeps
-        Equal steps that a Co-Simulation takes from one instant to the next; at least 1. Inputs that
-        follow lines, or are held at means, do so from one of them to the next.
+        Number of equal steps of a Co-Simulation between two instants; at least 1. Inputs
+        that are interpolated, or held at means, are so between these.
     sensitivities
-        Parameters and start values with respect to which the outputs are differentiated, k of
-        them; see :func:`fmident.fmu.sensitivities.differentiable`. Behind the outputs come their
-        derivatives with respect to the first, then those with respect to the second, ...
+        k parameters and start values with respect to which the outputs are differentiated;
+        see :func:`fmident.fmu.sensitivities.differentiable`. The outputs are followed by
+        their derivatives with respect to the first, then those with respect to the second,
+        ...
 
     Raises
     ------
@@ -82,18 +83,18 @@ class SimulationSetup:
     sensitivities: tuple[str, ...] = ()
 
     def interpolation_of(self, name: str) -> Interpolation:
-        """Return how an input runs between the instants."""
+        """Return the interpolation of an input."""
         return self.input_interpolation.get(name, self.interpolation)
 
     def with_substeps(self, moving: Collection[str]) -> SimulationSetup:
-        """Return a setup in which substeps are instants; inputs that are not moving are held."""
+        """Return a setup in which substeps are instants; inputs not in `moving` are held."""
         count, inputs = self.substeps, self.inputs
         assert inputs is not None
         share = np.arange(count)[:, np.newaxis] / count
 
         def between(values: F64) -> F64:
-            found = values[:-1] + share * np.diff(values)
-            return np.append(found.T.ravel(), values[-1])
+            interpolated = values[:-1] + share * np.diff(values)
+            return np.append(interpolated.T.ravel(), values[-1])
 
         columns = [
             between(column) if name in moving else np.repeat(column, count)[: 1 - count or None]
@@ -105,7 +106,7 @@ class SimulationSetup:
 
     @property
     def columns(self) -> int:
-        """Columns of what a simulation returns."""
+        """Number of columns of a simulation result."""
         return len(self.output_names) * (1 + len(self.sensitivities))
 
     def __post_init__(self) -> None:
@@ -181,14 +182,10 @@ def _refuse_not_finite(times: F64, inputs: F64, names: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class InputRamps:
-    """How inputs of an FMU follow straight lines.
+    """Inputs of an FMU that define linear ramps.
 
-    Parameters
-    ----------
-    reference_time
-        Input that takes the time at which the values hold, s.
-    slopes
-        Input to the input that takes its slope, in the input's unit per second.
+    `reference_time` is the input for the time of the values, s; `slopes` maps inputs to the
+    inputs for their slopes, in the input's unit per second.
     """
 
     reference_time: str
@@ -196,28 +193,21 @@ class InputRamps:
 
     @property
     def names(self) -> frozenset[str]:
-        """The extra inputs, which belong to the engine."""
+        """The extra inputs, which are set by the engine."""
         return frozenset({self.reference_time, *self.slopes.values()})
 
     def driven(self, setup: SimulationSetup) -> Sequence[str]:
-        """Return the inputs of a setup that follow lines in this way."""
+        """Return the inputs of a setup that are interpolated in this way."""
         asked = (n for n in setup.input_names if n in self.slopes)
         return [n for n in asked if setup.interpolation_of(n) in ("auto", "linear")]
 
 
 def with_ramps(setup: SimulationSetup, ramps: InputRamps) -> SimulationSetup:
-    """Return a setup that makes the driven inputs follow straight lines; others are not ramped.
+    """Return a setup that interpolates the driven inputs linearly; others have no ramps.
 
-    Row i + 1 must be set before the step from t_i to t_(i+1): it gives the line through
-    both points, ``u_(i+1) + (u_(i+1) - u_i)/(t_(i+1) - t_i)*(t - t_(i+1))``. So outputs at
-    t_(i+1) belong to u_(i+1), whether or not the FMU computes them anew when inputs are set.
-
-    Parameters
-    ----------
-    setup
-        What to simulate.
-    ramps
-        Of the FMU.
+    Row i + 1, set before the step from t_i to t_(i+1), defines the line ``u_(i+1) +
+    (u_(i+1) - u_i)/(t_(i+1) - t_i)*(t - t_(i+1))``. Outputs at t_(i+1) correspond to
+    u_(i+1), whether or not the FMU recomputes them when inputs are set.
     """
     assert setup.inputs is not None  # set by SimulationSetup itself
     driven = ramps.driven(setup)

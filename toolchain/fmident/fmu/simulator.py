@@ -1,4 +1,4 @@
-"""Simulate an FMU many times with one instance."""
+"""Repeated simulation of an FMU with one instance."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ Result = TypeVar("Result")
 
 
 class OpenFmu(Protocol):
-    """What a simulator needs of an open FMU, see :class:`fmident.fmu.Fmu`."""
+    """Interface of an open FMU required by a simulator, see :class:`fmident.fmu.Fmu`."""
 
     path: Path
     description: ModelDescription
 
     @property
     def resources(self) -> str:
-        """Where the unpacked resources are."""
+        """Location of the unpacked resources."""
 
     def load_library(self, interface: InterfaceChoice = "auto") -> Library:
         """Return the loaded library of an interface."""
 
     def register(self, simulator: Simulator) -> None:
-        """Note a new simulator."""
+        """Register a new simulator."""
 
     def forget(self, simulator: Simulator) -> None:
-        """Note that a simulator was closed."""
+        """Remove a closed simulator."""
 
 
 class Simulator(Closes):
@@ -169,17 +169,17 @@ class Simulator(Closes):
     ) -> F64:
         """Run one simulation.
 
-        The output at t_i is read with the input of t_i. The simulation starts from the
-        FMU's defaults, then `setup.start_values`, then `values`.
+        The output at t_i is read with the input of t_i. The simulation starts from the FMU's
+        defaults, overridden by `setup.start_values` and then `values`.
 
         Parameters
         ----------
         setup
-            Instants, inputs, outputs wanted. Use the same object again for further runs.
+            Instants, inputs, outputs. Use the same object for further runs.
         values
             Parameters and start values of this run, in the FMU's units.
         time_limit
-            Wall-clock seconds after which the run is given up, looked at between steps.
+            Wall-clock limit of the run, s, checked between steps.
 
         Returns
         -------
@@ -190,8 +190,8 @@ class Simulator(Closes):
         Raises
         ------
         SimulationError
-            The FMU failed, gave NaN or infinity, or ran out of time; with simulation time
-            and the FMU's messages.
+            The FMU failed, gave NaN or infinity, or ran out of time; with simulation time and
+            the FMU's messages.
         FmuError
             Names or values that do not fit the FMU.
         """
@@ -219,24 +219,24 @@ class Simulator(Closes):
                     break
             if failure is not None and part is not plan.passes[0] and not failure.timed_out:
                 failure.code = failure.code or Code.NOT_DIFFERENTIABLE  # the outputs are there
-            found = np.ascontiguousarray(plan.assemble()[:: plan.substeps])
+            outputs = np.ascontiguousarray(plan.assemble()[:: plan.substeps])
             if failure is None:
-                return found
+                return outputs
             failed = int(self._state[FAILED_STEP]) // plan.substeps
-            failure.outputs = leading(found, failed + 1)
+            failure.outputs = leading(outputs, failed + 1)
             return failure
 
         try:
-            found = protected(
+            outputs = protected(
                 lambda: self._reuse.run(setup, prepared.values, once, self._again(counts))
             )
         finally:
             self.log = (*self._holder.notes, *self._records(), *output_records(capture.text))
             self._holder.notes.clear()
-        if isinstance(found, RunFailed):
+        if isinstance(outputs, RunFailed):
             self._failures += 1
-            raise simulation_error(self.description.name, found, self.log)
-        return found
+            raise simulation_error(self.description.name, outputs, self.log)
+        return outputs
 
     def _pass(
         self,
@@ -246,7 +246,7 @@ class Simulator(Closes):
         capture: Capture,
         counts: tuple[int, int],
     ) -> RunFailed | None:
-        """Run a plan from its start to its end; return why that failed, if it did."""
+        """Run a plan from start to end; return why that failed, if it did."""
         plan.renew()
 
         def run_and_part() -> RunFailed | None:
@@ -271,12 +271,12 @@ class Simulator(Closes):
             capture.around(self._holder.set_aside)
             failure = capture.around(run_and_part)
         self.doubt = self.doubt or plan.doubt
-        said = [note(text) for text in (*plan.remarks(), plan.doubt) if text]
-        self._holder.notes.extend(n for n in said if n not in self._holder.notes)
+        notes = [note(text) for text in (*plan.remarks(), plan.doubt) if text]
+        self._holder.notes.extend(n for n in notes if n not in self._holder.notes)
         return failure
 
     def _again(self, counts: tuple[int, int]) -> Callable[[], None]:
-        """Return what forgets a run that is going to be done again, its messages and counts."""
+        """Return a function that discards the messages and counts of a run to be repeated."""
 
         def forget() -> None:
             self._steps, self._warnings = counts
@@ -286,7 +286,7 @@ class Simulator(Closes):
         return forget
 
     def initialise(self, prepared: Prepared) -> None:
-        """Bring the instance to its initial state, with the inputs of the first instant."""
+        """Initialise the instance, with the inputs of the first instant."""
         plan = prepared.plan
         self._report("instantiate", plan.times[0])
         instance = self._holder.renew()
@@ -294,7 +294,7 @@ class Simulator(Closes):
         plan.initialise(instance, prepared.assignment, prepared.values)
 
     def _run(self, plan: Plan, time_limit: float | None, capture: Capture) -> None:
-        """Run all steps in chunks that the interpreter can look in between."""
+        """Run all steps in chunks, between which the interpreter can respond."""
 
         def check(reached: float) -> None:
             self._report("step", reached)
@@ -341,59 +341,51 @@ class Simulator(Closes):
         self._count(steps, int(state[WARNINGS]))
 
     def _refuse_not_finite(self, plan: Plan, begin: int, end: int) -> None:
-        """Look through the rows `begin` to `end`; raise RunFailed when an output is not finite.
+        """Check the rows `begin` to `end`; raise RunFailed if an output is not finite.
 
-        All rows of a chunk at once: a test in each step would cost more than the steps of a
-        small FMU. What is not finite takes precedence over a call that failed after it.
+        Checks in each step would take longer than the steps of a small FMU. A value that is not
+        finite takes precedence over a later failed call.
         """
-        found = plan.outputs.first_not_finite(begin, end)
-        if found is not None:
-            row, name, value = found
+        broken = plan.outputs.first_not_finite(begin, end)
+        if broken is not None:
+            row, name, value = broken
             if row > 0:
                 self._state[FAILED_STEP] = row - 1
                 self._count(row - 1, int(self._state[WARNINGS]))
             raise not_finite(name, value, float(plan.times[row]))
 
     def _terminate(self, *, ended: bool) -> None:
-        """End the run; the results are there already, so a refusal is only noted.
-
-        FMI wants it of a run that the FMU itself has ended, too, before it is freed.
-        """
+        """End the run, as FMI also requires if the FMU ended it; a refusal is only recorded."""
         try:
             self.instance.terminate()
         except CallFailed as failed:
-            said = f"{failed.function} returned {status_word(failed.status)}"
-            self._holder.notes.append(note(said))
+            remark = f"{failed.function} returned {status_word(failed.status)}"
+            self._holder.notes.append(note(remark))
             self._holder.drop(failed.status)
         if ended:
             self._holder.part()
 
     def prepare(self, setup: SimulationSetup, values: Mapping[str, Value] | None = None) -> None:
-        """Find out how inputs are set in `setup`, at these values rather than at the first run's.
+        """Determine how inputs are set in `setup`, at these values rather than at the first run's.
 
-        With the same values, simulators of the same FMU come to the same conclusion, whatever
-        they run first: their results agree to the last bit. Needs no call otherwise.
-
-        Raises
-        ------
-        FmuError
-            Names or values that do not fit the FMU.
+        Simulators of the same FMU thus agree to the last bit, whatever they run first. Raises
+        `FmuError` for names or values that do not fit the FMU.
         """
         with self._lock:
             self._plans.prepare(setup, values or {})
 
     def renew_instance(self) -> None:
-        """Free an instance that has been used, so that the next run begins with a new one."""
+        """Free a used instance, so that the next run begins with a new one."""
         with self._lock:
             if not self._holder.is_new:
                 self._aside(self._holder.drop)
 
     def _aside(self, work: Callable[[], Result]) -> Result:
-        """Call something of the FMU outside of a run."""
+        """Call FMU functions outside of a run."""
         return protected(lambda: Capture(self.captures_output).around(work))
 
     def instantiate_for_each_run(self) -> None:
-        """Do not reset any more: for FMUs whose reset leaves something of the run before."""
+        """Stop resetting, for FMUs whose reset is incomplete."""
         self._holder.never_reset()
 
     @property
@@ -402,11 +394,7 @@ class Simulator(Closes):
         return self._holder.resets
 
     def trust_reset(self, setup: SimulationSetup | None = None, *, trusted: bool = True) -> None:
-        """Do not check any more what a reset brings back, in one setup or in all.
-
-        For callers that have compared runs themselves; with ``trusted=False`` a setup is checked
-        again.
-        """
+        """Stop checking resets, in one setup or in all; resume with ``trusted=False``."""
         self._reuse.trust(setup, trusted=trusted)
 
     def _try_inputs(
@@ -417,7 +405,7 @@ class Simulator(Closes):
         assignment: Assignment,
         values: Mapping[str, Value],
     ) -> tuple[InputUpdate, str]:
-        """Return when inputs must be set, found with instances that nothing else runs on."""
+        """Return when inputs must be set, determined with separate instances."""
         trial = driver.trial(plan, assignment, values)
         if trial is None:
             return "after_step", ""
@@ -425,9 +413,9 @@ class Simulator(Closes):
             return decide_in_child(self.fmu.path, setup, values, self._interface)
         # One instance at a time: not all FMUs keep their instances apart.
         self._aside(self._holder.set_aside)
-        found = self._aside(trial.decide)
+        decision = self._aside(trial.decide)
         self._buffer.clear()
-        return found
+        return decision
 
     @property
     def instance(self) -> BaseInstance:
@@ -446,7 +434,7 @@ class Simulator(Closes):
     def describe_failure(
         self, failed: CallFailed, plan: Plan, reached: float | None = None
     ) -> RunFailed:
-        """Say what failed at time `reached`, and give up the instance where FMI demands it."""
+        """Return what failed at time `reached`, and free the instance if FMI demands it."""
         time = float(plan.times[0]) if reached is None else reached
         message = f"{failed.function} returned {status_word(failed.status)}"
         if failed.detail:
@@ -477,7 +465,7 @@ class Simulator(Closes):
 
     @property
     def statistics(self) -> Statistics:
-        """What this simulator has done so far."""
+        """Statistics of this simulator so far."""
         return Statistics(
             self._runs,
             self._failures,
@@ -487,7 +475,7 @@ class Simulator(Closes):
         )
 
     def close(self) -> None:
-        """Free the instance. Closing twice does nothing."""
+        """Free the instance; repeated calls have no effect."""
         if self._closed:
             return
         self._closed = True

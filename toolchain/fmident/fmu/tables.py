@@ -1,6 +1,6 @@
-"""Inputs and outputs as arrays of an FMU's own types, with the calls that move them.
+"""Inputs and outputs as arrays of an FMU's own types, with the calls that transfer them.
 
-An array variable of FMI 3.0 is moved as a whole, whichever of its elements are of interest.
+An array variable of FMI 3.0 is transferred as a whole.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DTYPES: dict[str, Any] = {
 
 
 def dtype_of(native: str, prefix: str) -> Any:
-    """Return the NumPy type of one value, as the functions of FMI 2 or 3 have it."""
+    """Return the NumPy type of one value in the functions of FMI 2 or 3."""
     if native == "Boolean":
         return np.uint8 if prefix == "fmi3" else np.int32
     return _DTYPES[native]
@@ -54,20 +54,10 @@ def dtype_of(native: str, prefix: str) -> Any:
 
 @dataclass(eq=False)
 class Group:
-    """Variables that one call moves.
+    """Variables of one type transferred by one call, with one row of values per instant.
 
-    Parameters
-    ----------
-    native
-        Their type.
-    references
-        One per variable.
-    places
-        First column of each variable.
-    columns
-        For each signal of this group: its place among all signals, and its column.
-    values
-        One row per instant.
+    `places` are the first columns by reference; `columns` has for each signal its position
+    among all signals, and its column.
     """
 
     native: str
@@ -78,7 +68,7 @@ class Group:
 
     @property
     def signals(self) -> list[int]:
-        """Places of the group's signals among all."""
+        """Positions of the group's signals among all."""
         return [signal for signal, _ in self.columns]
 
     @property
@@ -90,24 +80,12 @@ class Group:
 def make_groups(
     variables: Sequence[Variable], rows: int, prefix: str, kinds: Sequence[object]
 ) -> list[Group]:
-    """Group variables by type and by `kinds`; the arrays are not filled.
-
-    Parameters
-    ----------
-    variables
-        The signals.
-    rows
-        Number of instants.
-    prefix
-        ``"fmi2"`` or ``"fmi3"``.
-    kinds
-        For each variable, what else must be equal in a group.
-    """
-    found: dict[tuple[str, object], list[int]] = {}
+    """Group variables by type and by `kinds`; the arrays, with `rows` instants, are empty."""
+    members_of: dict[tuple[str, object], list[int]] = {}
     for place, (variable, kind) in enumerate(zip(variables, kinds, strict=True)):
-        found.setdefault((native_type(variable), kind), []).append(place)
+        members_of.setdefault((native_type(variable), kind), []).append(place)
     groups: list[Group] = []
-    for (native, _), members in found.items():
+    for (native, _), members in members_of.items():
         places: dict[int, int] = {}
         width = 0
         columns: list[tuple[int, int]] = []
@@ -128,17 +106,7 @@ def floats(groups: Iterable[Group]) -> list[Group]:
 
 
 class Mover:
-    """Moves groups between arrays and the FMU.
-
-    Parameters
-    ----------
-    library
-        The FMU's functions.
-    verb
-        ``"Set"`` or ``"Get"``.
-    prefix
-        ``"fmi2"`` or ``"fmi3"``.
-    """
+    """Transfers groups between arrays and the FMU; `verb` is ``"Set"`` or ``"Get"``."""
 
     def __init__(self, library: Library, verb: str, prefix: str) -> None:
         self._library = library
@@ -150,13 +118,7 @@ class Mover:
         return f"{self.prefix}{self._verb}{group.native}"
 
     def program(self, groups: Iterable[Group], first: int = 1) -> I64:
-        """Return rows of a program; step i moves row ``i + first`` of the arrays.
-
-        Raises
-        ------
-        FmuError
-            The FMU lacks a function.
-        """
+        """Return rows of a program in which step i transfers row ``i + first`` of the arrays."""
         rows = [self._row(group, first) for group in groups]
         return np.array(rows, dtype=np.int64).reshape(len(rows), COLUMNS)
 
@@ -175,13 +137,7 @@ class Mover:
         return (VALUES, address, references.ctypes.data, references.size, start, stride, width)
 
     def move(self, instance: BaseInstance, groups: Iterable[Group], row: int) -> None:
-        """Move one row of all groups.
-
-        Raises
-        ------
-        CallFailed
-            The FMU refuses.
-        """
+        """Transfer one row of all groups; raise `CallFailed` if the FMU refuses."""
         for group in groups:
             width = group.values.shape[1]
             address = address_of(group.values) + row * group.values.strides[0]
@@ -193,22 +149,7 @@ class Mover:
 
 
 class OutputTable:
-    """Recorded variables.
-
-    Parameters
-    ----------
-    description, library
-        The FMU.
-    names
-        Variables to record.
-    rows
-        Number of instants.
-
-    Raises
-    ------
-    FmuError
-        Unknown names and texts.
-    """
+    """Recorded variables, at `rows` instants."""
 
     def __init__(
         self, description: ModelDescription, library: Library, names: Sequence[str], rows: int
@@ -225,7 +166,7 @@ class OutputTable:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the array of the only group is the result as it is."""
+        """Whether the array of the only group is directly the result."""
         return (
             len(self.groups) == 1
             and self.groups[0].values.dtype == np.float64
@@ -233,7 +174,7 @@ class OutputTable:
         )
 
     def renew(self) -> None:
-        """Make room for a run: what was handed out is not written to again."""
+        """Allocate new arrays for a run, so that returned ones are not overwritten."""
         if self._handed_out:
             (group,) = self.groups
             group.values = np.empty_like(group.values)
@@ -245,7 +186,7 @@ class OutputTable:
         self.mover.move(instance, self.groups, row)
 
     def assemble(self) -> F64:
-        """Return all signals in the order asked for, shape (rows, signals)."""
+        """Return all signals in the requested order, shape (rows, signals)."""
         if self.is_plain:
             self._handed_out = True
             return self.groups[0].values
@@ -272,36 +213,13 @@ class OutputTable:
 
 
 class InputTable:
-    """Variables that columns of data drive.
+    """Variables driven by columns of `inputs`, shape (n, columns).
 
-    Parameters
-    ----------
-    description, library
-        The FMU.
-    names
-        Of the columns.
-    inputs
-        Values, shape (n, columns).
-    course
-        Returns how an input runs between the instants.
-
-    Attributes
-    ----------
-    groups
-        Of all inputs.
-    continuous
-        Those of numbers that may change at any time.
-    lines, averaged, ramps, held
-        Those that follow straight lines, are held at the mean of both ends, are given to the FMU as
-        ramps, and are held.
-    discrete
-        Those that change at instants only.
-
-    Raises
-    ------
-    FmuError
-        Names that are not inputs; values that do not fit a variable's type; elements of one array
-        that run differently.
+    `course` returns the course of an input between the instants. Of all `groups`,
+    `continuous` ones may change at any time, `discrete` ones at instants only. `lines` are
+    interpolated linearly, `averaged` held at the mean of both ends, `ramps` passed to the
+    FMU as ramps. Raises `FmuError` for names that are not inputs, values that do not fit,
+    and elements of one array with different courses.
     """
 
     def __init__(
@@ -355,30 +273,30 @@ class InputTable:
         ]
 
     def jumps(self, means: Sequence[Group]) -> npt.NDArray[np.bool_]:
-        """Return for each instant whether an input jumps there, with the averaged groups' means."""
-        found = np.zeros(self._rows, dtype=np.bool_)
+        """Return for each instant whether an input jumps, given the averaged groups' means."""
+        flags = np.zeros(self._rows, dtype=np.bool_)
         for group in self.held:
-            found[1:] |= np.any(group.values[1:] != group.values[:-1], axis=1)
+            flags[1:] |= np.any(group.values[1:] != group.values[:-1], axis=1)
         for group, mean in zip(self.averaged, means, strict=True):
-            found[1:] |= np.any(group.values[1:] != mean.values[:-1], axis=1)
-        return found
+            flags[1:] |= np.any(group.values[1:] != mean.values[:-1], axis=1)
+        return flags
 
     def fill_others(self, values: Mapping[str, Value]) -> None:
-        """Give elements of driven arrays that no column drives the values of this run."""
+        """Set undriven elements of driven arrays to the values of this run."""
         for group, column, variable in self._others:
             given = values.get(variable.name, variable.start)
             group.values[:, column] = 0 if given is None else given
 
 
 def _varies(variable: Variable) -> bool:
-    """Whether an input may change at any time, single precision included."""
+    """Return whether an input may change at any time, single precision included."""
     return variable.type == "Real" and variable.variability == "continuous"
 
 
 def _refuse_mixed_arrays(
     variables: Sequence[Variable], kinds: Sequence[tuple[bool, Course]]
 ) -> None:
-    """Refuse elements of one array, which is set as a whole, that run differently."""
+    """Refuse elements of one array, which is set as a whole, with different courses."""
     first: dict[int, tuple[Variable, Course]] = {}
     for variable, (_, course) in zip(variables, kinds, strict=True):
         other, known = first.setdefault(variable.value_reference, (variable, course))
@@ -392,7 +310,7 @@ def _refuse_mixed_arrays(
 
 
 def address_of(array: npt.NDArray[Any]) -> int:
-    """Return where the first element of an array is in memory."""
+    """Return the memory address of an array's first element."""
     address: int = array.__array_interface__["data"][0]
     return address
 
@@ -409,7 +327,7 @@ def failed_call(library: Library, address: int, status: int) -> CallFailed:
 
 
 def _fitting(variable: Variable, column: F64, dtype: Any) -> F64:
-    """Return the column if every value can be had in the variable's type."""
+    """Return the column if every value can be represented in the variable's type."""
     if variable.type == "Real":
         return column
     if variable.type == "Boolean":
@@ -432,18 +350,10 @@ def _fitting(variable: Variable, column: F64, dtype: Any) -> F64:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a simulator has done so far.
+    """Statistics of a simulator so far.
 
-    Parameters
-    ----------
-    runs, failures
-        Runs begun, and those of them that failed.
-    steps
-        Communication steps.
-    instantiations
-        1 as long as nothing made a new instance necessary.
-    warnings
-        Steps in which the FMU returned Warning.
+    `steps` are communication steps, `warnings` steps in which the FMU returned Warning, and
+    `instantiations` is 1 unless a new instance was necessary.
     """
 
     runs: int = 0

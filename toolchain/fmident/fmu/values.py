@@ -1,4 +1,4 @@
-"""Named values, brought into the arrays that FMI's set functions take."""
+"""Named values as arrays for FMI's set functions."""
 
 from __future__ import annotations
 
@@ -18,21 +18,7 @@ from fmident.fmu.tables import Group, Mover, make_groups, prefix_of
 
 
 class Assignment:
-    """Sets the same names again and again, structural parameters first, in one call per type.
-
-    Parameters
-    ----------
-    description, library
-        The FMU, in its configuration.
-    names
-        Variables to set.
-
-    Raises
-    ------
-    FmuError
-        A name is unknown (the nearest are listed) or cannot be set (the reason is given); an
-        array of new size is not given in full.
-    """
+    """Repeated assignment to the same names, structural parameters first, one call per type."""
 
     def __init__(
         self, description: ModelDescription, library: Library, names: Sequence[str]
@@ -47,15 +33,7 @@ class Assignment:
         self._others = _Values(description, self._mover, others)
 
     def apply(self, instance: BaseInstance, values: Mapping[str, Value]) -> None:
-        """Set the variables to `values`, which has an element for each name.
-
-        Raises
-        ------
-        FmuError
-            A value is of the wrong type, out of its type's range, or not finite.
-        CallFailed
-            The FMU refuses.
-        """
+        """Set the variables to `values`, which has an element for each name."""
         if self._structural:
             instance.call("fmi3EnterConfigurationMode")
             self._structural.set(instance, values)
@@ -93,7 +71,7 @@ class _Values:
 
 
 class _Filled:
-    """Groups of numbers of one row; elements that are not named have their start values."""
+    """Groups of numbers of one row; elements not named have their start values."""
 
     def __init__(self, description: ModelDescription, variables: Sequence[Variable]) -> None:
         self._variables = variables
@@ -129,13 +107,7 @@ class _Filled:
 
 
 def refuse_settable(variable: Variable, description: ModelDescription) -> None:
-    """Refuse variables that no value can be given to.
-
-    Raises
-    ------
-    FmuError
-        The reason is given.
-    """
+    """Raise `FmuError`, with the reason, for a variable that cannot be set."""
     why_not = variable.why_not_settable
     if why_not is not None and variable.causality != "input":
         raise FmuError(
@@ -182,7 +154,7 @@ def boolean_value(variable: Variable, value: object) -> int:
 
 
 def text_value(variable: Variable, value: object) -> bytes:
-    """Return a text as C has it, or raise FmuError."""
+    """Return a text as a C string, or raise FmuError."""
     if not isinstance(value, str) or "\0" in value:
         raise wrong_value(variable, value, "a text")
     return value.encode()
@@ -204,10 +176,10 @@ def _number(variable: Variable, value: object, dtype: np.dtype[Any]) -> float | 
 def _texts(
     description: ModelDescription, variables: Sequence[Variable]
 ) -> list[tuple[Variable, ...]]:
-    """Return for each text variable all its elements."""
+    """Return all elements of each text variable."""
     wanted = dict.fromkeys(v.value_reference for v in variables)
-    found: dict[int, dict[int, Variable]] = {reference: {} for reference in wanted}
+    elements_of: dict[int, dict[int, Variable]] = {reference: {} for reference in wanted}
     for variable in (*description.variables, *variables):  # of aliases, one that is named
-        if variable.type == "String" and variable.value_reference in found:
-            found[variable.value_reference][variable.element] = variable
-    return [tuple(e[k] for k in sorted(e)) for e in found.values()]
+        if variable.type == "String" and variable.value_reference in elements_of:
+            elements_of[variable.value_reference][variable.element] = variable
+    return [tuple(e[k] for k in sorted(e)) for e in elements_of.values()]

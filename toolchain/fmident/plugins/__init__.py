@@ -1,4 +1,4 @@
-"""How fmident is extended: hooks, registries and the host that loads plugins.
+"""The plugin system: hooks, registries and the host that loads plugins.
 
 A plugin imports :data:`hookimpl` from here and implements hooks of
 :mod:`fmident.plugins.hookspecs`.

@@ -1,8 +1,8 @@
-"""The catalogue of everything a plugin can do.
+"""Specifications of all hooks.
 
 A plugin is a module (or any object) with functions of these names, marked with
 :data:`fmident.plugins.hookimpl` and named by an entry point of the group ``fmident``. A
-function may leave out arguments it does not need. No hook is called once per simulation.
+function may omit arguments it does not need. No hook is called once per simulation.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> Non
     ----------
     registry
         Takes subclasses of :class:`~fmident.estimation.contract.Estimator`. The name is
-        what users write in the problem file's ``[estimator]`` table.
+        used in the problem file's ``[estimator]`` table.
     """
 
 
@@ -65,8 +65,8 @@ def fmident_register_costs(registry: Registry[type[Cost]]) -> None:
     ----------
     registry
         Takes subclasses of :class:`~fmident.problem.cost.Cost`, which map measured and
-        predicted signals to residuals, whose squares any optimiser can minimise. The name is
-        what users write in the problem file's ``[cost]`` table.
+        predicted signals to residuals whose sum of squares is minimised. The name is used
+        in the problem file's ``[cost]`` table.
     """
 
 
@@ -77,9 +77,9 @@ def fmident_register_executors(registry: Registry[ExecutorKind]) -> None:
     Parameters
     ----------
     registry
-        Takes :class:`~fmident.evaluation.executors.kind.ExecutorKind`, which says how an executor
-        is made and what it can do. The name is what users write as ``executor`` in the problem
-        file's ``[evaluation]`` table.
+        Takes :class:`~fmident.evaluation.executors.kind.ExecutorKind`, which holds the
+        factory and the capabilities of an executor. The name is the value of ``executor``
+        in the problem file's ``[evaluation]`` table.
     """
 
 
@@ -90,14 +90,14 @@ def fmident_register_compilers(registry: Registry[type[Compiler]]) -> None:
     Parameters
     ----------
     registry
-        Takes subclasses of :class:`~fmident.compilers.base.Compiler` that can be made
-        without arguments.
+        Takes subclasses of :class:`~fmident.compilers.base.Compiler` whose constructor
+        needs no arguments.
     """
 
 
 @hookspec
 def fmident_register_reporters(registry: Registry[type[Reporter]]) -> None:
-    """Register reporters, which write a result in a form of their own.
+    """Register reporters, which write a result in another format.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def fmident_register_reporters(registry: Registry[type[Reporter]]) -> None:
 
 @hookspec(firstresult=True)
 def fmident_read_data(path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
-    """Read a data file of a format that fmident does not know.
+    """Read a data file in a format that fmident does not support.
 
     Parameters
     ----------
@@ -121,14 +121,14 @@ def fmident_read_data(path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
     Returns
     -------
     pandas.DataFrame or None
-        One column per signal and one for the time in seconds; ``None`` when the format
-        is not this plugin's. The first plugin that answers wins.
+        One column per signal and one for the time in seconds; ``None`` if the format is not
+        this plugin's. The first plugin that returns a frame is used.
     """
 
 
 @hookspec
 def fmident_check_problem(problem: Problem) -> list[Diagnostic]:  # type: ignore[empty-body]
-    """Look at a problem before the run.
+    """Check a problem before the run.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def fmident_check_problem(problem: Problem) -> list[Diagnostic]:  # type: ignore
     Returns
     -------
     list of Diagnostic
-        A diagnostic of severity ``"error"`` refuses the problem; the others are shown.
+        A diagnostic of severity ``"error"`` rejects the problem; the others are displayed.
     """
 
 
@@ -165,19 +165,19 @@ def fmident_report_sections(  # type: ignore[empty-body]
 
 @hookspec
 def fmident_run_started(run: Run) -> None:
-    """Take note that a run has started.
+    """Handle the start of a run.
 
     Parameters
     ----------
     run
         The problem, the estimator's name, and a dictionary in which a plugin can keep
-        what it needs until the run has finished.
+        data until the run has finished.
     """
 
 
 @hookspec
 def fmident_iteration(run: Run, state: Iteration) -> None:
-    """Take note of an iteration.
+    """Handle an iteration.
 
     Parameters
     ----------
@@ -189,18 +189,18 @@ def fmident_iteration(run: Run, state: Iteration) -> None:
     Raises
     ------
     fmident.estimation.contract.StopEstimation
-        To end the run with the best parameters so far.
+        Ends the run with the best parameters so far.
     """
 
 
 @hookspec
 def fmident_run_finished(run: Run, result: EstimationResult) -> None:
-    """Take note that a run has finished.
+    """Handle the end of a run.
 
     Parameters
     ----------
     run
         The same object as in ``fmident_run_started``.
     result
-        Everything the run found, also when it was interrupted.
+        The complete result, also of an interrupted run.
     """

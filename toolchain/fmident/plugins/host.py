@@ -1,7 +1,7 @@
-"""Finding, loading and calling plugins.
+"""Find, load and call plugins.
 
-Nothing here happens at import: :func:`load_plugins` finds and loads on request and
-returns a :class:`Host`, which the composition root hands to whoever needs it.
+Nothing is loaded at import: :func:`load_plugins` loads plugins on request and returns a
+:class:`Host`, which callers pass on explicitly.
 """
 
 from __future__ import annotations
@@ -78,18 +78,11 @@ _ANSWERS = {
 
 @dataclass(frozen=True)
 class LoadedPlugin:
-    """One plugin as it was found.
+    """A plugin that was found.
 
-    Parameters
-    ----------
-    origin
-        Its name and distribution.
-    hooks
-        Names of the hooks it implements.
-    problem
-        Why it was left out; ``None`` when it works.
-    implementation
-        The module or object that carries the implementations; ``None`` if it cannot be imported.
+    `hooks` are the names of the hooks it implements, `problem` says why it was disabled
+    (``None`` if it works), and `implementation` is the module or object with the hooks;
+    ``None`` if it cannot be imported.
     """
 
     origin: Origin
@@ -99,15 +92,7 @@ class LoadedPlugin:
 
 
 class Host:
-    """Everything that plugins brought along.
-
-    Attributes
-    ----------
-    estimators, costs, executors, compilers, reporters
-        What plugins registered.
-    registries
-        All of these.
-    """
+    """All loaded plugins, and the registries that they filled."""
 
     def __init__(self) -> None:
         self._plugins: list[LoadedPlugin] = []
@@ -126,26 +111,26 @@ class Host:
 
     @property
     def plugins(self) -> tuple[LoadedPlugin, ...]:
-        """All plugins found, the broken ones included, in the order of loading."""
+        """All plugins, including broken ones, in the order of loading."""
         return tuple(self._plugins)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """One for each plugin that was left out."""
+        """One diagnostic per disabled plugin."""
         return tuple(p.problem for p in self._plugins if p.problem is not None)
 
     def implements(self, hook: str) -> bool:
-        """Return whether a plugin that works implements a hook."""
+        """Return whether a working plugin implements a hook."""
         return any(hook in p.hooks for p in self._plugins if p.problem is None)
 
     def add(self, *plugins: tuple[Origin, Callable[[], object]]) -> None:
-        """Load plugins and let them register; leave out those that fail, and remember why.
+        """Load plugins and let them register; disable those that fail, recording the reason.
 
         Parameters
         ----------
         *plugins
-            Of each its name and distribution, and a function that returns the module or object
-            with its implementations of hooks.
+            For each, its name and distribution, and a function that returns the module or
+            object with the hook implementations.
         """
         manager = _new_manager()
         for origin, load in plugins:
@@ -166,12 +151,9 @@ class Host:
                 ]
 
     def manager(self, failed: Failed) -> pluggy.PluginManager:
-        """Return what calls the hooks of all plugins that work.
+        """Return a plugin manager that calls the hooks of all working plugins.
 
-        Parameters
-        ----------
-        failed
-            Takes what they raise; may raise an error that ends the call.
+        `failed` receives their exceptions; it may raise an error to end the call.
         """
         manager = _new_manager()
         for plugin in reversed(self._plugins):  # pluggy calls first what is registered last
@@ -181,43 +163,29 @@ class Host:
         return manager
 
     def compiler(self, name: str) -> Compiler:
-        """Return a compiler; what one of a plugin raises or returns is checked.
+        """Return a compiler, checking what a plugin's compiler raises and returns.
 
-        Raises
-        ------
-        fmident.errors.PluginError
-            There is none of this name, or it cannot be made without arguments.
+        Raises `PluginError` if there is none of this name, or it needs arguments.
         """
-        found = self.compilers.registration(name)
-        kind, origin = found.item, found.origin
+        registration = self.compilers.registration(name)
+        kind, origin = registration.item, registration.origin
         if origin.is_built_in:
             return kind()
         return CheckedCompiler(kind, f"the compiler '{name}' of plugin {origin}")
 
     def read_data(self, path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
-        """Ask the plugins to read a data file.
+        """Return a data file read by a plugin; ``None`` if no plugin supports the format.
 
-        Returns
-        -------
-        pandas.DataFrame or None
-            ``None`` when no plugin knows the format.
-
-        Raises
-        ------
-        fmident.errors.PluginError
-            A plugin failed on the file.
+        Raises `PluginError` if a plugin fails on the file.
         """
         hook = self.manager(_ends_the_call(f" on '{path}'")).hook
         table: pd.DataFrame | None = hook.fmident_read_data(path=path, spec=spec)
         return table
 
     def check_problem(self, problem: Problem) -> list[Diagnostic]:
-        """Collect what the plugins have to say about a problem.
+        """Collect the plugins' diagnostics of a problem.
 
-        Raises
-        ------
-        fmident.errors.PluginError
-            A plugin's check failed itself.
+        Raises `PluginError` if a plugin's check itself fails.
         """
         hook = self.manager(_ends_the_call()).hook
         return list(flat(hook.fmident_check_problem(problem=problem)))
@@ -225,15 +193,9 @@ class Host:
     def report_sections(
         self, result: EstimationResult, problem: Problem
     ) -> tuple[list[Section], list[Diagnostic]]:
-        """Collect what the plugins add to a report.
+        """Collect the plugins' report sections, and a diagnostic per failed plugin.
 
-        A result is never lost because of a plugin: one that fails is reported and left out.
-
-        Returns
-        -------
-        sections : list of Section
-        failed : list of Diagnostic
-            One for each plugin that failed.
+        A result is never lost because of a plugin: one that fails is reported and skipped.
         """
         failed: list[Diagnostic] = []
 
@@ -252,7 +214,7 @@ class Host:
         return list(flat(answers)), failed
 
     def _register(self) -> dict[Origin, BaseException]:
-        """Let the plugins that work register anew; return what went wrong, by plugin."""
+        """Let the working plugins register again; return their exceptions by plugin."""
         failures: dict[Origin, BaseException] = {}
 
         def failed(origin: Origin, hook: str, error: BaseException) -> None:
@@ -269,13 +231,12 @@ def load_plugins(*, without: Iterable[str] = (), found: Sequence[EntryPoint] | N
     """Find and load all plugins.
 
     Plugins of the distribution fmident come first, the others in the order of their
-    distributions' names, so that the outcome does not depend on the order of
-    installation.
+    distributions' names, so that the order of installation has no effect.
 
     Parameters
     ----------
     without
-        Names of plugins to leave out.
+        Names of plugins to disable.
     found
         Entry points to load instead of the installed ones of the group ``fmident``.
 
@@ -318,15 +279,7 @@ def _new_manager() -> pluggy.PluginManager:
 
 
 def _validated_hooks(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:
-    """Return the names of the hooks that `plugin` implements.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        It implements none, or one that does not exist.
-    pluggy.PluginValidationError
-        A hook asks for an argument that does not exist.
-    """
+    """Return the names of the hooks that `plugin` implements."""
     known = {name for name in vars(hookspecs) if name.startswith(f"{hookspecs.PROJECT}_")}
     functions = implementations(manager, plugin)
     hooks = {options["specname"] or name: options for name, options in functions.items()}
@@ -374,7 +327,7 @@ def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
 
 
 def _ends_the_call(on: str = "") -> Failed:
-    """Return what raises an error that names plugin and hook; `on` says on which file it was."""
+    """Return a handler that raises an error naming plugin, hook and the file given by `on`."""
 
     def failed(origin: Origin, hook: str, error: BaseException) -> None:
         if isinstance(error, FmidentError):
@@ -395,7 +348,7 @@ def _origin(point: EntryPoint) -> Origin:
 
 @functools.lru_cache(maxsize=8)
 def _name_and_version(distribution: Distribution) -> tuple[str, str]:
-    """Read the metadata of a distribution, which many entry points of it share."""
+    """Return name and version of a distribution, cached because entry points share it."""
     return distribution.name, distribution.version
 
 
@@ -411,19 +364,14 @@ def _own_version() -> str:
 class Guard:
     """The functions of one plugin.
 
-    Parameters
-    ----------
-    origin
-        Which plugin it is.
-    failed
-        Takes what they raise, also where an answer is none of the hook.
+    `failed` receives their exceptions, including one for an invalid return value.
     """
 
     origin: Origin
     failed: Failed
 
     def around(self, manager: pluggy.PluginManager, plugin: object) -> SimpleNamespace:
-        """Return the implementations of hooks of `plugin`, guarded, for pluggy to register."""
+        """Return the guarded hook implementations of `plugin` for registration with pluggy."""
         guarded: dict[str, Function] = {}
         for name, options in implementations(manager, plugin).items():
             hook, function = options["specname"] or name, getattr(plugin, name)
@@ -485,7 +433,7 @@ class Guard:
     def _called(
         self, function: Function, arguments: tuple[object, ...], others: Mapping[str, object]
     ) -> Any:
-        """Call a function of the plugin; what it registers is the plugin's."""
+        """Call a function of the plugin, attributing what it registers to the plugin."""
 
         def own(value: object) -> object:
             return value.of(self.origin) if isinstance(value, Registry) else value
@@ -495,7 +443,7 @@ class Guard:
     def _check(
         self, hook: str, function: Function, arguments: tuple[object, ...], answer: object
     ) -> None:
-        """Refuse what the host could not use later."""
+        """Raise if the host could not use the answer of a hook."""
         for argument in arguments:
             if isinstance(argument, Registry):
                 argument.of(self.origin).check()
@@ -518,18 +466,18 @@ class Guard:
 def implementations(
     manager: pluggy.PluginManager, plugin: object
 ) -> dict[str, pluggy.HookimplOpts]:
-    """Return the options of the functions of a plugin that implement hooks, by their names."""
-    found = ((name, manager.parse_hookimpl_opts(plugin, name)) for name in dir(plugin))
-    return {name: options for name, options in found if options is not None}
+    """Return the pluggy options of a plugin's hook implementations by name."""
+    options_by_name = ((name, manager.parse_hookimpl_opts(plugin, name)) for name in dir(plugin))
+    return {name: options for name, options in options_by_name if options is not None}
 
 
 def leave_out(origin: Origin) -> str:
-    """Return a hint that names the option of the command line."""
+    """Return a hint on the command-line option that disables the plugin."""
     return f"leave the plugin out with '--no-plugin {origin.plugin}'"
 
 
 def _new_style(function: Function) -> Function:
-    """Return a wrapper that gets outcomes as values and exceptions, for one that gets a Result."""
+    """Return an old-style wrapper, which gets a pluggy Result, as a new-style one."""
 
     @functools.wraps(function)
     def call(*arguments: object, **others: object) -> Generator[None, object, object]:
@@ -546,13 +494,7 @@ def _new_style(function: Function) -> Function:
 
 
 def _resume(step: Callable[[], object], *, ends: bool) -> object:
-    """Go on with a wrapper; return what it returns.
-
-    Raises
-    ------
-    RuntimeError
-        It yields where it should return, or returns where it should yield.
-    """
+    """Resume a wrapper and return its value."""
     try:
         step()
     except StopIteration as end:
@@ -565,7 +507,7 @@ def _resume(step: Callable[[], object], *, ends: bool) -> object:
 
 
 def flat(answers: object) -> Iterator[Any]:
-    """Yield what is in lists in lists."""
+    """Yield the items of nested lists."""
     if isinstance(answers, list | tuple):
         for answer in answers:
             yield from flat(answer)

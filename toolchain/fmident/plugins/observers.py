@@ -1,4 +1,4 @@
-"""Telling plugins about a run."""
+"""Notify plugins of the events of a run."""
 
 from __future__ import annotations
 
@@ -19,19 +19,10 @@ if TYPE_CHECKING:
 
 
 class PluginObserver:
-    """Passes the events of one run on to the plugins.
+    """Passes the events of one run to the plugins.
 
-    A plugin that fails in one of these hooks is reported once and not called again in
-    this run: a broken logger is not a reason to lose an estimation.
-
-    Parameters
-    ----------
-    host
-        Whose plugins.
-    run
-        What they learn about.
-    report
-        Takes the diagnostic about a plugin that failed.
+    A plugin that fails in one of these hooks is reported once through `report` and not
+    called again in this run: a broken logger should not cost an estimation.
     """
 
     def __init__(self, host: Host, run: Run, report: Callable[[Diagnostic], None]) -> None:
@@ -48,10 +39,8 @@ class PluginObserver:
     def iteration(self, state: Iteration) -> None:
         """Call ``fmident_iteration``.
 
-        Raises
-        ------
-        fmident.estimation.contract.StopEstimation
-            When a plugin asks for the end, after all plugins have received it.
+        Raises `StopEstimation` if a plugin requests the end, after all plugins have been
+        called.
         """
         self._manager.hook.fmident_iteration(run=self._run, state=state)
         self.fmident_iteration()
@@ -62,7 +51,7 @@ class PluginObserver:
 
     @hookimpl(trylast=True)
     def fmident_iteration(self) -> None:
-        """End the run if a plugin wants it: where wrappers see it, once all others were called."""
+        """End the run if a plugin requested it, after all others, so that wrappers see it."""
         stop, self._stop = self._stop, None
         if stop is not None:
             raise stop

@@ -1,4 +1,4 @@
-"""Named things that plugins bring along."""
+"""Registries of named items provided by plugins."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _NOT_OPTIONS = frozenset({"name", "summary", "gives_intervals", "by_sample"})
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a plugin comes from.
+    """Origin of a plugin.
 
     Parameters
     ----------
     plugin
         Name of its entry point.
     module
-        What the entry point names, such as ``fmident_estimators.least_squares``.
+        Value of the entry point, such as ``fmident_estimators.least_squares``.
     distribution, version
         The installed distribution; empty for a plugin that was not installed.
     """
@@ -67,7 +67,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Registration(Generic[T]):
-    """One thing under its name, with the plugin it came from."""
+    """A named item and the plugin that registered it."""
 
     name: str
     item: T
@@ -77,7 +77,7 @@ class Registration(Generic[T]):
 
 @dataclass(frozen=True)
 class _Announced:
-    """What is imported when it is first asked for."""
+    """An item that is imported on first use."""
 
     name: str
     home: str
@@ -86,18 +86,14 @@ class _Announced:
 
 
 class NameTakenError(PluginError):
-    """Two plugins register things of one kind under one name."""
+    """Two plugins register items of the same kind under the same name."""
 
 
 class Registry(Generic[T]):
-    """Things of one kind by name.
+    """Items of one kind by name.
 
-    Parameters
-    ----------
-    kind
-        The noun for its items, such as ``"estimator"``; used in messages.
-    origin
-        The plugin that :meth:`add` registers for.
+    `kind` is the noun used in messages, such as ``"estimator"``, and `origin` the plugin
+    for which :meth:`add` registers.
     """
 
     def __init__(self, kind: str, origin: Origin | None = None) -> None:
@@ -111,9 +107,9 @@ class Registry(Generic[T]):
         Parameters
         ----------
         name
-            As users write it, such as ``"least-squares"``.
+            As written by users, such as ``"least-squares"``.
         item
-            What is registered.
+            The registered item.
         summary
             One line for ``fmident plugins``; by default the item's own ``summary``, else
             the first line of its docstring.
@@ -127,24 +123,12 @@ class Registry(Generic[T]):
         self._insert(_registered(name, item, summary, self._origin))
 
     def add_when_used(self, name: str, home: str, summary: str | None = None) -> None:
-        """Register what is imported only when it is used, or listed with all others.
+        """Register an item that is imported only when it is used or all are listed.
 
-        A command that uses one of many does not wait for the imports of the others. What could
-        not be used is refused when it is imported.
-
-        Parameters
-        ----------
-        name
-            As users write it, such as ``"least-squares"``.
-        home
-            Module and name of the item, such as ``"my_plugin.estimator:MyEstimator"``.
-        summary
-            As for :meth:`add`.
-
-        Raises
-        ------
-        fmident.errors.PluginError
-            The name is taken or is not a plain word; `home` names no module and name.
+        Thus a command that uses one item does not wait for the imports of the others. `home` is
+        module and name of the item, such as ``"my_plugin.estimator:MyEstimator"``; the other
+        arguments are as for :meth:`add`. The item is checked when it is imported. Raises
+        `PluginError` if the name is taken or is not a plain word, or `home` has not that form.
         """
         self._refuse_no_word(name)
         if not all(part.isidentifier() for part in home.replace(":", ".", 1).split(".")) or (
@@ -157,46 +141,35 @@ class Registry(Generic[T]):
         self._insert(_Announced(name, home, summary, self._origin))
 
     def of(self, origin: Origin) -> Registry[T]:
-        """Return the same registry as the plugin `origin` sees it: it registers for that."""
+        """Return a view of the registry that registers for the plugin `origin`."""
         same = Registry[T](self.kind, origin)
         same._items = self._items
         return same
 
     def check(self) -> None:
-        """Refuse what the plugin has registered and the host could not use.
+        """Check the plugin's items with :func:`~fmident.plugins.registry.check_item`.
 
-        Raises
-        ------
-        fmident.errors.PluginError
-            As of :func:`~fmident.plugins.registry.check_item`.
+        Raises `PluginError`.
         """
         for entry in self.imported:
             if entry.origin == self._origin:
                 check_item(self.kind, entry.name, entry.item)
 
     def remove(self, origins: Container[Origin]) -> None:
-        """Remove what plugins have registered."""
+        """Remove the items of the given plugins."""
         for name in [n for n, entry in self._items.items() if entry.origin in origins]:
             del self._items[name]
 
     def get(self, name: str) -> T:
         """Return the item called `name`.
 
-        Raises
-        ------
-        fmident.errors.PluginError
-            There is none, and the message lists the nearest names; or its plugin cannot import it.
+        Raises `PluginError` if there is none (similar names are listed) or its plugin cannot
+        import it.
         """
         return self.registration(name).item
 
     def registration(self, name: str) -> Registration[T]:
-        """Return the item called `name` with the plugin it came from.
-
-        Raises
-        ------
-        fmident.errors.PluginError
-            As of :meth:`get`.
-        """
+        """Return the registration called `name`; errors are those of :meth:`get`."""
         if name not in self._items:
             raise PluginError(
                 f"there is no {self.kind} '{name}'",
@@ -221,12 +194,12 @@ class Registry(Generic[T]):
 
     @property
     def imported(self) -> tuple[Registration[T], ...]:
-        """Registrations that need no import any more."""
+        """Registrations that are already imported."""
         return tuple(e for e in self._items.values() if isinstance(e, Registration))
 
     @property
     def by_name(self) -> Mapping[str, T]:
-        """All items by name, each imported when it is asked for."""
+        """All items by name, each imported on access."""
         return _ItemsByName(self)
 
     def __iter__(self) -> Iterator[Registration[T]]:
@@ -258,11 +231,11 @@ class Registry(Generic[T]):
             )
 
     def _refuse_taken(self, entry: Registration[T] | _Announced) -> None:
-        taken = self._items.get(entry.name)
-        if taken is not None:
+        existing = self._items.get(entry.name)
+        if existing is not None:
             raise NameTakenError(
                 f"the {self.kind} '{entry.name}' is registered twice: "
-                f"by plugin {taken.origin} and by plugin {entry.origin}",
+                f"by plugin {existing.origin} and by plugin {entry.origin}",
                 hint="uninstall one of the two, or rename one of them",
             )
 
@@ -301,18 +274,10 @@ def _summary_of(item: object) -> str:
 
 
 def check_item(kind: str, name: str, item: object) -> None:
-    """Refuse what the host could not use later.
+    """Raise `PluginError` if the host could not use a registered item.
 
-    Parameters
-    ----------
-    kind, name, item
-        What is registered: the noun of its kind, its name, and the thing.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        It is not a class, not of the base class of its kind, lacks methods or cannot be made
-        without arguments; an executor is not described; an option cannot be read from a file.
+    It must be a class derived from the base class of its kind, have all methods and need no
+    arguments; an executor must be described; options must be readable from a file.
     """
     module, base_name = _BASES[kind]
     what = f"the {kind} '{name}'"
@@ -344,12 +309,9 @@ def check_item(kind: str, name: str, item: object) -> None:
 
 
 def _check_name(name: str, item: type[Any], what: str, *, alike: bool) -> None:
-    """Refuse a class without a name, or with another one where results would contain it.
+    """Raise `PluginError` if a class has no name, or one that differs from its registration.
 
-    Raises
-    ------
-    fmident.errors.PluginError
-        There is no name, or it is not that of the registration.
+    A different name matters only if results would contain it (`alike`).
     """
     own = getattr(item, "name", None)
     if not isinstance(own, str) or not own or (alike and own != name):
@@ -361,13 +323,7 @@ def _check_name(name: str, item: type[Any], what: str, *, alike: bool) -> None:
 
 
 def _options_type(item: type[Any], what: str) -> type[Any]:
-    """Return the options of an estimator; refuse one whose options cannot be read from a table.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        They are not a dataclass.
-    """
+    """Return an estimator's options type; raise `PluginError` if it is not a dataclass."""
     options = getattr(item, "options_type", None)
     if not (isinstance(options, type) and dataclasses.is_dataclass(options)):
         raise PluginError(
@@ -378,13 +334,7 @@ def _options_type(item: type[Any], what: str) -> type[Any]:
 
 
 def _check_is_dataclass(item: type[Any], what: str) -> None:
-    """Refuse a cost with annotated fields that are not options, for want of ``@dataclass``.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        Naming class and field.
-    """
+    """Raise `PluginError` if a cost has annotated fields but no ``@dataclass``."""
     annotated = [
         name
         for name, hint in inspect.get_annotations(item).items()
@@ -405,13 +355,7 @@ def _is_class_variable(hint: object) -> bool:
 
 
 def _check_makeable(item: type[Any], what: str) -> None:
-    """Refuse a class that needs arguments; it is called without any.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        Naming class and argument.
-    """
+    """Raise `PluginError` if the constructor of a class needs arguments."""
     try:
         parameters = inspect.signature(item).parameters.values()
     except (TypeError, ValueError):
@@ -429,19 +373,10 @@ def _check_makeable(item: type[Any], what: str) -> None:
 
 
 def check_fields(kind: type[Any], what: str) -> None:
-    """Refuse options that a problem file cannot give.
+    """Raise `PluginError` for options that a problem file cannot express.
 
-    Parameters
-    ----------
-    kind
-        The dataclass whose fields are keys of a table.
-    what
-        Whose options they are, for the message.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        Naming class and field.
+    `kind` is the dataclass whose fields are keys of a table; `what` names its owner for the
+    message.
     """
     if not dataclasses.is_dataclass(kind):
         return

@@ -1,4 +1,4 @@
-"""What a model predicts with the parameters that were found, and how sure that is."""
+"""Predictions of a model with the estimated parameters, and their uncertainty."""
 
 from fmident.prediction.bands import OutputBand, band_table, drawn_bands, normal_bands
 from fmident.prediction.predict import Uncertainty, chosen_draws, covariance_of, predict

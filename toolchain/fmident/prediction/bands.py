@@ -1,10 +1,11 @@
-r"""Bands around predicted outputs: of the mean, and of new samples.
+r"""Confidence bands of the mean and prediction bands of new samples for outputs.
 
-With the Jacobian :math:`g` of an output at an instant and the covariance :math:`V` of the
-parameters the mean is within :math:`\pm t \sqrt{g^T V g}`, and a new sample, with noise of the
-standard deviation :math:`s`, within :math:`\pm t \sqrt{g^T V g + s^2}` (Seber and Wild, Nonlinear
-Regression, 1989, section 5.1). Draws of the parameters take the place of the first by the
-quantiles of what they predict; half widths of mean and noise are then added by their squares.
+With the Jacobian :math:`g` of an output at an instant and the covariance :math:`V` of
+the parameters, the mean lies within :math:`\pm t \sqrt{g^T V g}`, and a new sample,
+with noise of standard deviation :math:`s`, within :math:`\pm t \sqrt{g^T V g + s^2}`
+(Seber and Wild, Nonlinear Regression, 1989, section 5.1). With draws of the parameters,
+quantiles of their predictions replace the former; the half widths of mean and noise are
+then added in quadrature.
 """
 
 from __future__ import annotations
@@ -28,20 +29,19 @@ class OutputBand:
 
     Parameters
     ----------
-    experiment, name, unit
-        Of the output.
     times
         Shape (k,), s.
     measured
-        Shape (k,), in `unit`; NaN where there is no sample.
+        Shape (k,), in `unit`; NaN for a missing sample.
     predicted
-        By the estimate, shape (k,).
+        Prediction of the estimate, shape (k,).
     mean_low, mean_high
         Band of the mean, from the uncertainty of the parameters, shape (k,).
     new_low, new_high
-        Band of new samples, from that and the noise, shape (k,); NaN where the noise is not known.
+        Band of new samples, which includes the noise, shape (k,); NaN if the noise is
+        unknown.
     noise
-        Standard deviation of the noise, shape (k,); NaN where it is not known.
+        Standard deviation of the noise, shape (k,); NaN if unknown.
     """
 
     experiment: str
@@ -58,12 +58,12 @@ class OutputBand:
 
     @property
     def samples(self) -> int:
-        """Measured samples for which there is a band of new ones."""
+        """Number of measured samples with a band of new samples."""
         return int(np.count_nonzero(np.isfinite(self.measured) & np.isfinite(self.new_low)))
 
     @property
     def inside(self) -> int:
-        """How many of them lie inside of it."""
+        """Number of these samples inside the band."""
         with np.errstate(invalid="ignore"):
             inside = (self.measured >= self.new_low) & (self.measured <= self.new_high)
         return int(np.count_nonzero(inside))
@@ -72,16 +72,11 @@ class OutputBand:
 def normal_bands(
     predicted: F64, deviations: F64, noise: F64, freedom: float, level: float
 ) -> tuple[F64, F64, F64, F64]:
-    """Return both bands from standard deviations: the ends of the mean, those of new samples.
+    """Return the limits of both bands, mean then new samples, from standard deviations.
 
-    Parameters
-    ----------
-    predicted, deviations, noise
-        The mean, its standard deviation, and that of the noise, shape (k,).
-    freedom
-        Degrees of freedom of all of them; infinite where they are known.
-    level
-        Probability of the bands.
+    `predicted` is the mean, `deviations` its standard deviation and `noise` that of the
+    noise, shape (k,). `freedom` are the degrees of freedom of all of them, infinite if they
+    are known; `level` is the probability of the bands.
     """
     factor = student_quantile(0.5 * (1.0 + level), freedom)
     half, new = factor * deviations, factor * np.hypot(deviations, noise)
@@ -91,20 +86,12 @@ def normal_bands(
 def drawn_bands(
     predicted: F64, draws: F64, noise: F64, freedom: float, level: float
 ) -> tuple[F64, F64, F64, F64]:
-    """Return both bands from what draws of the parameters predict.
+    """Return the limits of both bands from predictions of parameter draws.
 
-    Parameters
-    ----------
-    predicted
-        By the estimate, shape (k,).
-    draws
-        Shape (draws, k).
-    noise
-        Standard deviation of the noise, shape (k,).
-    freedom
-        Degrees of freedom of the noise; infinite where it is known.
-    level
-        Probability of the bands.
+    `predicted` is the prediction of the estimate, shape (k,), `draws` are those of the
+    draws, shape (draws, k), and `noise` is the standard deviation of the noise, shape (k,),
+    with `freedom` degrees of freedom, infinite if it is known. `level` is the probability
+    of the bands.
     """
     tail = 0.5 * (1.0 - level)
     low, high = np.quantile(draws, [tail, 1.0 - tail], axis=0, method="weibull")
@@ -115,7 +102,7 @@ def drawn_bands(
 
 
 def band_table(bands: Sequence[OutputBand]) -> pd.DataFrame:
-    """Return all bands as one table: a row for each output and instant."""
+    """Return all bands as a table with a row per output and instant."""
     import pandas as pd  # here, since it is slow to import and seldom needed
 
     columns = ("measured", "predicted", "mean_low", "mean_high", "new_low", "new_high", "noise")

@@ -1,4 +1,4 @@
-"""How large the noise of an output is, as its residuals show."""
+"""Noise level of an output estimated from its residuals."""
 
 from __future__ import annotations
 
@@ -23,15 +23,10 @@ _LAGS = 2000
 
 @dataclass(frozen=True)
 class NoiseSize:
-    """Noise of one output of one experiment.
+    """Noise level of one output of one experiment.
 
-    Parameters
-    ----------
-    size
-        Root mean square of the whitened residuals, for the degrees of freedom; NaN where nothing
-        is known.
-    freedom
-        With which it is known; infinite where it is given.
+    `size` is the root mean square of the whitened residuals per degree of freedom, NaN if
+    unknown; `freedom` are its degrees of freedom, infinite if it is given.
     """
 
     size: float
@@ -41,24 +36,16 @@ class NoiseSize:
 def noise_sizes(
     problem: Problem, residuals: F64, leverages: F64, noise: NoiseFinding | None = None
 ) -> dict[tuple[str, str], NoiseSize]:
-    """Return the noise of each output, by experiment and output.
+    """Return the noise level by experiment and output.
 
-    Where an output has too few samples, its sigma counts, else the residuals of all outputs.
-
-    Parameters
-    ----------
-    problem
-        With the measurements.
-    residuals
-        Whitened, at the estimate, of the data, shape (m,).
-    leverages
-        What each of them has lost to the fit: diagonal of the hat matrix, shape (m,).
-    noise
-        Its model, where it is correlated in time: the fit has then taken more of it.
+    `residuals` are the whitened ones of the data at the estimate and `leverages` the
+    diagonal of the hat matrix, shape (m,). `noise` is the noise model if the noise is
+    correlated in time; the fit has then absorbed more of it. If an output has too few
+    samples, its sigma is used, else the residuals of all outputs.
     """
     layout = residual_layout(problem)
     whole = _size_of(residuals, leverages)
-    found = {}
+    sizes = {}
     for i, experiment in enumerate(problem.experiments):
         for j, measurement in enumerate(experiment.measurements):
             rows = layout.rows_of(i, j)
@@ -68,15 +55,15 @@ def noise_sizes(
                 own = whole if measurement.sigma is None else given
             elif noise is not None and noise.coloured and noise.sums is None:
                 own = _modelled(noise.model, int(rows[0])) or own
-            found[experiment.name, measurement.name] = own
-    return found
+            sizes[experiment.name, measurement.name] = own
+    return sizes
 
 
 def _modelled(model: NoiseModel, row: int) -> NoiseSize | None:
-    """Return the noise by autoregression and waves of the output that has a residual.
+    """Return the noise level from the autoregression and waves of the output of a residual.
 
-    Its variance is known as by so many independent samples as there are squares that are not
-    correlated (Bartlett 1946).
+    The degrees of freedom are the number of independent samples equivalent to the
+    correlated squares (Bartlett 1946).
     """
     for output, fit in zip(model.outputs, model.fits, strict=True):
         if not any(bool(np.any(s.rows == row)) for s in output.series):

@@ -1,10 +1,10 @@
-r"""What an estimate predicts of experiments, with the uncertainty of parameters and noise.
+"""Predict experiments with an estimate, including parameter and noise uncertainty.
 
-Linearised, the mean of an output has the variance :math:`g^T V g`, with the derivatives :math:`g`
-of the output in the experiment itself and the covariance :math:`V` that the result has: the one
-that counts the noise as it is. Draws, of a bootstrap or from a posterior, are simulated instead.
-The size of the noise of new samples is that of the residuals of the same output, of the
-experiments that were fitted.
+In the linearised case the mean of an output has the variance :math:`g^T V g`, with the
+derivatives :math:`g` of the output in the predicted experiment and the covariance
+:math:`V` of the result that accounts for the actual noise. Draws, from a bootstrap or a
+posterior, are simulated instead. The noise of new samples is taken from the residuals
+of the same output in the fitted experiments.
 """
 
 from __future__ import annotations
@@ -45,18 +45,11 @@ _ENTRIES = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """What is known of the parameters.
+    """Uncertainty of the parameters.
 
-    Parameters
-    ----------
-    source
-        Where it comes from.
-    covariance
-        Of the free parameters, shape (n, n); NaN for those that are not determined.
-    freedom
-        Degrees of freedom of its variances; infinite where they are known.
-    draws
-        Of the free parameters, shape (k, n); empty where it is linearised.
+    The `covariance` of the free parameters, shape (n, n), is NaN for undetermined ones;
+    `freedom` are the degrees of freedom of its variances, infinite if they are known.
+    `draws` have shape (k, n); they are empty in the linearised case.
     """
 
     source: Source
@@ -66,37 +59,22 @@ class Uncertainty:
 
 
 def covariance_of(problem: Problem, result: EstimationResult) -> tuple[F64, float]:
-    """Return the covariance of the free parameters that a result has, and its freedom.
+    """Return the free parameters' covariance in a result, and its degrees of freedom.
 
-    Parameters
-    ----------
-    problem
-        What was estimated.
-    result
-        Of it.
-
-    Returns
-    -------
-    covariance
-        Shape (n, n); NaN for parameters that are not determined, zero for those on a bound.
-    freedom
-        Of Student's t: the least of all parameters.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The result has no covariance.
+    The covariance has shape (n, n), with NaN for undetermined parameters and zero for those
+    on a bound. The degrees of freedom, for Student's t, are the minimum over all
+    parameters. Raises `EstimationError` if the result has no covariance.
     """
     searched = [e for e in result.estimates if e.searched]
     place = {e.name: k for k, e in enumerate(searched)}
-    found = result.covariance
-    if found.shape != (len(searched),) * 2 or any(q.name not in place for q in problem.free):
+    stored = result.covariance
+    if stored.shape != (len(searched),) * 2 or any(q.name not in place for q in problem.free):
         raise EstimationError(
             "the result has no covariance of its parameters",
             hint="estimate with a method and a cost that give intervals, or predict by --bootstrap",
         )
     order = [place[q.name] for q in problem.free]
-    covariance = np.array(found[np.ix_(order, order)], dtype=np.float64)
+    covariance = np.array(stored[np.ix_(order, order)], dtype=np.float64)
     if covariance.size and bool(np.isnan(np.diag(covariance)).all()):
         hint = "its notes say why; 'fmident predict --bootstrap' needs none"
         if result.truncation is not None:
@@ -128,31 +106,13 @@ def predict(
     fitted: bool = True,
     listener: Callable[[int, int], None] = lambda _, __: None,
 ) -> Prediction:
-    """Return what an estimate predicts of its own experiments and of new ones.
+    """Predict the fitted experiments of a problem and the `new` ones.
 
-    Parameters
-    ----------
-    problem
-        What was estimated; its residuals tell the noise.
-    new
-        Experiments that were not fitted.
-    p
-        The estimate, free parameters of shape (n,).
-    uncertainty
-        Of the parameters.
-    executor_of
-        Makes the executor of a problem.
-    level
-        Probability of the bands.
-    fitted
-        Whether the experiments that were fitted are predicted, too.
-    listener
-        Receives how many experiments are done, and how many there are.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The simulation fails at the estimate.
+    The residuals of `problem` determine the noise. `p` is the estimate of the free
+    parameters, shape (n,), and `level` the probability of the bands. Without `fitted`, only
+    new experiments are predicted. `executor_of` creates the executor of a problem; the
+    `listener` receives the number of finished experiments and their total. Raises
+    `EstimationError` if the simulation fails at the estimate.
     """
     began = time.monotonic()
     simple = dataclasses.replace(
@@ -168,10 +128,10 @@ def predict(
         listener(number, len(experiments))
         probe = dataclasses.replace(simple, experiments=(_as_zero(experiment),))
         with executor_of(probe) as executor, Evaluator(probe, executor) as evaluator:
-            found = _Outputs.of(probe, evaluator, p, uncertainty, experiment.name)
+            outputs = _Outputs.of(probe, evaluator, p, uncertainty, experiment.name)
             simulations += evaluator.simulations
-        failures += found.failures
-        bands.append(_bands(experiment, probe, found, uncertainty, known, level))
+        failures += outputs.failures
+        bands.append(_bands(experiment, probe, outputs, uncertainty, known, level))
     listener(len(experiments), len(experiments))
     notes += _notes(problem, uncertainty, [b for some in bands for b in some], failures)
     count = len(new)
@@ -189,7 +149,7 @@ def predict(
 
 
 def chosen_draws(draws: F64) -> F64:
-    """Return so many of the draws as are simulated, evenly chosen, shape (k, n)."""
+    """Return the evenly spaced subset of draws that is simulated, shape (k, n)."""
     if len(draws) <= MOST_DRAWS:
         return draws
     return draws[np.linspace(0, len(draws) - 1, MOST_DRAWS).round().astype(np.intp)]
@@ -197,7 +157,7 @@ def chosen_draws(draws: F64) -> F64:
 
 @dataclass(frozen=True, eq=False)
 class _Outputs:
-    """What is predicted of one experiment: mean, its deviation or draws, in the order of rows."""
+    """Predictions of one experiment: mean with deviations or draws, in row order."""
 
     predicted: F64
     deviations: F64
@@ -208,12 +168,12 @@ class _Outputs:
     def of(
         cls, probe: Problem, evaluator: Evaluator, p: F64, uncertainty: Uncertainty, name: str
     ) -> _Outputs:
-        """Simulate: with measurements of zero, residuals are the prediction with a minus sign."""
+        """Simulate; with zero measurements the residuals are the negative predictions."""
         if not len(uncertainty.draws):
             jacobian, residuals = _linearised(evaluator, p, f"the simulation of '{name}'")
             predicted = -residuals
-            found = _deviations(jacobian, uncertainty.covariance)
-            return cls(predicted, found, np.empty((0, predicted.size)), 0)
+            deviations = _deviations(jacobian, uncertainty.covariance)
+            return cls(predicted, deviations, np.empty((0, predicted.size)), 0)
         predicted = -evaluator.data_residuals(p)
         if not bool(np.isfinite(predicted).all()):
             raise _failed(evaluator, f"the simulation of '{name}'")
@@ -233,13 +193,7 @@ class _Outputs:
 
 
 def _linearised(evaluator: Evaluator, p: F64, what: str) -> tuple[F64, F64]:
-    """Return Jacobian and residuals of the data.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The simulation fails.
-    """
+    """Return Jacobian and residuals of the data."""
     try:
         # The Jacobian first: its simulation has the residuals, too.
         jacobian = evaluator.data_jacobian(p)
@@ -256,20 +210,20 @@ def _failed(evaluator: Evaluator, what: str) -> EstimationError:
 
 
 def _deviations(jacobian: F64, covariance: F64) -> F64:
-    """Return the standard deviations of predictions; NaN where an open parameter moves them."""
+    """Return the standard deviations of predictions; NaN if an undetermined parameter matters."""
     lost = np.isnan(np.diag(covariance))
-    kept = covariance[np.ix_(~lost, ~lost)]
-    moved = jacobian[:, ~lost]
-    variances = np.einsum("ij,jk,ik->i", moved, kept, moved, optimize=True)
-    found: F64 = np.sqrt(np.maximum(variances, 0.0))
+    determined = covariance[np.ix_(~lost, ~lost)]
+    sensitivities = jacobian[:, ~lost]
+    variances = np.einsum("ij,jk,ik->i", sensitivities, determined, sensitivities, optimize=True)
+    deviations: F64 = np.sqrt(np.maximum(variances, 0.0))
     sizes = np.abs(jacobian[:, lost])
-    found[(sizes > _ROUNDING * sizes.max(initial=0.0)).any(axis=1)] = np.nan
-    return found
+    deviations[(sizes > _ROUNDING * sizes.max(initial=0.0)).any(axis=1)] = np.nan
+    return deviations
 
 
 @dataclass(frozen=True)
 class _OutputNoise:
-    """Noise of a fitted output: in its unit, in the given sigma if there is one, its freedom."""
+    """Noise of a fitted output: in its unit, relative to a given sigma, degrees of freedom."""
 
     size: float
     ratio: float | None
@@ -281,7 +235,7 @@ _KnownNoise = Mapping[tuple[str, str], _OutputNoise]
 
 
 def _as_zero(experiment: Experiment) -> Experiment:
-    """Return the experiment as if zero had been measured at all instants, with weight one."""
+    """Return the experiment with zero measured at all instants, with weight one."""
     measurements = tuple(
         dataclasses.replace(
             m, values=np.zeros(experiment.times.size), sigma=None, weight=1.0, exclusions=()
@@ -292,7 +246,7 @@ def _as_zero(experiment: Experiment) -> Experiment:
 
 
 def _noise(problem: Problem, evaluator: Evaluator, p: F64) -> _KnownNoise:
-    """Return the noise of each fitted output, as its residuals show it."""
+    """Return the noise of each fitted output, estimated from its residuals."""
     jacobian, residuals = _linearised(evaluator, p, "the simulation")
     norms = np.linalg.norm(jacobian, axis=0)
     left, values, _ = np.linalg.svd(
@@ -300,11 +254,11 @@ def _noise(problem: Problem, evaluator: Evaluator, p: F64) -> _KnownNoise:
     )
     left = left[:, values > 1e-9 * values.max(initial=0.0)]
     leverages = np.einsum("ij,ij->i", left, left)
-    found = noise_sizes(problem, residuals, leverages, noise_of(problem, residuals, jacobian))
+    sizes = noise_sizes(problem, residuals, leverages, noise_of(problem, residuals, jacobian))
     known = {}
     for experiment in problem.experiments:
         for m in experiment.measurements:
-            size = found[experiment.name, m.name]
+            size = sizes[experiment.name, m.name]
             # Whitened residuals are in units of sigma over the weight.
             relative = size.size / m.weight
             sigma = None if m.sigma is None else float(np.sqrt(np.mean(np.square(m.sigma))))
@@ -317,10 +271,10 @@ def _noise(problem: Problem, evaluator: Evaluator, p: F64) -> _KnownNoise:
 
 
 def _noise_for(experiment: str, m: Measurement, known: _KnownNoise) -> tuple[F64, float]:
-    """Return the standard deviation of the noise of an output, and its degrees of freedom.
+    """Return the standard deviation of an output's noise, and its degrees of freedom.
 
-    Its own, else that of the same output in other experiments; in the ratio of the sigmas where
-    both have one.
+    If unknown, that of the same output in other experiments is used, scaled by the ratio of
+    the sigmas if both have one.
     """
     own = known.get((experiment, m.name))
     same = [own] if own else [n for (_, name), n in known.items() if name == m.name]
@@ -374,7 +328,9 @@ def _notes(
         notes.append(f"{failures} simulations of draws failed and are left out of the bands.")
     lost = np.isnan(np.diag(uncertainty.covariance))
     if uncertainty.source == "linearised" and bool(lost.any()):
-        names = ", ".join(q.name for q, gone in zip(problem.free, lost, strict=True) if gone)
+        names = ", ".join(
+            q.name for q, undetermined in zip(problem.free, lost, strict=True) if undetermined
+        )
         notes.append(
             f"{names} have no standard error: where an output depends on them, it has no band."
         )

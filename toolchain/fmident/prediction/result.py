@@ -21,26 +21,22 @@ Source = Literal["linearised", "bootstrap", "posterior"]
 
 @dataclass(frozen=True, repr=False)
 class Prediction:
-    """Outputs that an estimate predicts, with bands of their mean and of new samples.
+    """Outputs predicted by an estimate, with bands of their mean and of new samples.
 
     Parameters
     ----------
     source
-        Where the uncertainty of the parameters comes from.
+        Origin of the parameter uncertainty.
     level
         Probability of the bands.
     new, fitted
         Outputs of experiments that were not fitted, and of those that were.
     draws
-        Draws of the parameters that were simulated; 0 where it is linearised.
+        Number of simulated draws of the parameters; 0 in the linearised case.
     failures
-        How many of them could not be.
+        Number of draws whose simulation failed.
     simulations, seconds
-        What it took.
-    notes
-        What the user should know.
-    settings
-        For the record.
+        Computational effort.
     """
 
     source: Source
@@ -69,7 +65,7 @@ class Prediction:
     def plot_bands(
         self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
     ) -> npt.NDArray[np.object_]:
-        """Draw outputs with the bands of their mean and of new samples, with Matplotlib.
+        """Plot outputs with the bands of their mean and of new samples, with Matplotlib.
 
         Parameters
         ----------
@@ -81,12 +77,12 @@ class Prediction:
         Returns
         -------
         ndarray of matplotlib.axes.Axes
-            Shape (n,), first those of new experiments.
+            Shape (n,), new experiments first.
 
         Raises
         ------
         fmident.errors.EstimationError
-            There is nothing of these names, or another number of axes.
+            There are no such outputs, or the number of axes differs.
         """
         drawn: npt.NDArray[np.object_] = view("plot_bands")(
             [*self.new, *self.fitted], self.level, output, experiment, ax
@@ -95,12 +91,12 @@ class Prediction:
 
     @property
     def samples(self) -> int:
-        """Measured samples of experiments that were not fitted, for which there are bands."""
+        """Number of measured samples with bands in experiments that were not fitted."""
         return sum(b.samples for b in self.new)
 
     @property
     def inside(self) -> int:
-        """How many of them lie inside of the bands of new samples."""
+        """Number of these samples inside the bands of new samples."""
         return sum(b.inside for b in self.new)
 
     @property

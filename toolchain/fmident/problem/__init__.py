@@ -1,8 +1,4 @@
-"""The estimation problem: parameters, experiments, measurement model, residuals.
-
-Reading order: ``model`` (the data), ``file`` (from TOML), ``residuals`` (measurement
-model), ``search_space`` (scaling), ``validate``.
-"""
+"""The estimation problem: parameters, experiments, measurement model, residuals."""
 
 from fmident.problem.constraints import Constraints
 from fmident.problem.cost import (

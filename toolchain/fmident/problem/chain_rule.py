@@ -1,10 +1,11 @@
-"""From derivatives of an FMU's outputs to those of the residuals: the chain rule.
+"""Derivatives of the residuals from those of an FMU's outputs, by the chain rule.
 
-The measurement model is ``gain * y(t - delay) + offset``, filtered and thinned where it is
-decimated; then comes the cost. Its derivatives with respect to gain, offset and delay need no
-simulation, those with respect to a parameter of the FMU need the derivatives of the outputs. The
-filters and the interpolation behind a delay are linear in the signal, so that what they make of a
-derivative is the derivative of what they make of the signal.
+The measurement model is ``gain * y(t - delay) + offset``, filtered and downsampled if
+decimation is requested; the cost comes last. Derivatives with respect to gain, offset
+and delay need no simulation; those with respect to a parameter of the FMU need the
+derivatives of the outputs. The filters and the interpolation of a delay are linear in
+the signal, so applying them to a derivative of the signal gives the derivative of their
+result.
 """
 
 from __future__ import annotations
@@ -47,14 +48,9 @@ _WORDS: Mapping[OriginKind, str] = {
 
 
 def moved_variables(problem: Problem, experiment: Experiment) -> list[tuple[str, ...]]:
-    """Return for each free parameter the FMU variables that it may move in an experiment.
+    """Return for each free parameter the FMU variables it can change in `experiment`.
 
-    Parameters
-    ----------
-    problem
-        Its parameters.
-    experiment
-        One of the problem's, or another one.
+    The experiment need not belong to the problem.
     """
     dependence = Dependence.of(problem)
     sources = {
@@ -72,42 +68,24 @@ def residual_jacobian(
     p: F64,
     columns: Sequence[int],
 ) -> F64:
-    """Return the derivatives of :func:`~fmident.problem.residuals.cost_residuals`.
+    """Return the Jacobian of :func:`~fmident.problem.residuals.cost_residuals`.
 
-    Parameters
-    ----------
-    problem
-        Experiments, measurement model and cost.
-    outputs
-        Simulated outputs, one item per experiment, shape (n, output variables).
-    sensitivities
-        For each experiment: FMU variable to the derivatives of the outputs with respect to it, of
-        the shape of the outputs. Those of all variables that `columns` move.
-    p
-        Free parameters, shape (n,).
-    columns
-        Indices of the free parameters with respect to which residuals are differentiated.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (m, len(columns)).
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        The cost is broken.
+    `outputs` has the simulated outputs per experiment, shape (n, output variables), and
+    `sensitivities` their derivatives, of the same shape, by FMU variable; at least of the
+    variables that `columns` can change. `p` are the free parameters, shape (n,), and
+    `columns` the indices of those to differentiate with respect to. The result has shape
+    (m, len(columns)).
     """
     chosen = list(columns)
     values = parameter_values(problem, p)
     rows = {name: row[chosen] for name, row in Dependence.of(problem).derivatives(p).items()}
     changes = []
     for experiment, y, known in zip(problem.experiments, outputs, sensitivities, strict=True):
-        moved = parameter_derivatives_for(problem, experiment, p)
-        moved = {name: row[chosen] for name, row in moved.items() if row[chosen].any()}
+        derivatives = parameter_derivatives_for(problem, experiment, p)
+        derivatives = {name: row[chosen] for name, row in derivatives.items() if row[chosen].any()}
         for m, column in measured_columns(experiment):
             slope = np.zeros((experiment.times.size, len(chosen)))
-            for name, row in moved.items():
+            for name, row in derivatives.items():
                 for j in np.flatnonzero(row):
                     slope[:, j] += row[j] * known[name][:, column]
             aside = _on_upper_bound(problem, m, p)
@@ -128,16 +106,8 @@ def _predicted_change(
 ) -> F64:
     """Return the derivatives of ``predict_measurement``, shape (k, columns).
 
-    Parameters
-    ----------
-    m, times, y, values
-        As there.
-    slope
-        Derivatives of `y`, shape (n, columns).
-    rows
-        Derivatives of `values`.
-    towards_smaller
-        As of :func:`delay_derivative`.
+    `slope` has the derivatives of `y`, shape (n, columns), and `rows` those of `values`.
+    `towards_smaller` is passed to :func:`delay_derivative`.
     """
     delay, gain = number_of(m.delay, values), number_of(m.gain, values)
     change = gain * delayed(times, slope, delay)
@@ -152,12 +122,12 @@ def _predicted_change(
         # Filters are linear; a column of zeros stays one.
         filtered = [m.as_compared(c) if c.any() else c for c in change.T]
         change = np.column_stack(filtered) if filtered else change
-    found: F64 = change[compared_samples(m)]
-    return found
+    derivatives: F64 = change[compared_samples(m)]
+    return derivatives
 
 
 def _on_upper_bound(problem: Problem, m: Measurement, p: F64) -> bool:
-    """Return whether the delay cannot become larger."""
+    """Return whether the delay is at its upper bound."""
     return any(
         q.name == m.delay and value >= q.upper for q, value in zip(problem.free, p, strict=True)
     )
@@ -170,29 +140,24 @@ def _cost_derivatives(
     predicted = [y for columns in predict(problem, outputs, p) for y in columns]
     # A cost is a stranger's code, which may raise anything.
     try:
-        found = np.asarray(cost.derivatives(signals, predicted, changes), dtype=np.float64)
+        derivatives = np.asarray(cost.derivatives(signals, predicted, changes), dtype=np.float64)
     except (Exception, SystemExit) as error:
         raise broken_cost(cost, error) from error
-    if found.ndim != 2 or found.shape[1] != count:
+    if derivatives.ndim != 2 or derivatives.shape[1] != count:
         raise PluginError(
             f"the cost '{cost.name}' ({type(cost).__module__}) returned derivatives of shape "
-            f"{found.shape}, not (m, {count})",
+            f"{derivatives.shape}, not (m, {count})",
             hint=PLUGIN_BUG,
         )
-    return found
+    return derivatives
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the derivative with respect to a parameter comes from.
+    """Origin of the derivative with respect to a parameter.
 
-    Parameters
-    ----------
-    kind
-        ``"sensitivities"`` of the FMU; the ``"measurement-model"``, for a parameter that it alone
-        has; ``"differences"`` of simulations.
-    reason
-        Why it is differences, in words.
+    The kind is ``"sensitivities"`` of the FMU, ``"measurement-model"`` for a parameter of
+    that model only, or ``"differences"`` of simulations, with the reason in words.
     """
 
     kind: OriginKind
@@ -203,13 +168,7 @@ class Origin:
 
 
 def summary_of(origins: Mapping[str, Origin]) -> str:
-    """Return in words where a Jacobian comes from; empty where that is not known.
-
-    Parameters
-    ----------
-    origins
-        By parameter.
-    """
+    """Describe the origin of a Jacobian from that of each parameter; empty if unknown."""
     groups: dict[OriginKind, list[str]] = {}
     for name, origin in origins.items():
         groups.setdefault(origin.kind, []).append(name)

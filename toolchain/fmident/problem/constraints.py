@@ -61,19 +61,11 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ConstraintJets:
-    """The constraints at a point, with derivatives with respect to the searched parameters.
+    """Values and derivatives of the constraint functions with respect to searched parameters.
 
-    A function is zero where an equality holds, and not negative where an inequality holds. It is
-    the difference of the sides in SI units.
-
-    Parameters
-    ----------
-    values
-        Shape (k,).
-    jacobian
-        Shape (k, n).
-    hessians
-        Shape (k, n, n).
+    A function is the difference of the two sides in SI units. It is zero where an equality
+    holds, and non-negative where an inequality holds. The shapes are (k,), (k, n) and (k,
+    n, n).
     """
 
     values: F64
@@ -82,13 +74,7 @@ class ConstraintJets:
 
 
 class Constraints:
-    """The constraints of a problem.
-
-    Parameters
-    ----------
-    problem
-        With k constraints and n searched parameters.
-    """
+    """The k constraints of a problem with n searched parameters."""
 
     def __init__(self, problem: Problem) -> None:
         self.items: tuple[Constraint, ...] = problem.constraints
@@ -98,24 +84,24 @@ class Constraints:
 
     @classmethod
     def of(cls, problem: Problem) -> Constraints:
-        """Return those of a problem, which are kept with it."""
+        """Return the cached instance of a problem."""
         known = problem.__dict__.get(_KEPT)
         if known is None:
             known = problem.__dict__[_KEPT] = cls(problem)
-        found: Constraints = known
-        return found
+        constraints: Constraints = known
+        return constraints
 
     def __len__(self) -> int:
         return len(self.items)
 
     @property
     def equalities(self) -> npt.NDArray[np.bool_]:
-        """Which are equalities, shape (k,)."""
+        """Mask of the equalities, shape (k,)."""
         return np.array([c.equality for c in self.items], dtype=np.bool_)
 
     @property
     def affine(self) -> npt.NDArray[np.bool_]:
-        """Which are affine functions of the searched parameters, shape (k,)."""
+        """Mask of the constraints that are affine in the searched parameters, shape (k,)."""
         degrees = self._dependence.degrees()
         return np.array(
             [max(degree(c.left, degrees), degree(c.right, degrees)) <= 1.0 for c in self.items],
@@ -123,11 +109,11 @@ class Constraints:
         )
 
     def searched(self, constraint: Constraint, free: frozenset[str]) -> frozenset[str]:
-        """Return the searched parameters on which a constraint depends, be it through others."""
+        """Return the searched parameters on which a constraint depends, directly or indirectly."""
         return self._dependence.sources(constraint.left, constraint.right) & free
 
     def values(self, p: F64) -> F64:
-        """Return the functions at `p`, shape (k,); NaN where they are not defined."""
+        """Return the functions at `p`, shape (k,); NaN where undefined."""
         if not self.items:
             return np.empty(0)
         si = self._dependence.values_in_si(p)
@@ -140,28 +126,29 @@ class Constraints:
             return ConstraintJets(np.empty(0), empty, np.empty((0, self._count, self._count)))
         jets = self._dependence.jets(p)
         with np.errstate(all="ignore"):  # not a number where an expression is not defined
-            found = [self._jet(c, jets) for c in self.items]
+            constraint_jets = [self._jet(c, jets) for c in self.items]
         return ConstraintJets(
-            np.array([jet.value for jet in found]),
-            np.array([jet.gradient for jet in found]),
-            np.array([jet.hessian for jet in found]),
+            np.array([jet.value for jet in constraint_jets]),
+            np.array([jet.gradient for jet in constraint_jets]),
+            np.array([jet.hessian for jet in constraint_jets]),
         )
 
     def distances(self, p: F64) -> F64:
-        """Return how far `p` is from where each function is zero, in sizes of the parameters.
+        """Return first-order distances from `p` to the zeros of the functions, shape (k,).
 
-        To first order, shape (k,); positive where an inequality holds, infinite where it is not
-        defined and where it does not depend on the parameters and is violated.
+        They are in units of the parameter scales and positive where an inequality holds. They
+        are infinite where the function is undefined, or violated and independent of the
+        parameters.
         """
-        found = self.at(p)
+        jets = self.at(p)
         sizes = np.maximum(np.abs(p), self._sizes)
         with np.errstate(all="ignore"):
-            slopes = np.linalg.norm(found.jacobian * sizes, axis=1)
-            distances = np.where(found.values == 0.0, 0.0, found.values / slopes)
-        return np.where(np.isnan(found.values), -np.inf, distances)
+            slopes = np.linalg.norm(jets.jacobian * sizes, axis=1)
+            distances = np.where(jets.values == 0.0, 0.0, jets.values / slopes)
+        return np.where(np.isnan(jets.values), -np.inf, distances)
 
     def violated(self, p: F64, tolerance: float = VIOLATED) -> npt.NDArray[np.bool_]:
-        """Return which constraints do not hold at `p`, shape (k,)."""
+        """Return the mask of the constraints violated at `p`, shape (k,)."""
         distances = self.distances(p)
         wrong: npt.NDArray[np.bool_] = np.where(
             self.equalities, np.abs(distances) > tolerance, distances < -tolerance
@@ -169,11 +156,11 @@ class Constraints:
         return wrong
 
     def scale(self, p: F64) -> F64:
-        """Return what makes the functions distances in sizes of the parameters, shape (k,)."""
-        found = self.at(p)
+        """Return the factors that convert function values to scaled distances, shape (k,)."""
+        jets = self.at(p)
         sizes = np.maximum(np.abs(p), self._sizes)
         with np.errstate(all="ignore"):
-            slopes = np.linalg.norm(found.jacobian * sizes, axis=1)
+            slopes = np.linalg.norm(jets.jacobian * sizes, axis=1)
         usable = np.isfinite(slopes) & (slopes > 0.0)
         return np.where(usable, 1.0 / np.where(usable, slopes, 1.0), 1.0)
 
@@ -189,18 +176,16 @@ class Constraints:
 
 
 class AffineSystem:
-    """The affine constraints of a problem as rows of numbers.
+    """Affine constraints of a problem as rows of coefficients.
 
-    Attributes
-    ----------
-    rows
-        For each constraint its derivatives and, last, its value at zero, shape (n + 1,), so that
-        it is ``row[:-1] @ p + row[-1]``; ``None`` where it is not affine.
+    A row has the derivatives of a constraint followed by its value at zero, shape (n + 1,),
+    so that it is ``row[:-1] @ p + row[-1]``; it is ``None`` if the constraint is not
+    affine.
     """
 
     def __init__(self, problem: Problem) -> None:
-        found = Constraints.of(problem)
-        at, affine = found.at(problem.initial), found.affine
+        constraints = Constraints.of(problem)
+        at, affine = constraints.at(problem.initial), constraints.affine
         self._constraints = problem.constraints
         self._lower, self._upper = problem.lower, problem.upper
         self.rows: tuple[F64 | None, ...] = tuple(
@@ -210,15 +195,15 @@ class AffineSystem:
 
     @classmethod
     def of(cls, problem: Problem) -> AffineSystem:
-        """Return that of a problem."""
+        """Return the cached system of a problem."""
         return cls(problem)
 
     def row(self, constraint: Constraint) -> F64 | None:
-        """Return the row of one of the constraints."""
+        """Return the row of a constraint."""
         return self.rows[[c is constraint for c in self._constraints].index(True)]
 
     def feasible(self, chosen: Sequence[Constraint]) -> bool:
-        """Return whether a point inside the bounds keeps the chosen affine constraints."""
+        """Return whether a point within the bounds satisfies the chosen affine constraints."""
         from scipy.optimize import linprog  # here, since it is slow to import and seldom needed
 
         rows = {c: self.row(c) for c in chosen}
@@ -237,17 +222,10 @@ class AffineSystem:
 
 
 def simplified(problem: Problem) -> Problem:
-    """Return the problem without the constraints that bounds and dependent parameters can keep.
+    """Return the problem without the constraints that bounds and dependent parameters replace.
 
-    Parameters
-    ----------
-    problem
-        With the values of what it holds: of a stage, those that it starts from.
-
-    Returns
-    -------
-    Problem
-        With the constraints that are left, and a note on each that is gone.
+    It has a note on each constraint removed. `problem` has the values of the parameters
+    that are held; for a stage, those it starts from.
     """
     while True:
         system = AffineSystem.of(problem)
@@ -276,7 +254,7 @@ def _without(problem: Problem, constraint: Constraint, note: str) -> Problem:
 
 
 def _eliminated(problem: Problem, constraint: Constraint, row: F64) -> Problem | None:
-    """Let one parameter of an equality follow from the others; ``None`` where bounds forbid it."""
+    """Make one parameter of an equality dependent; ``None`` if the bounds do not allow it."""
     slopes, free = row[:-1], problem.free
     involved = [int(j) for j in np.flatnonzero(slopes)]
     if len(involved) < 2:
@@ -315,7 +293,7 @@ def _eliminated(problem: Problem, constraint: Constraint, row: F64) -> Problem |
 
 
 def _as_bound(problem: Problem, constraint: Constraint, row: F64) -> Problem | None:
-    """Turn an inequality in one parameter into a bound; drop one that bounds keep anyway."""
+    """Turn an inequality in one parameter into a bound; drop it if the bounds imply it."""
     slopes = {int(j): float(row[j]) for j in np.flatnonzero(row[:-1])}
     low, _ = _range(problem, slopes, float(row[-1]))
     if low >= 0.0:
@@ -333,7 +311,7 @@ def _as_bound(problem: Problem, constraint: Constraint, row: F64) -> Problem | N
 
 
 def _range(problem: Problem, slopes: dict[int, float], constant: float) -> tuple[float, float]:
-    """Return the least and greatest value of an affine function inside the bounds."""
+    """Return the minimum and maximum of an affine function within the bounds."""
     low = high = constant
     for j, slope in slopes.items():
         q = problem.free[j]
@@ -347,7 +325,7 @@ def _narrowed(
 ) -> Parameter | None:
     """Return a parameter with bounds that keep ``slope * q + constant`` between two values.
 
-    ``None`` where nothing is left between them.
+    It is ``None`` if the range is empty.
     """
     ends = sorted(((lower - constant) / slope, (upper - constant) / slope))
     low, high = max(q.lower, ends[0]), min(q.upper, ends[1])
@@ -357,7 +335,7 @@ def _narrowed(
 
 
 def _tree(problem: Problem, q: Parameter, slopes: dict[int, float], constant: float) -> Node:
-    """Return ``q`` in SI units as a sum of the others in SI units."""
+    """Return ``q`` in SI units as a linear expression of the others in SI units."""
     own = unit_or_none(q.unit)
     factor, offset = (1.0, 0.0) if own is None else (own.factor, own.offset)
     total = factor * constant + offset
@@ -379,18 +357,10 @@ def _tree(problem: Problem, q: Parameter, slopes: dict[int, float], constant: fl
 
 
 def check_constraints(problem: Problem) -> tuple[tuple[Constraint, ...], Notes]:
-    """Return the constraints that say something, and what is to be said of them.
+    """Return the constraints that are not redundant, and notes on the others.
 
-    Parameters
-    ----------
-    problem
-        With the constraints as written.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Names that do not exist, dimensions that differ, contradictions; its key is the name of a
-        constraint.
+    Raises `ProblemError`, whose key is the name of a constraint, for unknown names,
+    different dimensions and contradictions.
     """
     units = units_by_name(problem.parameters)
     for c in problem.constraints:
@@ -402,25 +372,25 @@ def check_constraints(problem: Problem) -> tuple[tuple[Constraint, ...], Notes]:
             advised(error, [c.left, c.right], units)
             raise
     notes: Notes = []
-    kept = _not_constant(problem, notes)
-    kept = _not_redundant(replace(problem, constraints=kept), notes)
-    reduced = replace(problem, constraints=kept)
+    remaining = _not_constant(problem, notes)
+    remaining = _not_redundant(replace(problem, constraints=remaining), notes)
+    reduced = replace(problem, constraints=remaining)
     _refuse_contradictions(reduced)
     notes += _initial_notes(reduced)
-    return kept, notes
+    return remaining, notes
 
 
 def _not_constant(problem: Problem, notes: Notes) -> tuple[Constraint, ...]:
-    """Return the constraints on searched parameters; refuse others that do not hold."""
-    found = Constraints.of(problem)
+    """Return the constraints on searched parameters; reject constant ones that are violated."""
+    constraints = Constraints.of(problem)
     free = frozenset(q.name for q in problem.free)
-    wrong = found.violated(problem.initial)
-    at = found.at(problem.initial)
-    silent = found.affine & ~at.jacobian.any(axis=1)  # such as a - a = 0
-    kept = []
+    wrong = constraints.violated(problem.initial)
+    at = constraints.at(problem.initial)
+    silent = constraints.affine & ~at.jacobian.any(axis=1)  # such as a - a = 0
+    remaining = []
     for c, violated, value, same in zip(problem.constraints, wrong, at.values, silent, strict=True):
-        if found.searched(c, free) and not same:
-            kept.append(c)
+        if constraints.searched(c, free) and not same:
+            remaining.append(c)
         elif not np.isfinite(value) or (violated and not _is_rounding(c, value, problem)):
             raise ProblemError(
                 f"the constraint {c} does not hold, and depends on no searched parameter",
@@ -434,34 +404,34 @@ def _not_constant(problem: Problem, notes: Notes) -> tuple[Constraint, ...]:
                     _note(f"the constraint {c} holds always: it depends on no searched parameter"),
                 )
             )
-    return tuple(kept)
+    return tuple(remaining)
 
 
 def _is_rounding(c: Constraint, value: float, problem: Problem) -> bool:
-    """Return whether the sides differ by rounding only."""
+    """Return whether the sides differ only by rounding."""
     si = Dependence.of(problem).values_in_si(problem.initial)
     return abs(value) <= 1e-9 * max(abs(value_of(c.left, si)), abs(value_of(c.right, si)))
 
 
 def _not_redundant(problem: Problem, notes: Notes) -> tuple[Constraint, ...]:
-    """Return the constraints without affine equalities that follow from others before them."""
+    """Return the constraints without affine equalities implied by earlier ones."""
     system = AffineSystem.of(problem)
-    kept: list[Constraint] = []
+    remaining: list[Constraint] = []
     basis = np.empty((0, len(problem.free)))
     rows: list[F64] = []
     for c, row in zip(problem.constraints, system.rows, strict=True):
         if row is None or not c.equality:
-            kept.append(c)
+            remaining.append(c)
             continue
         unit = row[:-1] / np.linalg.norm(row[:-1])
         left = unit - basis.T @ (basis @ unit)
         if np.linalg.norm(left) > _SAME:
             basis = np.vstack([basis, left / np.linalg.norm(left)])
             rows.append(row)
-            kept.append(c)
+            remaining.append(c)
             continue
         shares = np.linalg.lstsq(np.array(rows)[:, :-1].T, row[:-1], rcond=None)[0]
-        others = [k for k in kept if k.equality and system.row(k) is not None]
+        others = [k for k in remaining if k.equality and system.row(k) is not None]
         named = [str(k) for k, share in zip(others, shares, strict=True) if abs(share) > _SAME]
         constant = float(shares @ np.array(rows)[:, -1])
         size = float(np.abs(shares) @ np.abs(np.array(rows)[:, -1])) + abs(row[-1])
@@ -477,18 +447,15 @@ def _not_redundant(problem: Problem, notes: Notes) -> tuple[Constraint, ...]:
         raise ProblemError(
             f"{count} equality constraints for {count} searched parameters leave nothing to search",
             hint="remove a constraint, or fix the parameters that it determines",
-            key=kept[-1].name,
+            key=remaining[-1].name,
         )
-    return tuple(kept)
+    return tuple(remaining)
 
 
 def _refuse_contradictions(problem: Problem) -> None:
-    """Refuse affine constraints that no point inside the bounds keeps.
+    """Raise `ProblemError` if no point within the bounds satisfies all affine constraints.
 
-    Raises
-    ------
-    ProblemError
-        Naming a smallest set of them: without any of it the others can be kept.
+    The error names a minimal set: without any one of it the others can be satisfied.
     """
     system = AffineSystem.of(problem)
     chosen = [c for c in problem.constraints if system.row(c) is not None]
@@ -516,9 +483,9 @@ def _bounded(problem: Problem, chosen: Sequence[Constraint]) -> list[str]:
 
 
 def _initial_notes(problem: Problem) -> Notes:
-    """Name the constraints that do not hold at the initial point, and where all of them do."""
-    found = Constraints.of(problem)
-    wrong = np.flatnonzero(found.violated(problem.initial))
+    """Note the constraints violated at the initial point, and a point that satisfies all."""
+    constraints = Constraints.of(problem)
+    wrong = np.flatnonzero(constraints.violated(problem.initial))
     if not wrong.size:
         return []
     near = nearest_feasible(problem, problem.initial)
@@ -548,44 +515,35 @@ def _initial_notes(problem: Problem) -> Notes:
 
 
 def nearest_feasible(problem: Problem, p: F64) -> F64 | None:
-    """Return the point nearest to `p` in the search space that keeps all constraints and bounds.
+    """Return the feasible point closest to `p` in the search space.
 
-    Parameters
-    ----------
-    problem
-        With constraints.
-    p
-        Searched parameters, shape (n,).
-
-    Returns
-    -------
-    numpy.ndarray or None
-        ``None`` where none is found.
+    `p` are the searched parameters, shape (n,). The point satisfies all constraints and
+    bounds; it is ``None`` if none is found.
     """
     from scipy import optimize  # here, since it is slow to import and seldom needed
 
     minimize: Any = optimize.minimize
-    found, space = Constraints.of(problem), SearchSpace.of(problem)
-    if not found.violated(p).any():
+    constraints, space = Constraints.of(problem), SearchSpace.of(problem)
+    if not constraints.violated(p).any():
         return p
     z0 = np.clip(space.from_physical(p), space.lower, space.upper)
-    scale = found.scale(space.to_physical(z0))
+    scale = constraints.scale(space.to_physical(z0))
     size = np.where(space.log, 1.0, np.maximum(np.abs(z0), 1.0))
 
     def part(chosen: npt.NDArray[np.bool_]) -> dict[str, Any]:
         def values(z: F64) -> F64:
-            return np.asarray((found.values(space.to_physical(z)) * scale)[chosen])
+            return np.asarray((constraints.values(space.to_physical(z)) * scale)[chosen])
 
         def slopes(z: F64) -> F64:
             x = space.to_physical(z)
-            rows = found.at(x).jacobian * space.derivative(x) * scale[:, np.newaxis]
+            rows = constraints.at(x).jacobian * space.derivative(x) * scale[:, np.newaxis]
             return np.asarray(rows[chosen])
 
         return {"fun": values, "jac": slopes}
 
     parts: Any = [
         {"type": kind, **part(chosen)}
-        for kind, chosen in (("eq", found.equalities), ("ineq", ~found.equalities))
+        for kind, chosen in (("eq", constraints.equalities), ("ineq", ~constraints.equalities))
         if chosen.any()
     ]
     options: Any = {"maxiter": 200, "ftol": 1e-14}
@@ -600,8 +558,8 @@ def nearest_feasible(problem: Problem, p: F64) -> F64 | None:
             options=options,
         )
         near = np.clip(space.to_physical(np.asarray(ended.x)), problem.lower, problem.upper)
-        kept = bool(np.isfinite(near).all()) and not found.violated(near).any()
-    return near if kept else None
+        feasible = bool(np.isfinite(near).all()) and not constraints.violated(near).any()
+    return near if feasible else None
 
 
 def _note(message: str) -> Diagnostic:

@@ -1,13 +1,15 @@
-"""What is minimised: from measured and predicted signals to residuals.
+"""The objective: residuals computed from measured and predicted signals.
 
-A cost is a frozen dataclass whose fields are its options, with one method that turns signals into a
-vector of residuals r; an estimator minimises ``1/2 sum r^2``. Every cost is a sum of squares, so
-least-squares methods can use each of them, not only methods that need a number.
+A cost is a frozen dataclass whose fields are its options, with one method that turns
+signals into a residual vector r; an estimator minimises ``1/2 sum r^2``. Every cost is
+a sum of squares, so that all of them work with least-squares methods as well as with
+methods that need only a number.
 
-Derivatives of the residuals with respect to predicted signals take no simulation: central
-differences with a sequence of steps are extrapolated to step zero (Ridders, Advances in Engineering
-Software 4, 1982). Each residual takes the entry of the table that agrees best with its neighbours,
-so that one with a bend nearby has shorter steps than the others.
+Derivatives of the residuals with respect to predicted signals take no simulation:
+central differences with decreasing steps are extrapolated to step zero (Ridders,
+Advances in Engineering Software 4, 1982). Each residual uses the entry of the
+extrapolation table that agrees best with its neighbours, so that a residual with a kink
+nearby uses shorter steps than the others.
 """
 
 from __future__ import annotations
@@ -42,14 +44,10 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class EquidistantGrid:
-    """Equidistant instants, and how the values at the known samples get there.
+    """Equidistant instants, shape (N,), s, and interpolation to them.
 
-    Parameters
-    ----------
-    times
-        Shape (N,), s.
-    known
-        Instants of the samples that are there, shape (k,), s; ``None`` when they are `times`.
+    `known` are the instants of the available samples, shape (k,), s; ``None`` if they are
+    `times`.
     """
 
     times: F64
@@ -57,11 +55,11 @@ class EquidistantGrid:
 
     @property
     def step(self) -> float:
-        """Distance of neighbouring instants, s."""
+        """Spacing of the instants, s."""
         return float(self.times[-1] - self.times[0]) / (self.times.size - 1)
 
     def values(self, at_known: F64) -> F64:
-        """Return values of shape (k,) on the grid, shape (N,), by linear interpolation."""
+        """Return values of shape (k,) interpolated linearly to the grid, shape (N,)."""
         if self.known is None:
             return at_known
         return np.interp(self.times, self.known, at_known)
@@ -69,7 +67,7 @@ class EquidistantGrid:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSignal:
-    """One measured output of one experiment as it is compared.
+    """A measured output of an experiment as used by the cost.
 
     Parameters
     ----------
@@ -78,7 +76,7 @@ class MeasuredSignal:
     times
         Shape (n,), s.
     measured
-        Shape (n,), in the output's unit; NaN where a sample is missing.
+        Shape (n,), in the output's unit; NaN for a missing sample.
     scale
         Factor that makes outputs comparable, ``weight / sigma``, shape (n,).
     """
@@ -91,15 +89,15 @@ class MeasuredSignal:
 
     @cached_property
     def rows(self) -> npt.NDArray[np.intp]:
-        """Indices of the samples that are not missing, shape (k,)."""
+        """Indices of the available samples, shape (k,)."""
         return np.flatnonzero(np.isfinite(self.measured))
 
     @cached_property
     def grid(self) -> EquidistantGrid:
         """Equidistant instants from the first to the last sample, for spectra.
 
-        Those of the samples themselves if they are equidistant, or are so but for missing
-        ones; else as many as there are samples.
+        These are the instants of the samples if they are equidistant apart from missing ones,
+        otherwise equally many new instants.
         """
         known = self.times[self.rows]
         if _equidistant(known):
@@ -110,28 +108,25 @@ class MeasuredSignal:
         return EquidistantGrid(np.linspace(known[0], known[-1], known.size), known)
 
     def differences(self, predicted: F64) -> F64:
-        """Return ``scale * (measured - predicted)`` of the samples that are there, shape (k,)."""
+        """Return ``scale * (measured - predicted)`` of the available samples, shape (k,)."""
         return self._scale * (self._measured - self._there(predicted))
 
     def differences_in_units(self, predicted: F64) -> F64:
-        """Return ``measured - predicted`` of the samples that are there, shape (k,)."""
+        """Return ``measured - predicted`` of the available samples, shape (k,)."""
         return self._measured - self._there(predicted)
 
     def size_with(self, predicted: F64) -> float:
-        """Return the largest absolute value of measurement and prediction."""
+        """Return the largest absolute value in measurement and prediction."""
         measured = float(np.max(np.abs(self._measured), initial=0.0))
         return max(measured, float(np.max(np.abs(predicted), initial=0.0)))
 
     def scaled(self, values: F64) -> F64:
-        """Return ``scale * values`` of the samples that are there: (n,) -> (k,).
-
-        Of several signals as columns likewise, (n, c) -> (k, c).
-        """
+        """Return ``scale * values`` of the available samples: (n,) -> (k,) or (n, c) -> (k, c)."""
         scale = self._scale if values.ndim == 1 else self._scale[:, np.newaxis]
         return scale * self._there(values)
 
     def _there(self, values: F64) -> F64:
-        """Return the values at the samples that are there; copied only if some are missing."""
+        """Return the values at the available samples; copied only if some are missing."""
         return values if self.rows.size == len(values) else values[self.rows]
 
     @cached_property
@@ -145,10 +140,10 @@ class MeasuredSignal:
 
 @dataclass(frozen=True)
 class Cost(ABC):
-    """Base class of all costs; a subclass is a frozen dataclass, its fields are its options.
+    """Base class of all costs; a subclass is a frozen dataclass whose fields are its options.
 
-    The keys of the problem file's ``[cost]`` table are those fields; a ``ValueError`` of
-    ``__post_init__`` becomes a message with the place in the file.
+    The fields are the keys of the problem file's ``[cost]`` table; a ``ValueError`` raised
+    by ``__post_init__`` is reported with its location in the file.
 
     Class attributes
     ----------------
@@ -157,9 +152,9 @@ class Cost(ABC):
     summary
         One line for ``fmident plugins``.
     by_sample
-        Whether residuals belong to one sample each. Finite differences then look for those that
-        an event of the model jumps across; in mixtures of samples, such as spectra, a residual
-        that stands out means nothing.
+        Whether each residual belongs to one sample. Finite differences then look for
+        residuals that jump because of a model event; in mixtures of samples, such as
+        spectra, an outlying residual means nothing.
     """
 
     name: ClassVar[str]
@@ -168,20 +163,17 @@ class Cost(ABC):
 
     @property
     def gives_intervals(self) -> bool:
-        """Whether the residuals are independent and of equal variance for a right model.
+        """Whether the residuals of a correct model are independent with equal variance.
 
-        Only then do standard errors follow from the Jacobian of the residuals; of other costs
-        the result has none.
+        Standard errors follow from the Jacobian of the residuals only in this case; for other
+        costs the result has none.
         """
         return False
 
     def check(self, signals: Sequence[MeasuredSignal]) -> None:
-        """Refuse data that this cost cannot be computed from; called before the run.
+        """Raise `ValueError` with the reason if the cost cannot use these data.
 
-        Raises
-        ------
-        ValueError
-            With the reason.
+        It is called before the run.
         """
         return
 
@@ -194,7 +186,7 @@ class Cost(ABC):
         signals
             One per experiment and measured output.
         predicted
-            What the model says for each, shape (n,) like ``signals[i].times``; finite.
+            Model prediction for each signal, shape (n,) like ``signals[i].times``; finite.
 
         Returns
         -------
@@ -208,15 +200,15 @@ class Cost(ABC):
         predicted: Sequence[F64],
         changes: Sequence[F64],
     ) -> F64:
-        """Return the derivatives of the residuals along directions of the predicted signals.
+        """Return the directional derivatives of the residuals with respect to the predictions.
 
-        By differences of :meth:`residuals`, extrapolated to about twelve digits where it is smooth:
-        no simulation is needed. A cost may override it with formulas.
+        The default uses extrapolated differences of :meth:`residuals`, accurate to about twelve
+        digits if it is smooth, and needs no simulation. A cost may override it with formulas.
 
         Parameters
         ----------
         signals, predicted
-            As of :meth:`residuals`.
+            As for :meth:`residuals`.
         changes
             For each signal k directions as columns, shape (n, k).
 
@@ -235,34 +227,24 @@ class Cost(ABC):
 
 @dataclass(frozen=True)
 class SignalCost(Cost):
-    """Base class of costs that treat each signal by itself, with formulas for the derivatives."""
+    """Base class of costs that treat signals separately, with analytical derivatives."""
 
     @abstractmethod
     def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
         """Return the residuals of one signal, shape (m,).
 
-        Parameters
-        ----------
-        signal
-            Of one experiment and measured output.
-        predicted
-            What the model says, shape (n,) like ``signal.times``; finite.
+        `predicted` is the model prediction, shape (n,) like ``signal.times``; finite.
         """
 
     @abstractmethod
     def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
-        """Return the derivatives of the residuals of one signal, shape (m, k).
+        """Return the derivatives of one signal's residuals, shape (m, k).
 
-        Parameters
-        ----------
-        signal, predicted
-            As of :meth:`residuals_of`.
-        changes
-            Directions of `predicted` as columns, shape (n, k).
+        `changes` holds directions of `predicted` as columns, shape (n, k).
         """
 
     def residuals(self, signals: Sequence[MeasuredSignal], predicted: Sequence[F64]) -> F64:
-        """Return the residuals, by experiment, then output."""
+        """Return the residuals ordered by experiment, then output."""
         parts = [self.residuals_of(s, y) for s, y in zip(signals, predicted, strict=True)]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -272,21 +254,21 @@ class SignalCost(Cost):
         predicted: Sequence[F64],
         changes: Sequence[F64],
     ) -> F64:
-        """Return the derivatives of the residuals along directions, by formulas."""
+        """Return the directional derivatives of the residuals from formulas."""
         together = zip(signals, predicted, changes, strict=True)
         return np.concatenate([self.slopes_of(s, y, change) for s, y, change in together])
 
 
 @dataclass(frozen=True)
 class TimeDomain(SignalCost):
-    """Squares of the whitened differences, sample by sample: the default.
+    """Squares of the whitened differences at each sample: the default cost.
 
     Parameters
     ----------
     normalisation
-        ``"none"``: ``1/2 sum r^2``, for Gaussian noise of known sigma the negative logarithm of
-        the likelihood. ``"mean-square"``: the mean square of each signal, summed (Ludwig and
-        Gerstmayr, eq. 9), so that long records count as much as short ones.
+        ``"none"``: ``1/2 sum r^2``, which for Gaussian noise of known sigma is the negative
+        log-likelihood. ``"mean-square"``: the sum of the mean squares of the signals
+        (Ludwig and Gerstmayr, eq. 9), so that long records count as much as short ones.
     """
 
     name: ClassVar[str] = "time-domain"
@@ -297,15 +279,15 @@ class TimeDomain(SignalCost):
 
     @property
     def gives_intervals(self) -> bool:
-        """True, unless each signal is divided by its length."""
+        """True unless each signal is divided by its length."""
         return self.normalisation == "none"
 
     def residuals_of(self, signal: MeasuredSignal, predicted: F64) -> F64:
-        """Return the differences by time."""
+        """Return the differences in order of time."""
         return self._normalised(signal.differences(predicted))
 
     def slopes_of(self, signal: MeasuredSignal, predicted: F64, changes: F64) -> F64:
-        """Return the derivatives along directions; exact, as this cost is linear."""
+        """Return the directional derivatives; exact, since this cost is linear."""
         return self._normalised(-signal.scaled(changes))
 
     def _normalised(self, rows: F64) -> F64:
@@ -329,27 +311,14 @@ def differentiated(
     changes: Sequence[F64],
     sizes: Sequence[float],
 ) -> F64:
-    """Return the derivatives of residuals along directions of the predicted signals.
+    """Return the derivatives of a residual function, shape (m, k), at `predicted`.
 
-    Parameters
-    ----------
-    residuals
-        Of predicted signals.
-    predicted
-        Where they are differentiated.
-    changes
-        For each signal k directions as columns, shape (n, k).
-    sizes
-        Of the signals: their largest values.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (m, k).
+    `changes` has k directions as columns for each signal, shape (n, k), and `sizes` the
+    largest absolute value of each signal.
     """
     base = np.asarray(residuals(predicted), dtype=np.float64)
     count = changes[0].shape[1] if changes else 0
-    found = np.zeros((base.size, count))
+    jacobian = np.zeros((base.size, count))
     for j in range(count):
         way = [change[:, j] for change in changes]
         steps = [
@@ -360,24 +329,18 @@ def differentiated(
         if steps:
 
             def at(step: float, way: Sequence[F64] = way) -> F64:
-                moved = [y + step * d for y, d in zip(predicted, way, strict=True)]
-                return np.asarray(residuals(moved), dtype=np.float64)
+                shifted = [y + step * d for y, d in zip(predicted, way, strict=True)]
+                return np.asarray(residuals(shifted), dtype=np.float64)
 
-            found[:, j] = _extrapolated(at, min(steps), np.abs(base))
-    return found
+            jacobian[:, j] = _extrapolated(at, min(steps), np.abs(base))
+    return jacobian
 
 
 def _extrapolated(at: Callable[[float], F64], longest: float, size: F64) -> F64:
-    """Return the derivative at 0, shape (m,).
+    """Return the derivative at step zero, shape (m,).
 
-    Parameters
-    ----------
-    at
-        Residuals at a step.
-    longest
-        First step.
-    size
-        Sizes of the residuals at 0, for their rounding, shape (m,).
+    `at` returns the residuals at a step, `longest` is the first step, and `size` has the
+    magnitudes of the residuals at zero for their rounding error, shape (m,).
     """
     best = np.zeros_like(size)
     least = np.full(size.shape, np.inf)

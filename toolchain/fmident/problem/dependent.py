@@ -1,8 +1,9 @@
-"""Parameters that follow from others.
+"""Dependent parameters.
 
-A dependent parameter has an expression in place of a search of its own. Every estimator works with
-it: its value is computed wherever values of parameters are asked for, and its derivatives with
-respect to the searched parameters give it a standard error by the chain rule.
+A dependent parameter is defined by an expression instead of being searched. It works
+with every estimator: its value is computed wherever parameter values are used, and its
+derivatives with respect to the searched parameters give its standard error by the chain
+rule.
 """
 
 from __future__ import annotations
@@ -38,12 +39,9 @@ _KEPT = "dependence"
 
 
 class Dependence:
-    """How the values of all parameters of a problem follow from those that are searched.
+    """Maps the searched parameters of a problem to all parameters.
 
-    Parameters
-    ----------
-    parameters
-        Of the problem. Expressions name other parameters, and not each other in a circle.
+    The expressions in `parameters` must not depend on each other cyclically.
     """
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
@@ -57,20 +55,17 @@ class Dependence:
 
     @classmethod
     def of(cls, problem: Problem) -> Dependence:
-        """Return that of a problem, which is kept with it."""
+        """Return the cached instance of a problem."""
         known = problem.__dict__.get(_KEPT)
         if known is None:
             known = problem.__dict__[_KEPT] = cls(problem.parameters)
-        found: Dependence = known
-        return found
+        dependence: Dependence = known
+        return dependence
 
     def values(self, p: F64) -> dict[str, float]:
         """Return the values of all parameters by name, in their units.
 
-        Parameters
-        ----------
-        p
-            Searched parameters, shape (n,).
+        `p` are the searched parameters, shape (n,).
         """
         values = self._given(p)
         if self._order:
@@ -80,7 +75,7 @@ class Dependence:
         return values
 
     def values_in_si(self, p: F64) -> Mapping[str, float]:
-        """Return the values of all parameters in SI units; names in quotes are found, too."""
+        """Return the values of all parameters in SI units; quoted names are accepted as keys."""
         si = _Environment({n: self._to_si(n, x) for n, x in self._given(p).items()}, float)
         for name in self._order:
             si[name] = value_of(self._trees[name], si)
@@ -92,17 +87,10 @@ class Dependence:
         return values
 
     def derivatives(self, p: F64) -> dict[str, F64]:
-        """Return the derivatives of all parameters with respect to those that are searched.
+        """Return the derivatives of all parameters with respect to the searched ones `p`.
 
-        Parameters
-        ----------
-        p
-            Searched parameters, shape (n,).
-
-        Returns
-        -------
-        dict
-            Name to a row of shape (n,), in the parameter's unit over those of the searched ones.
+        Each name maps to a row of shape (n,), in the parameter's unit per unit of the searched
+        ones.
         """
         count = len(self._searched)
         rows = {q.name: np.zeros(count) for q in self._parameters}
@@ -118,11 +106,7 @@ class Dependence:
     def jets(self, p: F64) -> Mapping[str, Jet]:
         """Return all parameters in SI units with their derivatives with respect to `p`.
 
-        Parameters
-        ----------
-        p
-            Searched parameters in their own units, shape (n,); derivatives are with respect to
-            these.
+        `p` are the searched parameters in their own units, shape (n,); so are the derivatives.
         """
         count = len(self._searched)
         jets = _Environment(
@@ -139,15 +123,15 @@ class Dependence:
         return jets
 
     def degrees(self) -> dict[str, float]:
-        """Return the degree of each parameter as a polynomial of the searched ones."""
-        found = _Environment({q.name: float(q.searched) for q in self._parameters}, lambda _: 0.0)
+        """Return the degree of each parameter as a polynomial in the searched ones."""
+        degrees = _Environment({q.name: float(q.searched) for q in self._parameters}, lambda _: 0.0)
         for name in self._order:
-            found[name] = degree(self._trees[name], found)
-        return found
+            degrees[name] = degree(self._trees[name], degrees)
+        return degrees
 
     def sources(self, *trees: Node) -> frozenset[str]:
-        """Return the parameters on which trees depend that do not follow from others."""
-        found: set[str] = set()
+        """Return the independent parameters on which the expressions depend."""
+        independent: set[str] = set()
         waiting = self.resolved(trees)
         seen: set[str] = set()
         while waiting:
@@ -158,11 +142,11 @@ class Dependence:
             if name in self._trees:
                 waiting += self.resolved([self._trees[name]])
             else:
-                found.add(name)
-        return frozenset(found)
+                independent.add(name)
+        return frozenset(independent)
 
     def resolved(self, trees: Iterable[Node]) -> list[str]:
-        """Return the parameters that trees name."""
+        """Return the parameters named in the expressions."""
         known = [known_name(n, self._units) for n in sorted(names_in(*trees))]
         return [name for name in known if name is not None]
 
@@ -179,7 +163,7 @@ T = TypeVar("T")
 
 
 class _Environment(dict[str, T]):
-    """Values by name, which are found also by names in quotes, and the constants."""
+    """Values by name or quoted name, and the constants."""
 
     def __init__(self, values: Mapping[str, T], constant: Callable[[float], T]) -> None:
         super().__init__(values)
@@ -195,19 +179,11 @@ class _Environment(dict[str, T]):
 
 
 def ordered(trees: Mapping[str, Node]) -> tuple[str, ...]:
-    """Return the dependent parameters so that each comes after those that it follows from.
+    """Return the dependent parameters in evaluation order, given their expressions by name.
 
-    Parameters
-    ----------
-    trees
-        Of their expressions, by name.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Some follow from each other in a circle.
+    Raises `ProblemError` if some depend on each other cyclically.
     """
-    found: list[str] = []
+    order: list[str] = []
     state: dict[str, str] = {}
 
     def visit(name: str, path: tuple[str, ...]) -> None:
@@ -227,29 +203,18 @@ def ordered(trees: Mapping[str, Node]) -> tuple[str, ...]:
             if known is not None:
                 visit(known, (*path, name))
         state[name] = "done"
-        found.append(name)
+        order.append(name)
 
     for name in trees:
         visit(name, ())
-    return tuple(found)
+    return tuple(order)
 
 
 def check_names(trees: Iterable[Node], text: str, units: Mapping[str, Unit | None]) -> None:
-    """Refuse a name in an expression that no parameter has.
+    """Raise `ExpressionError`, with the position, for a name that no parameter has.
 
-    Parameters
-    ----------
-    trees
-        Of the expression.
-    text
-        Of it, for messages.
-    units
-        Of the parameters, by name.
-
-    Raises
-    ------
-    ExpressionError
-        With the name's position.
+    `trees` are the syntax trees of the expression `text`, and `units` those of the
+    parameters.
     """
     names = list(units)
     for tree in trees:
@@ -270,23 +235,15 @@ def check_names(trees: Iterable[Node], text: str, units: Mapping[str, Unit | Non
 
 
 def units_by_name(parameters: Sequence[Parameter]) -> Mapping[str, Unit | None]:
-    """Return the units of names in expressions; ``None`` where a parameter has none."""
+    """Return the units by name as used in expressions; ``None`` for a parameter without one."""
     units = {q.name: unit_or_none(q.unit) for q in parameters}
     return _Environment(units, lambda _: DIMENSIONLESS)
 
 
 def check_dependent(parameters: Sequence[Parameter]) -> None:
-    """Check the expressions of all dependent parameters: names, circles, units, values.
+    """Check the expressions of all dependent parameters: names, cycles, units, values.
 
-    Parameters
-    ----------
-    parameters
-        Of the problem.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        What is wrong; its key is the parameter's name.
+    Raises `ProblemError`; its key is the parameter's name.
     """
     units = units_by_name(parameters)
     dependent = [q for q in parameters if q.expression is not None]
@@ -320,7 +277,7 @@ def check_dependent(parameters: Sequence[Parameter]) -> None:
 
 
 def named_elsewhere(problem: Problem) -> set[str]:
-    """Return the parameters that expressions of others or constraints name."""
+    """Return the parameters named in expressions of others or in constraints."""
     names = {q.name for q in problem.parameters}
     written = names_in(
         *(q.expression.tree for q in problem.parameters if q.expression is not None),
@@ -330,7 +287,7 @@ def named_elsewhere(problem: Problem) -> set[str]:
 
 
 def acting_on(problem: Problem, experiments: Iterable[str]) -> set[str]:
-    """Return the parameters that act on any of the experiments, be it through dependent ones."""
+    """Return the parameters that affect any of the experiments, directly or indirectly."""
     chosen = list(experiments)
     acting = {q.name for q in problem.parameters if any(q.acts_on(e) for e in chosen)}
     trees = {q.name: q.expression.tree for q in problem.parameters if q.expression is not None}
@@ -346,7 +303,7 @@ def acting_on(problem: Problem, experiments: Iterable[str]) -> set[str]:
 
 
 def with_values(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """Return the parameters, the dependent ones with their values at the initial ones of others."""
+    """Return the parameters with the initial values of the dependent ones computed."""
     if all(q.expression is None for q in parameters):
         return tuple(parameters)
     initial = np.array([q.initial for q in parameters if q.searched])
@@ -371,24 +328,13 @@ def _check_unit(q: Parameter, found: Unit | None, text: str) -> None:
 
 
 def parameter_derivatives_for(problem: Problem, experiment: Experiment, p: F64) -> dict[str, F64]:
-    """Return the derivatives of the FMU variables that the parameters set in one experiment.
+    """Return the derivatives of the FMU variables set by the parameters in one experiment.
 
-    Parameters
-    ----------
-    problem
-        Its parameters.
-    experiment
-        One of the problem's.
-    p
-        Searched parameters, shape (n,), physical units.
-
-    Returns
-    -------
-    dict
-        FMU variable to its derivatives with respect to `p`, shape (n,): the variables of
-        :func:`~fmident.problem.parameter_values_for`, in the same order. The row of a searched
-        parameter has a single 1, that of a fixed one is zero, that of a dependent one follows from
-        its expression.
+    Each variable maps to its derivatives with respect to the searched parameters `p`
+    (physical units), shape (n,), in the order of
+    :func:`~fmident.problem.parameter_values_for`. The row of a searched parameter has a
+    single 1, that of a fixed one is zero, and that of a dependent one follows from its
+    expression.
     """
     rows = Dependence.of(problem).derivatives(p)
     return {
@@ -399,20 +345,10 @@ def parameter_derivatives_for(problem: Problem, experiment: Experiment, p: F64) 
 
 
 def measurement_derivatives(problem: Problem, p: F64) -> dict[str, F64]:
-    """Return the derivatives of the parameters that the measurement model refers to, by name.
+    """Return the derivatives of the parameters used by the measurement model, by name.
 
-    Parameters
-    ----------
-    problem
-        Its parameters and measurements.
-    p
-        Searched parameters, shape (n,), physical units.
-
-    Returns
-    -------
-    dict
-        Parameter to its derivatives with respect to `p`, shape (n,): the parameters of
-        :func:`~fmident.problem.measurement_values`.
+    They are with respect to the searched parameters `p` (physical units), shape (n,); the
+    parameters are those of :func:`~fmident.problem.measurement_values`.
     """
     used = {name for e in problem.experiments for m in e.measurements for name in m.references}
     rows = Dependence.of(problem).derivatives(p)

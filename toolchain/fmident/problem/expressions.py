@@ -63,12 +63,12 @@ class Expression:
 
     @property
     def tree(self) -> Node:
-        """What it consists of."""
+        """Syntax tree of the expression."""
         return read(self.text) if self.given is None else self.given
 
     @property
     def names(self) -> frozenset[str]:
-        """Names in it, as they were written."""
+        """Names it contains, as written."""
         return names_in(self.tree)
 
     def __str__(self) -> str:
@@ -82,24 +82,14 @@ def read(text: str) -> Node:
 
 
 def names_in(*trees: Node) -> frozenset[str]:
-    """Return the names in trees."""
+    """Return the names in syntax trees."""
     return frozenset(n.name for tree in trees for n in nodes(tree) if isinstance(n, Name))
 
 
 def known_name(name: str, parameters: object) -> str | None:
-    """Return the parameter that a name means: itself, or what quotes around it hold.
+    """Return the parameter that a name, possibly quoted, refers to; ``None`` if there is none.
 
-    Parameters
-    ----------
-    name
-        As it was written.
-    parameters
-        Names of all parameters, or a mapping with them for keys.
-
-    Returns
-    -------
-    str or None
-        ``None`` where there is no such parameter.
+    `parameters` is a collection of names, or a mapping by name.
     """
     if name in parameters:  # type: ignore[operator]
         return name
@@ -109,7 +99,7 @@ def known_name(name: str, parameters: object) -> str | None:
 
 
 def unit_or_none(text: str | None) -> Unit | None:
-    """Return a unit; ``None`` where there is none or it cannot be read."""
+    """Return a unit; ``None`` if the text is ``None`` or cannot be parsed."""
     if text is None:
         return None
     try:
@@ -119,16 +109,10 @@ def unit_or_none(text: str | None) -> Unit | None:
 
 
 class ExpressionError(ProblemError):
-    """An expression that cannot be read or does not make sense.
+    """An expression that cannot be parsed or is inconsistent.
 
-    Parameters
-    ----------
-    message, hint, code
-        As for every error of a problem.
-    text
-        The expression.
-    position
-        In `text`, counted from 0.
+    `position` is the offset in the expression `text`, counted from 0; the other arguments
+    are as for every problem error.
     """
 
     def __init__(
@@ -156,15 +140,12 @@ class Token:
 
 
 def read_expression(text: str) -> Node:
-    """Return the tree of an expression.
+    """Return the syntax tree of an expression.
 
-    Raises
-    ------
-    ExpressionError
-        It cannot be read, or is a relation between two expressions.
+    Raises `ExpressionError` if it cannot be parsed or is a relation between expressions.
     """
     reader = TreeReader(text, tokens(text))
-    found = reader.sum(0)
+    tree = reader.sum(0)
     here = reader.here
     if here is not None and here.text in RELATIONS:
         raise reader.error(
@@ -172,39 +153,25 @@ def read_expression(text: str) -> Node:
             hint="write the value alone; constraints belong into the table [constraints]",
         )
     reader.end()
-    return found
+    return tree
 
 
 def sides_of(text: str) -> tuple[str, ...]:
-    """Return the texts of the sides of a constraint that can be read."""
-    found, begin = [], 0
+    """Return the texts of those sides of a constraint that can be parsed."""
+    texts, begin = [], 0
     for token in tokens(text):
         if token.text in RELATIONS:
-            found.append(text[begin : token.position].strip())
+            texts.append(text[begin : token.position].strip())
             begin = token.position + len(token.text)
-    return (*found, text[begin:].strip())
+    return (*texts, text[begin:].strip())
 
 
 def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...], tuple[str, ...]]:
-    """Return the sides of a constraint and the relations between them.
+    """Return the sides of a constraint such as ``"Fs >= Fc"`` and the relations between them.
 
-    Parameters
-    ----------
-    text
-        Such as ``"Fs >= Fc"``.
-    complete
-        Whether there must be a relation.
-
-    Returns
-    -------
-    sides, relations
-        Two sides and one relation, or three and two as in ``0 <= x <= 1``; each relation is
-        ``"="``, ``"<="`` or ``">="``.
-
-    Raises
-    ------
-    ExpressionError
-        It cannot be read, or has no relation.
+    There are two sides and one relation, or three and two as in ``0 <= x <= 1``; a relation
+    is ``"="``, ``"<="`` or ``">="``. With `complete`, at least one is required. Raises
+    `ExpressionError`.
     """
     reader = TreeReader(text, tokens(text))
     sides, relations = [reader.sum(0)], []
@@ -231,36 +198,27 @@ def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...]
 def tokens(text: str, words: Container[str] = ()) -> list[Token]:
     """Return the tokens of an expression.
 
-    Parameters
-    ----------
-    text
-        The expression.
-    words
-        Not taken for units, even behind a number.
-
-    Raises
-    ------
-    ExpressionError
-        A character that belongs to nothing, or more tokens than anybody writes.
+    `words` are not read as units, even after a number. Raises `ExpressionError` for an
+    invalid character or an excessive number of tokens.
     """
     if len(text) > _LONGEST:
         raise ExpressionError(f"an expression of {len(text)} characters is too long", text, 0)
-    found: list[Token] = []
+    token_list: list[Token] = []
     position = 0
     while position < len(text):
         if text[position].isspace():
             position += 1
             continue
         token, position = _token(text, position, words)
-        found.append(token)
-    if len(found) > _MOST_TOKENS:
+        token_list.append(token)
+    if len(token_list) > _MOST_TOKENS:
         raise ExpressionError(
-            f"an expression of {len(found)} numbers, names and operators is too long",
+            f"an expression of {len(token_list)} numbers, names and operators is too long",
             text,
-            found[_MOST_TOKENS].position,
+            token_list[_MOST_TOKENS].position,
             hint="introduce dependent parameters for its parts",
         )
-    return found
+    return token_list
 
 
 def _token(text: str, position: int, words: Container[str]) -> tuple[Token, int]:
@@ -273,8 +231,8 @@ def _token(text: str, position: int, words: Container[str]) -> tuple[Token, int]
         value = Number(float(number[0]), unit, bare, position)
         return Token("number", text[position:end], position, value), end
     for kind, pattern in (("name", _NAME), ("operator", _OPERATOR)):
-        if found := pattern.match(text, position):
-            return Token(kind, found[0], position), found.end()
+        if match := pattern.match(text, position):
+            return Token(kind, match[0], position), match.end()
     raise ExpressionError(
         f"'{shown(text)}' cannot be read: unexpected '{text[position]}'",
         text,
@@ -285,7 +243,7 @@ def _token(text: str, position: int, words: Container[str]) -> tuple[Token, int]
 
 
 def _unit_after(text: str, start: int) -> tuple[str | None, bool, int]:
-    """Return the unit that follows a number, whether it has no brackets, and where it ends."""
+    """Return the unit after a number, whether it has no brackets, and its end position."""
     if brackets := _BRACKETS.match(text, start):
         return brackets[1].strip(), False, brackets.end()
     position = start
@@ -317,7 +275,7 @@ def _unit_after(text: str, start: int) -> tuple[str | None, bool, int]:
 
 
 class TreeReader:
-    """Recursive descent over the tokens of one expression."""
+    """Recursive-descent parser of an expression."""
 
     def __init__(self, text: str, found: Sequence[Token]) -> None:
         self._text, self._tokens, self._next = text, found, 0
@@ -329,7 +287,7 @@ class TreeReader:
 
     @property
     def rest(self) -> Sequence[Token]:
-        """Tokens that are still to be read."""
+        """The remaining tokens."""
         return self._tokens[self._next :]
 
     def error(self, what: str, hint: str | None = None) -> ExpressionError:
@@ -341,7 +299,7 @@ class TreeReader:
         )
 
     def take(self, *words: str, kind: str = "operator") -> Token | None:
-        """Return the next token, and go on, where it is one of these."""
+        """Consume and return the next token if it is one of `words`."""
         here = self.here
         if here is not None and here.kind == kind and here.text in words:
             self._next += 1
@@ -349,7 +307,7 @@ class TreeReader:
         return None
 
     def end(self) -> None:
-        """Refuse what is left over."""
+        """Raise if tokens are left over."""
         here = self.here
         if here is None:
             return
@@ -363,7 +321,7 @@ class TreeReader:
         raise self.error(f"unexpected '{shown(here.text)}'", hint)
 
     def relation(self) -> str:
-        """Return what stands between two sides of a constraint."""
+        """Return the relation between two sides of a constraint."""
         here = self.here
         if here is not None and here.text in RELATIONS:
             self._next += 1
@@ -379,27 +337,27 @@ class TreeReader:
         raise AssertionError("unreachable")
 
     def refuse_depth(self, depth: int) -> None:
-        """Refuse what is nested more deeply than anybody writes."""
+        """Raise if the nesting is excessively deep."""
         if depth > _DEEPEST:
             raise self.error("it is nested too deeply")
 
     def sum(self, depth: int) -> Node:
-        """Return terms that are added."""
+        """Parse a sum of terms."""
         self.refuse_depth(depth)
-        found = self.product(depth)
+        node = self.product(depth)
         while token := self.take("+", "-"):
-            found = Binary(token.text, found, self.product(depth), token.position)
-        return found
+            node = Binary(token.text, node, self.product(depth), token.position)
+        return node
 
     def product(self, depth: int) -> Node:
-        """Return factors that are multiplied."""
-        found = self.signed(depth)
+        """Parse a product of factors."""
+        node = self.signed(depth)
         while token := self.take("*", "/"):
-            found = Binary(token.text, found, self.signed(depth), token.position)
-        return found
+            node = Binary(token.text, node, self.signed(depth), token.position)
+        return node
 
     def signed(self, depth: int) -> Node:
-        """Return a power with its sign."""
+        """Parse a power with its sign."""
         self.refuse_depth(depth)
         if token := self.take("-"):
             return Negative(self.signed(depth + 1), token.position)
@@ -408,7 +366,7 @@ class TreeReader:
         return self.power(depth)
 
     def power(self, depth: int) -> Node:
-        """Return an atom, or a power of it."""
+        """Parse an atom or a power of it."""
         bare = self.here is not None and self.here.number is not None
         base = self.atom(depth)
         here = self.here
@@ -424,7 +382,7 @@ class TreeReader:
         return Binary("^", base, self.signed(depth + 1), token.position)
 
     def atom(self, depth: int) -> Node:
-        """Return a number, a name, a call, or what is in parentheses."""
+        """Parse a number, a name, a call, or an expression in parentheses."""
         here = self.here
         if here is None:
             raise self.error("something is missing at its end")
@@ -459,25 +417,17 @@ class TreeReader:
         return Call(name.text, inner, name.position)
 
     def closed(self) -> None:
-        """Go past a closing parenthesis."""
+        """Consume a closing parenthesis."""
         if not self.take(")"):
             raise self.error("a ')' is missing")
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number, with its unit if it has one.
+    """A number with an optional unit.
 
-    Parameters
-    ----------
-    value
-        In its unit.
-    unit
-        Text of the unit; ``None`` without one.
-    bare
-        Whether the unit was written without brackets.
-    position
-        In the text, counted from 0.
+    `value` is in its unit, `bare` says whether the unit was written without brackets, and
+    `position` is the offset in the text, counted from 0.
     """
 
     value: float
@@ -496,7 +446,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Negative:
-    """The negative of a node."""
+    """The negation of a node."""
 
     inner: Node
     position: int = 0
@@ -504,7 +454,7 @@ class Negative:
 
 @dataclass(frozen=True)
 class Binary:
-    """Two nodes joined by ``+``, ``-``, ``*``, ``/`` or ``^``."""
+    """Two nodes combined by ``+``, ``-``, ``*``, ``/`` or ``^``."""
 
     operator: str
     left: Node
@@ -514,7 +464,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of `FUNCTIONS` of one node."""
+    """A call of one of `FUNCTIONS` with one argument."""
 
     function: str
     inner: Node
@@ -528,11 +478,7 @@ Node: TypeAlias = Number | Name | Negative | Binary | Call
 class Function:
     """A function of one number with its first two derivatives.
 
-    Parameters
-    ----------
-    value, first, second
-        Of the argument. They may raise ``ValueError`` or ``ZeroDivisionError`` where they are not
-        defined.
+    They may raise ``ValueError`` or ``ZeroDivisionError`` where undefined.
     """
 
     value: Callable[[float], float]
@@ -586,7 +532,7 @@ CONSTANTS = {"pi": math.pi}
 
 
 def nodes(node: Node) -> Iterator[Node]:
-    """Yield a node and all nodes in it, from left to right."""
+    """Yield a node and all its descendants from left to right."""
     yield node
     if isinstance(node, Binary):
         yield from nodes(node.left)
@@ -596,19 +542,10 @@ def nodes(node: Node) -> Iterator[Node]:
 
 
 def degree(node: Node, degrees: dict[str, float]) -> float:
-    """Return the degree of a polynomial in the searched parameters.
+    """Return the degree of an expression as a polynomial in the searched parameters.
 
-    Parameters
-    ----------
-    node
-        Of the expression.
-    degrees
-        Of each name: 0 where it is held, 1 where it is searched.
-
-    Returns
-    -------
-    float
-        0 for a constant, 1 for an affine function; infinite where it is not a polynomial.
+    It is 0 for a constant, 1 for an affine function, and infinite if it is not a
+    polynomial. In `degrees`, a held parameter has 0 and a searched one 1.
     """
     match node:
         case Number():
@@ -634,20 +571,10 @@ def degree(node: Node, degrees: dict[str, float]) -> float:
 
 @dataclass(frozen=True)
 class Constraint:
-    """One comparison of two expressions.
+    """A comparison, ``"="``, ``"<="`` or ``">="``, of two expressions.
 
-    Parameters
-    ----------
-    name
-        As the user calls it. Both halves of ``low <= x <= high`` have the same.
-    text
-        The comparison, such as ``"Fs >= Fc"``.
-    left, right
-        Its sides.
-    relation
-        ``"="``, ``"<="`` or ``">="``.
-    written
-        What the user wrote, to which positions refer.
+    Both halves of ``low <= x <= high`` share the user's `name`. `text` is the comparison,
+    such as ``"Fs >= Fc"``, and `written` the user's text, to which positions refer.
     """
 
     name: str
@@ -659,17 +586,17 @@ class Constraint:
 
     @property
     def equality(self) -> bool:
-        """Whether both sides must be equal."""
+        """Whether it is an equality."""
         return self.relation == "="
 
     @property
     def names(self) -> frozenset[str]:
-        """Names in it, as they were written."""
+        """Names it contains, as written."""
         return names_in(self.left, self.right)
 
     @property
     def not_kept(self) -> str:
-        """That the initial values do not keep it, in words."""
+        """A statement that the initial values violate it."""
         return f"the initial values do not keep the constraint {self}"
 
     def __str__(self) -> str:

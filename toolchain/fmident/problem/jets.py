@@ -1,7 +1,7 @@
-"""Values with their first two derivatives, by forward accumulation.
+"""Values with first and second derivatives by forward-mode automatic differentiation.
 
-Griewank and Walther, Evaluating Derivatives, chapters 3 and 10: exact up to rounding, and cheap for
-expressions of a few operations.
+Griewank and Walther, Evaluating Derivatives, chapters 3 and 10: exact up to rounding,
+and cheap for expressions of a few operations.
 """
 
 from __future__ import annotations
@@ -33,16 +33,9 @@ _LIKE_ITS_ARGUMENT = {"abs"}
 
 @dataclass(frozen=True, eq=False)
 class Jet:
-    """A value with gradient and Hessian.
+    """A value with its gradient, shape (n,), and Hessian, shape (n, n).
 
-    Parameters
-    ----------
-    value
-        Not a number where the expression is not defined.
-    gradient
-        Shape (n,).
-    hessian
-        Shape (n, n).
+    The value is NaN where the expression is undefined.
     """
 
     value: float
@@ -51,12 +44,12 @@ class Jet:
 
     @classmethod
     def constant(cls, value: float, count: int) -> Jet:
-        """Return a value that depends on none of `count` variables."""
+        """Return a value that does not depend on any of `count` variables."""
         return cls(value, np.zeros(count), np.zeros((count, count)))
 
     @classmethod
     def variable(cls, value: float, index: int, count: int) -> Jet:
-        """Return the variable of an index, counted from 0, of `count`."""
+        """Return variable number `index`, counted from 0, of `count`."""
         gradient = np.zeros(count)
         gradient[index] = 1.0
         return cls(value, gradient, np.zeros((count, count)))
@@ -82,7 +75,7 @@ class Jet:
         )
 
     def through(self, value: float, first: float, second: float) -> Jet:
-        """Return a function of this one, given its value and derivatives there."""
+        """Return the composition with a function, given its value and derivatives at this point."""
         outer = np.outer(self.gradient, self.gradient)
         return Jet(value, first * self.gradient, first * self.hessian + second * outer)
 
@@ -95,14 +88,9 @@ def number_in_si(number: Number) -> float:
 
 
 def value_of(node: Node, values: Mapping[str, float]) -> float:
-    """Return the value of an expression, in SI units; NaN where it is not defined.
+    """Return the value of an expression in SI units; NaN where undefined.
 
-    Parameters
-    ----------
-    node
-        Its tree.
-    values
-        By name, in SI units.
+    `values` has the parameters by name, in SI units.
     """
     match node:
         case Number():
@@ -129,14 +117,7 @@ def value_of(node: Node, values: Mapping[str, float]) -> float:
 def jet_of(node: Node, jets: Mapping[str, Jet], count: int) -> Jet:
     """Return the value of an expression in SI units with its derivatives.
 
-    Parameters
-    ----------
-    node
-        Its tree.
-    jets
-        By name, in SI units.
-    count
-        Number of variables, n.
+    `jets` has the parameters by name, in SI units; `count` is the number of variables, n.
     """
     match node:
         case Number():
@@ -170,10 +151,10 @@ def _safe(function: object, x: float) -> float:
 
 def _power(a: float, b: float) -> float:
     try:
-        found = a**b
+        power = a**b
     except (ZeroDivisionError, OverflowError):
         return math.nan
-    return math.nan if isinstance(found, complex) else float(found)
+    return math.nan if isinstance(power, complex) else float(power)
 
 
 def _reciprocal(b: Jet) -> Jet:
@@ -198,57 +179,27 @@ def _jet_power(a: Jet, b: Jet) -> Jet:
 
 
 def unit_of(node: Node, units: Mapping[str, Unit | None], text: str) -> Unit | None:
-    """Return the unit of an expression, up to its size; ``None`` where it is not known.
+    """Return the unit of an expression up to a factor; ``None`` if it is unknown.
 
-    Parameters
-    ----------
-    node
-        Its tree.
-    units
-        Of the names; ``None`` where a parameter has none, which fits everything.
-    text
-        Of the expression, for messages.
-
-    Raises
-    ------
-    ExpressionError
-        Quantities of different dimensions are added, or a function or an exponent gets one with
-        a dimension.
+    In `units`, ``None`` marks a parameter without a unit, which is compatible with
+    everything. Raises `ExpressionError` if quantities of different dimensions are added, or
+    if the argument of a function or an exponent has a dimension.
     """
     return _Units(units, text).of(node)
 
 
 def check_sides(left: Node, right: Node, units: Mapping[str, Unit | None], text: str) -> None:
-    """Refuse two sides of a constraint that have different dimensions.
-
-    Raises
-    ------
-    ExpressionError
-        As :func:`unit_of`, and if the sides do not fit.
-    """
+    """Raise `ExpressionError` if the two sides of a constraint have different dimensions."""
     reader = _Units(units, text)
     reader.same(left, right, getattr(right, "position", 0), "compared with")
 
 
 def check_numbers(node: Node, units: Mapping[str, Unit | None], text: str) -> None:
-    """Refuse units of numbers that cannot be read, or could be read in two ways.
+    """Raise `ExpressionError` for units of numbers that cannot be parsed or are ambiguous.
 
-    The unit of ``3 N/m`` ends at the blank, also where there is a parameter 'm': if it was meant,
-    the dimensions do not fit. Where that parameter has no unit, nothing would show it.
-
-    Parameters
-    ----------
-    node
-        Tree of the expression.
-    units
-        Of the parameters, by name.
-    text
-        Of the expression.
-
-    Raises
-    ------
-    ExpressionError
-        With the number's position.
+    The unit of ``3 N/m`` extends to the blank, even if there is a parameter 'm': if that
+    was meant, the dimensions do not match. If the parameter has no unit, nothing would
+    reveal the mistake.
     """
     for number in nodes(node):
         if not isinstance(number, Number) or number.unit is None:
@@ -280,14 +231,14 @@ def check_numbers(node: Node, units: Mapping[str, Unit | None], text: str) -> No
 
 
 def doubtful_parts(number: Number) -> tuple[str, ...]:
-    """Return the parts of a number's unit that may be meant as parameters: those after a '/'."""
+    """Return the parts of a number's unit after a '/', which may be meant as parameters."""
     if not number.bare or number.unit is None:
         return ()
     return tuple(part.strip("()") for part in number.unit.split("/")[1:])
 
 
 def advised(error: ExpressionError, trees: Iterable[Node], names: Container[str]) -> None:
-    """Add to the hint of an error what a unit was taken for, if a parameter has that name."""
+    """Add to an error's hint which parameter names were read as units."""
     for number in (n for tree in trees for n in nodes(tree) if isinstance(n, Number)):
         for part in doubtful_parts(number):
             if part in names:
@@ -299,7 +250,7 @@ def advised(error: ExpressionError, trees: Iterable[Node], names: Container[str]
 
 
 class _Units:
-    """Infers units bottom-up."""
+    """Bottom-up inference of units."""
 
     def __init__(self, units: Mapping[str, Unit | None], text: str) -> None:
         self._units, self._text = units, text
@@ -393,7 +344,7 @@ class _Units:
 
 
 def constant_value(node: Node) -> float | None:
-    """Return the value of an expression of plain numbers; ``None`` where it has names or units."""
+    """Return the value of an expression of plain numbers; ``None`` if it has names or units."""
     parts = list(nodes(node))
     if any(isinstance(n, Name) or (isinstance(n, Number) and n.unit) for n in parts):
         return None
@@ -405,7 +356,7 @@ def _only_numbers(node: Node) -> bool:
 
 
 def _symbols(unit: Unit) -> str:
-    """Return the unit as it was written where values in it are SI values, else the SI unit."""
+    """Return the unit as written if it is coherent with SI, else the SI unit."""
     if unit.dimensionless:
         return "1"
     return unit.text if in_si(unit) else si_symbols(unit)

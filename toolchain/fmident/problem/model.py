@@ -62,9 +62,9 @@ class Parameter:
     scaling
         ``"linear"``: searched as ``p / scale``; ``"log"``: as ``log(p)``.
     scale
-        Typical size, in `unit`; positive.
+        Typical magnitude, in `unit`; positive.
     step
-        Finite-difference step, in `unit`; ``None`` chooses it from the measured noise.
+        Finite-difference step, in `unit`; ``None`` derives it from the measured noise.
     fixed
         Held at `initial`.
     unit
@@ -72,10 +72,10 @@ class Parameter:
     description
         From the FMU.
     expression
-        From which it follows: a dependent parameter, which is not searched. Its `initial` is
-        the value of the expression at the initial values of the others.
+        Defines a dependent parameter, which is not searched. Its `initial` is the value of
+        the expression at the initial values of the others.
     prior
-        What is known of it before any data, or ``None``.
+        Prior distribution, or ``None``.
     """
 
     name: str
@@ -95,11 +95,11 @@ class Parameter:
 
     @property
     def searched(self) -> bool:
-        """Whether an estimator searches it: it is neither fixed nor follows from others."""
+        """Whether an estimator searches it, i.e. it is neither fixed nor dependent."""
         return not self.fixed and self.expression is None
 
     def acts_on(self, experiment: str) -> bool:
-        """Return whether the parameter holds in the experiment of that name."""
+        """Return whether the parameter acts on the experiment of that name."""
         return self.experiments is None or experiment in self.experiments
 
 
@@ -113,45 +113,48 @@ class EstimatorSettings:
 
 @dataclass(frozen=True)
 class EvaluationSettings(Options):
-    """How simulations are run: the keys of ``[evaluation]``.
+    """Simulation settings: the keys of ``[evaluation]``.
 
-    The marks of the fields are those of :mod:`fmident.problem.settings_keys`.
+    The annotations of the fields are defined in :mod:`fmident.problem.settings_keys`.
 
     Parameters
     ----------
     tolerance
-        Relative tolerance handed to the FMU, or ``None`` for its own default.
+        Relative tolerance passed to the FMU, or ``None`` for its default.
     interpolation
         Inputs between samples: ``"auto"``, ``"hold"``, ``"linear"`` or ``"mean"``, as in
-        :class:`fmident.fmu.SimulationSetup`; experiments and inputs may say otherwise.
+        :class:`fmident.fmu.SimulationSetup`; experiments and inputs may override it.
     substeps
-        Equal steps that a Co-Simulation takes from one sample to the next.
+        Number of equal steps of a Co-Simulation between two samples.
     interface
-        Of an FMU that has both: ``"co-simulation"``, ``"model-exchange"``, or ``"auto"``, which
-        takes Co-Simulation.
+        For an FMU with both: ``"co-simulation"``, ``"model-exchange"``, or ``"auto"``,
+        which selects Co-Simulation.
     difference
-        Where the Jacobian comes from. ``"forward"`` and ``"central"``: finite differences;
-        ``"sensitivities"``: exact sensitivities of the FMU, which has to offer them; ``"auto"``:
-        these where the FMU offers them, else forward differences where they are exact enough, else
-        central ones. ``None``: sensitivities where the FMU offers them, else forward differences.
+        Method for the Jacobian. ``"forward"`` and ``"central"``: finite differences;
+        ``"sensitivities"``: exact sensitivities, which the FMU must provide; ``"auto"``:
+        sensitivities if the FMU provides them, else forward differences if they are
+        accurate enough, else central ones. ``None``: sensitivities if provided, else
+        forward differences.
     relative_step
-        Step in the search space; ``None`` chooses it from the measured noise.
+        Step in the search space; ``None`` derives it from the measured noise.
     check
-        Run the first simulation in a child process, so that a crash is an error.
+        Run the first simulation in a child process, so that a crash becomes an error.
     timeout
-        Limit of one simulation, s: in that check, and wherever a simulation can be stopped.
+        Time limit of one simulation, s: in that check, and wherever a simulation can be
+        stopped.
     executor
-        Who runs the simulations: ``"inline"`` (this process), ``"processes"``, ``"auto"``, or one
-        that a plugin registers, such as ``"dask"``.
+        What runs the simulations: ``"inline"`` (this process), ``"processes"``, ``"auto"``,
+        or one registered by a plugin, such as ``"dask"``.
     executor_options
-        What only that executor takes: an instance of its options; ``None``: its defaults.
+        Options specific to that executor; ``None``: its defaults.
     workers
-        Simulations at once; ``None``: as many as this process may use processors.
+        Number of parallel simulations; ``None``: the number of processors available to this
+        process.
     memory_limit
-        Greatest resident size of one worker process, bytes; ``None``: none.
+        Maximum resident size of a worker process, bytes; ``None``: unlimited.
     renew_after
-        Simulations after which a worker process is replaced; ``None``: only when its memory
-        has grown.
+        Number of simulations after which a worker process is replaced; ``None``: only when
+        its memory has grown.
     """
 
     tolerance: Annotated[float | None, INSIDE_UNIT, WHAT] = None
@@ -170,14 +173,14 @@ class EvaluationSettings(Options):
 
     @property
     def scheme(self) -> DifferenceScheme:
-        """Scheme of the finite differences where there are some."""
+        """Scheme of the finite differences, if any are used."""
         if self.difference is None or self.difference == "sensitivities":
             return "forward"
         return self.difference
 
     @property
     def takes_sensitivities(self) -> bool:
-        """Whether exact sensitivities are taken where the FMU offers them."""
+        """Whether exact sensitivities are used if the FMU provides them."""
         return self.difference not in ("forward", "central")
 
 
@@ -340,10 +343,10 @@ class Problem:
             "evaluation": evaluation,
             "model": model,
         }
-        made: Problem = view("problem_in_memory")(
+        problem: Problem = view("problem_in_memory")(
             fmu, data, shared, experiments or {}, tables, host=host, report=report
         )
-        return made
+        return problem
 
     def to_toml(self, path: str | os.PathLike[str] | None = None, *, data: bool = False) -> str:
         """Return the problem file, with absolute paths; write it if `path` is given.
@@ -351,21 +354,21 @@ class Problem:
         Parameters
         ----------
         path
-            Where the problem file is written, such as ``"study/problem.toml"``.
+            Target file, such as ``"study/problem.toml"``.
         data
-            Whether the data are written beside it: those in memory as CSV, files as copies. Without
-            it, data in memory are not written, and the file names where they would be.
+            Whether to write the data beside it: data in memory as CSV, files as copies.
+            Otherwise data in memory are not written, and the file names where they would be.
 
         Returns
         -------
         str
-            The text. Reading it, with its data, gives an equal problem; that is verified.
+            The text. Reading it, with its data, gives an equal problem; this is verified.
 
         Raises
         ------
         fmident.errors.FmidentError
-            The problem was changed after it was read, so that no text says what it is; a file is
-            there already, or cannot be written.
+            The problem was changed after it was read, so that no text describes it, or a file
+            already exists or cannot be written.
         """
         text: str = view("write_problem")(self, path, data=data)
         return text
@@ -382,13 +385,13 @@ class Problem:
         return html
 
     def interpolation_of(self, experiment: Experiment, name: str) -> Interpolation:
-        """Return how an input of an experiment is to run between samples."""
+        """Return the interpolation of an input of an experiment between samples."""
         return experiment.interpolation.get(name, self.evaluation.interpolation)
 
     def where(self, *keys: str | int) -> Location | None:
-        """Return the place of a key of the problem file, or of the argument in Python.
+        """Return the location of a key in the problem file, or of the argument in Python.
 
-        ``None`` where the problem was built of its parts. Experiments are counted as in
+        It is ``None`` if the problem was built from its parts. Experiments are counted as in
         :attr:`experiments`.
         """
         if len(keys) > 1 and keys[0] == "experiments" and isinstance(keys[1], int):
@@ -409,16 +412,16 @@ class Problem:
 
     @property
     def sigma_known(self) -> bool:
-        """Whether every measurement has the standard deviation of its noise.
+        """Whether every measurement has a standard deviation of its noise.
 
-        If not, the residuals are relative to ``1 / weight`` and the covariance of the
-        parameters is scaled by their variance.
+        Otherwise the residuals are relative to ``1 / weight``, and the covariance of the
+        parameters is scaled by the residual variance.
         """
         return all(m.sigma is not None for e in self.experiments for m in e.measurements)
 
     @property
     def free(self) -> tuple[Parameter, ...]:
-        """The parameters that are searched, in order; ``p`` of shape (len(free),)."""
+        """The searched parameters in order; ``p`` has shape (len(free),)."""
         return tuple(p for p in self.parameters if p.searched)
 
     @property
@@ -439,22 +442,22 @@ class Problem:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a problem that is solved in several.
+    """One stage of a problem that is solved in several.
 
     Parameters
     ----------
     name
         Unique within the problem.
     problem
-        What it solves: some of the parameters free, the others fixed, some of the experiments,
-        a cost and an estimator. The values found so far take the place of its initial ones.
+        Part solved by the stage: some parameters free and the others fixed, some of the
+        experiments, a cost and an estimator. Earlier estimates replace its initial values.
     starts
-        Initial values that it sets itself, by parameter.
+        Initial values set by the stage itself, by parameter.
     separate
-        Whether the problem has a file, and an FMU, of its own. Values are handed on by name.
+        Whether the stage has its own problem file and FMU. Values are passed on by name.
     propagate
-        Whether its intervals count the uncertainty of values that it holds and earlier stages
-        have found.
+        Whether its intervals include the uncertainty of values estimated in earlier stages
+        and held in this one.
     """
 
     name: str
@@ -471,18 +474,18 @@ def with_notes(problem: Problem, notes: Iterable[Diagnostic]) -> Problem:
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known of one parameter before any data: a distribution of its value.
+    """Prior distribution of a parameter's value.
 
     Parameters
     ----------
     distribution
-        ``"normal"``; ``"lognormal"``, for positive quantities; ``"uniform"``, which says that the
-        value lies within limits and nothing else.
+        ``"normal"``; ``"lognormal"``, for positive quantities; ``"uniform"``, which only
+        says that the value lies within limits.
     mean, sd
-        Mean and standard deviation of the quantity itself, in the parameter's unit, also of a
-        lognormal one: 2.0 and 0.2 stand for "2.0 within 10 %". NaN for a uniform one.
+        Mean and standard deviation of the quantity itself in the parameter's unit, even for
+        a lognormal distribution: 2.0 and 0.2 mean "2.0 within 10 %". NaN if uniform.
     lower, upper
-        Limits of a uniform one, in the parameter's unit.
+        Limits of a uniform distribution, in the parameter's unit.
     """
 
     distribution: PriorName
@@ -493,7 +496,7 @@ class Prior:
 
     @property
     def counts(self) -> bool:
-        """Whether it adds to the cost; a uniform one is the same everywhere in its limits."""
+        """Whether it adds to the cost; a uniform prior is constant within its limits."""
         return self.distribution != "uniform"
 
     @property
@@ -503,7 +506,7 @@ class Prior:
 
     @property
     def center(self) -> float:
-        """The value of deviation zero: the mean, of a lognormal quantity the median."""
+        """The value of zero deviation: the mean, or the median of a lognormal quantity."""
         if self.distribution == "uniform":
             return 0.5 * (self.lower + self.upper)
         if self.distribution == "lognormal":
@@ -513,8 +516,8 @@ class Prior:
     def deviation(self, value: float) -> float:
         """Return how many standard deviations a value lies above the centre.
 
-        Of a lognormal quantity on the scale of its logarithm, on which it is normal; 0 for a
-        uniform one.
+        A lognormal quantity is measured on the log scale, where it is normal; a uniform one has
+        deviation 0.
         """
         if self.distribution == "normal":
             return (value - self.mean) / self.sd
@@ -531,7 +534,7 @@ class Prior:
         return 0.0
 
     def at(self, deviation: float) -> float:
-        """Return the value of a deviation: the inverse of :meth:`deviation`."""
+        """Return the value with the given deviation, the inverse of :meth:`deviation`."""
         if self.distribution == "lognormal":
             return self.center * math.exp(self.log_sd * deviation)
         return self.mean + self.sd * deviation

@@ -1,24 +1,26 @@
-r"""Prior knowledge as rows of the residuals, the same for every estimator.
+r"""Prior knowledge as additional residuals, the same for every estimator.
 
-The negative logarithm of the posterior density of the parameters is, with the whitened residuals
-:math:`r` of the data and the standardised deviations :math:`d` of the parameters from their priors,
+With the whitened residuals :math:`r` of the data and the standardised deviations
+:math:`d` of the parameters from their priors, the negative logarithm of the posterior
+density is
 
 .. math:: \tfrac12 \sum r^2 + \tfrac12 \sum d^2 \quad\text{(noise known)}, \qquad
-    \tfrac{\nu}{2} \ln \sum r^2 + \tfrac12 \sum d^2 \quad\text{(noise unknown)},
+    \tfrac{\nu}{2} \ln \sum r^2 + \tfrac12 \sum d^2 \quad\text{(noise unknown)}.
 
-the latter with the variance of the noise concentrated out (Seber and Wild, Nonlinear Regression,
-1989, section 2.2; Box and Tiao, Bayesian Inference in Statistical Analysis, 1973, section 2.7), and
-:math:`\nu` the residuals minus the parameters, so that the noise is estimated as without priors.
-Estimators want a sum of squares. With known noise the deviations are further residuals. With
-unknown noise the sum
+In the latter the noise variance is concentrated out (Seber and Wild, Nonlinear
+Regression, 1989, section 2.2; Box and Tiao, Bayesian Inference in Statistical Analysis,
+1973, section 2.7), and :math:`\nu` is the number of residuals minus that of the
+parameters, so that the noise is estimated as without priors. Estimators need a sum of
+squares. With known noise the deviations are additional residuals. With unknown noise
+the sum
 
 .. math:: S \, e^{Q/\nu} = \sum r^2 + \sum \rho^2, \quad S = \sum r^2, \quad Q = \sum d^2, \quad
     \rho_k = d_k \sqrt{\frac{S}{\nu} \, \frac{e^{Q/\nu} - 1}{Q/\nu}}
 
-is a monotone function of the posterior density: it has the same minimum, whatever the noise is.
-The deviations are residuals again, in units of the noise that the data show at the same point.
-Beyond :math:`Q = 30 \nu`, where searches may begin but none ends, the exponential goes on as its
-tangent, so that it does not overflow.
+is a monotone function of the posterior density and has the same minimum for any noise.
+The deviations are again residuals, in units of the noise estimated from the data at the
+same point. Beyond :math:`Q = 30 \nu`, where a search may start but not end, the
+exponential is continued by its tangent to avoid overflow.
 """
 
 from __future__ import annotations
@@ -49,14 +51,9 @@ _SERIES = 1e-5
 class Priors:
     """The priors of a problem that add to its cost.
 
-    Parameters
-    ----------
-    dependence
-        How the values of the parameters follow from those that are searched.
-    terms
-        Name and prior of each parameter that has one and can move, q of them.
-    sigma_known
-        Whether the residuals of the data have known standard deviations.
+    `dependence` maps the searched parameters to all parameters, `terms` has name and prior
+    of each of the q parameters that have one and can vary, and `sigma_known` says whether
+    the residuals of the data have known standard deviations.
     """
 
     dependence: Dependence
@@ -65,7 +62,7 @@ class Priors:
 
     @classmethod
     def of(cls, problem: Problem) -> Priors:
-        """Return those of a problem, which are kept with it."""
+        """Return the cached instance of a problem."""
         known = problem.__dict__.get(_KEPT)
         if known is None:
             dependence, free = Dependence.of(problem), {q.name for q in problem.free}
@@ -82,8 +79,8 @@ class Priors:
                 )
             )
             known = problem.__dict__[_KEPT] = cls(dependence, terms, problem.sigma_known)
-        found: Priors = known
-        return found
+        priors: Priors = known
+        return priors
 
     @property
     def count(self) -> int:
@@ -92,16 +89,13 @@ class Priors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the parameters, one for each row."""
+        """Parameter names, one per row."""
         return tuple(name for name, _ in self.terms)
 
     def deviations(self, p: F64) -> F64:
-        """Return how many standard deviations each parameter lies from its prior's centre, (q,).
+        """Return each parameter's deviation from its prior, in standard deviations, shape (q,).
 
-        Parameters
-        ----------
-        p
-            Free parameters, shape (n,).
+        `p` are the free parameters, shape (n,).
         """
         values = self.dependence.values(p)
         return np.array([prior.deviation(values[name]) for name, prior in self.terms])
@@ -109,23 +103,14 @@ class Priors:
     def slopes(self, p: F64) -> F64:
         """Return the derivatives of :meth:`deviations`, shape (q, n)."""
         values, rows = self.dependence.values(p), self.dependence.derivatives(p)
-        found = [prior.slope(values[name]) * rows[name] for name, prior in self.terms]
-        return np.array(found).reshape(len(found), p.size)
+        slopes = [prior.slope(values[name]) * rows[name] for name, prior in self.terms]
+        return np.array(slopes).reshape(len(slopes), p.size)
 
     def with_rows(self, p: F64, residuals: F64) -> F64:
-        """Return the residuals of the data with those of the priors behind them.
+        """Return the residuals of the data, shape (m,), followed by those of the priors.
 
-        Parameters
-        ----------
-        p
-            Free parameters, shape (n,).
-        residuals
-            Of the data, shape (m,).
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (m + q,); all NaN where the simulation failed.
+        The result has shape (m + q,) and is all NaN if the simulation failed. `p` are the free
+        parameters, shape (n,).
         """
         if not self.terms:
             return residuals
@@ -137,21 +122,10 @@ class Priors:
         return np.concatenate([residuals, unit * deviations])
 
     def with_slopes(self, p: F64, residuals: F64, changes: F64, directions: F64) -> F64:
-        """Return derivatives of :meth:`with_rows` from those of the residuals of the data.
+        """Return derivatives of :meth:`with_rows`, shape (m + q, k), from those of the data.
 
-        Parameters
-        ----------
-        p, residuals
-            As there.
-        changes
-            Derivatives of the residuals of the data along directions, shape (m, k).
-        directions
-            In physical parameters, shape (n, k); the identity for a Jacobian.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (m + q, k).
+        `changes` are the directional derivatives of the residuals of the data, shape (m, k),
+        along `directions` in physical parameters, shape (n, k), the identity for a Jacobian.
         """
         if not self.terms:
             return changes
@@ -170,26 +144,18 @@ class Priors:
         return np.vstack([changes, rows])
 
     def cost(self, p: F64, residuals: F64) -> float:
-        """Return ``1/2 sum r^2`` of :meth:`with_rows`; infinite where the simulation failed."""
+        """Return ``1/2 sum r^2`` of :meth:`with_rows`; infinite if the simulation failed."""
         rows = self.with_rows(p, residuals)
         # Not by BLAS: its threads cost more than they save, and its order of summation may vary.
         value = 0.5 * float(np.einsum("i,i->", rows, rows))
         return value if np.isfinite(value) else math.inf
 
     def log_density(self, p: F64, cost: float, samples: int) -> float:
-        """Return the logarithm of likelihood times priors at a point, up to a constant.
+        """Return the logarithm of likelihood times priors at `p`, up to a constant.
 
-        Unknown noise is integrated out, with Jeffreys' prior. Priors count with their deviations
-        alone: a lognormal one is a density of the logarithm.
-
-        Parameters
-        ----------
-        p
-            Free parameters, shape (n,).
-        cost
-            There, as :meth:`cost` returns it.
-        samples
-            Number of residuals of the data.
+        Unknown noise is integrated out with Jeffreys' prior. Priors enter through their
+        deviations only: a lognormal prior is a density of the logarithm. `cost` is the value
+        returned by :meth:`cost`, and `samples` is the number of residuals of the data.
         """
         if self.sigma_known:
             return -cost
@@ -204,18 +170,18 @@ class Priors:
         return -0.5 * samples * (math.log(2.0 * cost) - math.log(growth)) - 0.5 * squared
 
     def freedom(self, samples: int, parameters: int) -> int:
-        """Return the degrees of freedom with which the noise is estimated; at least 1."""
+        """Return the degrees of freedom of the noise estimate; at least 1."""
         return max(samples - parameters, 1)
 
     def _unit(self, residuals: F64, parameters: int) -> float:
-        """Return the standard deviation of the noise, by which deviations become residuals."""
+        """Return the noise standard deviation that converts deviations to residuals."""
         if self.sigma_known:
             return 1.0
         total = float(np.einsum("i,i->", residuals, residuals))
         return math.sqrt(total / self.freedom(residuals.size, parameters))
 
     def _growth(self, x: float) -> tuple[float, float]:
-        """Return ``(e^x - 1) / x`` at ``x = Q / nu``, and its derivative; 1 and 0, noise known."""
+        """Return ``(e^x - 1) / x`` at ``x = Q / nu``, and its derivative; 1, 0 for known noise."""
         if self.sigma_known:
             return 1.0, 0.0
         if x > _STEEPEST:  # the tangent of the exponential

@@ -1,9 +1,10 @@
-"""From simulated outputs to residuals: the measurement model, then the cost.
+"""Residuals from simulated outputs: the measurement model, then the cost.
 
-What a column of the data should be is ``gain * y(t - delay) + offset``, filtered and thinned
-like the measurement where it is decimated. A whitened residual is
-``weight * (measured - predicted) / sigma``; missing samples have none. The residuals of a
-problem are what its cost makes of measured and predicted signals: the whitened ones by default.
+The prediction of a data column is ``gain * y(t - delay) + offset``, filtered and
+downsampled like the measurement if decimation is requested. A whitened residual is
+``weight * (measured - predicted) / sigma``; missing samples have none. The cost
+computes the residuals of a problem from measured and predicted signals: by default the
+whitened ones.
 """
 
 from __future__ import annotations
@@ -33,16 +34,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class ResidualLayout:
-    """Which residual belongs to what.
+    """The experiment, measurement and sample of each residual, each of shape (m,).
 
-    Parameters
-    ----------
-    experiment, measurement
-        Indices into ``problem.experiments`` and into its ``measurements``, shape (m,).
-    sample
-        Index into the experiment's ``times``, shape (m,).
-    time
-        Time of the sample, s, shape (m,).
+    `experiment` and `measurement` are indices into ``problem.experiments`` and into its
+    ``measurements``, `sample` is an index into the experiment's ``times``, and `time` its
+    time, s.
     """
 
     experiment: npt.NDArray[np.intp]
@@ -56,39 +52,24 @@ class ResidualLayout:
         return self.time.size
 
     def rows_of(self, experiment: int, measurement: int) -> npt.NDArray[np.intp]:
-        """Return the indices of one measurement's residuals, in order of time."""
+        """Return the residual indices of a measurement in order of time."""
         return np.flatnonzero((self.experiment == experiment) & (self.measurement == measurement))
 
 
 def parameter_values(problem: Problem, p: F64) -> dict[str, float]:
     """Return the values of all parameters by name, fixed and dependent ones included.
 
-    Parameters
-    ----------
-    problem
-        Its parameters.
-    p
-        Free parameters in the order of ``problem.free``, shape (n,), physical units.
+    `p` are the free parameters in the order of ``problem.free``, shape (n,), physical
+    units.
     """
     return Dependence.of(problem).values(p)
 
 
 def parameter_values_for(problem: Problem, experiment: Experiment, p: F64) -> dict[str, float]:
-    """Return the FMU variables that the parameters set in one experiment.
+    """Return the values of the FMU variables set by the parameters in one experiment.
 
-    Parameters
-    ----------
-    problem
-        Its parameters.
-    experiment
-        One of the problem's.
-    p
-        Free parameters, shape (n,).
-
-    Returns
-    -------
-    dict
-        FMU variable to value, in the order of ``problem.parameters``.
+    They are in the order of ``problem.parameters``; `p` are the free parameters, shape
+    (n,).
     """
     values = parameter_values(problem, p)
     return {
@@ -99,26 +80,21 @@ def parameter_values_for(problem: Problem, experiment: Experiment, p: F64) -> di
 
 
 def measurement_values(problem: Problem, p: F64) -> dict[str, float]:
-    """Return the values of the parameters that the measurement model refers to, by name.
+    """Return the values of the parameters used by the measurement model, by name.
 
-    Parameters
-    ----------
-    problem
-        Its parameters and measurements.
-    p
-        Free parameters, shape (n,).
+    `p` are the free parameters, shape (n,).
     """
     used = {name for e in problem.experiments for m in e.measurements for name in m.references}
     return {name: x for name, x in parameter_values(problem, p).items() if name in used}
 
 
 def compared_times(measurement: Measurement, times: F64) -> F64:
-    """Return the instants at which measured and predicted are compared, shape (k,)."""
+    """Return the instants at which measurement and prediction are compared, shape (k,)."""
     return times[compared_samples(measurement)]
 
 
 def compared_values(measurement: Measurement) -> F64:
-    """Return the measured signal as it is compared, shape (k,): decimated if asked for."""
+    """Return the measured signal at the compared instants, shape (k,), decimated if requested."""
     return measurement.compared[compared_samples(measurement)]
 
 
@@ -129,7 +105,7 @@ def compared_sigma(measurement: Measurement) -> F64 | None:
 
 
 def compared_samples(measurement: Measurement) -> slice | npt.NDArray[np.intp]:
-    """Return which samples a decimation keeps."""
+    """Return the samples kept by a decimation."""
     if measurement.decimation is None:
         return slice(None)
     return kept_samples(measurement.values.size, measurement.decimation.factor)
@@ -138,23 +114,11 @@ def compared_samples(measurement: Measurement) -> slice | npt.NDArray[np.intp]:
 def predict_measurement(
     measurement: Measurement, times: F64, y: F64, values: Mapping[str, float]
 ) -> F64:
-    """Return what a measured column should be, given the simulated output.
+    """Return the predicted column of a measurement, given the simulated output.
 
-    Parameters
-    ----------
-    measurement
-        Gain, offset, delay, decimation.
-    times
-        Shape (n,), s.
-    y
-        Simulated output at `times`, shape (n,).
-    values
-        Parameters by name, at least those that the measurement refers to.
-
-    Returns
-    -------
-    numpy.ndarray
-        At the compared instants: shape (n,), or (k,) after a decimation.
+    `times`, s, and `y` have shape (n,); `values` has at least the parameters used by the
+    measurement. The result is at the compared instants: shape (n,), or (k,) after a
+    decimation.
     """
     delay = number_of(measurement.delay, values)
     gain = number_of(measurement.gain, values)
@@ -164,22 +128,11 @@ def predict_measurement(
 
 
 def predict(problem: Problem, outputs: Sequence[F64], p: F64) -> tuple[tuple[F64, ...], ...]:
-    """Return what all measured columns should be.
+    """Return the predictions of all measured columns, per experiment and measurement.
 
-    Parameters
-    ----------
-    problem
-        Experiments and measurement model.
-    outputs
-        Simulated outputs, one item per experiment, shape (n, output variables), columns in
-        the order of :attr:`Experiment.output_variables`.
-    p
-        Free parameters, shape (n,).
-
-    Returns
-    -------
-    tuple of tuple of numpy.ndarray
-        Per experiment and measurement, as :func:`predict_measurement` returns.
+    `outputs` has the simulated outputs of each experiment, shape (n, output variables),
+    with columns in the order of :attr:`Experiment.output_variables`; `p` are the free
+    parameters, shape (n,).
     """
     values = parameter_values(problem, p)
     return tuple(
@@ -192,63 +145,40 @@ def predict(problem: Problem, outputs: Sequence[F64], p: F64) -> tuple[tuple[F64
 
 
 def whitened_residuals(problem: Problem, outputs: Sequence[F64], p: F64) -> F64:
-    """Return ``weight * (measured - predicted) / sigma`` of all samples that are not missing.
+    """Return ``weight * (measured - predicted) / sigma`` of all available samples, shape (m,).
 
-    Parameters
-    ----------
-    problem, outputs, p
-        As for :func:`predict`.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (m,), in the order of :func:`residual_layout`.
+    They are in the order of :func:`residual_layout`; the arguments are as for
+    :func:`predict`.
     """
     return TimeDomain().residuals(measured_signals(problem), _signals(problem, outputs, p))
 
 
 def cost_residuals(problem: Problem, outputs: Sequence[F64], p: F64) -> F64:
-    """Return the residuals of the problem's cost, which is ``1/2 sum r^2`` of them.
+    """Return the residuals r of the problem's cost ``1/2 sum r^2``, shape (m,).
 
-    Parameters
-    ----------
-    problem, outputs, p
-        As for :func:`predict`.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (m,); those of :func:`whitened_residuals` for the cost ``time-domain``.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        The cost is broken.
+    For the cost ``time-domain`` they are those of :func:`whitened_residuals`. The arguments
+    are as for :func:`predict`. Raises `PluginError` if the cost is broken.
     """
     cost = problem.cost
     predicted = _signals(problem, outputs, p)
     # A cost is a stranger's code, which may raise anything.
     try:
-        found = np.asarray(cost.residuals(measured_signals(problem), predicted), dtype=np.float64)
+        residuals = np.asarray(
+            cost.residuals(measured_signals(problem), predicted), dtype=np.float64
+        )
     except (Exception, SystemExit) as error:
         raise broken_cost(cost, error) from error
-    if found.ndim != 1 or found.size == 0:
+    if residuals.ndim != 1 or residuals.size == 0:
         raise PluginError(
             f"the cost '{cost.name}' ({type(cost).__module__}) returned residuals of shape "
-            f"{found.shape}, not (m,)",
+            f"{residuals.shape}, not (m,)",
             hint=PLUGIN_BUG,
         )
-    return found
+    return residuals
 
 
 def refuse_other_count(problem: Problem, residuals: F64, count: int) -> None:
-    """Refuse residuals of which there are more or fewer than before.
-
-    Raises
-    ------
-    fmident.errors.PluginError
-        The cost is broken.
-    """
+    """Raise `PluginError` if the number of residuals has changed."""
     if residuals.size != count:
         cost = problem.cost
         raise PluginError(
@@ -259,12 +189,12 @@ def refuse_other_count(problem: Problem, residuals: F64, count: int) -> None:
 
 
 def broken_cost(cost: Cost, error: BaseException) -> FmidentError:
-    """Return the error that an exception of a cost becomes."""
+    """Return an exception raised by a cost as an fmident error."""
     return plugin_failed(f"the cost '{cost.name}'", type(cost).__module__, error)
 
 
 def measured_signals(problem: Problem) -> tuple[MeasuredSignal, ...]:
-    """Return the measured outputs as they are compared, by experiment, then measurement."""
+    """Return the measured outputs as used by the cost, by experiment, then measurement."""
     known = problem.__dict__.get(_KEPT)
     if known is None:
         known = tuple(_measured_signal(e, m) for e in problem.experiments for m in e.measurements)
@@ -275,14 +205,10 @@ def measured_signals(problem: Problem) -> tuple[MeasuredSignal, ...]:
 
 
 def check_cost(problem: Problem, location: Location | None = None) -> None:
-    """Refuse a cost that the problem's data do not allow.
+    """Check that the problem's data suit its cost.
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        At `location`, with what the cost says.
-    fmident.errors.PluginError
-        The cost is broken.
+    Raises `ProblemError` at `location` with the message of the cost, or `PluginError` if it
+    is broken.
     """
     try:
         problem.cost.check(measured_signals(problem))
@@ -311,7 +237,7 @@ def _measured_signal(experiment: Experiment, m: Measurement) -> MeasuredSignal:
 
 
 def _read_only(values: F64) -> F64:
-    """Return a view that cannot be written to."""
+    """Return a read-only view."""
     view = values.view()
     view.flags.writeable = False
     return view
@@ -322,7 +248,7 @@ def _signals(problem: Problem, outputs: Sequence[F64], p: F64) -> list[F64]:
 
 
 def residual_layout(problem: Problem) -> ResidualLayout:
-    """Return what the residuals of :func:`whitened_residuals` belong to.
+    """Return the layout of the residuals of :func:`whitened_residuals`.
 
     They are ordered by experiment, then measurement, then time.
     """
@@ -341,7 +267,7 @@ def residual_layout(problem: Problem) -> ResidualLayout:
 
 
 def measured_columns(experiment: Experiment) -> list[tuple[Measurement, int]]:
-    """Return the measurements, each with the column of the simulated outputs that it needs."""
+    """Return the measurements, each with the column index of its simulated output."""
     place = {name: k for k, name in enumerate(experiment.output_variables)}
     return [(m, place[m.variable]) for m in experiment.measurements]
 
@@ -352,28 +278,15 @@ def number_of(given: NumberOrParameter, values: Mapping[str, float]) -> float:
 
 
 def delayed(times: F64, y: F64, delay: float) -> F64:
-    """Return ``y(t - delay)`` at the samples' own instants.
+    """Return ``y(t - delay)``, delay in s, at the instants of the samples, shape of `y`.
 
-    Between samples the signal is a cubic Hermite polynomial whose slopes are the central
-    differences of second order at the samples. It goes through the samples, is exact for
-    parabolas, has a continuous derivative, and a jump spoils no more than the two intervals
-    on either side; so the result is differentiable with respect to `delay` and linear in `y`.
-    Before the first instant the first value holds, after the last one (negative delay) the
-    last.
-
-    Parameters
-    ----------
-    times
-        Shape (n,), s, strictly increasing; steps may differ.
-    y
-        Shape (n,), or several signals as columns, shape (n, k).
-    delay
-        In s; negative moves the signal forward.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of the shape of `y`.
+    Between samples the signal is a cubic Hermite polynomial whose slopes are second-order
+    central differences. It passes through the samples, is exact for parabolas and
+    continuously differentiable, and a jump affects at most the two intervals on either
+    side. The result is therefore differentiable with respect to `delay` and linear in `y`.
+    The first value is held before the first instant, the last value after the last one
+    (negative delay). `times` are strictly increasing, shape (n,), s, with possibly uneven
+    steps; `y` has shape (n,) or, for several signals, (n, k).
     """
     if delay == 0.0 or times.size < 2:
         return y
@@ -391,18 +304,10 @@ def delayed(times: F64, y: F64, delay: float) -> F64:
 def delay_derivative(times: F64, y: F64, delay: float, *, towards_smaller: bool = False) -> F64:
     """Return the derivative of :func:`delayed` with respect to the delay, shape (n,).
 
-    It is that of the interpolating polynomials, which is continuous, and zero where the first or
-    the last value holds. The instants at which these begin to hold have a bend: there it is the
-    derivative towards larger delays.
-
-    Parameters
-    ----------
-    times, y
-        As of :func:`delayed`, shape (n,).
-    delay
-        In s; may be 0.
-    towards_smaller
-        Take the derivative towards smaller delays at a bend, for a delay on its upper bound.
+    It is the derivative of the interpolating polynomials, which is continuous, and zero
+    where the first or last value is held. At the kink where holding begins, it is the
+    derivative towards larger delays or, with `towards_smaller`, smaller ones (for a delay
+    at its upper bound).
     """
     if times.size < 2:
         return np.zeros_like(y)
@@ -424,14 +329,14 @@ def delay_derivative(times: F64, y: F64, delay: float, *, towards_smaller: bool 
 
 
 def _slopes(times: F64, y: F64) -> F64:
-    """Return the slopes at the samples, of the shape of `y`."""
+    """Return the slopes at the samples, same shape as `y`."""
     order = 2 if times.size > 2 else 1
     slopes: F64 = np.gradient(y, times, axis=0, edge_order=order)  # type: ignore[call-overload]
     return slopes
 
 
 def _places(times: F64, at: F64, dimensions: int) -> tuple[npt.NDArray[np.intp], F64, F64]:
-    """Return interval, its length, and the place in it from 0 to 1, of each instant."""
+    """Return the interval index, its length, and the relative position in it of each instant."""
     k = np.clip(np.searchsorted(times, at, side="right") - 1, 0, times.size - 2)
     h = times[k + 1] - times[k]
     s = (at - times[k]) / h

@@ -1,4 +1,4 @@
-"""The scaled space in which estimators search."""
+"""The scaled search space of estimators."""
 
 from __future__ import annotations
 
@@ -12,18 +12,11 @@ from fmident.problem.model import Problem
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Map between physical parameters and scaled ones.
+    """Mapping between physical parameters and scaled ones.
 
-    A component is ``p / scale`` or, with log scaling, ``log(p)``.
-
-    Parameters
-    ----------
-    scale
-        Shape (n,); unused where `log`.
-    log
-        Shape (n,), boolean.
-    lower, upper
-        Bounds in the search space, shape (n,).
+    A component is ``p / scale`` or, with log scaling, ``log(p)``. All fields have shape
+    (n,); `scale` is unused where `log` is true, and `lower` and `upper` are the bounds in
+    the search space.
     """
 
     scale: F64

@@ -1,6 +1,6 @@
-"""Keys of ``[evaluation]``, from the fields of the dataclass that holds their values.
+"""Keys of ``[evaluation]``, derived from the fields of its settings dataclass.
 
-What a key is called in the file, in which unit, and what it decides is annotated to its field::
+A field is annotated with its name and unit in the file and with what it decides::
 
     workers: Annotated[int | None, Range(least=1), WHO] = None
     memory_limit: Annotated[int | None, POSITIVE, InFile("memory_limit_mb", 1_000_000), WHO] = None
@@ -31,14 +31,10 @@ WHAT = Decides("what is simulated")
 
 @dataclass(frozen=True)
 class InFile:
-    """How the file writes a setting, where that is not as the field holds it.
+    """Representation of a setting in the file, if it differs from that of the field.
 
-    Parameters
-    ----------
-    key
-        Its name; ``None`` for a field that is not a key of its own.
-    factor
-        The field is the whole number below this times the number in the file; ``None``: the same.
+    `key` is ``None`` for a field that is not a key itself. The field is `factor` times the
+    number in the file, rounded down, or the same if ``None``.
     """
 
     key: str | None
@@ -47,22 +43,11 @@ class InFile:
 
 @dataclass(frozen=True)
 class SettingKey:
-    """One field.
+    """One field of a settings dataclass.
 
-    Parameters
-    ----------
-    field
-        Its name.
-    key
-        Its name in the file; ``None`` for a field that is not a key of its own.
-    kind
-        The type of its values other than ``None``.
-    default
-        Its default value.
-    factor
-        As of :class:`InFile`.
-    decides
-        :data:`WHO` or :data:`WHAT`; ``None`` where the field is not marked.
+    `key` is its name in the file, ``None`` if it is not a key itself, and `kind` the type
+    of its values other than ``None``. `factor` is as in :class:`InFile`, and `decides` is
+    :data:`WHO` or :data:`WHAT`; ``None`` if the field is not annotated.
     """
 
     field: str
@@ -73,19 +58,19 @@ class SettingKey:
     decides: Decides | None
 
     def in_file(self, value: Any) -> Any:
-        """Return the value of the field as the file would write it."""
+        """Return the value of the field as written in the file."""
         return value if value is None or self.factor is None else value / self.factor
 
 
 def setting_keys(kind: Any) -> tuple[SettingKey, ...]:
     """Return the keys of a dataclass of settings, in the order of its fields."""
     hints, types = annotations_of(kind), types_of(kind)
-    found = []
+    keys = []
     for field in dataclasses.fields(kind):
         written = next(iter(marked(hints[field.name], InFile)), InFile(field.name))
         parts = [t for t in typing.get_args(types[field.name]) if t is not type(None)]
         optional = type(None) in typing.get_args(types[field.name]) and len(parts) == 1
-        found.append(
+        keys.append(
             SettingKey(
                 field.name,
                 written.key,
@@ -95,26 +80,26 @@ def setting_keys(kind: Any) -> tuple[SettingKey, ...]:
                 next(iter(marked(hints[field.name], Decides)), None),
             )
         )
-    return tuple(found)
+    return tuple(keys)
 
 
 def as_written(settings: Any) -> dict[str, Any]:
-    """Return all keys of a dataclass of settings with their values, as the file would write them.
+    """Return all keys of a settings dataclass with their values as written in the file.
 
-    The options of an executor, which the file has in the same table, are among them.
+    This includes the options of an executor, which are in the same table.
     """
-    found: dict[str, Any] = {}
+    written: dict[str, Any] = {}
     for setting in setting_keys(type(settings)):
         value = getattr(settings, setting.field)
         if setting.key is not None:
-            found[setting.key] = setting.in_file(value)
+            written[setting.key] = setting.in_file(value)
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-            found |= dataclasses.asdict(value)
-    return found
+            written |= dataclasses.asdict(value)
+    return written
 
 
 def deciding_what(settings: Any) -> dict[str, Any]:
-    """Return the fields that the result depends on: all but those marked :data:`WHO`."""
+    """Return the fields that affect the result, i.e. all but those marked :data:`WHO`."""
     return {
         setting.field: getattr(settings, setting.field)
         for setting in setting_keys(type(settings))

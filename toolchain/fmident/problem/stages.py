@@ -1,4 +1,4 @@
-"""A problem solved in stages: which part of it is solved when, and from where."""
+"""Stages of a problem: the part solved in each, and its start point."""
 
 from __future__ import annotations
 
@@ -23,24 +23,11 @@ def stage_of(
 ) -> Stage:
     """Return a stage that solves a part of a problem.
 
-    Parameters
-    ----------
-    problem
-        All of it.
-    name
-        Of the stage.
-    free
-        Names of the parameters that are searched, with ``*`` and ``?`` for more than one; the
-        others are held. ``None``: all that are not fixed and act on the stage's experiments.
-    experiments
-        Names of those that count; ``None``: all.
-    changes
-        Other fields of the problem, such as ``cost`` and ``estimator``.
-
-    Raises
-    ------
-    ProblemError
-        A name that does not exist or is fixed; nothing is left to search.
+    `free` are the searched parameters, with wildcards ``*`` and ``?``, the others being
+    held; by default all that are not fixed and act on the stage's `experiments`, which are
+    by default all. `changes` are other fields of the problem, such as ``cost`` and
+    ``estimator``. Raises `ProblemError` if a name does not exist or is fixed, or nothing is
+    left to search.
     """
     known = [e.name for e in problem.experiments]
     chosen = known if experiments is None else list(experiments)
@@ -80,15 +67,15 @@ def stage_of(
 
 
 def _constraints(problem: Problem, staged: Problem) -> tuple[Constraint, ...]:
-    """Return the constraints that say something of what a stage searches."""
+    """Return the constraints that involve the parameters searched by a stage."""
     names, free = {q.name for q in staged.parameters}, frozenset(q.name for q in staged.free)
     known = [
         c
         for c in problem.constraints
         if all(known_name(n, names) or n in CONSTANTS for n in c.names)
     ]
-    found = Constraints.of(replace(staged, constraints=tuple(known)))
-    return tuple(c for c in known if found.searched(c, free))
+    constraints = Constraints.of(replace(staged, constraints=tuple(known)))
+    return tuple(c for c in known if constraints.searched(c, free))
 
 
 def free_names(
@@ -96,37 +83,29 @@ def free_names(
 ) -> set[str]:
     """Return the names of the parameters that a stage searches.
 
-    Raises
-    ------
-    ProblemError
-        A name that does not exist, is fixed or acts elsewhere; nothing is left.
+    Raises `ProblemError` if a name does not exist, is fixed or acts on other experiments
+    only, or if nothing is left.
     """
     acting = acting_on(problem, experiments)
     usable = [q.name for q in problem.free if q.name in acting]
-    found: set[str] = set()
+    searched_names: set[str] = set()
     for pattern in usable if patterns is None else patterns:
         matching = [pattern] if pattern in usable else _matching(pattern, usable)
         if not matching:
             raise _not_free(problem, stage, pattern, usable)
-        found.update(matching)
-    if not found:
+        searched_names.update(matching)
+    if not searched_names:
         raise ProblemError(
             f"stage '{stage}' searches no parameter", hint="name at least one in 'free'", key="free"
         )
-    return found
+    return searched_names
 
 
 def continued(stage: Stage, values: Mapping[str, float]) -> tuple[Problem, tuple[str, ...]]:
-    """Return the problem of a stage with the values found so far, and what to say of them.
+    """Return the problem of a stage with the values estimated so far, and notes.
 
-    A value that lies outside of the stage's own bounds is moved to the nearest one.
-
-    Parameters
-    ----------
-    stage
-        The next one.
-    values
-        Parameter name to value; what the stage itself sets comes first.
+    Values set by the stage itself take precedence over `values`, given by parameter name. A
+    value outside the stage's bounds is moved to the nearest bound.
     """
     parameters, notes = [], []
     for q in stage.problem.parameters:
@@ -143,16 +122,16 @@ def continued(stage: Stage, values: Mapping[str, float]) -> tuple[Problem, tuple
 
 
 def _within(q: Parameter, experiments: Sequence[str], *, fixed: bool) -> Parameter:
-    """Return the parameter of a stage: it acts on the stage's experiments only.
+    """Return a parameter of a stage, acting on the stage's experiments only.
 
-    A dependent one follows from the others in every stage: it is never held.
+    A dependent parameter stays dependent in every stage; it is never held.
     """
     acts = None if q.experiments is None else tuple(e for e in q.experiments if e in experiments)
     return replace(q, experiments=acts, fixed=fixed and q.expression is None)
 
 
 def _matching(pattern: str, names: Sequence[str]) -> list[str]:
-    """Return the names that fit; brackets are part of names, so that only * and ? are special."""
+    """Return the matching names; only * and ? are special, since brackets occur in names."""
     expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
     return [name for name in names if re.fullmatch(expression, name)]
 

@@ -1,4 +1,4 @@
-"""What a problem must satisfy, whether it came from a file or from Python."""
+"""Validity checks of a problem, whether from a file or from Python."""
 
 from __future__ import annotations
 
@@ -25,21 +25,10 @@ def _nowhere(*_keys: str | int) -> Location | None:
 def validate_problem(
     problem: Problem, description: ModelDescription, *, where: Where = _nowhere
 ) -> None:
-    """Check a problem against its FMU and against itself.
+    """Check a problem for consistency with its FMU and with itself.
 
-    Parameters
-    ----------
-    problem
-        What to check.
-    description
-        Of its FMU.
-    where
-        Finds the place of a key for the message.
-
-    Raises
-    ------
-    ProblemError
-        The first thing that is wrong.
+    `where` gives the location of a key for the message. Raises `ProblemError` at the first
+    inconsistency.
     """
     everything = (*problem.experiments, *problem.validation)
     names = [e.name for e in everything]
@@ -84,7 +73,7 @@ def validate_problem(
 
 
 def _refuse_too_few(problem: Problem, where: Where) -> None:
-    """Refuse exclusions that leave fewer samples than there are parameters to search."""
+    """Raise if exclusions leave fewer samples than there are searched parameters."""
     measurements = [m for e in problem.experiments for m in e.measurements]
     left = sum(m.rows.size for m in measurements)
     out = sum(e.samples.size for m in measurements for e in m.exclusions if not e.replaced)
@@ -98,15 +87,7 @@ def _refuse_too_few(problem: Problem, where: Where) -> None:
 
 
 def input_notes(problem: Problem, description: ModelDescription) -> tuple[Diagnostic, ...]:
-    """Return a note on each input that no experiment's data drive and nobody set.
-
-    Parameters
-    ----------
-    problem
-        What will be simulated.
-    description
-        Of its FMU.
-    """
+    """Return a note on each FMU input that neither data nor a start value sets."""
     notes = []
     for e in (*problem.experiments, *problem.validation):
         given = {*e.inputs, *e.start_values, *problem.start_values}
@@ -174,7 +155,7 @@ def _check_values(p: Parameter, where: Where) -> None:
 
 
 def _check_prior(p: Parameter, where: Where) -> None:
-    """Check what the reader of files has checked of theirs."""
+    """Check a prior given in Python as the file reader checks one from a file."""
     prior = p.prior
     if prior is None:
         return
@@ -227,7 +208,7 @@ def _refuse_unfitted(problem: Problem, p: Parameter, where: Where) -> None:
 
 
 def _check_variables(problem: Problem, description: ModelDescription, where: Where) -> None:
-    """Refuse two parameters that set the same variable in the same experiment."""
+    """Raise if two parameters set the same variable in the same experiment."""
     for experiment in (*problem.experiments, *problem.validation):
         setters: dict[str, str] = {}
         for p in problem.parameters:
@@ -267,7 +248,7 @@ def _check_settable(name: str, variable: Variable, where: Where) -> None:
 
 
 def _check_references(problem: Problem, where: Where) -> None:
-    """Check the names that the measurement model uses, and that each parameter has a use."""
+    """Check the names used by the measurement model, and that every parameter is used."""
     everything = {e.name: e for e in (*problem.experiments, *problem.validation)}
     ordered = [everything[n] for n in problem.file.experiments or everything]
     used = check_declared([p.name for p in problem.parameters], ordered, where)
@@ -284,21 +265,10 @@ def _check_references(problem: Problem, where: Where) -> None:
 def check_declared(
     names: Sequence[str], experiments: Sequence[Experiment], where: Where
 ) -> set[str]:
-    """Return the parameters that measurement models name.
+    """Return the parameters named in measurement models.
 
-    Parameters
-    ----------
-    names
-        Of the parameters that are declared.
-    experiments
-        With the measurement models.
-    where
-        Finds the place of a key for the message.
-
-    Raises
-    ------
-    ProblemError
-        One of them is not declared.
+    `names` are those declared, and `where` gives the location of a key for the message.
+    Raises `ProblemError` if one is not declared.
     """
     used: set[str] = set()
     for i, experiment in enumerate(experiments):
@@ -320,21 +290,10 @@ def check_declared(
 
 
 def check_experiment(experiment: Experiment, description: ModelDescription, where: Where) -> None:
-    """Check one experiment against its FMU and against itself.
+    """Check an experiment for consistency with its FMU and with itself.
 
-    Parameters
-    ----------
-    experiment
-        What to check.
-    description
-        Of the FMU.
-    where
-        Finds the place of a key for the message.
-
-    Raises
-    ------
-    ProblemError
-        The first thing that is wrong.
+    `where` gives the location of a key for the message. Raises `ProblemError` at the first
+    inconsistency.
     """
     times = experiment.times
     if times.ndim != 1 or times.size < 2 or not bool(np.all(np.diff(times) > 0.0)):
@@ -361,7 +320,7 @@ def _positive(values: F64) -> bool:
 
 
 def why_not_compared(variable: Variable) -> str | None:
-    """Return why a variable of the FMU is nothing to compare with data, ``None`` if it is."""
+    """Return why an FMU variable cannot be compared with data; ``None`` if it can."""
     kind = {
         "input": "an input",
         "independent": "the time",

@@ -1,10 +1,6 @@
-"""Profile likelihoods: how far a parameter can go when all others make up for it.
+"""Profile likelihoods: how far a parameter can move when all others compensate.
 
-``landscape`` evaluates points, ``descent`` finds the least cost with one parameter held, ``walk``
-goes along a profile to one side, ``regions`` along rays of two parameters, ``thresholds`` says
-how far the cost may rise where more than white noise counts, ``joint_walks`` lets all
-walks run side by side, ``collect`` and ``verdict`` say what they have found. The threshold is in
-:mod:`fmident.statistics.likelihood`.
+The confidence threshold is computed in :mod:`fmident.statistics.likelihood`.
 """
 
 from fmident.profiles.curve import tau_curve

@@ -1,4 +1,4 @@
-"""Tau between the points of a profile."""
+"""Interpolation of tau between the points of a profile."""
 
 from __future__ import annotations
 
@@ -11,21 +11,10 @@ from fmident.profiles.result import ProfilePoint
 
 
 def tau_curve(points: Sequence[ProfilePoint], values: F64) -> F64:
-    """Return tau between points by a curve that keeps their monotony.
+    """Interpolate tau at `values`, shape (k,), by a monotone curve; NaN outside the points.
 
-    Tau is interpolated, not the cost: it is a straight line where the cost is a parabola.
-
-    Parameters
-    ----------
-    points
-        Rising in the value.
-    values
-        Shape (k,).
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (k,); NaN outside of the points.
+    `points` are sorted by value. Tau is interpolated rather than the cost because it is a
+    straight line where the cost is a parabola.
     """
     from scipy.interpolate import (
         PchipInterpolator,  # here, since it is slow to import and seldom needed
@@ -36,5 +25,5 @@ def tau_curve(points: Sequence[ProfilePoint], values: F64) -> F64:
     x, first = np.unique(x, return_index=True)
     if x.size < 2:
         return np.where(np.isin(values, x), y[first][0], np.nan)
-    found: F64 = PchipInterpolator(x, y[first], extrapolate=False)(values)
-    return found
+    tau: F64 = PchipInterpolator(x, y[first], extrapolate=False)(values)
+    return tau

@@ -1,8 +1,8 @@
-"""The least cost with one parameter held: bounded Gauss-Newton steps from a good start.
+"""Minimise the cost with one parameter held, by bounded Gauss-Newton steps.
 
-A walk starts each descent next to the minimum, with a Jacobian from close by. That Jacobian is
-updated by every simulation (Broyden) and computed anew only where its predictions fail, so that a
-descent takes one simulation as a rule.
+A walk starts each descent close to the minimum, with a Jacobian from nearby. Every
+simulation updates that Jacobian (Broyden); it is recomputed only if its predictions
+fail, so that a descent usually takes one simulation.
 """
 
 from __future__ import annotations
@@ -51,14 +51,10 @@ _NOTHING, _NEAR = 1e-3, 100.0
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the parameters that are not held, in the linearised problem.
+    """A step of the free parameters in the linearised problem.
 
-    Parameters
-    ----------
-    step
-        Of all parameters in the search space, shape (n,).
-    reduction
-        Of the cost, predicted.
+    `step` is in the search space with the held ones included, shape (n,), and `reduction`
+    is the predicted reduction of the cost.
     """
 
     step: F64
@@ -75,24 +71,14 @@ def linear_step(
     share: float = 0.0,
     floor: float = 0.0,
 ) -> Step:
-    """Return a step inside bounds that takes nearly all of the linearised reduction of the cost.
+    """Return a step within bounds that achieves nearly all of the linearised cost reduction.
 
-    Of the damped steps the shortest that will do is taken (Levenberg 1944, Marquardt 1963): where
-    the data do not determine a direction, nothing moves along it, nor where the errors of the
-    Jacobian promise something by chance.
-
-    Parameters
-    ----------
-    state
-        Whose Jacobian is used.
-    residuals
-        To be made small, shape (m,).
-    low, high
-        Smallest and largest step of each parameter, shape (n,); equal for one that is held.
-    allowed, share
-        What may be left of the reduction, and what part of it.
-    floor
-        Smallest damping.
+    It is the shortest sufficient step among the damped ones (Levenberg 1944, Marquardt
+    1963), so that nothing moves along a direction that the data do not determine, or where
+    errors of the Jacobian promise a spurious gain. `low` and `high` limit the step of each
+    parameter, shape (n,); they are equal for a held one. `allowed` and `share` are the part
+    of the reduction that may remain, absolute and relative, and `floor` is the minimum
+    damping.
     """
     jacobian = state.jacobian
     step = np.zeros(state.z.size)
@@ -110,17 +96,17 @@ def linear_step(
     def solve(damping: float) -> tuple[F64, float]:
         rows = np.vstack([matrix, np.sqrt(damping) * np.eye(free.size)])
         target = np.concatenate([-right, np.zeros(free.size)])
-        found = _bounded(rows, target, *box)
-        rest = right + matrix @ found
-        return found, before - 0.5 * float(rest @ rest)
+        candidate = _bounded(rows, target, *box)
+        rest = right + matrix @ candidate
+        return candidate, before - 0.5 * float(rest @ rest)
 
     best, most = solve(floor)
     chance = float(np.abs(best / norms) @ state.blur[free])
     chance *= _CHANCE * float(np.linalg.norm(residuals) / np.sqrt(residuals.size))
     for damping in (d for d in _DAMPING if d > floor):
-        found, reduction = solve(damping)
+        candidate, reduction = solve(damping)
         if reduction >= most - max(allowed, share * most) - chance:
-            best, most = found, reduction
+            best, most = candidate, reduction
             break
     step[free] = np.clip(best / norms, low[free], high[free])
     return Step(step, max(most, 0.0))
@@ -129,15 +115,15 @@ def linear_step(
 def _bounded(rows: F64, target: F64, low: F64, high: F64) -> F64:
     from scipy.optimize import lsq_linear  # here, since it is slow to import and seldom needed
 
-    found: F64 = np.asarray(np.linalg.lstsq(rows, target, rcond=1e-14)[0])
-    if bool(((found >= low) & (found <= high)).all()):
-        return found
+    solution: F64 = np.asarray(np.linalg.lstsq(rows, target, rcond=1e-14)[0])
+    if bool(((solution >= low) & (solution <= high)).all()):
+        return solution
     bounded: F64 = lsq_linear(rows, target, (low, high), method="bvls").x
     return bounded
 
 
 def room(landscape: Landscape, z: F64, held: int | None) -> tuple[F64, F64]:
-    """Return the smallest and the largest step, shape (n,) each; zero for a parameter held."""
+    """Return the smallest and the largest step, shape (n,) each; zero for a held parameter."""
     reach = _REACH * np.where(
         landscape.log, landscape.sizes, np.maximum(landscape.sizes, np.abs(z))
     )
@@ -150,15 +136,7 @@ def room(landscape: Landscape, z: F64, held: int | None) -> tuple[F64, F64]:
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a descent ended.
-
-    Parameters
-    ----------
-    state
-        The last point.
-    converged
-        Whether no more than the tolerance is left to gain.
-    """
+    """Result of a descent; it converged if at most the tolerance is left to gain."""
 
     state: State
     converged: bool
@@ -172,25 +150,11 @@ def descend(
     *,
     exact: float = np.inf,
 ) -> Descent:
-    """Go to the least cost with one parameter held, or with none.
+    """Minimise the cost with one parameter held, or none.
 
-    Parameters
-    ----------
-    landscape
-        Evaluates states.
-    state
-        Where to start.
-    held
-        Index of the parameter that does not move, if any.
-    tolerance
-        Predicted reduction of the cost at which the descent ends.
-    exact
-        Largest drift of the Jacobian at the end; one that has drifted further is computed anew.
-
-    Raises
-    ------
-    fmident.evaluation.JacobianError
-        A Jacobian is needed where the simulation fails all around.
+    The descent starts at `state` and ends when the predicted cost reduction is below
+    `tolerance`. There, the Jacobian is recomputed if its drift exceeds `exact`. Raises
+    `JacobianError` if a Jacobian is needed where all simulations nearby fail.
     """
     floor, stale = 0.0, 0
     for _ in range(_MOST_STEPS):
@@ -205,13 +169,13 @@ def descend(
         if state.drift > 0.0 and stale >= _STALE_STEPS:
             state, stale = landscape.refreshed(state), 0
             continue
-        found = bare
+        step = bare
         if floor > 0.0:
-            found = linear_step(state, state.residuals, low, high, share=_SHARE, floor=floor)
-        if found.reduction <= _NOTHING * tolerance:
+            step = linear_step(state, state.residuals, low, high, share=_SHARE, floor=floor)
+        if step.reduction <= _NOTHING * tolerance:
             return Descent(state, bare.reduction <= _NEAR * tolerance)
-        trial = landscape.moved(state, state.z + found.step)
-        ratio = -np.inf if trial is None else (state.cost - trial.cost) / found.reduction
+        trial = landscape.moved(state, state.z + step.step)
+        ratio = -np.inf if trial is None else (state.cost - trial.cost) / step.reduction
         if trial is not None and ratio > 0.0:
             updated = state.drift > 0.0
             state, stale = trial, stale + 1

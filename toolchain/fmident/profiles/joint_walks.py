@@ -1,4 +1,4 @@
-"""Profiles of several parameters: the estimate, all walks side by side, the verdicts."""
+"""Profiles of several parameters: the estimate, all walks in parallel, the verdicts."""
 
 from __future__ import annotations
 
@@ -63,16 +63,10 @@ _VANISHING = 10.0
 
 @dataclass(frozen=True)
 class ProfileProgress:
-    """How far the profiles are.
+    """Progress of the profiles.
 
-    Parameters
-    ----------
-    walks, ended
-        Two per parameter, and how many of them have ended.
-    points, simulations
-        So far.
-    seconds
-        Since the start.
+    There are two `walks` per parameter, of which `ended` have ended; `points` and
+    `simulations` count those so far, in `seconds` since the start.
     """
 
     walks: int
@@ -98,43 +92,37 @@ def run_profiles(
     orders: Mapping[str, int] | None = None,
     listener: Listener = lambda _: None,
 ) -> ProfileResult:
-    """Walk along the profiles of parameters until the cost has risen to the confidence threshold.
+    """Compute profiles of parameters up to the confidence threshold of the cost.
 
-    The walks of all parameters to both sides are searches side by side: what they simulate next
-    is one batch of the executor. What they return does not depend on it.
+    The walks of all parameters to both sides run in parallel: their next simulations form
+    one batch of the executor. The results do not depend on it. After Ctrl-C the profiles so
+    far are returned.
 
     Parameters
     ----------
-    problem, evaluator
-        What to profile.
     start
-        The estimate, free parameters of shape (n,); refined first where it is not a minimum.
-    names
-        Free parameters to profile; all by default.
-    pairs
-        Pairs of free parameters of which to find the joint region.
+        Estimate of the free parameters, shape (n,); refined first if it is not a minimum.
+    names, pairs
+        Free parameters to profile, all by default, and pairs whose joint region is
+        computed.
     level
-        Probability of the intervals, and of the regions.
+        Probability of the intervals and regions.
     accuracy
-        Of their ends, in relation to the distance from the estimate.
+        Accuracy of their ends relative to the distance from the estimate.
     counted
-        Uncertainty beyond what the cost knows, such as since values that are held are uncertain
-        themselves: tau at the ends is larger by what it does to a linear model. By default what
-        noise that is not white does to it.
+        Uncertainty that the cost does not account for, such as that of held values: tau at
+        the ends is increased by its effect on a linear model. By default that of non-white
+        noise.
     orders
-        Of the models of the noise that the outputs ask for, by output, where they are known.
+        Orders of the noise models requested for outputs, by output, if known.
     listener
         Called with each walk at each point, and at its end.
-
-    Returns
-    -------
-    ProfileResult
-        After Ctrl-C, too, with what was found so far.
 
     Raises
     ------
     fmident.errors.ProblemError
-        A name is not that of a free parameter; the cost is not a likelihood; too few samples.
+        A name is not that of a free parameter, the cost is not a likelihood, or there are
+        too few samples.
     fmident.errors.EstimationError
         The simulation fails at the estimate.
     """
@@ -234,17 +222,17 @@ def run_profiles(
             "There are still lower costs on a profile than that of the estimate: it is not the "
             "best one. Estimate again, with several starts."
         )
-    found = collected(problem, evaluator.space, optimum, statistics, plans, walks)
+    profiles = collected(problem, evaluator.space, optimum, statistics, plans, walks)
     if failed := evaluator.failures - failures:
         many = f"{failed} simulation{'' if failed == 1 else 's'}"
         notes.append(f"{many} failed on the way; last: {evaluator.last_failure}.")
-    notes += not_converged(found)
+    notes += not_converged(profiles)
     joint = tuple(region_of(problem, evaluator, optimum, pair) for pair in regions)
     if modelled:
-        notes.append(_about_model(found))
+        notes.append(_about_model(profiles))
     else:
         notes += about_thresholds(
-            found, joint, coloured=coloured, counted=more is not None and more.counts_noise
+            profiles, joint, coloured=coloured, counted=more is not None and more.counts_noise
         )
     return ProfileResult(
         status="interrupted" if interrupted else "complete",
@@ -256,7 +244,7 @@ def run_profiles(
         freedom=statistics.degrees_of_freedom,
         cost=optimum.cost,
         parameters=dict(zip((q.name for q in problem.free), optimum.p.tolist(), strict=True)),
-        profiles=found,
+        profiles=profiles,
         simulations=evaluator.simulations - simulations,
         jacobians=evaluator.jacobians - jacobians,
         seconds=time.monotonic() - began,
@@ -267,7 +255,7 @@ def run_profiles(
 
 
 def _about_model(profiles: Sequence[ParameterProfile]) -> str:
-    """Return how the model of the noise counts that the problem asks for."""
+    """Return how the requested noise model is accounted for."""
     most = max(profiles, key=lambda p: p.factor)
     return (
         "The profiles are those of the squares of the innovations, with the model of the noise held"
@@ -279,7 +267,7 @@ def _about_model(profiles: Sequence[ParameterProfile]) -> str:
 def _coloured(
     problem: Problem, evaluator: Evaluator, optimum: State, statistics: ParameterStatistics
 ) -> bool:
-    """Return whether the residuals are other than white noise of one size."""
+    """Return whether the residuals differ from white noise of equal variance."""
     residuals = evaluator.data_residuals(optimum.p)
     return noise_of(problem, residuals, statistics.linearisation.data_jacobian) is not None
 
@@ -301,10 +289,8 @@ def _search(
 def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int]:
     """Return the indices of the parameters to profile.
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A name is not that of a free parameter, or comes twice; there is none.
+    Raises `ProblemError` if a name is not that of a free parameter or occurs twice, or if
+    there is none.
     """
     known = [q.name for q in problem.free]
     if not known:
@@ -326,29 +312,21 @@ def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int
 
 
 def chosen_in_pairs(problem: Problem, pairs: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """Return the indices of pairs of parameters, each pair once, as it was given first.
+    """Return the indices of the pairs without duplicates, in the order given.
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        As of :func:`chosen_parameters`; a pair has not two different names.
+    Raises `ProblemError` as :func:`chosen_parameters` does, or if a pair has not two
+    different names.
     """
     check_pairs(pairs)
-    found: dict[frozenset[int], tuple[int, int]] = {}
+    index_pairs: dict[frozenset[int], tuple[int, int]] = {}
     for pair in pairs:
         first, second = chosen_parameters(problem, pair)
-        found.setdefault(frozenset((first, second)), (first, second))
-    return list(found.values())
+        index_pairs.setdefault(frozenset((first, second)), (first, second))
+    return list(index_pairs.values())
 
 
 def check_profile(problem: Problem, level: float, accuracy: float) -> None:
-    """Refuse what has no profile or no confidence interval.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The cost is not a likelihood; a level or accuracy that makes no sense.
-    """
+    """Raise `ProblemError` if the cost is not a likelihood, or level or accuracy is invalid."""
     check_noise(problem)
     location = problem.where()
     if not problem.cost.gives_intervals:
@@ -368,7 +346,7 @@ def check_profile(problem: Problem, level: float, accuracy: float) -> None:
 def _refined(
     problem: Problem, evaluator: Evaluator, landscape: Landscape, p: F64, level: float
 ) -> State:
-    """Return the minimum of the cost next to a point, with a fresh Jacobian."""
+    """Return the minimum of the cost near a point, with a fresh Jacobian."""
     state = landscape.at(p)
     if state is None:
         raise EstimationError(
@@ -411,7 +389,7 @@ def _plan(
 
 
 def _moved(problem: Problem, before: F64, after: F64, statistics: ParameterStatistics) -> list[str]:
-    """Tell that the estimate was not at the minimum."""
+    """Return a note if the estimate was not at the minimum."""
     with np.errstate(invalid="ignore"):
         off = np.abs(after - before) > _MOVED * statistics.standard_errors
     names = [q.name for q, o in zip(problem.free, off, strict=True) if o]
@@ -429,57 +407,47 @@ def _lowest(walks: Sequence[Walk]) -> State | None:
 
 
 def with_notes(result: ProfileResult, notes: Sequence[str]) -> ProfileResult:
-    """Return the result with more notes, before those that it has."""
+    """Return the result with further notes before the existing ones."""
     return dataclasses.replace(result, notes=(*notes, *result.notes))
 
 
 def compared_with(
     result: ProfileResult, errors: Mapping[str, float]
 ) -> tuple[ProfileResult, list[str]]:
-    """Return profiles judged against the standard errors that an estimation has given, too.
+    """Compare profiles with the standard errors of the estimation; return notes, too.
 
-    Parameters
-    ----------
-    result
-        Whose linearised intervals were computed anew.
-    errors
-        Parameter to standard error; NaN where the estimation withheld it.
-
-    Returns
-    -------
-    result
-        A profile that agrees with the new interval, but not with that of the estimation, differs.
-    notes
-        What is to be said of that.
+    The linearised intervals of `result` were recomputed. A profile that agrees with the
+    recomputed interval, but not with that of the estimation, is marked as different.
+    `errors` are by parameter, NaN if the estimation did not give one.
     """
     notes, profiles = [], []
-    for found in result.profiles:
-        before, now = errors.get(found.name, np.nan), found.standard_error
+    for profile in result.profiles:
+        before, now = errors.get(profile.name, np.nan), profile.standard_error
         ratio = now / before if before > 0.0 else np.nan
         if np.isfinite(ratio) and abs(np.log(ratio)) > _OTHER:
             notes.append(
-                f"The standard error of '{found.name}' is {before:.3g} in the result, but "
+                f"The standard error of '{profile.name}' is {before:.3g} in the result, but "
                 f"{now:.3g} by derivatives that were verified now: the interval of the result "
                 "does not hold. Estimate again."
             )
-            if found.verdict.kind == "agrees":
-                half, value = found.factor * result.critical_tau * before, found.value
+            if profile.verdict.kind == "agrees":
+                half, value = profile.factor * result.critical_tau * before, profile.value
                 verdict = judge(
                     value,
-                    found.lower,
-                    found.upper,
+                    profile.lower,
+                    profile.upper,
                     (value - half, value + half),
-                    found.factor * result.critical_tau,
+                    profile.factor * result.critical_tau,
                     "interval of the result",
                 )
-                found = dataclasses.replace(found, verdict=verdict)
-        profiles.append(found)
+                profile = dataclasses.replace(profile, verdict=verdict)
+        profiles.append(profile)
     return dataclasses.replace(result, profiles=tuple(profiles)), notes
 
 
 @dataclass(frozen=True, eq=False)
 class UncertaintyAround:
-    """Of the parameters at the estimate; one that is profiled may leave its bound."""
+    """Parameter uncertainty at the estimate; a profiled parameter may leave its bound."""
 
     problem: Problem
     evaluator: Evaluator
@@ -491,7 +459,7 @@ class UncertaintyAround:
     _known: dict[bytes, Counted] = field(default_factory=dict)
 
     def white_around(self, profiled: Sequence[int]) -> ParameterStatistics:
-        """Return it for white noise."""
+        """Return the statistics for white noise."""
         released = self._released(profiled)
         if released is None:
             return self.white
@@ -501,7 +469,7 @@ class UncertaintyAround:
         )  # fmt: skip
 
     def counted_around(self, profiled: Sequence[int]) -> Counted | None:
-        """Return what counts beyond that; ``None``: nothing."""
+        """Return the additional uncertainty; ``None`` if there is none."""
         if self.counted is not None or not self.coloured:
             return self.counted
         released = self._released(profiled)
@@ -515,12 +483,12 @@ class UncertaintyAround:
         return self._known[key]
 
     def _released(self, profiled: Sequence[int]) -> npt.NDArray[np.bool_] | None:
-        """Return what is held then; ``None`` where nothing that is profiled was held."""
+        """Return the mask of held parameters; ``None`` if no profiled one was held."""
         if not self.held[list(profiled)].any():
             return None
-        found = self.held.copy()
-        found[list(profiled)] = False
-        return found
+        mask = self.held.copy()
+        mask[list(profiled)] = False
+        return mask
 
 
 def collected(
@@ -531,22 +499,12 @@ def collected(
     plans: Mapping[int, Plan],
     walks: Sequence[Walk],
 ) -> tuple[ParameterProfile, ...]:
-    """Return the profiles from their walks.
+    """Return the profiles from their walks, two per parameter to smaller and larger values.
 
-    Parameters
-    ----------
-    problem, space
-        Of the walks.
-    optimum
-        Where they began.
-    statistics
-        There.
-    plans
-        Threshold of each parameter, by its index.
-    walks
-        Two per parameter, to smaller and to larger values.
+    The walks start at `optimum`, where `statistics` are computed; `plans` has the threshold
+    of each parameter by index.
     """
-    found = []
+    profiles = []
     for down, up in zip(walks[::2], walks[1::2], strict=True):
         j = down.index
         plan = plans[j]
@@ -554,7 +512,7 @@ def collected(
         value, error = float(optimum.p[j]), float(statistics.standard_errors[j])
         linearised = _linearised(value, error, statistics.intervals[j], plan.critical_tau)
         ends = [_end(walk, space, optimum, plan, (q.lower, q.upper)) for walk in (down, up)]
-        found.append(
+        profiles.append(
             ParameterProfile(
                 name=q.name,
                 unit=q.unit,
@@ -570,21 +528,21 @@ def collected(
                 factor=plan.factor,
             )
         )
-    return tuple(found)
+    return tuple(profiles)
 
 
 def not_converged(profiles: Sequence[ParameterProfile]) -> list[str]:
-    """Report points where the other parameters may not be at their best."""
-    found = []
+    """Note points at which the other parameters may not be optimal."""
+    notes = []
     for profile in profiles:
         count = sum(not q.converged for q in profile.points)
         if count:
-            found.append(
+            notes.append(
                 f"{count} of {len(profile.points)} points of the profile of '{profile.name}' may "
                 "not be at the least cost: it is an upper limit there, and the interval may be "
                 "wider."
             )
-    return found
+    return notes
 
 
 def _linearised(value: float, error: float, judged: F64, tau: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Where a walk is: residuals and derivatives in the search space."""
+"""Position of a walk: residuals and derivatives in the search space."""
 
 from __future__ import annotations
 
@@ -16,25 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class State:
-    """A point, what was simulated there, and what is known of its surroundings.
+    """A point with its residuals and derivatives.
 
-    Parameters
-    ----------
-    z, p
-        In the search space and in physical units, shape (n,).
-    residuals
-        Whitened, shape (m,).
-    jacobian
-        With respect to the search space, shape (m, n).
-    blur
-        Expected length of the error of each column of the Jacobian, shape (n,).
-    origin
-        Where the Jacobian was computed, shape (n,).
-    drift
-        How far the outputs have moved since the Jacobian was computed, in whitened residuals: 0
-        where it is that of this point, more where it was brought here by updates.
-    bent
-        Greatest part of a change of the outputs since then that the Jacobian had not predicted.
+    `z` and `p` are in the search space and in physical units, shape (n,); `residuals` are
+    whitened, shape (m,). The `jacobian` is with respect to the search space, shape (m, n),
+    with the expected norm `blur` of the error of each column, shape (n,); it was computed
+    at `origin`. `drift` is the change of the outputs since then, in whitened residuals, 0
+    at that point itself, and `bent` the largest fraction of such a change that the Jacobian
+    did not predict.
     """
 
     z: F64
@@ -53,15 +42,7 @@ class State:
 
 
 class Landscape:
-    """Evaluates states.
-
-    Parameters
-    ----------
-    evaluator
-        Of the problem.
-    sizes
-        Of the parameters in the search space, shape (n,).
-    """
+    """Evaluates states; `sizes` are the parameter scales in the search space, shape (n,)."""
 
     def __init__(self, evaluator: Evaluator, sizes: F64) -> None:
         problem = evaluator.problem
@@ -72,12 +53,9 @@ class Landscape:
         self.lower, self.upper = evaluator.space.lower, evaluator.space.upper
 
     def at(self, p: F64) -> State | None:
-        """Return the state at a physical point with its Jacobian; ``None`` where it fails.
+        """Return the state at a physical point with its Jacobian; ``None`` on failure.
 
-        Raises
-        ------
-        fmident.evaluation.JacobianError
-            The simulation works at the point, but nowhere around.
+        Raises `JacobianError` if the simulation works at the point, but nowhere around.
         """
         residuals = self._evaluator.residuals(p)
         if not bool(np.isfinite(residuals).all()):
@@ -87,13 +65,7 @@ class Landscape:
         return self.refreshed(bare)
 
     def refreshed(self, state: State) -> State:
-        """Return the same state with the Jacobian computed anew.
-
-        Raises
-        ------
-        fmident.evaluation.JacobianError
-            As :meth:`at`.
-        """
+        """Return the state with a new Jacobian, or raise `JacobianError` as :meth:`at` does."""
         jacobian, blur = self._derivatives(state.p)
         return dataclasses.replace(
             state, jacobian=jacobian, blur=blur, origin=state.z, drift=0.0, bent=0.0
@@ -107,22 +79,17 @@ class Landscape:
         return jacobian, np.zeros(p.size) if errors is None else errors * np.abs(scale)
 
     def _physical(self, z: F64) -> F64:
-        """Return the physical point, inside the bounds."""
+        """Return the physical point within the bounds."""
         return np.clip(self._space.to_physical(z), self._lower, self._upper)
 
     def travel(self, state: State) -> float:
-        """Return how far a point is from where its Jacobian was computed, in sizes."""
+        """Return the scaled distance of a point from that of its Jacobian."""
         return float(np.max(np.abs(state.z - state.origin) / self.sizes, initial=0.0))
 
     def moved(self, state: State, z: F64) -> State | None:
-        """Return the state at another point, the Jacobian updated by what it predicted wrongly.
+        """Return the state at another point with the Jacobian updated; ``None`` if it fails.
 
-        Broyden's rank-one update (Mathematics of Computation 19, 1965).
-
-        Returns
-        -------
-        State or None
-            ``None`` where the simulation fails.
+        The update is Broyden's rank-one formula (Mathematics of Computation 19, 1965).
         """
         p = self._physical(z)
         residuals = self._evaluator.residuals(p)
@@ -150,21 +117,11 @@ class Landscape:
 
 
 class RayLandscape(Landscape):
-    """The landscape over the distance along a ray, and all parameters that it leaves alone.
+    """Landscape over the distance along a ray and the parameters that the ray does not move.
 
-    Its first coordinate is the distance, in lengths of `direction`; the others are the parameters
-    that are not in the pair, in their order.
-
-    Parameters
-    ----------
-    evaluator, sizes
-        As of :class:`Landscape`.
-    optimum
-        Where the ray begins, of the plain landscape.
-    pair
-        Indices of the two parameters that move along the ray.
-    direction
-        Of these two in the search space, shape (2,).
+    The ray starts at `optimum` and moves the two parameters of `pair` along `direction`, in
+    the search space, shape (2,). The first coordinate is the distance in lengths of
+    `direction`; the others are the remaining parameters in order.
     """
 
     def __init__(

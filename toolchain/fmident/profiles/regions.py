@@ -1,8 +1,9 @@
-"""The region of two parameters: rays from the estimate, walked like profiles.
+"""Joint region of two parameters: rays from the estimate, walked like profiles.
 
-On each ray both parameters are held at their values, all others fitted again, until the cost has
-risen to the threshold of two parameters. In the linearised model the ends of all rays are an
-ellipse; directions are spread evenly over its image as a circle.
+On each ray both parameters are held at their values and all others are refitted, until
+the cost has risen to the threshold for two parameters. In the linearised model the ends
+of all rays form an ellipse; the directions are evenly spaced after mapping it to a
+circle.
 """
 
 from __future__ import annotations
@@ -33,18 +34,10 @@ _AGREES = 0.1
 
 @dataclass(frozen=True)
 class Pair:
-    """Two parameters, and the rays on which they move.
+    """Two parameters, and the rays along which they move.
 
-    Parameters
-    ----------
-    indices
-        Of the parameters.
-    threshold
-        Where the region ends.
-    plan
-        Of each walk, but for the threshold.
-    walks
-        One for each ray, by rising angle.
+    `threshold` is the edge of the region, `plan` that of each walk except for its
+    threshold, and `walks` has one per ray, by increasing angle.
     """
 
     indices: tuple[int, int]
@@ -54,16 +47,16 @@ class Pair:
 
     @property
     def is_linearised(self) -> bool:
-        """Whether the linearised region has an edge."""
+        """Whether the linearised region is bounded."""
         return self.threshold.metric is not None
 
     @property
     def angles(self) -> F64:
-        """Return the directions, shape (k,)."""
+        """Return the angles of the rays, shape (k,)."""
         return np.linspace(0.0, 2.0 * np.pi, len(self.walks), endpoint=False)
 
     def direction(self, number: int) -> F64:
-        """Return the direction of one ray in the search space, shape (2,)."""
+        """Return the direction of a ray in the search space, shape (2,)."""
         return self.threshold.direction(self.angles[number])
 
     def search(
@@ -74,7 +67,7 @@ class Pair:
         report: Callable[[Walk], None],
         evaluator: Evaluator,
     ) -> None:
-        """Walk along one ray."""
+        """Walk along a ray."""
         there = RayLandscape(evaluator, sizes, optimum, self.indices, self.direction(number))
         tau = self.threshold.tau(self.angles[number])
         plan = dataclasses.replace(self.plan, critical_tau=tau, log=there.log)
@@ -86,28 +79,12 @@ class Pair:
 
 
 def pair_of(indices: tuple[int, int], plan: Plan, threshold: JointThreshold) -> Pair:
-    """Return the rays of two parameters.
-
-    Parameters
-    ----------
-    indices
-        Of the parameters.
-    plan
-        Of their walks.
-    threshold
-        Where they end.
-    """
+    """Return the pair with its rays."""
     return Pair(indices, threshold, plan, tuple(Walk(0, 1) for _ in range(RAYS)))
 
 
 def check_pairs(pairs: Sequence[Sequence[str]]) -> None:
-    """Refuse pairs that are none.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Of a pair, both are the same, or there are not two.
-    """
+    """Raise `ProblemError` for a pair that has not two different names."""
     for pair in pairs:
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ProblemError(
@@ -202,7 +179,7 @@ def _judge(ends: Sequence[RegionEnd], pair: Pair, names: tuple[str, str]) -> Pro
 
 
 def _towards(ends: Sequence[RegionEnd], pair: Pair, names: tuple[str, str]) -> str:
-    """Return where most of the open directions go."""
+    """Return the direction in which most of the open ends lie."""
     steps = np.array([pair.threshold.direction(e.angle) for e in ends])
     scaled = steps / np.linalg.norm(pair.threshold.root, axis=1)
     # Open to both sides of a line, the mean is nothing.

@@ -36,22 +36,22 @@ Status = Literal["complete", "interrupted"]
 
 @dataclass(frozen=True)
 class ProfilePoint:
-    """The least cost at one value of the profiled parameter.
+    """Minimum cost at one value of the profiled parameter.
 
     Parameters
     ----------
     value
-        Of the profiled parameter, in its unit.
+        Value of the profiled parameter, in its unit.
     parameters
         All free parameters there, shape (n,).
     cost
         ``1/2 sum r^2``.
     tau
-        Signed root of twice the rise of the cost over the residual variance.
+        Signed root of twice the cost increase over the residual variance.
     slope
-        Derivative of tau with respect to the parameter, per its unit; NaN where it is unknown.
+        Derivative of tau with respect to the parameter, per its unit; NaN if unknown.
     converged
-        Whether the other parameters are at their best values; if not, the cost is an upper limit.
+        Whether the other parameters are optimal; otherwise the cost is an upper bound.
     """
 
     value: float
@@ -71,14 +71,14 @@ class ProfileEnd:
     outcome
         How the walk ended.
     value
-        The end; infinite where the interval is open, NaN where it is not known. Where the estimate
-        lies on its bound, that bound.
+        The end; infinite if the interval is open, NaN if unknown. If the estimate lies on a
+        bound, that bound.
     reached
-        The last value to which the walk came.
+        The last value reached by the walk.
     tau
-        Greatest magnitude of tau on the way.
+        Maximum magnitude of tau on the way.
     reason
-        In words, why there is no end; empty where there is one.
+        Why there is no end; empty if there is one.
     """
 
     outcome: Outcome
@@ -95,15 +95,7 @@ class ProfileEnd:
 
 @dataclass(frozen=True)
 class ProfileVerdict:
-    """What a profile says about the linearised interval.
-
-    Parameters
-    ----------
-    kind
-        For programs.
-    text
-        The same in words.
-    """
+    """Comparison of a profile with the linearised interval, as a code and in words."""
 
     kind: VerdictKind
     text: str
@@ -116,7 +108,7 @@ class ParameterProfile:
     Parameters
     ----------
     name, unit
-        Of the parameter.
+        Name and unit of the parameter.
     log
         Whether it has log scaling.
     value
@@ -124,19 +116,19 @@ class ParameterProfile:
     bounds
         Lower and upper.
     standard_error
-        Linearised; NaN where there is none.
+        Linearised; NaN if there is none.
     linearised
-        The linearised interval of the same level; infinite where the parameter is not
+        The linearised interval of the same level; infinite if the parameter is not
         identifiable, NaN on a bound.
     points
-        Rising in the value; the estimate is among them with tau 0.
+        Sorted by value; includes the estimate with tau 0.
     lower, upper
         The ends.
     verdict
         Comparison of both intervals.
     factor
-        That tau at the ends, and the linearised interval, are multiplied with: 1 for independent
-        noise and exactly known values of all that is held.
+        Factor on tau at the ends and on the linearised interval: 1 for independent noise
+        and exactly known values of all held parameters.
     """
 
     name: str
@@ -154,26 +146,26 @@ class ParameterProfile:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Both ends; infinite where open."""
+        """Both ends; infinite if open."""
         return self.lower.value, self.upper.value
 
 
 @dataclass(frozen=True)
 class RegionEnd:
-    """Where the joint region of two parameters ends in one direction.
+    """End of the joint region of two parameters in one direction.
 
     Parameters
     ----------
     angle
-        Of the direction, rad: in units of the linearised region, in which that is a circle.
+        Angle of the direction, rad, after mapping the linearised region to a circle.
     values
-        Of both parameters at the end; where there is none, at the last point.
+        Values of both parameters at the end, or at the last point if there is no end.
     distance
-        From the estimate, in distances of the linearised end.
+        Distance from the estimate relative to that of the linearised end.
     outcome
         How the walk ended.
     reason
-        In words, why there is no end; empty where there is one.
+        Why there is no end; empty if there is one.
     """
 
     angle: float
@@ -185,29 +177,29 @@ class RegionEnd:
 
 @dataclass(frozen=True)
 class JointRegion:
-    """The region in which two parameters lie together.
+    """Joint confidence region of two parameters.
 
     Parameters
     ----------
     names, units
-        Of the parameters.
+        Names and units of the parameters.
     log
         Which of them have log scaling.
     estimate
-        Of both.
+        Estimates of both.
     critical_tau
-        On its edge: larger than for one parameter, so that the region reaches beyond the intervals.
-        For white noise, and all that is held exactly known.
+        Tau on the edge: larger than for one parameter, so that the region extends beyond
+        the intervals. For white noise and exactly known values of all held parameters.
     ends
-        By rising angle.
+        By increasing angle.
     linearised
-        The edge of the linearised region, shape (k, 2), in the parameters' units; empty where the
-        linearised one has no edge.
+        Edge of the linearised region, shape (k, 2), in the parameters' units; empty if
+        unbounded.
     verdict
-        What the region says about the linearised one.
+        Comparison with the linearised region.
     factors
-        Smallest and largest one that `critical_tau` has been multiplied with, by direction, since
-        noise is not white or what is held not exactly known.
+        Minimum and maximum factor on `critical_tau` over all directions, which accounts for
+        non-white noise and the uncertainty of held values.
     """
 
     names: tuple[str, str]
@@ -228,33 +220,32 @@ class ProfileResult:
     Parameters
     ----------
     status
-        Whether all walks ended by themselves.
+        Whether all walks were completed.
     level
         Probability of the intervals.
     critical_tau
         Magnitude of tau at their ends.
     threshold
-        Rise of the cost at their ends.
+        Cost increase at their ends.
     sigma_known
         Whether the noise was given.
     variance, freedom
-        Of the residuals; the variance is 1 when the noise was given.
+        Variance and degrees of freedom of the residuals; the variance is 1 if the noise was
+        given.
     cost
-        At the estimate.
+        Cost at the estimate.
     parameters
         The estimate, all free parameters by name.
     profiles
-        One per parameter asked for.
+        One per requested parameter.
     simulations, jacobians
-        For the profiles, those at the estimate included.
+        Numbers for the profiles, including those at the estimate.
     seconds
         Wall time.
-    notes
-        What the user should know.
     settings
-        Options as used, and who ran the simulations.
+        Options used, and the executor.
     regions
-        One for each pair of parameters asked for.
+        One per requested pair of parameters.
     """
 
     status: Status
@@ -285,14 +276,14 @@ class ProfileResult:
     def plot_profile(
         self, name: str | None = None, *, kind: Literal["tau", "rise"] = "tau", ax: Any = None
     ) -> npt.NDArray[np.object_]:
-        """Draw profiles with Matplotlib.
+        """Plot profiles with Matplotlib.
 
         Parameters
         ----------
         name
-            Of a parameter; all by default.
+            Name of a parameter; all by default.
         kind
-            ``"tau"``, or ``"rise"``: twice the rise of the cost over the variance.
+            ``"tau"``, or ``"rise"``: twice the cost increase over the variance.
         ax
             Axes to draw on, one for each profile; a new figure by default.
 
@@ -304,7 +295,7 @@ class ProfileResult:
         Raises
         ------
         fmident.errors.EstimationError
-            There is no profile of this name, or another number of axes.
+            There is no profile of this name, or the number of axes differs.
         """
         drawn: npt.NDArray[np.object_] = view("plot_profile")(self, name, kind, ax)
         return drawn
@@ -330,7 +321,7 @@ class ProfileResult:
 
     @property
     def points(self) -> pd.DataFrame:
-        """All points of all profiles; columns of the free parameters come last."""
+        """All points of all profiles; the free parameters are the last columns."""
         import pandas as pd  # here, since it is slow to import and seldom needed
 
         rows = [

@@ -1,13 +1,14 @@
-"""How far tau may rise where more than white noise makes the parameters uncertain.
+"""Thresholds of tau that account for more than white noise.
 
-The likelihood of white noise of one size knows nothing of noise that is correlated, nor of errors
-of values that are held. Its tau at the end of an interval is multiplied with the linearised half
-width that counts these over that which does not: the likelihood ratio then has about its usual
-distribution (Rotnitzky and Jewell, Biometrika 77, 1990). With two parameters the factor depends on
-the direction d in which they move together: the cost counts ``d' W^-1 d``, with W their covariance
-for white noise, where ``d' V^-1 d`` has the distribution, with V the one that counts the rest
-(vertical adjustment: Chandler and Bate, Inference for clustered data using the independence
-loglikelihood, Biometrika 94, 2007). Both are exact in a linear model.
+The likelihood of white noise of equal variance ignores correlated noise and errors of
+held values. Therefore tau at the end of an interval is multiplied by the ratio of the
+linearised half widths with and without these; the likelihood ratio then approximately
+has its usual distribution (Rotnitzky and Jewell, Biometrika 77, 1990). For two
+parameters the factor depends on the direction d of their joint step: the cost measures
+``d' W^-1 d``, with their white-noise covariance W, whereas ``d' V^-1 d``, with the full
+covariance V, has the required distribution (vertical adjustment: Chandler and Bate,
+Inference for clustered data using the independence loglikelihood, Biometrika 94, 2007).
+Both are exact in a linear model.
 """
 
 from __future__ import annotations
@@ -28,21 +29,13 @@ _NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Uncertainty of the parameters beyond what the cost knows.
+    """Parameter uncertainty that the cost does not account for.
 
-    Parameters
-    ----------
-    covariance
-        Of the free parameters, shape (n, n); NaN where it is not known.
-    each_freedom
-        Degrees of freedom of their variances, shape (n,).
-    linearisation
-        From which those of combinations follow; ``None`` where they are not known: the smallest of
-        the parameters' is taken.
-    least
-        Factor on tau at least.
-    counts_noise
-        Whether it counts noise that is not white noise of one size.
+    The `covariance` of the free parameters, shape (n, n), is NaN if unknown; `each_freedom`
+    are the degrees of freedom of their variances, shape (n,). `linearisation` determines
+    those of linear combinations; if ``None``, the minimum of the parameters' is used.
+    `least` is the minimum factor on tau, and `counts_noise` tells whether noise other than
+    white noise of equal variance is included.
     """
 
     covariance: F64
@@ -52,7 +45,7 @@ class Counted:
     counts_noise: bool = False
 
     def freedoms(self, rows: F64) -> F64:
-        """Return the degrees of freedom of combinations, shape (h,), of rows of shape (h, n)."""
+        """Return the degrees of freedom, shape (h,), of linear combinations, shape (h, n)."""
         if self.linearisation is not None:
             return self.linearisation.freedoms(rows)
         takes_part = np.where(rows != 0.0, self.each_freedom, np.inf)
@@ -61,10 +54,10 @@ class Counted:
 
 
 def counted_from_noise(noisy: ParameterStatistics) -> Counted:
-    """Return what noise that is not white noise of one size does to the parameters.
+    """Return the effect of noise other than white noise of equal variance.
 
-    No factor is below 1: next to a wrong minimum, the misfit may look like noise that narrows the
-    intervals.
+    Factors are at least 1: near a wrong minimum, the misfit may look like noise that
+    narrows the intervals.
     """
     return Counted(noisy.covariance, noisy.freedoms, noisy.linearisation, 1.0, counts_noise=True)
 
@@ -72,20 +65,11 @@ def counted_from_noise(noisy: ParameterStatistics) -> Counted:
 def interval_factor(
     white: ParameterStatistics, counted: Counted | None, index: int, level: float, critical: float
 ) -> float:
-    """Return the factor on tau at the ends of the interval of one parameter; 1 where unknown.
+    """Return the factor on tau at the ends of the interval of a parameter; 1 if unknown.
 
-    Parameters
-    ----------
-    white
-        For white noise, all that is held exactly known.
-    counted
-        What counts; ``None``: nothing more.
-    index
-        Of the parameter.
-    level
-        Probability of the interval.
-    critical
-        Tau at its ends without the factor.
+    `white` are the statistics for white noise and exactly known held values, `counted` the
+    additional uncertainty, if any, and `critical` is tau at the ends without the factor.
+    `level` is the probability of the interval.
     """
     if counted is None:
         return 1.0
@@ -98,23 +82,14 @@ def interval_factor(
 
 @dataclass(frozen=True, eq=False)
 class JointThreshold:
-    """Where the region of two parameters ends in a linear model.
+    """Edge of the region of two parameters in a linear model.
 
-    Parameters
-    ----------
-    critical_tau
-        At its edge, for white noise and all that is held exactly known.
-    root
-        Maps the unit circle to an ellipse in the search space, shape (2, 2): directions are spread
-        evenly over it.
-    metric
-        Squared tau of a step of both parameters in a linear model, all others fitted again, shape
-        (2, 2); ``None`` where it is not known.
-    reach
-        Length of steps, in the root's, up to the edge by what counts beyond white noise; ``None``
-        where nothing does.
-    least
-        Factor on tau at least.
+    `critical_tau` is tau on the edge for white noise and exactly known held values. `root`
+    maps the unit circle to an ellipse in the search space, shape (2, 2), on which
+    directions are evenly spaced. `metric` is the quadratic form giving the squared tau of a
+    step of both parameters with all others refitted, shape (2, 2); ``None`` if unknown.
+    `reach` is the length of steps, in units of the root, up to the edge with the additional
+    uncertainty, ``None`` without it, and `least` the minimum factor on tau.
     """
 
     critical_tau: float
@@ -124,22 +99,22 @@ class JointThreshold:
     least: float = 0.0
 
     def direction(self, angle: float) -> F64:
-        """Return the step of both parameters to which an angle belongs, shape (2,)."""
-        found: F64 = self.root @ np.array([np.cos(angle), np.sin(angle)])
-        return found
+        """Return the step of both parameters for an angle, shape (2,)."""
+        step: F64 = self.root @ np.array([np.cos(angle), np.sin(angle)])
+        return step
 
     def tau(self, angle: float) -> float:
-        """Return tau at the edge in one direction."""
+        """Return tau on the edge in one direction."""
         if self.reach is None:
             return self.critical_tau
         return max(self.least * self.critical_tau, self.reach * self._slope(angle))
 
     def distance(self, angle: float) -> float:
-        """Return how far the edge is away in a linear model, in steps of :meth:`direction`."""
+        """Return the distance of the edge in a linear model, in steps of :meth:`direction`."""
         return self.tau(angle) / self._slope(angle)
 
     def _slope(self, angle: float) -> float:
-        """Return tau of a step."""
+        """Return tau of a unit step."""
         if self.metric is None:
             return 1.0
         step = self.direction(angle)
@@ -156,23 +131,12 @@ def joint_threshold(
     *,
     sigma_known: bool,
 ) -> JointThreshold:
-    """Return where the region of two parameters ends.
+    """Return the edge of the region of the two parameters whose indices are `pair`.
 
-    Parameters
-    ----------
-    pair
-        Indices of the parameters.
-    white, counted
-        As of :func:`interval_factor`.
-    slopes
-        Of the physical parameters by those of the search space, shape (n,).
-    sizes
-        Of the parameters in the search space, shape (n,), for directions where no covariance is
-        known.
-    level
-        Probability of the region.
-    sigma_known
-        Whether the noise was given.
+    `white` and `counted` are as in :func:`interval_factor`; `slopes` are the derivatives of
+    the physical parameters with respect to the search space and `sizes` the parameter
+    scales there, for directions without a known covariance, shape (n,). `level` is the
+    probability of the region.
     """
     both = list(pair)
     scale = np.outer(slopes[both], slopes[both])
@@ -212,16 +176,10 @@ def about_thresholds(
     coloured: bool,
     counted: bool,
 ) -> list[str]:
-    """Return how noise that is not white of one size counts.
+    """Return notes on how noise other than white noise of equal variance is accounted for.
 
-    Parameters
-    ----------
-    profiles, regions
-        As found.
-    coloured
-        Whether the residuals are such noise.
-    counted
-        Whether the thresholds count it.
+    `coloured` says whether the residuals are such noise, `counted` whether the thresholds
+    include it.
     """
     if not coloured:
         return []

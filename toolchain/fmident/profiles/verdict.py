@@ -1,4 +1,4 @@
-"""In words, what a profile says about the linearised interval."""
+"""Verdicts on linearised intervals from their profiles."""
 
 from __future__ import annotations
 
@@ -22,20 +22,10 @@ def judge(
     critical_tau: float,
     what: str = "linearised interval",
 ) -> ProfileVerdict:
-    """Return the verdict on one parameter.
+    """Return the verdict on the linearised interval of one parameter.
 
-    Parameters
-    ----------
-    value
-        The estimate.
-    lower, upper
-        The ends by the profile.
-    linearised
-        The linearised interval of the same level.
-    critical_tau
-        Tau at the ends.
-    what
-        Name of that interval.
+    `lower` and `upper` are the ends from the profile, `linearised` is the interval of the
+    same level, called `what`, and `critical_tau` is tau at the ends.
     """
     ends = (lower, upper)
     if any(e.outcome == "unfinished" for e in ends):

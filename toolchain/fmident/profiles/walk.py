@@ -1,11 +1,12 @@
-"""Walking along the profile of one parameter to one side, until the cost has risen enough.
+"""Walk along the profile of one parameter to one side until the threshold is reached.
 
-The next value is chosen so that tau grows by a fixed part of its critical value, as its slope at
-the last point shows: along a straight tau, the rule for a good model, the walk needs four points.
-Where the profile flattens the steps grow, where it bends they shrink (compare the adaptive steps
-of Raue et al., Bioinformatics 25, 2009, which aim at equal rises of the cost). The other
-parameters start where the tangent of the last point leads. The slope costs nothing: along the
-profile, ``dC_p/dtheta`` is the partial derivative of the cost (envelope theorem).
+The next value is chosen so that tau increases by a fixed fraction of its critical
+value, based on its slope at the last point: if tau is straight, as usual for a good
+model, the walk needs four points. Steps grow where the profile flattens and shrink
+where it bends (compare the adaptive steps of Raue et al., Bioinformatics 25, 2009,
+which aim at equal cost increases). The other parameters start on the tangent at the
+last point. The slope needs no simulation: along the profile, ``dC_p/dtheta`` is the
+partial derivative of the cost (envelope theorem).
 """
 
 from __future__ import annotations
@@ -68,20 +69,11 @@ _NARROW = 1e-6
 
 @dataclass(frozen=True)
 class Plan:
-    """What all walks have in common.
+    """Settings shared by all walks.
 
-    Parameters
-    ----------
-    critical_tau
-        At which a walk ends.
-    variance
-        Of the residuals.
-    log
-        Which of them have log scaling, shape (n,).
-    accuracy
-        Of the ends, in relation to their distance from the estimate.
-    factor
-        That `critical_tau` has been multiplied with.
+    A walk ends at `critical_tau`, which includes `factor`; the `accuracy` of the ends is
+    relative to their distance from the estimate. `variance` is that of the residuals, and
+    `log` the mask of parameters with log scaling, shape (n,).
     """
 
     critical_tau: float
@@ -91,12 +83,12 @@ class Plan:
     factor: float = 1.0
 
     def times(self, factor: float) -> Plan:
-        """Return the plan with a critical tau that is so many times as large."""
+        """Return the plan with the critical tau multiplied by a factor."""
         return replace(self, critical_tau=factor * self.critical_tau, factor=factor)
 
     @property
     def threshold(self) -> float:
-        """Rise of the cost at the end of an interval."""
+        """Cost increase at the end of an interval."""
         return rise_of(self.critical_tau, self.variance)
 
 
@@ -104,16 +96,8 @@ class Plan:
 class Place:
     """A point of a profile.
 
-    Parameters
-    ----------
-    state
-        There.
-    tau
-        Magnitude.
-    slope
-        Of the magnitude of tau, per unit of the search space away from the estimate.
-    converged
-        Whether the other parameters are at their best.
+    `tau` is the magnitude and `slope` its derivative with distance from the estimate in the
+    search space. If it is not `converged`, the other parameters are not optimal.
     """
 
     state: State
@@ -124,20 +108,11 @@ class Place:
 
 @dataclass
 class Walk:
-    """A walk to one side, as far as it has come.
+    """A walk of parameter `index` to one side, -1 to smaller values or 1 to larger ones.
 
-    Attributes
-    ----------
-    index, side
-        Which parameter; -1 to smaller values, 1 to larger ones.
-    places
-        In the order in which they were found.
-    outcome
-        How it ended; ``"unfinished"`` while it goes on.
-    end
-        Of the interval, in the search space, where the cost has risen enough.
-    detail
-        Why it ended, where that needs words.
+    `places` are in the order in which they were found. The `outcome` is ``"unfinished"``
+    while the walk is running, with an explanation in `detail` if needed; `end` is that of
+    the interval in the search space.
     """
 
     index: int
@@ -153,7 +128,7 @@ class Walk:
 
     @property
     def furthest(self) -> Place | None:
-        """The place farthest from the estimate, if there is any."""
+        """The place farthest from the estimate, if any."""
         if not self.places:
             return None
         return max(self.places, key=lambda q: self.side * float(q.state.z[self.index]))
@@ -171,22 +146,11 @@ def walk_along(
     reason: Callable[[], str],
     listener: Listener = lambda _: None,
 ) -> None:
-    """Walk until the cost has risen to the threshold, or it cannot be had.
+    """Walk until the cost reaches the threshold, or until this is impossible.
 
-    Parameters
-    ----------
-    landscape
-        Evaluates states.
-    optimum
-        The estimate.
-    plan
-        Threshold and scales.
-    walk
-        Receives every point as it is found, and how the walk ended.
-    reason
-        Returns why the last simulation failed.
-    listener
-        Called after each point, and at the end.
+    The walk starts at the estimate `optimum` and receives every point and the outcome.
+    `reason` returns why the last simulation failed; `listener` is called after each point,
+    and at the end.
     """
     try:
         _Walker(landscape, optimum, plan, walk, reason, listener).run()
@@ -224,30 +188,30 @@ class _Walker:
             return
         longest = min(_FIRST * self._size, self._far, self._bound / _PARTS)
         while len(self._walk.places) < _MOST_POINTS:
-            taken = self._advance(place, longest)
-            if taken is None:
+            candidate = self._advance(place, longest)
+            if candidate is None:
                 self._walk.finish("failure", self._reason())
                 return
-            if taken.tau >= (1.0 - self._plan.accuracy) * self._plan.critical_tau:
-                taken = self._confirmed(taken)
-                if self._ends_at(taken):
+            if candidate.tau >= (1.0 - self._plan.accuracy) * self._plan.critical_tau:
+                candidate = self._confirmed(candidate)
+                if self._ends_at(candidate):
                     return
-            if taken.tau >= self._plan.critical_tau:
-                short = self._close_in(place, taken)
+            if candidate.tau >= self._plan.critical_tau:
+                short = self._close_in(place, candidate)
                 if short is None:
                     return
-                taken = short
-            if self._distance(taken) >= self._far * (1.0 - 1e-12):
+                candidate = short
+            if self._distance(candidate) >= self._far * (1.0 - 1e-12):
                 self._walk.finish("bound" if self._far == self._bound else "reach")
                 return
             longest = min(
-                _GROWTH * (self._distance(taken) - self._distance(place)), self._bound / _PARTS
+                _GROWTH * (self._distance(candidate) - self._distance(place)), self._bound / _PARTS
             )
-            place = taken
+            place = candidate
         self._walk.finish("limit")
 
     def _advance(self, place: Place, longest: float) -> Place | None:
-        """Return the next point; ``None`` where every simulation fails."""
+        """Return the next point; ``None`` if every simulation fails."""
         wanted = self._next_tau(place.tau) - place.tau
         slope = place.slope
         if place.tau > 0.0:  # where tau is tiny, its slope is made of errors
@@ -257,9 +221,9 @@ class _Walker:
         step = min(step, longest, left)
         shortest = _SHORTEST * (self._distance(place) or step)
         while step > shortest:
-            found = self._visit(place, self._distance(place) + step)
-            if found is not None:
-                return found
+            candidate = self._visit(place, self._distance(place) + step)
+            if candidate is not None:
+                return candidate
             step *= _SHRINK
         return None
 
@@ -268,13 +232,10 @@ class _Walker:
         return min(part * float(np.floor(tau / part + 0.7) + 1.0), self._plan.critical_tau)
 
     def _close_in(self, below: Place, above: Place) -> Place | None:
-        """Find where tau is critical between two points, and end the walk.
+        """Find the critical tau between two points, and end the walk.
 
-        Returns
-        -------
-        Place or None
-            Where to go on if the point beyond the end has turned out to be before it, the other
-            parameters being at their best.
+        Return where to continue if the point beyond the end turns out to lie before it once the
+        other parameters are optimal, else ``None``.
         """
         target = self._plan.critical_tau
         before, low_in_turn = np.inf, 0
@@ -304,21 +265,21 @@ class _Walker:
             origins = [below, above]
             if above.tau <= _TRUSTED * target and distance - low > high - distance:
                 origins.reverse()
-            found = None
+            candidate = None
             for origin in origins:
-                found = self._visit(origin, distance)
-                if found is not None:
+                candidate = self._visit(origin, distance)
+                if candidate is not None:
                     break
-            if found is None:
+            if candidate is None:
                 self._walk.finish("failure", self._reason())
                 return None
-            low_in_turn = low_in_turn + 1 if found.tau < _LOW * target else 0
-            below, above = (found, above) if found.tau < target else (below, found)
+            low_in_turn = low_in_turn + 1 if candidate.tau < _LOW * target else 0
+            below, above = (candidate, above) if candidate.tau < target else (below, candidate)
         self._walk.finish("limit")
         return None
 
     def _guess(self, below: Place, above: Place, target: float) -> float:
-        """Return where tau may be critical: along a slope, else along the chord, inside."""
+        """Estimate where tau is critical: from a slope, else from the chord."""
         low, high = self._distance(below), self._distance(above)
         width = high - low
         near = min(below, above, key=lambda q: abs(q.tau - target))
@@ -344,9 +305,9 @@ class _Walker:
         return True
 
     def _confirmed(self, place: Place) -> Place:
-        """Return a place that may be the last with its other parameters really at their best.
+        """Return a possibly last place with its other parameters optimised.
 
-        That takes a Jacobian from close by.
+        This needs a Jacobian from nearby.
         """
         if not self._is_close(place):
             return place
@@ -354,11 +315,11 @@ class _Walker:
         if place.state.drift <= drift:
             return place
         tolerance = _TOLERANCE * self._plan.threshold
-        found = descend(self._landscape, place.state, self._index, tolerance, exact=drift)
-        return self._keep(found.state, converged=found.converged)
+        descent = descend(self._landscape, place.state, self._index, tolerance, exact=drift)
+        return self._keep(descent.state, converged=descent.converged)
 
     def _visit(self, origin: Place, distance: float) -> Place | None:
-        """Return the profile at a distance from the estimate; ``None`` where simulations fail."""
+        """Return the profile at a distance from the estimate; ``None`` if simulations fail."""
         start = self._predict(origin.state, distance)
         there = self._landscape.moved(origin.state, start)
         if there is None:
@@ -369,18 +330,20 @@ class _Walker:
         size = max(float(np.linalg.norm(change)), self._scale / _PARTS)
         if float(np.linalg.norm(missed)) > _BENT * size:
             there = self._landscape.refreshed(there)
-        found = descend(self._landscape, there, self._index, tolerance, exact=_DRIFT * self._scale)
-        return self._keep(found.state, converged=found.converged)
+        descent = descend(
+            self._landscape, there, self._index, tolerance, exact=_DRIFT * self._scale
+        )
+        return self._keep(descent.state, converged=descent.converged)
 
     def _predict(self, state: State, distance: float) -> F64:
-        """Return the point at a distance to which the tangent of the profile leads."""
+        """Return the point at a distance along the tangent of the profile."""
         goal = float(self._optimum.z[self._index]) + self._side * distance
         shift = goal - float(state.z[self._index])
         low, high = room(self._landscape, state.z, self._index)
-        moved = state.residuals + shift * state.jacobian[:, self._index]
+        shifted = state.residuals + shift * state.jacobian[:, self._index]
         allowed = _LEFT * _TOLERANCE * self._plan.threshold
-        found = linear_step(state, moved, low, high, allowed=allowed)
-        z: F64 = state.z + found.step
+        step = linear_step(state, shifted, low, high, allowed=allowed)
+        z: F64 = state.z + step.step
         z[self._index] = goal
         return z
 
@@ -398,14 +361,14 @@ class _Walker:
         return self._side * gradient / (self._plan.variance * tau)
 
     def _rate(self, state: State) -> float:
-        """Return the slope of tau at the estimate by the linearised model."""
+        """Return the slope of tau at the estimate in the linearised model."""
         low, high = room(self._landscape, state.z, self._index)
         norms = np.linalg.norm(state.jacobian, axis=0)
         others = np.flatnonzero((high > low) & (norms > 0.0))
         columns = [state.jacobian[:, others] / norms[others], state.jacobian[:, self._index]]
         triangle: F64 = np.asarray(np.linalg.qr(np.column_stack(columns), mode="r"))
-        found = np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=None)[0]
-        rest = triangle[:, -1] - triangle[:, :-1] @ found
+        solution = np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=None)[0]
+        rest = triangle[:, -1] - triangle[:, :-1] @ solution
         return float(np.linalg.norm(rest) / np.sqrt(self._plan.variance))
 
     def _distance(self, place: Place) -> float:

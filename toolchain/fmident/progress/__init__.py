@@ -1,9 +1,9 @@
-"""What a run shows of itself: a block of lines in a terminal or notebook, lines elsewhere.
+"""Progress display of a run: a block in a terminal or notebook, else single lines.
 
-``state`` collects what is known of a run, ``block`` makes lines of it that fit a width;
-``terminal`` and ``notebook`` put them in place of the last ones, ``lines`` writes one per change
-where nothing can be replaced. ``watch`` is the observer: it chooses among them, and nothing it does
-ends a run.
+``state`` collects the data of a run and ``block`` formats them for a width;
+``terminal`` and ``notebook`` replace the previous block, ``lines`` writes a line per
+change where replacing is impossible. The observer ``watch`` selects one; its failures
+never end a run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lines that show a run, in any width; words that do not fit are left out, none is cut."""
+"""Format the progress of a run for any width; items that do not fit are omitted."""
 
 from __future__ import annotations
 
@@ -22,15 +22,7 @@ _GAP = "  "
 
 @dataclass(frozen=True)
 class Letters:
-    """What lines are drawn with.
-
-    Parameters
-    ----------
-    full, empty
-        Of a bar.
-    blocks
-        Of a course.
-    """
+    """Characters for drawing: of a bar (`full`, `empty`) and of a sparkline (`blocks`)."""
 
     full: str = "━"
     empty: str = "─"
@@ -38,7 +30,7 @@ class Letters:
 
     @property
     def all(self) -> str:
-        """All of them."""
+        """All of the characters."""
         return self.full + self.empty + self.blocks
 
 
@@ -47,18 +39,9 @@ PLAIN = Letters("#", "-", PLAIN_BLOCKS)
 
 
 def block(state: RunState, width: int, height: int, letters: Letters) -> list[str]:
-    """Return the lines that show a run.
+    """Return the lines that show a run, at most `width` columns and `height` lines.
 
-    Parameters
-    ----------
-    state
-        Of the run.
-    width
-        Columns that a line may take.
-    height
-        Lines at most; parameters that have no room are counted.
-    letters
-        That the terminal knows.
+    Parameters that do not fit are counted; `letters` are supported by the terminal.
     """
     lines = [
         _fitted(_head(state), width),
@@ -72,7 +55,7 @@ def block(state: RunState, width: int, height: int, letters: Letters) -> list[st
 
 
 def closing_line(state: RunState) -> str:
-    """Return what stays of a search when the block goes, or nothing."""
+    """Return the line left after a search when the block is removed, or ""."""
     last = state.last
     if state.profiles is not None:
         return ", ".join(profile_text(state))
@@ -92,28 +75,28 @@ def closing_line(state: RunState) -> str:
 
 
 def details_of(state: Iteration) -> str:
-    """Return what an iteration says beside its numbers: its start, what was restored."""
-    found, text = state.details, ""
-    if "starts" in found:
+    """Return the details of an iteration: its start, what was restored."""
+    details, text = state.details, ""
+    if "starts" in details:
         text = (
-            f"   start {found['start']:.0f} of {found['starts']:.0f}, "
-            f"its cost {found['local_cost']:.6g}"
+            f"   start {details['start']:.0f} of {details['starts']:.0f}, "
+            f"its cost {details['local_cost']:.6g}"
         )
-    if restored := found.get("restored"):
+    if restored := details.get("restored"):
         text += f"   {_many(round(restored), 'simulation')} restored"
     return text
 
 
 def profile_text(state: RunState) -> list[str]:
-    """Return how far the profiles are, as items."""
-    found = state.profiles
-    if found is None:
+    """Return the progress of the profiles, as items."""
+    progress = state.profiles
+    if progress is None:
         return []
     return [
-        f"profiles: {found.ended} of {found.walks} ends found",
-        _many(found.points, "point"),
-        _many(found.simulations, "simulation"),
-        duration(found.seconds),
+        f"profiles: {progress.ended} of {progress.walks} ends found",
+        _many(progress.points, "point"),
+        _many(progress.simulations, "simulation"),
+        duration(progress.seconds),
     ]
 
 
@@ -138,7 +121,7 @@ def _head(state: RunState) -> list[str]:
 
 
 def _whole(state: RunState, width: int, letters: Letters) -> list[str]:
-    """Return the bar of the whole search, where it is known what that takes."""
+    """Return the bar of the whole search if its extent is known."""
     profiles = state.profiles
     if profiles is not None:
         items = [f"{100 * profiles.ended // max(profiles.walks, 1)} %"]
@@ -162,7 +145,7 @@ def _whole(state: RunState, width: int, letters: Letters) -> list[str]:
 
 
 def _left(seconds: float, done: int, expected: int) -> list[str]:
-    """Return how long the rest takes, if each part takes what those that are done have taken."""
+    """Return the remaining time, assuming equal duration of all parts."""
     if not 0 < done < expected:
         return []
     return [f"about {duration(seconds * (expected - done) / done)} left"]
@@ -182,7 +165,7 @@ def _searches(state: RunState, width: int, letters: Letters) -> list[str]:
 
 
 def _inside(state: RunState, width: int, letters: Letters) -> list[str]:
-    """Return how far the generation, the Jacobian or another series of simulations is."""
+    """Return the progress within a generation, a Jacobian or another series of simulations."""
     if state.doing is None:
         return []
     text, done, expected = state.doing
@@ -205,27 +188,27 @@ def _agreement(state: RunState, width: int) -> list[str]:
 
 
 def _courses(state: RunState, width: int, room: int, letters: Letters) -> list[str]:
-    """Return a line for the cost and for each parameter."""
+    """Return a line for the cost and each parameter."""
     if state.last is None or state.profiles is not None or room < 1:
         return []
     names = () if state.plan is None else state.plan.parameters
     if len(names) != len(state.parameters):
         names = ()
-    shown = len(names)
-    if 1 + shown > room:
-        shown = max(room - 2, 0)
-    widest = min(max(map(len, ("best cost", *names[:shown]))), max(width - _VALUE - 2, 9))
+    shown_count = len(names)
+    if 1 + shown_count > room:
+        shown_count = max(room - 2, 0)
+    widest = min(max(map(len, ("best cost", *names[:shown_count]))), max(width - _VALUE - 2, 9))
     costs = falling(state.cost.values())
     first = None if state.first is None else state.first.cost
     lines = [_row("best cost", state.last.cost, costs, first, widest, width, letters)]
     initial = [] if state.plan is None else state.plan.initial.tolist()
-    for k in range(shown):
+    for k in range(shown_count):
         course = state.parameters[k]
         lines.append(
             _row(names[k], course.last, course.values(), initial[k], widest, width, letters)
         )
-    if shown < len(names) and room > 1:
-        lines.append(_fitted([f"and {len(names) - shown} more parameters"], width))
+    if shown_count < len(names) and room > 1:
+        lines.append(_fitted([f"and {len(names) - shown_count} more parameters"], width))
     return lines
 
 
@@ -238,7 +221,7 @@ def _row(
     width: int,
     letters: Letters,
 ) -> str:
-    """Return a line with a name, a value, its course and where it began."""
+    """Return a line with a name, a value, its sparkline and its first value."""
     course = spark(values, min(_SPARK, width - widest - _VALUE - 2 * len(_GAP)), letters.blocks)
     items = [f"{_short(name, widest):{widest}}", f"{plain(value):{_VALUE}}"]
     items.append(f"{course:{_SPARK}}" if width > widest + _VALUE + _SPARK + 4 else course)
@@ -250,7 +233,7 @@ def _row(
 def _with_bar(
     name: str, done: int, expected: int, items: Sequence[str], width: int, letters: Letters
 ) -> str:
-    """Return a line with a bar between its name and its figures; without one where it is narrow."""
+    """Return a line with a bar between name and figures; without the bar if it is too narrow."""
     before = [name] if name else []
     room = width - len(_GAP.join([*before, "", *items]))
     count = min(max(room, _SHORTEST_BAR), _BAR, width // 3)
@@ -261,7 +244,7 @@ def _with_bar(
 
 
 def _fitted(items: Sequence[str], width: int) -> str:
-    """Return the first items that fit; at least a piece of the very first."""
+    """Return the leading items that fit; at least a part of the first."""
     line = items[0]
     if len(line) > width:
         words = line.split(" ")
@@ -276,7 +259,7 @@ def _fitted(items: Sequence[str], width: int) -> str:
 
 
 def _short(name: str, width: int) -> str:
-    """Return a name, or its end: components of the same part begin alike."""
+    """Return a name, or its end, since components of the same part share a prefix."""
     return name if len(name) <= width else ".." + name[len(name) - width + 2 :]
 
 

@@ -1,4 +1,4 @@
-"""The course of a number over a run, in little memory and in a few letters."""
+"""Compact history of a number over a run, and its sparkline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST = 128
 
 
 class Course:
-    """Values in the order in which they came; of many, every second, fourth, ... is kept."""
+    """Values in order of arrival; for many values only every second, fourth, ... is stored."""
 
     def __init__(self) -> None:
         self.last = math.nan
@@ -22,7 +22,7 @@ class Course:
         self._count = 0
 
     def add(self, value: float) -> None:
-        """Take the next value."""
+        """Add the next value."""
         self.last = value
         if self._count % self._every == 0:
             self._kept.append(value)
@@ -32,22 +32,16 @@ class Course:
         self._count += 1
 
     def values(self) -> list[float]:
-        """Return what is kept, and the last value."""
+        """Return the stored values and the last one."""
         ends = self._count and (self._count - 1) % self._every == 0
         return self._kept if ends or not self._count else [*self._kept, self.last]
 
 
 def spark(values: Sequence[float], width: int, blocks: str = BLOCKS) -> str:
-    """Return the course of values as letters of different heights.
+    """Return a sparkline of values, at most `width` characters.
 
-    Parameters
-    ----------
-    values
-        Those that are not finite are left out.
-    width
-        Letters at most; of more values, each letter shows the last of its share.
-    blocks
-        From low to high.
+    Non-finite values are omitted. If there are more values than characters, each character
+    shows the last value of its part. `blocks` are ordered from low to high.
     """
     finite = [v for v in values if math.isfinite(v)]
     if len(finite) > width > 0:
@@ -64,7 +58,7 @@ def spark(values: Sequence[float], width: int, blocks: str = BLOCKS) -> str:
 
 
 def falling(values: Sequence[float]) -> list[float]:
-    """Return costs on a scale on which their fall is seen: logarithms, where all are positive."""
+    """Return costs on a scale that shows their decrease: log scale if all are positive."""
     if all(v > 0.0 for v in values):
         return [math.log(v) if math.isfinite(v) else v for v in values]
     return list(values)

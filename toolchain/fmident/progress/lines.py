@@ -1,4 +1,4 @@
-"""The progress of a run where nothing can be replaced: one line per change."""
+"""Progress as one line per change, where the output cannot be replaced."""
 
 from __future__ import annotations
 
@@ -26,14 +26,9 @@ _PATIENCE = 1.0
 
 
 class Lines:
-    """Writes a line per iteration whose cost is new, and of long work between them.
+    """Writes a line per iteration with a new cost, and for long work in between.
 
-    Parameters
-    ----------
-    stream
-        ``None`` takes nothing.
-    clock
-        Seconds, from anywhere.
+    A `stream` of ``None`` discards them; `clock` returns seconds from any origin.
     """
 
     def __init__(self, stream: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -48,7 +43,7 @@ class Lines:
         self._doing_since = -math.inf
 
     def iteration(self, state: Iteration) -> None:
-        """Write an iteration, or keep it until something is new."""
+        """Write an iteration, or hold it back until something changes."""
         self._begin()
         if state.stage != self._stage:
             self._begin_stage(state.stage)
@@ -61,7 +56,7 @@ class Lines:
         self._shown = state.cost
 
     def activity(self, text: str, done: int, expected: int) -> None:
-        """Write how far a series of simulations is that is not an iteration, if it takes long."""
+        """Write the progress of a long series of simulations that is not an iteration."""
         if text in WITHIN_ITERATIONS:
             return
         now = self._clock()
@@ -74,11 +69,11 @@ class Lines:
         self._put(f"{text}: {done}{f' of {expected}' if done <= expected else ''} simulations")
 
     def profiles(self, state: RunState) -> None:
-        """Write how far profiles are."""
+        """Write the progress of profiles."""
         self._say(", ".join(profile_text(state)), new=False)
 
     def finish(self) -> None:
-        """Write what is kept."""
+        """Write what was held back."""
         self._flush()
 
     def _say(self, line: str, *, new: bool) -> None:
@@ -94,13 +89,13 @@ class Lines:
             self._put(line)
 
     def _begin(self) -> None:
-        """Write the header before the first line, behind what was written before the run."""
+        """Write the header before the first line, after any output from before the run."""
         if not self._begun:
             self._begun = True
             write(self._stream, _HEADER + "\n")
 
     def _begin_stage(self, name: str) -> None:
-        """End what the stage before has shown, and name the new one."""
+        """End the display of the previous stage, and write the name of the new one."""
         self._flush()
         self._stage, self._shown = name, None
         write(self._stream, f"stage '{name}'\n", flush=True)

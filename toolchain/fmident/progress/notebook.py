@@ -1,4 +1,4 @@
-"""The block of lines in a notebook: one output of the cell, which is replaced."""
+"""Progress block in a notebook, as one replaceable cell output."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _WIDTH, _HEIGHT = 90, 40
 
 def in_notebook() -> bool:
     """Return whether this process is the kernel of a notebook."""
-    found = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    shell = None if found is None else found()
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if get_shell is None else get_shell()
     return shell is not None and getattr(shell, "kernel", None) is not None
 
 

@@ -1,4 +1,4 @@
-"""What is known of a run while it runs."""
+"""State of a run in progress."""
 
 from __future__ import annotations
 
@@ -23,32 +23,14 @@ _SOON = 2.0
 
 
 class RunState:
-    """Collects what a run tells.
+    """Collects the events of a run.
 
-    Parameters
-    ----------
-    clock
-        Seconds, from anywhere.
-
-    Attributes
-    ----------
-    plan
-        Of the search that runs, or ``None``.
-    first, last
-        The first iteration of this search and the last of all, or ``None``.
-    cost, parameters
-        Courses of the best cost and of the best parameters of this search.
-    ends
-        Costs at which searches have ended.
-    generation
-        Size of the last generation, and how many of it are near the best; or ``None``.
-    doing
-        What goes on: its name, simulations done, and how many it takes as a rule; or ``None``.
-    profiles
-        How far the profiles are, or ``None``.
-    work
-        Other work than simulations: its name, how much of it is done, how much there is; or
-        ``None``.
+    `plan` is that of the current search, `first` its first iteration, and `last` the last
+    of all. `cost` and `parameters` are histories of the best values of this search, and
+    `ends` the costs at which searches have ended. `generation` is the size of the last
+    generation and how many of it are near the best. `doing` is the current activity: name,
+    simulations done, and usual total; `work` is likewise for other work. All are ``None``
+    if unknown.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -80,7 +62,7 @@ class RunState:
         self.ends, self.generation = [], None
 
     def iteration(self, state: Iteration) -> None:
-        """Take an iteration."""
+        """Record an iteration."""
         self.last, self._since = state, 0
         if self.first is None:
             self.first = state
@@ -92,41 +74,41 @@ class RunState:
             course.add(value)
 
     def activity(self, text: str, done: int, expected: int) -> None:
-        """Take how far something is."""
+        """Record the progress of an activity."""
         self.doing = (text, done, expected)
         self._since += done > 0
 
     def search_ended(self, cost: float) -> None:
-        """Take the end of one of several searches."""
+        """Record the end of one of several searches."""
         self.ends.append(cost)
 
     @property
     def agreeing(self) -> int:
-        """How many searches have ended in the best minimum so far."""
+        """Number of searches that have ended in the best minimum so far."""
         return agreeing(self.ends)
 
     @property
     def simulations(self) -> int:
-        """How many have been run, about."""
+        """Approximate number of simulations so far."""
         return (0 if self.last is None else self.last.simulations) + self._since
 
     @property
     def of_this_search(self) -> int:
-        """How many have been run for the search that runs, about."""
+        """Approximate number of simulations of the current search."""
         return self.simulations - self._before
 
     @property
     def seconds(self) -> float:
-        """Since the first search began."""
+        """Time since the first search began, s."""
         return self._clock() - self._began
 
     @property
     def seconds_of_search(self) -> float:
-        """Since the search that runs began."""
+        """Time since the current search began, s."""
         return self._clock() - self._planned
 
     def rate(self) -> float | None:
-        """Return the simulations per second of the last seconds; ``None`` before it is known."""
+        """Return the recent number of simulations per second; ``None`` before it is known."""
         now, count = self._clock(), self.simulations
         self._known.append((now, count))
         while now - self._known[0][0] > _RECENT:

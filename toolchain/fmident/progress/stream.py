@@ -1,4 +1,4 @@
-"""Streams that may be anything: closed, a file, a terminal that knows few letters."""
+"""Output streams, which may be closed, a file, or a terminal with few characters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import IO, TextIO
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Return whether somebody looks at it as it is written."""
+    """Return whether the stream is an interactive terminal."""
     try:
         return stream is not None and stream.isatty()
     except (OSError, ValueError):
@@ -14,21 +14,10 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def write(stream: IO[str] | None, text: str, *, flush: bool = False) -> None:
-    """Write text; what the stream cannot encode is written as its number.
+    """Write text; characters that the stream cannot encode are written as escapes.
 
-    Parameters
-    ----------
-    stream
-        ``None`` takes nothing.
-    text
-        As a whole.
-    flush
-        Have it appear at once.
-
-    Raises
-    ------
-    OSError, ValueError
-        The stream takes no more; it is closed.
+    Nothing is written to ``None``. Raises `OSError` or `ValueError` if the stream is full
+    or closed.
     """
     if stream is None:
         return
@@ -42,7 +31,7 @@ def write(stream: IO[str] | None, text: str, *, flush: bool = False) -> None:
 
 
 def takes(stream: TextIO | None, letters: str) -> bool:
-    """Return whether a stream can encode these letters."""
+    """Return whether a stream can encode these characters."""
     try:
         letters.encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeError, LookupError):

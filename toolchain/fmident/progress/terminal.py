@@ -1,6 +1,6 @@
-"""A block of lines at the end of a terminal, replaced in place, by Rich.
+"""A block of lines at the end of a terminal, replaced in place with Rich.
 
-Rich is imported with this module, when there is something to show.
+Rich is imported with this module, only when there is something to show.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fmident.progress.stream import is_terminal, takes, write
 
 
 class _Console(Console):
-    """Leaves the cursor as it is, and the process alone when nobody reads."""
+    """Console that does not hide the cursor, nor end the process on a broken pipe."""
 
     def show_cursor(self, show: bool = True) -> bool:
         return False
@@ -28,13 +28,7 @@ class _Console(Console):
 
 
 class Terminal:
-    """The block, and what is written above it meanwhile.
-
-    Parameters
-    ----------
-    stream
-        The terminal.
-    """
+    """The block, and the output written above it meanwhile."""
 
     pause = 0.1
     """It is redrawn at most this often, s."""
@@ -62,7 +56,7 @@ class Terminal:
         self._live.update(text, refresh=True)
 
     def close(self, text: str = "") -> None:
-        """Take the block away, and leave a line in its place."""
+        """Remove the block and leave a line instead."""
         if self._live.is_started:
             self._live.stop()
         if text:

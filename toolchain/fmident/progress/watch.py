@@ -1,4 +1,4 @@
-"""Who watches a run and shows it, without ever ending it."""
+"""Observer that displays a run and never ends it."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ P = ParamSpec("P")
 
 
 class Screen(Protocol):
-    """Something whose content can be replaced."""
+    """A display whose content can be replaced."""
 
     @property
     def pause(self) -> float:
-        """Shortest time between two replacements, s."""
+        """Minimum time between two replacements, s."""
 
     def show(self, draw: Callable[[int, int, Letters], list[str]]) -> None:
         """Replace the content by what `draw` returns for a width and a height."""
 
     def close(self, text: str = "") -> None:
-        """Take the content away, and leave a text in its place."""
+        """Remove the content and leave a text instead."""
 
 
 def _harmless(
     method: Callable[Concatenate[Watch, P], None],
 ) -> Callable[Concatenate[Watch, P], None]:
-    """Return the method such that nothing it raises reaches the run."""
+    """Return a method whose exceptions do not reach the run."""
 
     @functools.wraps(method)
     def guarded(self: Watch, /, *arguments: P.args, **named: P.kwargs) -> None:
@@ -61,25 +61,11 @@ def _harmless(
 
 
 class Watch:
-    """Observer that shows a run on standard error, in a terminal, a notebook or a file.
+    """Observer that displays a run on standard error, in a terminal, notebook or file.
 
-    When showing fails, whatever the reason, it shows nothing more: the run goes on.
-
-    Parameters
-    ----------
-    stream
-        Standard error by default.
-    notebook
-        Whether the output of a notebook's cell is used where this is one.
-    only_blocks
-        Show nothing where nothing can be replaced.
-    clock
-        Seconds, from anywhere.
-
-    Attributes
-    ----------
-    broken
-        Whether showing has failed.
+    If displaying fails for any reason, it stops (`broken`) and the run continues. With
+    `notebook`, the cell output is used in a notebook; with `only_blocks`, nothing is
+    displayed where the output cannot be replaced. `clock` returns seconds from any origin.
     """
 
     def __init__(
@@ -107,14 +93,14 @@ class Watch:
 
     @_harmless
     def planned(self, plan: RunPlan) -> None:
-        """Show a search that begins."""
+        """Display the start of a search."""
         if self._lines is None and plan.number > 1:
             self._close()
         self.state.planned(plan)
 
     @_harmless
     def iteration(self, state: Iteration) -> None:
-        """Show an iteration."""
+        """Display an iteration."""
         self.state.iteration(state)
         if self._lines is not None:
             self._lines.iteration(state)
@@ -122,7 +108,7 @@ class Watch:
 
     @_harmless
     def activity(self, text: str, done: int, expected: int) -> None:
-        """Show how far a generation, a Jacobian or another series of simulations is."""
+        """Display the progress of a generation, a Jacobian or another series of simulations."""
         self.state.activity(text, done, expected)
         if self._lines is not None:
             self._lines.activity(text, done, expected)
@@ -130,19 +116,19 @@ class Watch:
 
     @_harmless
     def search_ended(self, cost: float) -> None:
-        """Show that one of several searches has ended."""
+        """Display the end of one of several searches."""
         self.state.search_ended(cost)
         self._draw()
 
     @_harmless
     def generation(self, size: int, near: int) -> None:
-        """Show a generation, and how many of it are near the best."""
+        """Display a generation, and how many of its vectors are near the best."""
         self.state.generation = (size, near) if size > 1 else None
         self._draw()
 
     @_harmless
     def profiles(self, state: ProfileProgress) -> None:
-        """Show how far profiles are."""
+        """Display the progress of profiles."""
         if self._lines is None and self.state.profiles is None:
             self._close()
         self.state.profiles = state
@@ -152,13 +138,13 @@ class Watch:
 
     @_harmless
     def work(self, text: str, done: int, expected: int) -> None:
-        """Show how far other work than simulations is, such as building FMUs."""
+        """Display the progress of work other than simulations, such as building FMUs."""
         self.state.work = (text, done, expected)
         self._draw()
 
     @_harmless
     def finish(self) -> None:
-        """Take the block away, and leave a line that says what was done."""
+        """Remove the block and leave a line that summarises the run."""
         if self._lines is not None:
             self._lines.finish()
         else:
@@ -166,7 +152,7 @@ class Watch:
         self._finished = True
 
     def give_up(self) -> None:
-        """Show nothing more, and leave the terminal as it was where that can be done."""
+        """Stop displaying, and restore the terminal if possible."""
         self.broken = True
         screen, self._screen = self._screen, None
         if screen is not None:
@@ -174,7 +160,7 @@ class Watch:
                 screen.close()
 
     def _draw(self) -> None:
-        """Draw the block, unless that was just now."""
+        """Draw the block, unless it was drawn a moment ago."""
         if self._open is None or self._clock() < self._next:
             return
         took = 0.0  # the first includes imports
@@ -188,7 +174,7 @@ class Watch:
         self._next = self._clock() + max(self._screen.pause, _SHARE * took)
 
     def _close(self) -> None:
-        """Take the block away and write the line that stays."""
+        """Remove the block and write the final line."""
         screen, line = self._screen, closing_line(self.state)
         if screen is not None:
             screen.close(line)
@@ -205,7 +191,7 @@ class Watch:
 
 @contextlib.contextmanager
 def watching(*, notebook: bool = True, only_blocks: bool = False) -> Iterator[Watch]:
-    """Watch what is done inside; the parameters are those of :class:`Watch`."""
+    """Display the progress of the code inside; the parameters are those of :class:`Watch`."""
     watch = Watch(notebook=notebook, only_blocks=only_blocks)
     try:
         yield watch

@@ -1,4 +1,4 @@
-"""Findings as annotations: lines that a CI service shows at the file and line they are about."""
+"""Diagnostics as annotations, which a CI service shows at their file and line."""
 
 from __future__ import annotations
 
@@ -18,20 +18,11 @@ _IN_PROPERTY = {**_IN_MESSAGE, ":": "%3A", ",": "%2C"}
 
 
 def github_annotation(finding: Diagnostic, root: Path | None = None) -> str:
-    """Return a finding as a workflow command of GitHub Actions.
+    """Return a diagnostic as a workflow command of GitHub Actions; its rule becomes the title.
 
-    Parameters
-    ----------
-    finding
-        What was found; its rule becomes the title.
-    root
-        Folder of the repository: files in it are named relative to it, as GitHub requires. By
-        default ``GITHUB_WORKSPACE``, else the current folder.
-
-    Returns
-    -------
-    str
-        One line, such as ``::error file=Lib.mo,line=3,col=5,title=units::...``.
+    It is one line, such as ``::error file=Lib.mo,line=3,col=5,title=units::...``. Files are
+    named relative to `root`, the repository, as GitHub requires; by default
+    ``GITHUB_WORKSPACE``, else the current folder.
     """
     properties: dict[str, str] = {}
     place = finding.location
@@ -52,7 +43,7 @@ def _workspace(environment: Mapping[str, str]) -> Path:
 
 
 def _relative(file: str, root: Path) -> str:
-    """Return a file's path relative to `root`, as it is when it lies elsewhere."""
+    """Return a file's path relative to `root`; unchanged if it lies elsewhere."""
     try:
         return Path(file).resolve().relative_to(root.resolve()).as_posix()
     except (OSError, ValueError):

@@ -156,17 +156,17 @@ def read_bootstrap(folder: Path) -> BootstrapResult:
 
 
 class BootstrapContents(Contents["BootstrapResult"]):
-    """A bootstrap.
+    """Contents of the result folder of a bootstrap.
 
-    In the JSON file a ``null`` end of an interval is one that no replicate reaches, or that of a
-    parameter that the data do not determine: that one has no standard error either.
+    In the JSON file a ``null`` end of an interval was reached by no replicate, or belongs
+    to a parameter that the data do not determine and that has no standard error either.
     """
 
     marker, page = FILE_NAME, "bootstrap.html"
     kicker, command = "Bootstrap", "bootstrap"
 
     def said(self, result: BootstrapResult) -> Said:
-        """Return the bootstrap in words."""
+        """Return a summary in words."""
         return Said(headline(result), grade_of(result), reasons(result), effort(result))
 
     def blocks(self, result: BootstrapResult, width: int) -> Sequence[str]:
@@ -178,7 +178,7 @@ class BootstrapContents(Contents["BootstrapResult"]):
         return {REPLICATES: (result.table, "%.12g"), BANDS: (band_table(result.bands), "%.9g")}
 
     def draw(self, result: BootstrapResult, folder: Path) -> None:
-        """Write the replicates in pairs and one by one, and each output with its bands."""
+        """Write scatter plots and histograms of the replicates, and each output with its bands."""
         write_chart(replicates_corner(result), folder / CORNER)
         write_chart(replicates_chart(result), folder / HISTOGRAMS)
         write_files(folder, "svg", band_charts(result.bands, percent_text(result.level)))
@@ -206,7 +206,7 @@ class BootstrapContents(Contents["BootstrapResult"]):
         return [percent_text(result.level), f"{len(result.numbers)} replicates"]
 
     def entries(self, result: BootstrapResult) -> Sequence[Entry]:
-        """Return how the run went."""
+        """Return information on the run."""
         return [
             Entry.of("Status", result.status),
             Entry.of("Method", f"{result.method}: {result.reason}"),
@@ -214,7 +214,7 @@ class BootstrapContents(Contents["BootstrapResult"]):
         ]
 
     def read(self, folder: Path) -> BootstrapResult:
-        """Return the bootstrap that a folder holds."""
+        """Return the bootstrap stored in a folder."""
         return read_bootstrap(folder)
 
 
@@ -228,7 +228,7 @@ def bootstrap_section(result: BootstrapResult) -> str:
 
 
 def replicates_section(result: BootstrapResult) -> str:
-    """Return the pictures of the replicates."""
+    """Return the charts of the replicates."""
     pairs = replicate_pairs_chart(result)
     return fragment(
         "replicates",
@@ -238,14 +238,14 @@ def replicates_section(result: BootstrapResult) -> str:
 
 
 def table_text(result: BootstrapResult, width: int) -> str:
-    """Return the table of the intervals, at most so many columns wide."""
+    """Return the table of the intervals, at most `width` columns wide."""
     rows = []
     known = all(math.isfinite(p.result_interval[0]) for p in result.parameters)
     # The linearised one takes noise for white unless it is modelled, that of the estimate does not.
     beside, title = ("result", "of the estimate") if known else ("linearised", "linearised")
     for p in result.parameters:
-        found = texts_of(p)
-        rows.append([found[k] for k in ("name", "value", "error", "bca", beside, "unit")])
+        texts = texts_of(p)
+        rows.append([texts[k] for k in ("name", "value", "error", "bca", beside, "unit")])
     header = [
         "parameter", "value", "std. error", f"{percent_text(result.level)} BCa", title, "unit",
     ]  # fmt: skip
@@ -253,7 +253,7 @@ def table_text(result: BootstrapResult, width: int) -> str:
 
 
 def headline(result: BootstrapResult) -> str:
-    """Return what the bootstrap says of the linearised standard errors."""
+    """Return the comparison with the linearised standard errors in one sentence."""
     count = len(result.numbers)
     begin = f"{count} replicates"
     if result.status == "interrupted":
@@ -273,14 +273,14 @@ def headline(result: BootstrapResult) -> str:
 
 
 def grade_of(result: BootstrapResult) -> str:
-    """Return what the bootstrap is worth: ``"good"``, ``"doubtful"`` or ``"bad"``."""
+    """Return the reliability of the bootstrap: ``"good"``, ``"doubtful"`` or ``"bad"``."""
     if any(math.isinf(p.bca[0]) for p in result.parameters):
         return "bad"
     return "doubtful" if result.failed or result.notes else "good"
 
 
 def reasons(result: BootstrapResult) -> list[str]:
-    """Return method, bias and what lies inside of the bands, a sentence each."""
+    """Return method, bias and coverage of the bands, a sentence each."""
     found = [f"{_METHODS[result.method].capitalize()} ({result.reason}){_details(result)}."]
     biased = [
         f"{p.name} by {p.bias / p.standard_error:.2g}"
@@ -294,7 +294,7 @@ def reasons(result: BootstrapResult) -> list[str]:
 
 
 def band_text(band: OutputBand, level: float) -> str:
-    """Return how many samples lie inside of a band."""
+    """Return how many samples lie inside a band."""
     return (
         f"{percent(band.inside / band.samples)} of {band.samples} samples of '{band.name}' of "
         f"'{band.experiment}' are inside the {percent_text(level)} band."
@@ -312,7 +312,7 @@ def _details(result: BootstrapResult) -> str:
 
 
 def effort(result: BootstrapResult) -> str:
-    """Return what it took."""
+    """Return the computational effort."""
     failed = f", {len(result.failed)} failed" if result.failed else ""
     return (
         f"{len(result.numbers)} replicates{failed}, {result.simulations} simulations, "
@@ -321,7 +321,7 @@ def effort(result: BootstrapResult) -> str:
 
 
 def ratio_of(parameter: BootstrapParameter) -> float:
-    """Return the standard error over the linearised one; NaN where one is missing."""
+    """Return the standard error over the linearised one; NaN if one is missing."""
     if not parameter.linearised_error > 0.0:
         return math.nan
     return parameter.standard_error / parameter.linearised_error

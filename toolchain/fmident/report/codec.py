@@ -306,7 +306,7 @@ def _fail(place: str, wanted: str) -> NoReturn:
 
 
 def written_by(*commands: str) -> str:
-    """Return the hint that names the commands of which a folder is wanted."""
+    """Return the hint that names the commands that write such a folder."""
     named = listed([f"'fmident {command}'" for command in commands], last="or")
     return f"give the folder that {named} wrote"
 

@@ -1,8 +1,7 @@
-"""What the folder of an analysis holds: JSON, tables, pictures and a page.
+"""Contents of the result folder of an analysis: JSON, tables, figures and a page.
 
-An analysis asks how sure an estimate is, or what it predicts: profiles, a bootstrap, a prediction,
-a cross-validation. Each is one :class:`Contents`; how its folder is written, drawn again and shown
-in a notebook or in a terminal is the same for all of them.
+Analyses are profiles, a bootstrap, a prediction and a cross-validation. Each has a
+subclass of :class:`Contents`; writing, redrawing and displaying are common to all.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Noted(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know."""
+        """Notes for the user."""
 
 
 Result = TypeVar("Result", bound=Noted)
@@ -45,18 +44,9 @@ WIDTH = 92
 
 @dataclass(frozen=True)
 class Said:
-    """A result in words.
+    """Summary of a result in words.
 
-    Parameters
-    ----------
-    headline
-        What came out.
-    grade
-        What it is worth: ``"good"``, ``"doubtful"`` or ``"bad"``.
-    reasons
-        A sentence each.
-    effort
-        What it took.
+    `grade` is ``"good"``, ``"doubtful"`` or ``"bad"``; `reasons` are sentences.
     """
 
     headline: str
@@ -66,18 +56,10 @@ class Said:
 
 
 class Contents(ABC, Generic[Result]):
-    """What the folder of one kind of analysis holds.
+    """Contents of the result folder of one kind of analysis.
 
-    Attributes
-    ----------
-    marker : str
-        Name of the JSON file by which the folder is known.
-    page : str
-        Name of the page.
-    kicker : str
-        What the result is, as the page says above its title.
-    command : str
-        That writes the folder.
+    `marker` is the JSON file that identifies the folder, `page` its HTML page, `kicker` the
+    kind of result shown above the title, and `command` the one that writes the folder.
     """
 
     marker: ClassVar[str]
@@ -87,24 +69,24 @@ class Contents(ABC, Generic[Result]):
 
     @abstractmethod
     def said(self, result: Result) -> Said:
-        """Return the result in words."""
+        """Return a summary in words."""
 
     @abstractmethod
     def blocks(self, result: Result, width: int) -> Sequence[str]:
-        """Return the tables of the terminal, so many columns wide."""
+        """Return the tables for a terminal of `width` columns."""
 
     def json(self, result: Result) -> Json:
-        """Return what the JSON file holds, without version and model."""
+        """Return the content of the JSON file, without version and model."""
         content: Json = dump(result)
         return content
 
     @abstractmethod
     def tables(self, result: Result) -> Mapping[str, tuple[pd.DataFrame, str]]:
-        """Return each CSV file by its name, with the format of its numbers."""
+        """Return each CSV file by name, with its number format."""
 
     @abstractmethod
     def draw(self, result: Result, folder: Path) -> None:
-        """Write the pictures that every folder has."""
+        """Write the figures that every folder has."""
 
     @abstractmethod
     def charts(self, result: Result) -> Iterator[NamedChart]:
@@ -112,65 +94,40 @@ class Contents(ABC, Generic[Result]):
 
     @abstractmethod
     def sections(self, result: Result) -> Sequence[str]:
-        """Return the sections of the page between the verdict and the facts of the run."""
+        """Return the sections of the page between the verdict and the run information."""
 
     @abstractmethod
     def shown(self, result: Result) -> Sequence[str]:
-        """Return those that a notebook shows below the verdict; they cannot draw."""
+        """Return the sections that a notebook shows below the verdict, without charts."""
 
     @abstractmethod
     def facts(self, result: Result) -> Sequence[str]:
-        """Return what is said below the title of the page."""
+        """Return the items below the title of the page."""
 
     @abstractmethod
     def entries(self, result: Result) -> Sequence[Entry]:
-        """Return the facts of the run."""
+        """Return information on the run."""
 
     @abstractmethod
     def read(self, folder: Path) -> Result:
-        """Return the result that a folder holds.
+        """Return the result stored in a folder.
 
-        Raises
-        ------
-        fmident.errors.EstimationError
-            A file is missing, broken or was not written by fmident.
+        Raises `EstimationError` if a file is missing, broken or was not written by fmident.
         """
 
     def title(self, result: Result) -> str:
-        """Return the title of the page; empty where it is what was estimated."""
+        """Return the title of the page; empty for the model's name."""
         return ""
 
     def content(self, result: Result, version: str, model: str = "") -> Json:
-        """Return the content of the JSON file: JSON's own types, no NaN and no infinity.
+        """Return the content of the JSON file as JSON types, without NaN and infinity.
 
-        Parameters
-        ----------
-        result
-            What was found.
-        version
-            Of fmident.
-        model
-            What was estimated.
+        `version` is that of fmident, and `model` the name of the estimated model.
         """
         return {**self.json(result), "fmident": version, "model": model}
 
     def write(self, result: Result, problem: Problem, folder: Path) -> None:
-        """Write all files into a folder.
-
-        Parameters
-        ----------
-        result
-            What was found.
-        problem
-            Of which it was found.
-        folder
-            Where.
-
-        Raises
-        ------
-        OSError
-            The disk is full.
-        """
+        """Write all files into a folder; raises `OSError` if the disk is full."""
         model = problem.fmu.stem
         text = json.dumps(self.content(result, __version__, model), indent=2, allow_nan=False)
         (folder / self.marker).write_text(text + "\n", encoding="utf-8")
@@ -182,13 +139,7 @@ class Contents(ABC, Generic[Result]):
         (folder / self.page).write_text(page, encoding="utf-8")
 
     def draw_again(self, result: Result, folder: Path) -> None:
-        """Write the pictures of a folder anew.
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            They cannot be written.
-        """
+        """Redraw the figures of a folder; raises `EstimationError` if they cannot be written."""
         try:
             self.draw(result, folder)
         except OSError as error:
@@ -216,43 +167,35 @@ class Contents(ABC, Generic[Result]):
         origin
             When the result was made, and of which data.
         """
-        said = self.said(result)
+        summary = self.said(result)
         facts = [source, *self.facts(result)] if source else self.facts(result)
         entries = [*self.entries(result), Entry.of("fmident", version)]
         return document(
             kicker=self.kicker,
             title=self.title(result) or title,
-            headline=said.headline,
+            headline=summary.headline,
             subtitle=" · ".join(facts),
             origin=origin,
             sections=[
-                self._verdict(result, said), *self.sections(result), run_section(entries),
+                self._verdict(result, summary), *self.sections(result), run_section(entries),
             ],
         )  # fmt: skip
 
     def view(self, result: Result) -> str:
-        """Return what a notebook shows, as HTML."""
+        """Return the HTML shown by a notebook."""
         return embedded(
             self.kicker, [self._verdict(result, self.said(result)), *self.shown(result)]
         )
 
     def summary(self, result: Result, width: int = WIDTH) -> str:
-        """Return the result as text; no trailing newline.
-
-        Parameters
-        ----------
-        result
-            What was found.
-        width
-            Of the terminal, columns.
-        """
-        width, said = min(max(width, _NARROWEST), _WIDEST), self.said(result)
+        """Return the result as text for a terminal of `width` columns; no trailing newline."""
+        width, summary_words = min(max(width, _NARROWEST), _WIDEST), self.said(result)
         blocks = [
-            wrap(said.headline, width),
+            wrap(summary_words.headline, width),
             *self.blocks(result, width),
-            "\n".join(wrap(reason, width, "  - ") for reason in said.reasons),
+            "\n".join(wrap(reason, width, "  - ") for reason in summary_words.reasons),
             "\n".join(wrap(f"note: {note}", width) for note in result.notes),
-            wrap(said.effort, width),
+            wrap(summary_words.effort, width),
         ]
         return "\n\n".join(block for block in blocks if block)
 

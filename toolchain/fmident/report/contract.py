@@ -1,4 +1,4 @@
-"""What a reporter is: it writes a result in a form of its own."""
+"""Base classes of reporters, which write a result in some format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Reporter(ABC):
     summary
         One line for ``fmident plugins``.
 
-    A reporter that shows the sections that plugins add is a :class:`TakesSections` as well.
+    A reporter that displays the sections of plugins is a :class:`TakesSections`, too.
     """
 
     summary: ClassVar[str] = ""
@@ -34,18 +34,18 @@ class Reporter(ABC):
         Parameters
         ----------
         result
-            What the run found.
+            Result of the run.
         problem
-            What was asked.
+            The estimated problem.
         folder
-            An existing folder that takes the files. It is moved to its final place only
-            when all reporters have returned, so do not keep its path in a file.
+            An existing folder for the files. It is moved to its final location when all
+            reporters have returned, so do not store its path in a file.
         """
 
 
 class TakesSections(ABC):
-    """Base class of reporters that show what plugins add (hook ``fmident_report_sections``)."""
+    """Base class of reporters that display sections of plugins (``fmident_report_sections``)."""
 
     @abstractmethod
     def take_sections(self, sections: Sequence[Section]) -> None:
-        """Take the sections of all plugins; called once, before :meth:`Reporter.write`."""
+        """Receive the sections of all plugins; called once, before :meth:`Reporter.write`."""

@@ -136,23 +136,11 @@ PARAMETER_HEADER = (
 
 
 def read_cross_validation(folder: Path) -> CrossValidation:
-    """Read the folder of a cross-validation.
+    """Return the cross-validation stored in a folder with its tables.
 
-    Parameters
-    ----------
-    folder
-        With its tables.
-
-    Returns
-    -------
-    CrossValidation
-        The estimates from all samples have no time series and no history.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A file is missing, broken, was not written by fmident or by a version that did not store
-        all that is needed.
+    The estimates from all samples have no time series and no history. Raises
+    `EstimationError` if a file is missing, broken, not written by fmident, or written by a
+    version that did not store everything needed.
     """
 
     def convert(content: Json) -> CrossValidation:
@@ -231,13 +219,13 @@ def _score(score: OutputScore, rows: pd.DataFrame | None) -> OutputScore:
 
 
 class CrossValidationContents(Contents["CrossValidation"]):
-    """A cross-validation."""
+    """Contents of the result folder of a cross-validation."""
 
     marker, page = FILE_NAME, "cross-validation.html"
     kicker, command = "Cross-validation", "cross-validate"
 
     def said(self, result: CrossValidation) -> Said:
-        """Return the cross-validation in words."""
+        """Return a summary in words."""
         reasons = explanations(result)
         good = result.status == "complete" and not result.notes and not reasons
         return Said(headline(result), "good" if good else "doubtful", reasons, effort(result))
@@ -263,7 +251,7 @@ class CrossValidationContents(Contents["CrossValidation"]):
         }
 
     def draw(self, result: CrossValidation, folder: Path) -> None:
-        """Write scores and parameters, fold by fold."""
+        """Write the figures of scores and parameters over the folds."""
         write_chart(scores_chart(result), folder / SCORES_PICTURE)
         if (parameters := parameters_chart(result)) is not None:
             write_chart(parameters, folder / PARAMETERS_PICTURE)
@@ -286,7 +274,7 @@ class CrossValidationContents(Contents["CrossValidation"]):
         return [what_was_left_out(result)]
 
     def entries(self, result: CrossValidation) -> Sequence[Entry]:
-        """Return how the run went."""
+        """Return information on the run."""
         return [Entry.of("Status", result.status), Entry.of("Effort", effort(result))]
 
     def title(self, result: CrossValidation) -> str:
@@ -294,7 +282,7 @@ class CrossValidationContents(Contents["CrossValidation"]):
         return " · ".join(m.name for m in result.models)
 
     def read(self, folder: Path) -> CrossValidation:
-        """Return the cross-validation that a folder holds."""
+        """Return the cross-validation stored in a folder."""
         return read_cross_validation(folder)
 
 
@@ -304,22 +292,10 @@ CROSS_VALIDATION = CrossValidationContents()
 def write_cross_validation(
     result: CrossValidation, problems: Mapping[str, Problem], folder: Path
 ) -> None:
-    """Write the files of a result.
+    """Write the files of a result; raises `OSError` if the disk is full.
 
-    Parameters
-    ----------
-    result
-        The cross-validation.
-    problems
-        By the names of the models. The file of the first is there as ``problem.toml``; those of the
-        others are written as ``problem-2.toml`` and so on.
-    folder
-        Where.
-
-    Raises
-    ------
-    OSError
-        The disk is full.
+    The problem file of the first model is already there as ``problem.toml``; those of the
+    others are written as ``problem-2.toml`` and so on.
     """
     first, *others = problems.values()
     for number, problem in enumerate(others, 2):
@@ -357,7 +333,7 @@ def _sections(result: CrossValidation, scores: Chart | None, parameters: Chart |
 
 
 def headline(result: CrossValidation) -> str:
-    """Return what was done, and which model to take."""
+    """Return what was done, and which model is best."""
     if result.status == "interrupted":
         done = sum(len(m.folds) for m in result.models)
         return f"Interrupted after {done} of {len(result.folds)} folds for each model."
@@ -378,7 +354,7 @@ def what_was_left_out(result: CrossValidation) -> str:
 
 
 def model_rows(result: CrossValidation) -> list[list[str]]:
-    """Return a row for each model, below `MODEL_HEADER`."""
+    """Return a row per model, below `MODEL_HEADER`."""
     return [
         [
             s.name,
@@ -393,7 +369,7 @@ def model_rows(result: CrossValidation) -> list[list[str]]:
 
 
 def parameter_rows(result: CrossValidation) -> list[list[str]]:
-    """Return a row for each model and searched parameter, below `PARAMETER_HEADER`."""
+    """Return a row per model and searched parameter, below `PARAMETER_HEADER`."""
     rows = []
     for model in result.models:
         for k, p in enumerate(parameter_spreads(model)):
@@ -415,7 +391,7 @@ def parameter_rows(result: CrossValidation) -> list[list[str]]:
 
 
 def table_texts(result: CrossValidation, width: int) -> list[str]:
-    """Return the tables of models and of parameters, at most so many columns wide."""
+    """Return the tables of models and of parameters, at most `width` columns wide."""
     right: list[Alignment] = ["<", *[">"] * (len(MODEL_HEADER) - 1)]  # type: ignore[list-item]
     models = narrow_table(MODEL_HEADER, model_rows(result), right, width, ["searched", "folds"])
     sides: list[Alignment] = ["<", "<", *[">"] * 6, "<"]  # type: ignore[list-item]
@@ -425,20 +401,20 @@ def table_texts(result: CrossValidation, width: int) -> list[str]:
 
 
 def explanations(result: CrossValidation) -> list[str]:
-    """Return what the columns mean, where that is no matter of course."""
-    found = []
+    """Return explanations of the columns that need one."""
+    sentences = []
     spreads = [p for m in result.models for p in parameter_spreads(m)]
     if any(p.ratio > 2.0 for p in spreads):
-        found.append(
+        sentences.append(
             "Where 'ratio' is well above 1, parts of the data disagree about the parameter by more"
             " than its standard error says: the model misses something, the noise is of another"
             " kind, or the folds hold different motions."
         )
-    return found
+    return sentences
 
 
 def effort(result: CrossValidation) -> str:
-    """Return what was left out, and what it took."""
+    """Return what was left out, and the computational effort."""
     return (
         f"{what_was_left_out(result)}; {result.simulations} simulations, {duration(result.seconds)}"
     )

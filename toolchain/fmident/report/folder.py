@@ -1,6 +1,6 @@
-"""The result folder: written beside its place, then moved there in one step.
+"""The result folder: written beside its location, then moved there in one step.
 
-Where the machine has no room for it there, it goes to another place, with an error that says so.
+If the disk is full there, another location is used, with an error that says so.
 """
 
 from __future__ import annotations
@@ -56,15 +56,7 @@ _DATA = "data"
 
 
 def holds_unfinished(folder: Path, marker: str = FILE_NAME) -> bool:
-    """Return whether the result at `folder` is one of an interrupted run.
-
-    Parameters
-    ----------
-    folder
-        Where.
-    marker
-        The file that holds such a result.
-    """
+    """Return whether the result at `folder` is from an interrupted run; `marker` is its file."""
     try:
         content = loads_json((folder / marker).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -73,21 +65,11 @@ def holds_unfinished(folder: Path, marker: str = FILE_NAME) -> bool:
 
 
 def check_target(folder: Path, marker: str = FILE_NAME) -> None:
-    """Refuse a place where no result folder may be written.
+    """Raise `EstimationError` if no result folder may be written at `folder`.
 
-    To be called before the run: an hour of computing must not end here.
-
-    Parameters
-    ----------
-    folder
-        Where.
-    marker
-        The file by which a folder is known for an earlier result of the same kind.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        `folder` is a file, or a folder that holds something else than a result.
+    This is so if it is a file, or a folder with anything but a result of the same kind,
+    identified by the file `marker`. It is called before the run, since hours of computing
+    must not be lost.
     """
     if folder.is_dir():
         if not (folder / marker).exists() and any(folder.iterdir()):
@@ -118,9 +100,9 @@ def check_target(folder: Path, marker: str = FILE_NAME) -> None:
 
 
 def lacks_room(folder: Path, problem: Problem) -> str | None:
-    """Return why a result folder does not fit in at a place, ``None`` where it does.
+    """Return why there is no space for a result folder; ``None`` if there is.
 
-    To be called before the run, as :func:`check_target`.
+    It is called before the run, like :func:`check_target`.
     """
     samples = sum(
         e.times.size * len(e.measurements) for e in (*problem.experiments, *problem.validation)
@@ -139,7 +121,7 @@ def lacks_room(folder: Path, problem: Problem) -> str | None:
 
 
 def other_place(folder: Path, problem: Problem) -> Path | None:
-    """Return where a result folder fits in instead, in a new folder; ``None`` if nowhere."""
+    """Return another location with space for a result, in a new folder; ``None`` if none."""
     for parent in other_places():
         if lacks_room(parent / folder.name, problem) is None:
             return parent / folder.name
@@ -154,28 +136,9 @@ def write_reports(
     reporters: Iterable[Registration[type[Reporter]]],
     sections: Sequence[Section] = (),
 ) -> list[Diagnostic]:
-    """Let reporters write the files of a result.
+    """Let reporters write the files of a result; return a diagnostic per failed reporter.
 
-    Parameters
-    ----------
-    result, problem
-        What to write.
-    folder
-        Where.
-    reporters
-        Who writes. One that fails is left out and reported.
-    sections
-        What plugins add to a report.
-
-    Returns
-    -------
-    list of Diagnostic
-        One for each reporter that failed.
-
-    Raises
-    ------
-    OSError
-        The disk is full.
+    `sections` are those of plugins. Raises `OSError` if the disk is full.
     """
     failed: list[Diagnostic] = []
     for registration in reporters:
@@ -210,16 +173,9 @@ _UNFINISHED = ".new-"
 
 @dataclass(frozen=True)
 class Placed(Generic[_Filled]):
-    """What became of a result folder.
+    """Location of a result folder, and of the earlier result if it was kept.
 
-    Parameters
-    ----------
-    folder
-        Where it is.
-    earlier
-        Where the earlier result is now, if it is kept.
-    filled
-        What filled it has returned.
+    `filled` is the return value of the function that filled it.
     """
 
     folder: Path
@@ -237,32 +193,14 @@ def place_folder(
     marker: str = FILE_NAME,
     placing: Callable[[Path], None] | None = None,
 ) -> Placed[_Filled]:
-    """Fill a new folder and move it to its place in one step.
+    """Fill a new folder and move it to its location in one step.
 
-    Nothing is seen there until everything has been written. Where it cannot be written there, it
-    goes to another place.
-
-    Parameters
-    ----------
-    folder
-        Its place.
-    problem
-        Whose file is written for a start, so that it runs from there, too.
-    fill
-        Writes all else into the folder that it is given.
-    report
-        Takes an error where the result is in another place.
-    replace
-        Delete an earlier result instead of keeping it as ``NAME.1``, ``NAME.2``, ...
-    marker
-        As of :func:`check_target`.
-    placing
-        Called with the complete folder immediately before it is moved to its place.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        As :func:`check_target`; it cannot be written anywhere.
+    Nothing is visible there until everything has been written. If writing is impossible,
+    another location is used, and `report` takes an error. The file of `problem` is written
+    first, so that it can be run from there; `fill` writes everything else. An earlier
+    result, identified by `marker`, is kept as ``NAME.1``, ``NAME.2``, ... unless `replace`
+    is set. `placing` is called just before the folder is moved. Raises `EstimationError` as
+    :func:`check_target`, or if writing is impossible anywhere.
     """
     # The last part of a path such as "." is not a name that another could be made from.
     place = folder if folder.name not in ("", "..") else folder.resolve()
@@ -296,7 +234,7 @@ def _filled(
     replace: bool,
     placing: Callable[[Path], None] | None,
 ) -> Placed[_Filled]:
-    """Do it; an `OSError` leaves all as it was."""
+    """Fill and move the folder; an `OSError` leaves everything unchanged."""
     place.parent.mkdir(parents=True, exist_ok=True)
     remove_left(place)
     work, held = make_locked(f".{place.name}{_UNFINISHED}", place.parent)
@@ -315,30 +253,27 @@ def _filled(
 
 
 def write_problem_as(problem: Problem, path: Path) -> None:
-    """Write the file of a further problem of a run, if it has one; the data stay where they are."""
+    """Write the file of another problem of a run, if it has one; the data are not copied."""
     if problem.file.text and not problem.file.frames:
         path.write_text(_as_run(problem, {}), encoding="utf-8")
 
 
 def remove_left(folder: Path) -> None:
-    """Remove what killed runs have left beside a result folder: results that were not finished.
+    """Remove unfinished results that killed runs left beside a result folder.
 
-    Parameters
-    ----------
-    folder
-        The result folder. What a living process writes is left alone.
+    Those of running processes are kept.
     """
     name = re.compile(re.escape(f".{folder.name}{_UNFINISHED}") + r"[a-z0-9_]{8}(-old)?")
     try:
         with os.scandir(folder.parent) as entries:
-            found = [
+            leftovers = [
                 Path(e.path)
                 for e in entries
                 if name.fullmatch(e.name) and e.is_dir(follow_symlinks=False)
             ]
     except OSError:
         return
-    for path in found:
+    for path in leftovers:
         remove_if_left(path)
 
 
@@ -352,7 +287,7 @@ def _unwritable(folder: Path, error: OSError) -> EstimationError:
 
 
 def _write_as_run(problem: Problem, work: Path) -> None:
-    """Write the problem file, and those of its stages, so that they run from there, too."""
+    """Write the problem file and those of its stages, so that they can be run from there."""
     copies: dict[Path, str] = {}
     for number, stage in enumerate(problem.stages, 1):
         source = stage.problem.source
@@ -370,23 +305,18 @@ def _write_as_run(problem: Problem, work: Path) -> None:
 
 def _as_run(problem: Problem, copies: Mapping[Path, str]) -> str:
     if problem.file.frames:
-        kept = {Path(name).resolve(): f"{_DATA}/{name}" for name in problem.file.frames}
-        return with_absolute_paths(problem.file.text, Path(), problem.fmu, kept)
+        in_memory = {Path(name).resolve(): f"{_DATA}/{name}" for name in problem.file.frames}
+        return with_absolute_paths(problem.file.text, Path(), problem.fmu, in_memory)
     if problem.source is None:
         return problem.file.text
     return with_absolute_paths(problem.file.text, problem.source.parent, problem.fmu, copies)
 
 
 def _place(work: Path, folder: Path, *, replace: bool) -> Path | None:
-    """Move a complete folder to its place; return where the earlier one is, if it is kept.
+    """Move a complete folder to its location; return the new path of a kept earlier one.
 
-    Where it is not kept, it gets a name beside that of `work`, by which :func:`remove_left`
-    knows it.
-
-    Raises
-    ------
-    OSError
-        What was there is there still.
+    If it is not kept, it is first renamed beside `work`, where :func:`remove_left`
+    recognises it. An `OSError` leaves the earlier one in place.
     """
     if folder.exists() and not any(folder.iterdir()):
         folder.rmdir()
@@ -405,6 +335,6 @@ def _place(work: Path, folder: Path, *, replace: bool) -> Path | None:
 
 def _free_name(folder: Path) -> Path:
     number = 1
-    while (kept := folder.with_name(f"{folder.name}.{number}")).exists():
+    while (candidate := folder.with_name(f"{folder.name}.{number}")).exists():
         number += 1
-    return kept
+    return candidate

@@ -1,7 +1,7 @@
-"""What pages are made of, kept from one page to the next where there is room for it.
+"""Cache of page components on disk.
 
-Nothing depends on it: what cannot be read, is torn or was changed is made anew, and what cannot be
-written, such as on a full disk, is left out.
+It is optional: what is unreadable, truncated or modified is recreated, and what cannot
+be written, as on a full disk, is skipped.
 """
 
 from __future__ import annotations
@@ -14,13 +14,7 @@ from fmident.files import whole_file
 
 
 def kept_bytes(place: Path) -> bytes | None:
-    """Return what :func:`keep_bytes` has written; ``None`` where that is not whole.
-
-    Parameters
-    ----------
-    place
-        The file.
-    """
+    """Return what :func:`keep_bytes` has written; ``None`` if it is not intact."""
     with contextlib.suppress(OSError):
         digest, _, content = place.read_bytes().partition(b" ")
         if digest == _digest(content):
@@ -29,15 +23,7 @@ def kept_bytes(place: Path) -> bytes | None:
 
 
 def keep_bytes(place: Path, content: bytes) -> None:
-    """Write a file that :func:`kept_bytes` reads; nothing where it cannot be written.
-
-    Parameters
-    ----------
-    place
-        The file.
-    content
-        That it is to hold.
-    """
+    """Write a file for :func:`kept_bytes`; ignored if it cannot be written."""
     with contextlib.suppress(OSError), whole_file(place) as stream:
         stream.write(_digest(content) + b" " + content)
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of a problem and of results: the first sections of their reports."""
+"""Notebook views of problems and results: the first sections of their reports."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _MOST = 30
 
 def result_view(result: EstimationResult) -> str:
     """Return verdict and parameters of an estimation as HTML."""
-    judged = verdict(result)
+    assessment = verdict(result)
     return embedded(
         f"Parameter estimation: {result.fmu_name}",
         [
-            result_verdict(judged, result),
+            result_verdict(assessment, result),
             parameters_section(result, picture=False),
         ],
     )

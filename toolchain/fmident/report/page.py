@@ -1,4 +1,4 @@
-"""``report.html``: the result on one page that needs nothing beside it."""
+"""``report.html``: the result as a self-contained page."""
 
 from __future__ import annotations
 
@@ -58,16 +58,14 @@ class HtmlReporter(Reporter, TakesSections):
         self._sections: Sequence[Section] = ()
 
     def take_sections(self, sections: Sequence[Section]) -> None:
-        """Show them before the facts of the run."""
+        """Receive the sections, which precede the run information."""
         self._sections = sections
 
     def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
         """Write ``report.html`` into `folder`.
 
-        Raises
-        ------
-        fmident.errors.FmidentError
-            A section could not be made; the page is written, and says so in its place.
+        Raises `FmidentError` if a section failed; the page is still written, with a note in its
+        place.
         """
         from fmident._version import __version__
 
@@ -122,12 +120,12 @@ def render(
         Takes the exception of each section that could not be made, by its name; the page then
         says so in its place. Without it, the first exception is raised.
     """
-    judged, most = verdict(result), samples_of_page(result)
+    assessment, most = verdict(result), samples_of_page(result)
     facts = [result.estimator, f"{result.simulations} simulations", duration(result.seconds)]
     parts: list[tuple[str, Callable[[], str]]] = [
         (
             "verdict",
-            lambda: result_verdict(judged, result),
+            lambda: result_verdict(assessment, result),
         ),
         ("parameters", lambda: parameters_section(result)),
         ("fits", lambda: fits_section(result, most)),
@@ -152,7 +150,7 @@ def render(
     return document(
         kicker="Parameter estimation",
         title=title,
-        headline=judged.headline,
+        headline=assessment.headline,
         subtitle=" · ".join([source, *facts] if source else facts),
         origin=origin,
         sections=[_made(name, make, failed) for name, make in parts],
@@ -160,7 +158,7 @@ def render(
 
 
 def _made(name: str, make: Callable[[], str], failed: dict[str, Exception] | None) -> str:
-    """Return a section; a broken one must not cost the others."""
+    """Return a section, or a note if it failed, so that the others are not lost."""
     try:
         return make()
     except Exception as error:

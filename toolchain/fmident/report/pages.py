@@ -1,4 +1,4 @@
-"""What a path is that ``fmident report`` is given, and its page, made anew from the folder."""
+"""Identify the kind of a result path for ``fmident report``, and recreate its page."""
 
 from __future__ import annotations
 
@@ -37,37 +37,21 @@ _WRITTEN_BY = written_by("estimate", *(a.command for a in ANALYSES))
 
 @dataclass(frozen=True)
 class StoredFolder:
-    """A result folder.
-
-    Parameters
-    ----------
-    analysis
-        What it holds; ``None``: an estimate.
-    folder
-        Its path.
-    """
+    """A result folder; `analysis` is ``None`` for an estimation."""
 
     analysis: Contents[Any] | None
     folder: Path
 
     @property
     def page(self) -> Path:
-        """Where its page is, or would be."""
+        """Path of its page, whether or not it exists."""
         return self.folder / (PAGE if self.analysis is None else self.analysis.page)
 
 
 def stored_folder(path: Path) -> StoredFolder:
-    """Return which kind of result a path is.
+    """Return the result folder at a path, which may also be its JSON file.
 
-    Parameters
-    ----------
-    path
-        A folder, or the JSON file by which it is known, such as its ``result.json``.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        There is no result; the message says what is there instead.
+    Raises `EstimationError`, saying what is there instead, if there is no result.
     """
     folder = path if path.is_dir() else path.parent
     kinds: dict[str, Contents[Any] | None] = {RESULT: None, **{a.marker: a for a in ANALYSES}}
@@ -86,21 +70,11 @@ def stored_folder(path: Path) -> StoredFolder:
 def make_page(
     stored: StoredFolder, sections: Sequence[Section] = (), *, pictures: bool = False
 ) -> Path:
-    """Write the page of a result folder anew.
+    """Recreate the page of a result folder that has its tables.
 
-    Parameters
-    ----------
-    stored
-        The folder, with its tables.
-    sections
-        Those of plugins.
-    pictures
-        Whether the pictures beside the page of an analysis are made anew, too.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A file is missing or broken, or the page cannot be written.
+    `sections` are those of plugins; with `pictures`, the figures beside the page of an
+    analysis are recreated, too. Raises `EstimationError` if a file is missing or broken, or
+    the page cannot be written.
     """
     if stored.analysis is None:
         content = _estimation(stored, sections)
@@ -163,7 +137,7 @@ def _no_result_in(folder: Path) -> EstimationError:
 
 
 def _another_file(path: Path) -> EstimationError:
-    """Return what a file is that another command has written, and what shows it."""
+    """Return an error that identifies another command's file, and what displays it."""
     beside = [n for n in _MARKERS if (path.parent / n).is_file()]
     if beside:
         return _refused(path, "is one file of a result", f"give its folder, '{path.parent}'")

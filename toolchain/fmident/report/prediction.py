@@ -42,16 +42,10 @@ _COLUMNS = ("measured", "predicted", "mean_low", "mean_high", "new_low", "new_hi
 
 @dataclass(frozen=True)
 class NamedBand:
-    """What the JSON file of a folder says of an output with bands.
+    """Metadata of an output with bands, from the JSON file of a folder.
 
-    Parameters
-    ----------
-    experiment, name
-        Of the output.
-    samples
-        That there is a band of.
-    fitted
-        Whether its experiment was fitted.
+    `samples` is the number of samples of its bands, and `fitted` whether its experiment was
+    fitted.
     """
 
     experiment: str
@@ -64,21 +58,11 @@ LAYOUTS[NamedBand] = Layout(keys={"name": "output"})
 
 
 def read_bands(folder: Path, named: Sequence[NamedBand], command: str) -> tuple[OutputBand, ...]:
-    """Return the bands of a folder.
+    """Return the bands in ``bands.csv`` of a folder.
 
-    Parameters
-    ----------
-    folder
-        With ``bands.csv``.
-    named
-        The outputs that are to be there, in their order.
-    command
-        That wrote the folder.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The table is missing, is not whole or is not that of these outputs.
+    `named` are the expected outputs in order, and `command` is the one that wrote the
+    folder. Raises `EstimationError` if the table is missing, incomplete or for other
+    outputs.
     """
     if not named:
         return ()
@@ -97,32 +81,24 @@ def _band(rows: pd.DataFrame, named: NamedBand) -> OutputBand:
     units = set(rows["unit"])
     if len(units) != 1:
         raise ValueError(f"the rows of '{named.name}' have several units")
-    found = OutputBand(
+    band = OutputBand(
         named.experiment,
         named.name,
         units.pop() or None,
         column(rows, "time"),
         **{name: column(rows, name) for name in _COLUMNS},
     )
-    if found.samples != named.samples:
+    if band.samples != named.samples:
         raise ValueError(
-            f"it has {found.samples} samples of '{named.name}', not {named.samples} as the result"
+            f"it has {band.samples} samples of '{named.name}', not {named.samples} as the result"
         )
-    return found
+    return band
 
 
 def read_prediction(folder: Path) -> Prediction:
-    """Read the folder of a prediction.
+    """Return the prediction stored in a folder with its table.
 
-    Parameters
-    ----------
-    folder
-        With its table.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A file is missing, broken or was not written by fmident.
+    Raises `EstimationError` if a file is missing, broken or was not written by fmident.
     """
 
     def convert(content: Json) -> Prediction:
@@ -163,13 +139,13 @@ LAYOUTS[Prediction] = Layout(
 
 
 class PredictionContents(Contents["Prediction"]):
-    """A prediction."""
+    """Contents of the result folder of a prediction."""
 
     marker, page = FILE_NAME, "prediction.html"
     kicker, command = "Prediction", "predict"
 
     def said(self, result: Prediction) -> Said:
-        """Return the prediction in words."""
+        """Return a summary in words."""
         return Said(headline(result), grade_of(result), reasons(result), effort(result))
 
     def blocks(self, result: Prediction, width: int) -> Sequence[str]:
@@ -189,7 +165,7 @@ class PredictionContents(Contents["Prediction"]):
         return band_charts([*result.new, *result.fitted], percent_text(result.level))
 
     def sections(self, result: Prediction) -> Sequence[str]:
-        """Return the outputs, and their bands."""
+        """Return the outputs and their bands."""
         return [*self.shown(result), bands_section([*result.new, *result.fitted], result.level)]
 
     def shown(self, result: Prediction) -> Sequence[str]:
@@ -202,11 +178,11 @@ class PredictionContents(Contents["Prediction"]):
         return [f"{percent_text(result.level)} bands", result.source]
 
     def entries(self, result: Prediction) -> Sequence[Entry]:
-        """Return how the run went."""
+        """Return information on the run."""
         return [Entry.of("Effort", effort(result))]
 
     def read(self, folder: Path) -> Prediction:
-        """Return the prediction that a folder holds."""
+        """Return the prediction stored in a folder."""
         return read_prediction(folder)
 
 
@@ -214,14 +190,14 @@ PREDICTION = PredictionContents()
 
 
 def table_text(result: Prediction, width: int) -> str:
-    """Return the table of the outputs, at most so many columns wide."""
+    """Return the table of the outputs, at most `width` columns wide."""
     header = ["experiment", "output", "mean +-", "new +-", "unit", "inside"]
     rows = [_row(b, "") for b in result.new] + [_row(b, " (fitted)") for b in result.fitted]
     return narrow_table(header, rows, ["<", "<", ">", ">", "<", ">"], width, ["unit"])
 
 
 def headline(result: Prediction) -> str:
-    """Return how many new samples lie inside of the band."""
+    """Return how many new samples lie inside the band."""
     level = percent_text(result.level)
     if result.samples:
         share = percent(result.inside / result.samples)
@@ -236,10 +212,10 @@ def headline(result: Prediction) -> str:
 
 
 def grade_of(result: Prediction) -> str:
-    """Return what the bands are worth: ``"good"``, ``"doubtful"`` or ``"bad"``.
+    """Return the reliability of the bands: ``"good"``, ``"doubtful"`` or ``"bad"``.
 
-    A share of new samples that is lower than the level by more than a third of what is outside of
-    the band is doubtful; half of the level is bad.
+    It is doubtful if the fraction of new samples inside falls short of the level by more
+    than a third of the nominal fraction outside, and bad below half the level.
     """
     if result.samples:
         share = result.inside / result.samples
@@ -251,7 +227,7 @@ def grade_of(result: Prediction) -> str:
 
 
 def reasons(result: Prediction) -> list[str]:
-    """Return where the uncertainty comes from, a sentence each."""
+    """Return the origin of the uncertainty, a sentence each."""
     drawn = f", {result.draws} of them simulated" if result.draws else ""
     found = [f"{_SOURCES[result.source]}{drawn}."]
     found.append("Noise of new samples: as in the residuals of the experiments that were fitted.")
@@ -264,22 +240,22 @@ def reasons(result: Prediction) -> list[str]:
 
 
 def effort(result: Prediction) -> str:
-    """Return what it took."""
+    """Return the computational effort."""
     return f"{result.simulations} simulations, {duration(result.seconds)}"
 
 
 def half_widths(band: OutputBand) -> tuple[str, str]:
     """Return the median half widths of the bands of the mean and of new samples, as text."""
-    found = []
+    texts = []
     for low, high in ((band.mean_low, band.mean_high), (band.new_low, band.new_high)):
         known = 0.5 * (high - low)
         known = known[np.isfinite(known)]
-        found.append(plain(float(np.median(known)), 3) if known.size else "n/a")
-    return found[0], found[1]
+        texts.append(plain(float(np.median(known)), 3) if known.size else "n/a")
+    return texts[0], texts[1]
 
 
 def share_text(band: OutputBand) -> str:
-    """Return the share of samples inside of the band of new ones; empty without samples."""
+    """Return the fraction of samples inside the band of new ones; empty without samples."""
     return percent(band.inside / band.samples) if band.samples else ""
 
 
@@ -290,6 +266,6 @@ def _row(band: OutputBand, after: str) -> list[str]:
 
 
 def rows_of(bands: Sequence[OutputBand], after: str) -> list[dict[str, str]]:
-    """Return the rows of the table of the page."""
+    """Return the rows of the page's table."""
     keys = ("experiment", "output", "mean", "new", "unit", "inside")
     return [dict(zip(keys, _row(b, after), strict=True)) for b in bands]

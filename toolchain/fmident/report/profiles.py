@@ -107,21 +107,21 @@ def read_profiles(file: Path) -> ProfileResult:
 
 
 class ProfileContents(Contents[ProfileResult]):
-    """Profiles.
+    """Contents of the result folder of profiles.
 
-    In the JSON file a ``null`` end of an interval is open where its outcome is ``"bound"`` or
-    ``"reach"``, else not known.
+    In the JSON file a ``null`` end of an interval is open if its outcome is ``"bound"`` or
+    ``"reach"``, else unknown.
     """
 
     marker, page = "profiles.json", "profiles.html"
     kicker, command = "Profile likelihood", "profile"
 
     def said(self, result: ProfileResult) -> Said:
-        """Return the profiles in words."""
+        """Return a summary in words."""
         return Said(headline(result), grade_of(result), reasons(result), effort(result))
 
     def blocks(self, result: ProfileResult, width: int) -> Sequence[str]:
-        """Return the intervals, and a sentence for each region."""
+        """Return the intervals, and a sentence per region."""
         regions = "\n".join(wrap(region_text(r), width) for r in result.regions)
         return [table_text(result, width), regions]
 
@@ -130,7 +130,7 @@ class ProfileContents(Contents[ProfileResult]):
         return {POINTS: (result.points, "%.12g")}
 
     def draw(self, result: ProfileResult, folder: Path) -> None:
-        """Write tau and the rise of the cost of all parameters."""
+        """Write tau and the cost increase of all parameters."""
         write_chart(profiles_chart(result, "tau"), folder / TAU_PICTURE)
         write_chart(profiles_chart(result, "rise"), folder / COST_PICTURE)
 
@@ -154,7 +154,7 @@ class ProfileContents(Contents[ProfileResult]):
         return [percent_text(result.level), f"{result.simulations} simulations"]
 
     def entries(self, result: ProfileResult) -> Sequence[Entry]:
-        """Return how the run went."""
+        """Return information on the run."""
         return [
             Entry.of("Status", result.status),
             Entry.of("Cost at the estimate", f"{result.cost:.6g}"),
@@ -162,7 +162,7 @@ class ProfileContents(Contents[ProfileResult]):
         ]
 
     def read(self, folder: Path) -> ProfileResult:
-        """Return the profiles that a folder holds."""
+        """Return the profiles stored in a folder."""
         return read_profiles(folder / self.marker)
 
 
@@ -170,7 +170,7 @@ PROFILES = ProfileContents()
 
 
 def table_text(result: ProfileResult, width: int) -> str:
-    """Return the table of the intervals, at most so many columns wide."""
+    """Return the table of the intervals, at most `width` columns wide."""
     rows = [
         [
             p.name,
@@ -189,7 +189,7 @@ def table_text(result: ProfileResult, width: int) -> str:
 
 
 def headline(result: ProfileResult) -> str:
-    """Return what all profiles together say."""
+    """Return the joint conclusion from all profiles."""
     count = len(result.profiles)
     kinds = [p.verdict.kind for p in result.profiles]
     if result.status == "interrupted":
@@ -223,13 +223,13 @@ def headline(result: ProfileResult) -> str:
 
 
 def grade_of(result: ProfileResult) -> str:
-    """Return what the profiles are worth: ``"good"``, ``"doubtful"`` or ``"bad"``."""
+    """Return the grade of the profiles: ``"good"``, ``"doubtful"`` or ``"bad"``."""
     kinds = {p.verdict.kind for p in result.profiles}
     return "bad" if "not-identifiable" in kinds else "good" if kinds <= {"agrees"} else "doubtful"
 
 
 def reasons(result: ProfileResult) -> list[str]:
-    """Return why ends are missing, a sentence each; of an interrupted walk that is known."""
+    """Return why ends are missing, a sentence each, except for interrupted walks."""
     found = []
     for p in result.profiles:
         for end, side in ((p.lower, "below"), (p.upper, "above")):
@@ -239,18 +239,18 @@ def reasons(result: ProfileResult) -> list[str]:
 
 
 def region_text(region: JointRegion) -> str:
-    """Return what a joint region says, in one sentence."""
+    """Describe a joint region in one sentence."""
     return f"Region of {' and '.join(region.names)}: {region.verdict.text}."
 
 
 def region_reasons(region: JointRegion) -> list[str]:
-    """Return why a region has no edge in some directions, each reason once."""
+    """Return why a region is unbounded in some directions, without duplicates."""
     texts = [e.reason for e in region.ends if e.reason]
     return list(dict.fromkeys(texts))[:_MOST_REASONS]
 
 
 def effort(result: ProfileResult) -> str:
-    """Return what it took, and what the threshold is."""
+    """Return the computational effort and the threshold."""
     points = sum(len(p.points) for p in result.profiles)
     return (
         f"{points} points, {result.simulations} simulations, {result.jacobians} Jacobians, "
@@ -271,7 +271,7 @@ def threshold_text(result: ProfileResult) -> str:
 
 
 def _error(profile: ParameterProfile) -> float:
-    """Return about the standard error: from the profile, where it has an end."""
+    """Return the approximate standard error, from the profile if it has an end."""
     known = [abs(e - profile.value) for e in profile.interval if math.isfinite(e)]
     if known:
         return min(known) / _HALF_WIDTHS or profile.standard_error
@@ -279,7 +279,7 @@ def _error(profile: ParameterProfile) -> float:
 
 
 def value_text(profile: ParameterProfile) -> str:
-    """Return the estimate, rounded as its interval."""
+    """Return the estimate, rounded like its interval."""
     return with_error(profile.value, _error(profile))[0]
 
 
@@ -311,13 +311,13 @@ def intervals_section(result: ProfileResult) -> str:
 
 
 def profiles_section(result: ProfileResult) -> str:
-    """Return one picture for each profile."""
+    """Return one chart per profile."""
     pictures = [(texts_of(p), profile_chart(p, result).html()) for p in result.profiles]
     return fragment("profiles", level=percent_text(result.level), pictures=pictures)
 
 
 def regions_section(result: ProfileResult) -> str:
-    """Return one picture for each pair of parameters; empty without any."""
+    """Return one chart per pair of parameters; empty without any."""
     if not result.regions:
         return ""
     pictures = [

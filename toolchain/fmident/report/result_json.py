@@ -87,18 +87,11 @@ def as_json(result: EstimationResult, version: str) -> Json:
 
 @dataclass(frozen=True)
 class StoredResult:
-    """A result folder.
+    """Contents of a result folder.
 
-    Parameters
-    ----------
-    result
-        What ``result.json`` holds: no time series and no history.
-    page
-        Its ``report.html``, if there is one.
-    version
-        Of fmident that wrote it; empty where that is not known.
-    samples
-        How many were compared, by experiment and output; those of the validation, too.
+    `result` is from ``result.json``, without time series and history. `version` is that of
+    fmident that wrote it, empty if unknown, and `samples` the number of compared samples by
+    experiment and output, including validation.
     """
 
     result: EstimationResult
@@ -127,12 +120,9 @@ def read_result(path: Path) -> StoredResult:
 
 
 def result_of(content: Any, place: str = "") -> EstimationResult:
-    """Return the result that the content of a ``result.json`` is.
+    """Return the result from the content of a ``result.json``.
 
-    Raises
-    ------
-    ValueError
-        Something in it is not what fmident writes.
+    Raises `ValueError` for content that fmident does not write.
     """
     result: EstimationResult = load(EstimationResult, content, place)
     checked_matrices(result, sum(e.searched for e in result.estimates))

@@ -47,7 +47,7 @@ _FIT = ("experiment", "output", "time", "measured", "initial", "fitted", "sigma"
 
 
 class CsvReporter(Reporter):
-    """Writes the tables; all but parameters, fit and history where there is something in them."""
+    """Writes the tables; only parameters, fit and history are written even if empty."""
 
     summary = (
         "parameters.csv, fit.csv, history.csv and, if any, inputs, validation, excluded,"
@@ -144,15 +144,7 @@ def history_table(history: Iterable[Iteration], names: Sequence[str]) -> pd.Data
 
 
 def draws_table(found: DrawnPosterior | None, names: Sequence[str]) -> list[Columns]:
-    """Return the table in parts, one per chain: its number, the draw, density and parameters.
-
-    Parameters
-    ----------
-    found
-        With the draws, if there are any.
-    names
-        Of the searched parameters.
-    """
+    """Return one table per chain: its number, the draw, log density and searched parameters."""
     if found is None:
         return []
     parts: list[Columns] = []
@@ -168,7 +160,7 @@ def draws_table(found: DrawnPosterior | None, names: Sequence[str]) -> list[Colu
 
 
 def inputs_table(inputs: Iterable[InputSignal]) -> list[Columns]:
-    """Return the table in parts, a row per sample: experiment, time, ``u:NAME`` for each input."""
+    """Return tables with a row per sample: experiment, time, ``u:NAME`` per input."""
     parts: dict[str, dict[str, Any]] = {}
     for signal in inputs:
         columns = parts.setdefault(
@@ -183,17 +175,11 @@ def inputs_table(inputs: Iterable[InputSignal]) -> list[Columns]:
 
 
 def population_table(generations: Sequence[Generation], names: Sequence[str]) -> list[Columns]:
-    """Return the table in parts, one row per vector: generation, cost and parameters.
+    """Return tables with one row per vector: generation, cost and free parameters.
 
-    Generation 0 is the initial point; infinite cost means that the simulation failed. A run in
-    stages has a column with the stage's name, too, and counts the generations of each.
-
-    Parameters
-    ----------
-    generations
-        In order.
-    names
-        Of the free parameters.
+    Generation 0 is the initial point; an infinite cost means that the simulation failed. A
+    run in stages also has a column with the stage's name, and numbers the generations of
+    each.
     """
     parts: list[Columns] = []
     count: Counter[str] = Counter()
@@ -212,9 +198,9 @@ def population_table(generations: Sequence[Generation], names: Sequence[str]) ->
 
 
 def sensitivities_table(sensitivities: Iterable[OutputSensitivity]) -> list[Columns]:
-    """Return the table in parts, a row per sample: experiment, output, time, ``p:NAME`` for each.
+    """Return tables with a row per sample: experiment, output, time, ``p:NAME`` for each.
 
-    A run in stages has a column with the stage's name, too.
+    A run in stages also has a column with the stage's name.
     """
     every = list(sensitivities)
     staged = any(s.stage for s in every)
@@ -232,7 +218,7 @@ def sensitivities_table(sensitivities: Iterable[OutputSensitivity]) -> list[Colu
 
 
 def series_table(series: Iterable[TimeSeriesEstimate]) -> list[Columns]:
-    """Return the table in parts, a row per sample: experiment, time, flag, values and errors."""
+    """Return tables with a row per sample: experiment, time, flag, values and errors."""
     parts: list[Columns] = []
     for s in series:
         columns: dict[str, Any] = {
@@ -254,23 +240,10 @@ def read_table(
     required: bool = False,
     command: str = "estimate",
 ) -> _Read | None:
-    """Return what a table holds, ``None`` where there is none that must be there.
+    """Return the converted content of a table; ``None`` if an optional one does not exist.
 
-    Parameters
-    ----------
-    file
-        The CSV file.
-    convert
-        Makes it of the table; whatever is wrong with that is one of `BROKEN`.
-    required
-        Whether the table must be there.
-    command
-        That writes it.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It is missing, or is none that fmident wrote.
+    For invalid content `convert` raises one of `BROKEN`. Raises `EstimationError`, naming
+    the `command` that writes the table, if it is missing or was not written by fmident.
     """
     if not file.exists():
         if not required:
@@ -295,16 +268,16 @@ def read_table(
 
 
 def whole_table(file: Path, convert: Callable[[pd.DataFrame], _Read], command: str) -> _Read:
-    """Return what a table holds that must be there; see :func:`read_table`."""
-    found = read_table(file, convert, required=True, command=command)
-    assert found is not None
-    return found
+    """Return the content of a required table; see :func:`read_table`."""
+    content = read_table(file, convert, required=True, command=command)
+    assert content is not None
+    return content
 
 
 def column(table: pd.DataFrame, name: str) -> F64:
-    """Return one column of numbers."""
-    found: F64 = table[name].to_numpy(dtype=np.float64)
-    return found
+    """Return a numeric column."""
+    values: F64 = table[name].to_numpy(dtype=np.float64)
+    return values
 
 
 def points(table: pd.DataFrame, names: Sequence[str]) -> F64:
@@ -315,22 +288,10 @@ def points(table: pd.DataFrame, names: Sequence[str]) -> F64:
 def with_signals(
     result: EstimationResult, folder: Path, *, required: bool = True
 ) -> EstimationResult:
-    """Return a stored result with what is in the tables beside it.
+    """Return a result from ``result.json`` completed from the tables beside it.
 
-    Parameters
-    ----------
-    result
-        From ``result.json``.
-    folder
-        That holds it.
-    required
-        Whether the tables that every result has must be there; else what is in a missing one is
-        left out.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A table is missing that every result has, or is none that fmident wrote.
+    If not `required`, the content of missing tables is omitted. Raises `EstimationError` if
+    a required table is missing or a table was not written by fmident.
     """
     names = [e.name for e in result.estimates if e.searched]
     history = read_table(folder / "history.csv", lambda t: _history(t, names), required=required)
@@ -338,8 +299,14 @@ def with_signals(
     held_out = result.validation
     if held_out is not None:
         own = held_out.fits
-        found = read_table(folder / "validation.csv", lambda t: _fits(t, own), required=required)
-        held_out = held_out if found is None else dataclasses.replace(held_out, fits=found)
+        validation_fits = read_table(
+            folder / "validation.csv", lambda t: _fits(t, own), required=required
+        )
+        held_out = (
+            held_out
+            if validation_fits is None
+            else dataclasses.replace(held_out, fits=validation_fits)
+        )
     whole = dataclasses.replace(
         result, fits=result.fits if fits is None else fits, validation=held_out
     )
@@ -360,22 +327,18 @@ def with_signals(
 
 
 def other_samples(read: StoredResult, whole: EstimationResult) -> list[Diagnostic]:
-    """Return a warning where tables do not have the samples that the result was found from.
+    """Return a warning if tables do not have the samples from which the result was obtained.
 
-    Parameters
-    ----------
-    read
-        What ``result.json`` says.
-    whole
-        The same result with its tables; an output without any samples has none to say.
+    `read` is the content of ``result.json`` and `whole` the result with its tables; outputs
+    without any samples are not compared.
     """
     held_out = () if whole.validation is None else whole.validation.fits
-    found = []
+    warnings = []
     for fit in (*whole.fits, *held_out):
         wanted = read.samples.get((fit.experiment, fit.name))
         there = int(np.count_nonzero(np.isfinite(fit.measured)))
         if fit.times.size and wanted is not None and there != wanted:
-            found.append(
+            warnings.append(
                 Diagnostic(
                     "warning",
                     f"the tables have {there} samples of '{fit.name}' of experiment"
@@ -385,23 +348,13 @@ def other_samples(read: StoredResult, whole: EstimationResult) -> list[Diagnosti
                     rule="other-samples",
                 )
             )
-    return found
+    return warnings
 
 
 def with_inputs(result: EstimationResult, folder: Path) -> EstimationResult:
-    """Return a stored result with the values of its inputs, where their table is there.
+    """Return a result from ``result.json`` with the values of its inputs, if stored.
 
-    Parameters
-    ----------
-    result
-        From ``result.json``.
-    folder
-        That holds it.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The table is none that fmident wrote.
+    Raises `EstimationError` if the table was not written by fmident.
     """
     inputs = read_table(folder / "inputs.csv", lambda t: _inputs(t, result.inputs))
     return result if inputs is None else dataclasses.replace(result, inputs=inputs)
@@ -409,10 +362,10 @@ def with_inputs(result: EstimationResult, folder: Path) -> EstimationResult:
 
 def _fits(table: pd.DataFrame, fits: Sequence[OutputFit]) -> tuple[OutputFit, ...]:
     groups = dict(iter(table.groupby(["experiment", "output"], sort=False)))
-    found = []
+    output_fits = []
     for fit in fits:
         rows = groups[fit.experiment, fit.name]
-        found.append(
+        output_fits.append(
             dataclasses.replace(
                 fit,
                 times=column(rows, "time"),
@@ -422,7 +375,7 @@ def _fits(table: pd.DataFrame, fits: Sequence[OutputFit]) -> tuple[OutputFit, ..
                 sigma=column(rows, "sigma"),
             )
         )
-    return tuple(found)
+    return tuple(output_fits)
 
 
 def _draws(
@@ -469,18 +422,18 @@ def _with_excluded(result: EstimationResult, table: pd.DataFrame) -> EstimationR
     groups = dict(iter(table.groupby(["experiment", "output", "reason"], sort=False)))
 
     def filled(fit: OutputFit) -> OutputFit:
-        found = []
+        exclusions = []
         for e in fit.excluded:
             # A reason that stands twice has samples the first time.
             rows = groups.pop((fit.experiment, fit.name, e.reason)) if e.count else None
-            found.append(
+            exclusions.append(
                 e
                 if rows is None
                 else dataclasses.replace(
                     e, times=column(rows, "time"), values=column(rows, "measured")
                 )
             )
-        return dataclasses.replace(fit, excluded=tuple(found))
+        return dataclasses.replace(fit, excluded=tuple(exclusions))
 
     held_out = result.validation
     if held_out is not None:
@@ -527,10 +480,10 @@ def _generations(table: pd.DataFrame, names: Sequence[str]) -> tuple[Generation,
 def _series(table: pd.DataFrame, result: EstimationResult) -> tuple[TimeSeriesEstimate, ...]:
     searched = [e for e in result.estimates if e.searched and e.name in table]
     names = [e.name for e in searched]
-    found = []
+    series = []
     for experiment, rows in table.groupby("experiment", sort=False):
         flags = [FLAGS.index(f) for f in rows["flag"]]
-        found.append(
+        series.append(
             TimeSeriesEstimate(
                 str(experiment),
                 tuple(names),
@@ -541,4 +494,4 @@ def _series(table: pd.DataFrame, result: EstimationResult) -> tuple[TimeSeriesEs
                 np.array(flags, dtype=np.uint8),
             )
         )
-    return tuple(found)
+    return tuple(series)

@@ -28,13 +28,7 @@ _MOST_FITS = 24
 def summary(result: EstimationResult, width: int = _WIDTH) -> str:
     """Return verdict, table of parameters, table of fits and notes; no trailing newline.
 
-    Parameters
-    ----------
-    result
-        What the run found.
-    width
-        Of the terminal, columns. Tables that are wider are wrapped, or lose columns that others
-        imply.
+    Tables wider than the terminal's `width` are wrapped, or lose redundant columns.
     """
     width = min(max(width, _NARROWEST), _WIDEST)
     judgement = verdict(result)
@@ -71,14 +65,7 @@ def table(
 ) -> str:
     """Return a text table with a rule below the header.
 
-    Parameters
-    ----------
-    header
-        Column titles.
-    rows
-        Cells, as many per row as there are titles.
-    align
-        ``"<"`` or ``">"`` per column; all to the left by default.
+    `align` has ``"<"`` or ``">"`` per column; all are left-aligned by default.
     """
     align = align or ["<"] * len(header)
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
@@ -97,18 +84,11 @@ def narrow_table(
     width: int,
     spare: Sequence[str] = (),
 ) -> str:
-    """Return a text table that keeps within a width as far as that is possible.
+    """Return a text table that fits a width as far as possible.
 
-    Parameters
-    ----------
-    header, rows, align
-        As of :func:`table`.
-    width
-        Columns of the terminal.
-    spare
-        Titles of columns that are left out, one after the other, where it is not enough to wrap
-        the cells of the last column between words. Where there are none to leave out, the cells
-        of all columns are wrapped that are aligned to the left.
+    Columns with titles in `spare` are dropped one by one if wrapping the cells of the last
+    column is not enough. If there are none, the cells of all left-aligned columns are
+    wrapped.
     """
     excess = _widest(table(header, rows, align)) - width
     cells = [row[-1] for row in [header, *rows]]
@@ -131,7 +111,7 @@ def narrow_table(
 def _shrink(
     widths: list[int], rows: Sequence[Sequence[str]], align: Sequence[Alignment], excess: int
 ) -> None:
-    """Make the widest of the columns of words narrower, as far as their words allow it."""
+    """Narrow the widest text columns as far as their words allow."""
     words = ([cell.split() or [""] for cell in column] for column in zip(*rows, strict=True))
     longest = [max(len(word) for cell in column for word in cell) for column in words]
     least = [
@@ -146,7 +126,7 @@ def _shrink(
 
 
 def _wrapped(row: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
-    """Return a row as several, with cells that are too long going on below."""
+    """Return a row as several rows, wrapping long cells."""
     cells = [
         textwrap.wrap(cell, width, break_on_hyphens=False) or [""] if len(cell) > width else [cell]
         for cell, width in zip(row, widths, strict=True)
@@ -166,7 +146,7 @@ def _widest(text: str) -> int:
 
 
 def unit_text(unit: str | None) -> str:
-    """Return a unit to follow a number; nothing for a pure number."""
+    """Return a unit to follow a number; empty for a dimensionless number."""
     return "" if unit in (None, "1") else str(unit)
 
 
@@ -175,9 +155,9 @@ def remark(
     judged: Identifiability | None = None,
     held: Mapping[str, str] | None = None,
 ) -> str:
-    """Return what is special about a parameter, or an empty string.
+    """Return a remark on what is special about a parameter, or an empty string.
 
-    Without a verdict on what the data determine, such as next to a jump of the cost, a missing
+    Without an identifiability result, for instance next to a jump of the cost, a missing
     interval does not mean that the parameter cannot be identified.
     """
     if estimate.fixed:
@@ -204,18 +184,18 @@ def remark(
 
 
 def merged_into(base: Sequence[str]) -> str:
-    """Return of which base parameters a parameter is a member."""
+    """Return a remark on the base parameters that contain a parameter."""
     few = len(base) <= _MOST_BASE
     return f"in {' and '.join(base)}" if few else f"in {len(base)} base parameters"
 
 
 def held_of(result: EstimationResult) -> dict[str, str]:
-    """Return the parameters that truncation left at the start, or a part of them, with a remark."""
-    found = result.truncation
-    if found is None:
+    """Return remarks on parameters that truncation held, fully or partly, at the start."""
+    truncation = result.truncation
+    if truncation is None:
         return {}
-    still = found.untouched
-    return {n: "at the start" if n in still else "partly from the start" for n in found.held}
+    still = truncation.untouched
+    return {n: "at the start" if n in still else "partly from the start" for n in truncation.held}
 
 
 def _parameters(result: EstimationResult, width: int) -> str:
@@ -226,9 +206,9 @@ def _parameters(result: EstimationResult, width: int) -> str:
             cells = [plain(e.value), "", ""]
         else:
             cells = [value, error, interval(e.interval_95, e.standard_error)]
-        said = remark(e, result.identifiability, held_of(result))
+        comment = remark(e, result.identifiability, held_of(result))
         rows.append(
-            [e.name, *cells, white_error(e, result), unit_text(e.unit), plain(e.initial), said]
+            [e.name, *cells, white_error(e, result), unit_text(e.unit), plain(e.initial), comment]
         )
     header = ["parameter", "value", "+-", "95 % interval", "if white", "unit", "initial", ""]
     align: list[Alignment] = ["<", ">", ">", ">", ">", "<", ">", "<"]
@@ -240,7 +220,7 @@ def _parameters(result: EstimationResult, width: int) -> str:
 
 
 def base_rows(result: EstimationResult) -> list[list[str]]:
-    """Return one row per base parameter: its value, how well that is known, and its formula."""
+    """Return one row per base parameter: value, uncertainty and formula."""
     return [
         [
             e.name,
@@ -261,16 +241,16 @@ def _base_parameters(result: EstimationResult, width: int) -> str:
 
 
 def white_error(e: ParameterEstimate, result: EstimationResult) -> str:
-    """Return the standard error if the noise were white; empty where that is the one shown."""
-    found = {} if result.noise is None else result.noise.white_errors
-    return plain(found[e.name], 2) if e.name in found else ""
+    """Return the standard error for white noise; empty if it is the one shown."""
+    errors = {} if result.noise is None else result.noise.white_errors
+    return plain(errors[e.name], 2) if e.name in errors else ""
 
 
 PRIOR_HEADER = ["parameter", "prior", "by the data alone", "of the priors", "apart", "p"]
 
 
 def prior_rows(result: EstimationResult) -> list[list[str]]:
-    """Return one row per prior: what it says, what the data say, and how far both are apart."""
+    """Return one row per prior: prior, information from the data, and their distance."""
     if result.priors is None:
         return []
     return [
@@ -297,7 +277,7 @@ DRAW_HEADER = ["parameter", "median", "mean", "sd", "effective", "in tails", "R-
 
 
 def draw_rows(result: EstimationResult) -> list[list[str]]:
-    """Return one row per parameter that was drawn: where it is, and how well that is known."""
+    """Return one row per drawn parameter: location and uncertainty."""
     if result.draws is None:
         return []
     return [
@@ -327,7 +307,7 @@ TRUNCATION_HEADER = [
 
 
 def truncation_rows(result: EstimationResult) -> list[list[str]]:
-    """Return one row per parameter: how much comes from the data, and what the start may do."""
+    """Return one row per parameter: contribution of the data, possible effect of the start."""
     if result.truncation is None:
         return []
     return [
@@ -412,12 +392,9 @@ VALIDATION_HEADER = [
 
 
 def validation_rows(result: EstimationResult) -> list[list[str]]:
-    """Return one row per output of the fitted experiments, and of those for validation.
+    """Return one row per output of the fitted and of the validation experiments.
 
-    Parameters
-    ----------
-    result
-        With a validation; without one there are no rows.
+    There are no rows without a validation.
     """
     if result.validation is None:
         return []
@@ -439,7 +416,7 @@ def validation_rows(result: EstimationResult) -> list[list[str]]:
 
 
 def residual_facts(result: EstimationResult) -> list[str]:
-    """Return what the residuals of fitted and validation experiments say, a sentence each."""
+    """Return findings from the residuals of fitted and validation experiments, as sentences."""
     checks = [("fitted", result.residuals)]
     if result.validation is not None:
         checks.append(("validation", result.validation.residuals))
@@ -470,7 +447,7 @@ def _validation(result: EstimationResult, width: int) -> str:
 
 
 def wrap(text: str, width: int, bullet: str = "") -> str:
-    """Return a paragraph in lines of at most `width` columns, behind a bullet if there is one."""
+    """Return a paragraph wrapped to `width` columns, with an optional bullet."""
     return textwrap.fill(
         text,
         width,
@@ -482,6 +459,6 @@ def wrap(text: str, width: int, bullet: str = "") -> str:
 
 
 def jacobians(result: EstimationResult) -> str:
-    """Return how many Jacobians a run took, and where they come from."""
+    """Return the number of Jacobians of a run, and their origin."""
     origin = f" ({result.derivatives_by})" if result.derivatives_by else ""
     return f"{result.jacobians} Jacobian{'s' * (result.jacobians != 1)}{origin}"

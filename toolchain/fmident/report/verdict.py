@@ -271,8 +271,8 @@ def _misfit(result: EstimationResult) -> Iterator[Finding]:
     elif seen.noise_ratio > 1.0:
         text = f"the residuals are {seen.noise_ratio:.3g} times the noise"
         yield finding("model-lacks-something", text, ": ".join(filter(None, _disturbed(result))))
-    elif (said := _explained(result))[0]:
-        yield finding("model-lacks-something", *said)
+    elif (misfit := _explained(result))[0]:
+        yield finding("model-lacks-something", *misfit)
     else:
         yield from _coloured(result, seen)
 
@@ -366,12 +366,12 @@ def _not_determined(
     result: EstimationResult, inside: Sequence[ParameterEstimate]
 ) -> Iterator[Finding]:
     """Yield which parameters the data do not determine, and which act in combinations alone."""
-    judged = result.identifiability
-    assert judged is not None
+    identifiability = result.identifiability
+    assert identifiability is not None
     unknown = [e.name for e in result.base_parameters if not math.isfinite(e.standard_error)]
     if unknown:
         yield finding("no-uncertainty", f"there is no uncertainty for {listed(unknown)}")
-    if judged.by_choice:
+    if identifiability.by_choice:
         return
     members = list(_members(result, inside))
     lost = [e.name for e in inside if not (math.isfinite(e.standard_error) or (members and e.base))]
@@ -380,8 +380,8 @@ def _not_determined(
             "not-identifiable", f"the data do not determine {listed(lost)}", _to_fix(result)
         )
     elif not members:
-        verb = "is" if judged.rank == 1 else "are"
-        text = f"only {judged.rank} of {len(inside)} parameters {verb} determined"
+        verb = "is" if identifiability.rank == 1 else "are"
+        text = f"only {identifiability.rank} of {len(inside)} parameters {verb} determined"
         yield finding("not-identifiable", text, _to_fix(result))
     yield from members
 
@@ -514,25 +514,25 @@ _CHECKS: tuple[Callable[[EstimationResult], Iterator[Finding]], ...] = (
 
 
 def _which_are_meant(result: EstimationResult, words: str) -> str:
-    """Return the verdict on the rank, which leaves out parameters on bounds, as one on the rest."""
-    judged = result.identifiability
-    if judged is not None and _held_together(result):
+    """Return the verdict on the rank, restricted to the parameters that are not on bounds."""
+    identifiability = result.identifiability
+    if identifiability is not None and _held_together(result):
         free = sum(e.searched for e in result.estimates)
-        which = "this one is" if judged.rank == 1 else "these are"
+        which = "this one is" if identifiability.rank == 1 else "these are"
         return (
-            f"The constraints leave {judged.rank} of {free} parameters free, and {which}"
+            f"The constraints leave {identifiability.rank} of {free} parameters free, and {which}"
             " identifiable"
         )
     last = result.stages[-1].name if result.stages else ""
     free_ones = [e for e in result.estimates if e.searched]
     bound = [e.name for e in free_ones if e.at_bound and e.stage == last]
-    if judged is None or not judged.full_rank:
+    if identifiability is None or not identifiability.full_rank:
         return words
     if not (bound or any(e.stage != last for e in free_ones)):
         return words
     said = words.rstrip(".")
     if bound:
-        count = judged.rank
+        count = identifiability.rank
         others = "The other parameter is" if count == 1 else f"The other {count} parameters are"
         held = "its bound" if len(bound) == 1 else "their bounds"
         said = f"{others} identifiable, with {listed(bound)} held at {held}"
@@ -540,12 +540,12 @@ def _which_are_meant(result: EstimationResult, words: str) -> str:
 
 
 def _held_together(result: EstimationResult) -> bool:
-    """Return whether the data determine all that constraints leave free."""
-    judged = result.identifiability
+    """Return whether the data determine everything that the constraints leave free."""
+    identifiability = result.identifiability
     return (
-        judged is not None
-        and judged.full_rank
-        and judged.rank < sum(e.searched for e in result.estimates)
+        identifiability is not None
+        and identifiability.full_rank
+        and identifiability.rank < sum(e.searched for e in result.estimates)
         and any(c.active for c in result.constraints)
     )
 
@@ -659,7 +659,7 @@ def _disturbed(result: EstimationResult) -> tuple[str, str]:
 
 
 def _used_up(result: EstimationResult, allowed: object) -> bool:
-    """Return whether the limit of iterations was reached, not another one."""
+    """Return whether the iteration limit was reached rather than another one."""
     if not isinstance(allowed, int) or not result.history:
         return False
     return len(result.history) >= allowed or result.history[-1].number >= allowed
@@ -684,12 +684,12 @@ def correlated_pairs(
 
 
 def _bounding(result: EstimationResult) -> list[ConstraintCheck]:
-    """Return the active inequalities in one parameter, which are bounds of it."""
+    """Return the active inequalities in one parameter, which act as its bounds."""
     return [c for c in result.constraints if c.active and not c.equality and len(c.parameters) == 1]
 
 
 def _tied(result: EstimationResult) -> list[set[str]]:
-    """Return groups of parameters that constraints tie to each other, whatever the data say."""
+    """Return groups of parameters tied together by constraints, regardless of the data."""
     groups: list[set[str]] = []
     for c in (c for c in result.constraints if c.active):
         touched = [g for g in groups if g & set(c.parameters)]

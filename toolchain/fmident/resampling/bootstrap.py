@@ -1,9 +1,9 @@
-"""Replicates of a problem's data, the estimate of each, and what they say together.
+"""Replicates of a problem's data, their estimates, and the summary of these.
 
-Where the noise is modelled, residuals are innovations of the noise model at the estimate. A
-replicate is fitted with that model first; the residuals give the noise model of the replicate, with
-which it is fitted again, as the estimate itself was (Davison and Hinkley, Bootstrap Methods and
-their Application, 1997, section 8.2).
+If the noise is modelled, residuals are innovations of the noise model at the estimate.
+A replicate is fitted with that model first; its residuals give the noise model of the
+replicate, with which it is fitted again, as the estimate itself was (Davison and
+Hinkley, Bootstrap Methods and their Application, 1997, section 8.2).
 """
 
 from __future__ import annotations
@@ -114,37 +114,16 @@ def run_bootstrap(
     listener: Listener = lambda _, __: None,
     orders: Mapping[str, int] | None = None,
 ) -> BootstrapResult:
-    """Fit replicates of the data side by side, each from the estimate.
+    """Fit replicates of the data in parallel, each from the estimate.
 
-    What they return does not depend on the executor, and a run that is resumed asks for the same
-    simulations in the same order.
+    The results do not depend on the executor, and a resumed run requests the same
+    simulations in the same order. `start` is the estimate of the free parameters, shape
+    (n,), refined first if it is not a minimum; `orders` are those of the noise models
+    requested for outputs, if known. After Ctrl-C the replicates so far are returned.
 
-    Parameters
-    ----------
-    problem, evaluator
-        What was estimated.
-    start
-        The estimate, free parameters of shape (n,); refined first where it is not a minimum.
-    options
-        How many replicates, and how they come about.
-    listener
-        Called whenever a replicate has ended.
-    orders
-        Of the models of the noise that the outputs ask for, by output, where they are known.
-
-    Returns
-    -------
-    BootstrapResult
-        After Ctrl-C, too, with the replicates so far.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The cost is not a sum over samples; nothing is known of the noise; options that make no
-        sense.
-    fmident.errors.EstimationError
-        The simulation fails at the estimate; Ctrl-C before two replicates were fitted is
-        ``KeyboardInterrupt``.
+    Raises `ProblemError` if the cost is not a sum over samples, the noise is unknown, or
+    options are invalid, `EstimationError` if the simulation fails at the estimate, and
+    `KeyboardInterrupt` before two replicates were fitted.
     """
     began = time.monotonic()
     check_bootstrap(problem, options)
@@ -165,19 +144,19 @@ def run_bootstrap(
     fit = refit if modelled is None else modelled.refit
     linearisation = statistics.linearisation
     answers = linearisation.answer_to_noise() / linearisation.noise
-    found: dict[int, Refit] = {}
+    refits: dict[int, Refit] = {}
     linear: dict[int, F64] = {}
-    kept = _band_rows(panels)
+    band_rows = _band_rows(panels)
 
     def search(number: int, generator: np.random.Generator, branch: Evaluator) -> None:
         drawn = scheme.draw(generator)
         priors = _moved_priors(problem, p, generator)
         fitted = fit(branch, origin, drawn - origin.residuals, priors)
-        found[number] = dataclasses.replace(fitted, simulated=fitted.simulated[kept])
+        refits[number] = dataclasses.replace(fitted, simulated=fitted.simulated[band_rows])
         # Not by BLAS, whose threads cost more than they save.
         change = np.append(drawn, linearisation.noise * priors.deviations(p))
         linear[number] = np.einsum("ij,j->i", answers, change)
-        listener(len(found), options.replicates)
+        listener(len(refits), options.replicates)
 
     seeds = np.random.SeedSequence(options.seed).spawn(options.replicates)
     searches = [partial(search, k, np.random.default_rng(s)) for k, s in enumerate(seeds)]
@@ -186,29 +165,31 @@ def run_bootstrap(
         evaluator.side_by_side(searches)
     except KeyboardInterrupt:
         interrupted = True
-    good = sorted(k for k, f in found.items() if not f.failure)
+    good = sorted(k for k, f in refits.items() if not f.failure)
     if interrupted and len(good) < FEWEST:
         raise KeyboardInterrupt
-    failed = [FailedReplicate(k, f.failure) for k, f in sorted(found.items()) if f.failure]
+    failed = [FailedReplicate(k, f.failure) for k, f in sorted(refits.items()) if f.failure]
     if len(good) < FEWEST:
         why = f"; the first: {failed[0].reason}" if failed else ""
         raise EstimationError(
-            f"only {len(good)} of {len(found)} replicates could be fitted{why}",
+            f"only {len(good)} of {len(refits)} replicates could be fitted{why}",
             hint="'fmident check' shows where simulations fail; narrower bounds keep them away",
         )
-    notes += _failure_notes(failed, len(found))
+    notes += _failure_notes(failed, len(refits))
     fitted = Fitted(
         np.array(good, dtype=np.intp),
-        np.array([found[k].p for k in good]),
-        np.array([found[k].cost for k in good]),
-        np.array([found[k].simulated for k in good]),
-        kept,
+        np.array([refits[k].p for k in good]),
+        np.array([refits[k].cost for k in good]),
+        np.array([refits[k].simulated for k in good]),
+        band_rows,
         np.array([linear[k] for k in good]),
         answers,
     )
     summary = parameters_of(problem, p, statistics, scheme, fitted, options.level)
-    shown = origin.residuals if modelled is None else modelled.model.colour(origin.residuals)
-    sizes = noise_sizes(plain, shown, leverages, noise)
+    coloured_residuals = (
+        origin.residuals if modelled is None else modelled.model.colour(origin.residuals)
+    )
+    sizes = noise_sizes(plain, coloured_residuals, leverages, noise)
     return BootstrapResult(
         status="interrupted" if interrupted else "complete",
         method=scheme.name,
@@ -223,7 +204,7 @@ def run_bootstrap(
         replicates=fitted.values,
         costs=fitted.costs,
         failed=tuple(failed),
-        bands=summary.bands(shown, sizes),
+        bands=summary.bands(coloured_residuals, sizes),
         weights=options.weights if scheme.name == "wild" else None,
         block_lengths=_block_lengths(scheme),
         simulations=evaluator.simulations - before[0],
@@ -235,12 +216,9 @@ def run_bootstrap(
 
 
 def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
-    """Refuse what cannot be bootstrapped.
+    """Raise `ProblemError` if the problem cannot be bootstrapped or options are invalid.
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The cost is not a sum over samples; no free parameter; options that make no sense.
+    The cost must be a sum over samples, and there must be free parameters.
     """
     location = problem.where()
     if not problem.free:
@@ -274,7 +252,7 @@ def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
 def _estimate(
     problem: Problem, evaluator: Evaluator, start: F64
 ) -> tuple[F64, ParameterStatistics, list[str]]:
-    """Return the minimum of the cost next to a point, its statistics, and what is to be said."""
+    """Return the minimum of the cost near a point, its statistics, and notes."""
     p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
     residuals = evaluator.data_residuals(p)
     if not bool(np.isfinite(residuals).all()):
@@ -289,13 +267,13 @@ def _estimate(
         )
     freedom = residuals.size - p.size
     variance = 1.0 if problem.sigma_known else float(residuals @ residuals) / freedom
-    before, found = p, refined(evaluator, _origin(evaluator, p, variance), _REFINED)
-    if found.failure:
+    before, refit_result = p, refined(evaluator, _origin(evaluator, p, variance), _REFINED)
+    if refit_result.failure:
         raise EstimationError(
-            f"there is no minimum of the cost next to the estimate: {found.failure}",
+            f"there is no minimum of the cost next to the estimate: {refit_result.failure}",
             hint="estimate again",
         )
-    p = found.p
+    p = refit_result.p
     held = parameters_at_bound(problem, p)
     statistics = uncertainty(
         problem, evaluator, p, held, counts_noise=False, compare_interfaces=False
@@ -320,15 +298,7 @@ def _estimate(
 
 
 def _origin(evaluator: Evaluator, p: F64, variance: float) -> Origin:
-    """Return the origin of replicates at a point.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The data have no noise.
-    fmident.errors.EstimationError
-        There are no derivatives.
-    """
+    """Return the start of the replicates at a point."""
     noise = evaluator.noise(p)
     residuals = evaluator.data_residuals(p)
     if not variance > 0.0 or float(np.mean(residuals**2)) <= (_VANISHING * noise) ** 2:
@@ -345,10 +315,10 @@ def _origin(evaluator: Evaluator, p: F64, variance: float) -> Origin:
 
 
 def _leverages(evaluator: Evaluator, origin: Origin) -> F64:
-    """Return the diagonal of the hat matrix, of the rows of the data, shape (m,)."""
+    """Return the diagonal of the hat matrix for the rows of the data, shape (m,)."""
     scale = evaluator.space.derivative(origin.p)[:, np.newaxis]
-    moved = origin.jacobian @ (scale * origin.directions) / origin.spread
-    leverages: F64 = np.clip(np.einsum("ij,ij->i", moved, moved), 0.0, 1.0)
+    effects = origin.jacobian @ (scale * origin.directions) / origin.spread
+    leverages: F64 = np.clip(np.einsum("ij,ij->i", effects, effects), 0.0, 1.0)
     return leverages
 
 
@@ -360,7 +330,7 @@ def _scheme(
     noise: NoiseFinding | None,
     options: BootstrapOptions,
 ) -> tuple[Scheme, str]:
-    """Return how replicates come about, and why so."""
+    """Return the resampling scheme and the reason for it."""
     residuals = origin.residuals
     method, reason = options.method, "as asked for"
     if method is None:
@@ -386,23 +356,23 @@ def _scheme(
         return Modelled(panels, scaled, noise.model), reason
     sizes = np.ones(residuals.size)
     if not problem.sigma_known:
-        found = noise_sizes(problem, residuals, leverages)
+        noise_levels = noise_sizes(problem, residuals, leverages)
         for panel in panels:
             for k, label in enumerate(panel.labels):
-                sizes[panel.rows[:, k]] = found[label].size
+                sizes[panel.rows[:, k]] = noise_levels[label].size
     return Parametric(panels, scaled, sizes), reason
 
 
 def _chosen(noise: NoiseFinding | None) -> tuple[Method, str]:
-    """Return the method for the noise that the residuals show, and why."""
+    """Return the method suitable for the noise in the residuals, and the reason."""
     if noise is None:
         return "residual", "the residuals are white"
     if noise.coloured:
-        found = f"neighbouring residuals are correlated ({_correlations(noise)})"
+        correlated = f"neighbouring residuals are correlated ({_correlations(noise)})"
         if noise.sums is None:
             waves = " and waves say" if noise.model.waves else " says"
-            return "parametric", f"{found} as an autoregression{waves}"
-        return "block", f"{found}, otherwise than any autoregression says"
+            return "parametric", f"{correlated} as an autoregression{waves}"
+        return "block", f"{correlated}, otherwise than any autoregression says"
     if noise.uneven:
         return "wild", "the noise changes its size along the record"
     return "residual", "the residuals are white, those of one instant are drawn together"
@@ -411,8 +381,8 @@ def _chosen(noise: NoiseFinding | None) -> tuple[Method, str]:
 def _correlations(noise: NoiseFinding) -> str:
     """Return the outputs with correlated residuals in words."""
     seen = [o for o in noise.outputs if o.order > 0 or o.p_white < colour_level(o.samples)]
-    found = [f"{o.correlation:.2f} for '{o.name}'" for o in seen]
-    return ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+    texts = [f"{o.correlation:.2f} for '{o.name}'" for o in seen]
+    return ", ".join(texts[:3]) + (", ..." if len(texts) > 3 else "")
 
 
 def _scheme_notes(
@@ -423,10 +393,10 @@ def _scheme_notes(
     ratio = float(np.sqrt(origin.residuals @ origin.residuals / size))
     spread = 5.0 / np.sqrt(2.0 * size)
     if problem.sigma_known and abs(ratio - 1.0) > max(spread, 0.05):
-        taken = "given" if isinstance(scheme, Parametric) else "seen in the residuals"
+        noise_source = "given" if isinstance(scheme, Parametric) else "seen in the residuals"
         notes.append(
             f"The residuals are {ratio:.3g} times as large as the given sigma; the replicates have "
-            f"the noise that is {taken}."
+            f"the noise that is {noise_source}."
         )
     if isinstance(scheme, Blocks):
         shortest = min(
@@ -459,7 +429,7 @@ def _scheme_notes(
 
 
 def _moved_priors(problem: Problem, p: F64, generator: np.random.Generator) -> Priors:
-    """Return the priors with centres as if each were a new measurement of the estimate."""
+    """Return the priors with random centres, as if each were a new measurement."""
     priors = Priors.of(problem)
     if not priors.count:
         return priors
@@ -470,15 +440,15 @@ def _moved_priors(problem: Problem, p: F64, generator: np.random.Generator) -> P
         # The centre moves by so many standard deviations, on the scale on which it is normal.
         if prior.distribution == "lognormal":
             factor = float(np.exp(prior.log_sd * deviation))
-            moved = dataclasses.replace(prior, mean=prior.mean * factor, sd=prior.sd * factor)
+            shifted = dataclasses.replace(prior, mean=prior.mean * factor, sd=prior.sd * factor)
         else:
-            moved = dataclasses.replace(prior, mean=prior.mean + prior.sd * deviation)
-        terms.append((name, moved))
+            shifted = dataclasses.replace(prior, mean=prior.mean + prior.sd * deviation)
+        terms.append((name, shifted))
     return dataclasses.replace(priors, terms=tuple(terms))
 
 
 def _band_rows(panels: Sequence[Panel]) -> npt.NDArray[np.intp]:
-    """Return the residuals whose predictions are kept for bands, in their order."""
+    """Return the residual rows whose predictions are used for bands, in order."""
     chosen = [p.rows[:: -(-p.size // _BAND_INSTANTS)].ravel() for p in panels]
     return np.sort(np.concatenate(chosen))
 
@@ -511,14 +481,9 @@ def _failure_notes(failed: Sequence[FailedReplicate], count: int) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class ModelledNoise:
-    """The noise of a problem with whitened residuals, and how replicates find theirs.
+    """Noise model of a problem with whitened residuals, refitted for each replicate.
 
-    Parameters
-    ----------
-    asked
-        What the problem asks for.
-    model
-        Of the noise at the estimate.
+    `asked` are the requested noise models, and `model` is that at the estimate.
     """
 
     asked: NoiseAsked
@@ -526,23 +491,16 @@ class ModelledNoise:
 
     @classmethod
     def of(cls, problem: Problem) -> ModelledNoise | None:
-        """Return that of a problem; ``None`` where the noise is not modelled."""
+        """Return that of a problem; ``None`` if the noise is not modelled."""
         if not isinstance(problem.cost, Prewhitened):
             return None
         return cls(NoiseAsked.of(problem), problem.cost.model)
 
     def refit(self, evaluator: Evaluator, origin: Origin, shift: F64, priors: Priors) -> Refit:
-        """Return the estimate of a replicate, with its own noise model.
+        """Return the estimate of a replicate with its own noise model.
 
-        Parameters
-        ----------
-        evaluator, origin, shift, priors
-            As of :func:`~fmident.resampling.refits.refit`, all in innovations.
-
-        Returns
-        -------
-        Refit
-            Its residuals are plain ones, not innovations.
+        The arguments are those of :func:`~fmident.resampling.refits.refit`, in innovations. The
+        residuals of the result are plain ones, not innovations.
         """
         first = refit(evaluator, origin, shift, priors)
         if first.failure:
@@ -556,15 +514,15 @@ class ModelledNoise:
         begin = dataclasses.replace(
             origin, residuals=change(origin.residuals), jacobian=change(origin.jacobian)
         )
-        found = refit(_Rewhitened(evaluator, change), begin, change(shift), priors)
+        second = refit(_Rewhitened(evaluator, change), begin, change(shift), priors)
         return dataclasses.replace(
-            found, simulated=own.colour(found.simulated), steps=first.steps + found.steps
+            second, simulated=own.colour(second.simulated), steps=first.steps + second.steps
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """From the innovations of one noise model to those of another."""
+    """Conversion from the innovations of one noise model to those of another."""
 
     before: NoiseModel
     after: NoiseModel

@@ -1,7 +1,7 @@
-"""Residuals in the order in which they were measured: outputs that were sampled together, and gaps.
+"""Residuals in order of measurement: jointly sampled outputs, and gaps.
 
-Outputs of one experiment that have their samples at the same instants form a panel. It is resampled
-as one, so that what they have in common at an instant stays together.
+Outputs of one experiment with samples at the same instants form a panel. It is
+resampled as a whole, so that the correlation between outputs is preserved.
 """
 
 from __future__ import annotations
@@ -32,14 +32,9 @@ Indices = npt.NDArray[np.intp]
 class Panel:
     """Samples of one or several outputs of an experiment at the same instants.
 
-    Parameters
-    ----------
-    rows
-        Places of the samples among all residuals, shape (k, outputs).
-    runs
-        Begin and end of each run of samples without a gap, in instants; together they are all.
-    labels
-        Experiment and output of each column.
+    `rows` are the indices of the samples among all residuals, shape (k, outputs). `runs`
+    has begin and end of each gapless run, in instants, and `labels` the experiment and
+    output of each column.
     """
 
     rows: Indices
@@ -53,14 +48,14 @@ class Panel:
 
     @property
     def longest(self) -> int:
-        """Instants of the longest run."""
+        """Number of instants of the longest run."""
         return max((end - begin for begin, end in self.runs), default=0)
 
 
 def panels_of(problem: Problem) -> tuple[Panel, ...]:
-    """Return the panels of a problem's residuals, which are those of the samples."""
+    """Return the panels of a problem's residuals."""
     layout = residual_layout(problem)
-    found: list[Panel] = []
+    panels: list[Panel] = []
     for i, experiment in enumerate(problem.experiments):
         groups: dict[bytes, list[tuple[str, Indices]]] = {}
         for j, measurement in enumerate(experiment.measurements):
@@ -70,24 +65,18 @@ def panels_of(problem: Problem) -> tuple[Panel, ...]:
                 groups.setdefault(key, []).append((measurement.name, rows))
         for members in groups.values():
             first = members[0][1]
-            found.append(
+            panels.append(
                 Panel(
                     np.column_stack([rows for _, rows in members]),
                     runs_of(layout.time[first]),
                     tuple((experiment.name, name) for name, _ in members),
                 )
             )
-    return tuple(found)
+    return tuple(panels)
 
 
 def runs_of(times: F64) -> tuple[tuple[int, int], ...]:
-    """Return begin and end of each run of instants without a gap.
-
-    Parameters
-    ----------
-    times
-        Of the samples that are there, increasing, shape (k,).
-    """
+    """Return begin and end of each gapless run of the available instants, shape (k,)."""
     if times.size < 3:
         return ((0, times.size),) if times.size else ()
     between = np.diff(times)

@@ -1,11 +1,12 @@
-"""The estimate of a replicate: Gauss-Newton steps from that of the data.
+"""Estimate a replicate by Gauss-Newton steps from the estimate of the data.
 
-A replicate changes the data only, so that its residuals are those of the problem plus a constant
-vector: points, simulations and Jacobians are the problem's own. All replicates begin with the same
-linearisation at the estimate, so that their first step takes no simulation; each simulation after
-it has its sensitivities. The search ends where a step by the Jacobian of the last point would gain
-next to nothing, measured in standard errors; that step is still taken, its own error being of the
-second order. So no estimate is a linearised one that nobody has looked at.
+A replicate changes only the data, so its residuals are those of the problem plus a
+constant vector: points, simulations and Jacobians are those of the problem. All
+replicates start with the linearisation at the estimate, so that their first step takes
+no simulation; each later simulation includes its sensitivities. The search ends when a
+step with the last Jacobian would gain almost nothing, measured in standard errors; that
+step is still taken, as its error is of second order. Thus no estimate is purely
+linearised without a simulation.
 """
 
 from __future__ import annotations
@@ -38,19 +39,19 @@ _PRODUCTS = 200_000
 
 
 class DataRows(Protocol):
-    """What a refit asks of an evaluator."""
+    """The part of an evaluator needed by a refit."""
 
     @property
     def problem(self) -> Problem:
-        """With the bounds."""
+        """The problem with its bounds."""
 
     @property
     def space(self) -> SearchSpace:
-        """Of the steps."""
+        """Search space of the steps."""
 
     @property
     def last_failure(self) -> SimulationFailure | None:
-        """Of a simulation."""
+        """The last failed simulation."""
 
     def data_residuals(self, p: F64) -> F64:
         """Return the residuals of the data, shape (m,)."""
@@ -61,23 +62,14 @@ class DataRows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The estimate, from which all replicates begin.
+    """The estimate, from which all replicates start.
 
-    Parameters
-    ----------
-    z
-        In the search space, shape (n,).
-    p
-        In physical units, shape (n,).
-    residuals
-        Whitened, of the data alone, shape (m,).
-    jacobian
-        Of these, with respect to the physical parameters, shape (m, n).
-    directions
-        Basis of what the data and the priors determine, in the search space, as columns,
-        shape (n, k): residuals move by one standard deviation along each.
-    spread
-        Standard deviation of the noise of the residuals.
+    `z` is in the search space and `p` in physical units, shape (n,). `residuals` are those
+    of the data alone, whitened, shape (m,), with the `jacobian` with respect to the
+    physical parameters, shape (m, n). The columns of `directions`, shape (n, k), span what
+    data and priors determine in the search space, scaled such that residuals change by one
+    standard deviation along each. `spread` is the standard deviation of the residuals'
+    noise.
     """
 
     z: F64
@@ -90,21 +82,12 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """The estimate of one replicate.
+    """The estimate of one replicate, in physical units, shape (n,).
 
-    Parameters
-    ----------
-    p
-        In physical units, shape (n,).
-    cost
-        ``1/2 sum r^2`` there as predicted by the last step.
-    simulated
-        Residuals of the data of the problem, not of the replicate, at the last point that was
-        simulated, plus the predicted change to `p`, shape (m,).
-    steps
-        Points that were simulated.
-    failure
-        Why there is no estimate; empty where there is one.
+    `cost` is ``1/2 sum r^2`` there as predicted by the last step. `simulated` are the
+    residuals of the data of the problem, not of the replicate, at the last simulated point
+    plus the predicted change to `p`, shape (m,). `steps` is the number of simulated points,
+    and `failure` says why there is no estimate, if so.
     """
 
     p: F64
@@ -115,29 +98,21 @@ class Refit:
 
 
 def origin_of(evaluator: Evaluator, p: F64, spread: float) -> Origin:
-    """Return the origin of all replicates at an estimate.
+    """Return the start of all replicates at an estimate `p`, shape (n,).
 
-    Parameters
-    ----------
-    evaluator
-        Of the problem.
-    p
-        Shape (n,), where the simulation works.
-    spread
-        Standard deviation of the noise of the residuals.
-
-    Raises
-    ------
-    fmident.evaluation.JacobianError
-        The Jacobian cannot be computed.
+    `spread` is the standard deviation of the noise of the residuals. Raises `JacobianError`
+    if the Jacobian cannot be computed.
     """
     space = evaluator.space
     scale = space.derivative(p)
     whole = evaluator.jacobian(p) * scale
     errors = evaluator.column_errors(p)
-    found = analyse_rank(whole, None if errors is None else errors * np.abs(scale))
-    safe = np.where(found.column_norms > 0.0, found.column_norms, 1.0)
-    right, singular = found.right[:, : found.rank], found.singular_values[: found.rank]
+    rank_analysis = analyse_rank(whole, None if errors is None else errors * np.abs(scale))
+    safe = np.where(rank_analysis.column_norms > 0.0, rank_analysis.column_norms, 1.0)
+    right, singular = (
+        rank_analysis.right[:, : rank_analysis.rank],
+        rank_analysis.singular_values[: rank_analysis.rank],
+    )
     directions = (right / singular) / safe[:, np.newaxis] * spread
     return Origin(
         space.from_physical(p),
@@ -150,16 +125,10 @@ def origin_of(evaluator: Evaluator, p: F64, spread: float) -> Origin:
 
 
 def refined(evaluator: Evaluator, origin: Origin, close: float) -> Refit:
-    """Return the minimum for the data themselves, next to an estimate.
+    """Return the minimum for the data themselves near an estimate.
 
-    Parameters
-    ----------
-    evaluator
-        Of the problem.
-    origin
-        The estimate. It is returned as it is where it is close enough.
-    close
-        Length of the step that may be left, in standard errors.
+    The estimate is returned unchanged if the remaining step is shorter than `close`
+    standard errors.
     """
     nothing = np.zeros(origin.residuals.size)
     return _Refit(evaluator, origin, nothing, Priors.of(evaluator.problem)).run(close, 0)
@@ -168,16 +137,8 @@ def refined(evaluator: Evaluator, origin: Origin, close: float) -> Refit:
 def refit(evaluator: DataRows, origin: Origin, shift: F64, priors: Priors) -> Refit:
     """Return the estimate of a replicate.
 
-    Parameters
-    ----------
-    evaluator
-        Of the problem, or a branch of it.
-    origin
-        The estimate.
-    shift
-        What the residuals of the replicate are more than those of the problem, shape (m,).
-    priors
-        Those of the replicate.
+    `shift` is the difference of its residuals from those of the problem, shape (m,), and
+    `priors` are its own. The evaluator may be a branch.
     """
     return _Refit(evaluator, origin, shift, priors).run(CLOSE, 1)
 
@@ -205,7 +166,7 @@ class _Refit:
         self._steps = 0
 
     def run(self, close: float, least: int) -> Refit:
-        """Search until the step that is left is short, and `least` points are simulated."""
+        """Search until the remaining step is short and at least `least` points are simulated."""
         origin = self._origin
         state = self._state(origin.z, origin.p, origin.residuals, origin.jacobian)
         damping, enough = 0.0, 0.5 * (close * origin.spread) ** 2
@@ -230,7 +191,7 @@ class _Refit:
         return self._failed(state, f"not at its minimum after {_MOST_STEPS} steps")
 
     def _at(self, z: F64) -> _State | None:
-        """Return the state at a point; ``None`` where the simulation fails."""
+        """Return the state at a point; ``None`` if the simulation fails."""
         p = np.clip(self._space.to_physical(z), self._low, self._high)
         self._steps += 1
         try:
@@ -261,7 +222,7 @@ class _Refit:
         )
 
     def _step(self, state: _State, damping: float) -> tuple[F64, float]:
-        """Return the step in the search space, inside the bounds, and what it gains."""
+        """Return the bounded step in the search space, and its predicted gain."""
         directions, unit = self._origin.directions, self._origin.spread**2
         if directions.shape[1] == 0:
             return np.zeros(state.z.size), 0.0
@@ -275,7 +236,7 @@ class _Refit:
         return move, max(gain, 0.0)
 
     def _bounded(self, gram: F64, gradient: F64, low: F64, high: F64) -> tuple[F64, F64]:
-        """Return the step of least linearised cost inside bounds, and its reduced coordinates."""
+        """Return the step of minimum linearised cost within bounds, and its reduced coordinates."""
         from scipy.optimize import lsq_linear  # here, since it is slow to import and seldom needed
 
         inverse = np.linalg.pinv(self._origin.directions)
@@ -284,10 +245,10 @@ class _Refit:
         tight = np.nextafter(low, -np.inf)  # a parameter on its bound has no room at all
         norms: F64 = np.asarray(np.linalg.norm(root @ inverse, axis=0), dtype=np.float64)
         sizes = 1.0 / np.maximum(norms, 1e-300)
-        found = lsq_linear(
+        solution = lsq_linear(
             root @ inverse * sizes, target, (tight / sizes, high / sizes), method="bvls"
         )
-        move: F64 = np.clip(found.x * sizes, np.minimum(low, 0.0), np.maximum(high, 0.0))
+        move: F64 = np.clip(solution.x * sizes, np.minimum(low, 0.0), np.maximum(high, 0.0))
         return move, inverse @ move
 
     def _ended(self, state: _State, move: F64, gain: float) -> Refit:
@@ -300,18 +261,18 @@ class _Refit:
 
 
 def squares_of(jacobian: F64, basis: F64, residuals: F64) -> F64:
-    """Return all products of the columns of ``[jacobian @ basis, residuals]``, (k + 1, k + 1).
+    """Return the Gram matrix of ``[jacobian @ basis, residuals]``, shape (k + 1, k + 1).
 
-    Some rows at a time: products of tall matrices would begin threads, which cost more than they
-    save while other replicates are simulated.
+    It is computed in blocks of rows: products of tall matrices would start threads, which
+    costs more than it saves while other replicates are simulated.
     """
     count = basis.shape[1] + 1
-    found = np.zeros((count, count))
+    gram = np.zeros((count, count))
     step = max(_PRODUCTS // (count * max(count, basis.shape[0])), 1)
     for begin in range(0, residuals.size, step):
         rows = slice(begin, begin + step)
         part = np.empty((residuals[rows].size, count))
         np.matmul(jacobian[rows], basis, out=part[:, :-1])
         part[:, -1] = residuals[rows]
-        found += part.T @ part
-    return found
+        gram += part.T @ part
+    return gram

@@ -1,4 +1,4 @@
-"""A bootstrap as immutable data."""
+"""Result of a bootstrap as immutable data."""
 
 from __future__ import annotations
 
@@ -22,30 +22,24 @@ Status = Literal["complete", "interrupted"]
 
 @dataclass(frozen=True)
 class BootstrapParameter:
-    """What the replicates say of one parameter.
+    """Bootstrap statistics of one parameter.
 
     Parameters
     ----------
-    name, unit
-        Of the parameter.
-    value
-        The estimate.
-    bounds
-        Lower and upper.
     standard_error
-        Standard deviation of the replicates; NaN where the data do not determine the parameter.
+        Standard deviation of the replicates; NaN if the data do not determine the
+        parameter.
     bias
         Mean of the replicates minus the estimate.
     percentile, bca
-        Intervals; NaN for an end that lies beyond all replicates, infinite where the data do not
+        Intervals; NaN for an end beyond all replicates, infinite if the data do not
         determine the parameter.
     linearised_error, linearised
-        Standard error and interval by the Jacobian, for independent noise.
+        Standard error and interval from the Jacobian, for independent noise.
     result_error, result_interval
-        Those of the result that the bootstrap began from, 95 %, as it counts the noise; NaN where
-        it has none.
+        Those of the initial result, 95 %, with its noise model; NaN if it has none.
     acceleration
-        Of the BCa interval.
+        Acceleration of the BCa interval.
     """
 
     name: str
@@ -65,7 +59,7 @@ class BootstrapParameter:
 
 @dataclass(frozen=True)
 class FailedReplicate:
-    """A replicate without an estimate: its number, and why."""
+    """A replicate without an estimate: its number, and the reason."""
 
     number: int
     reason: str
@@ -73,28 +67,28 @@ class FailedReplicate:
 
 @dataclass(frozen=True, repr=False)
 class BootstrapResult:
-    """Estimates of replicates of the data, and what follows from them.
+    """Estimates of replicates of the data, and derived statistics.
 
     Parameters
     ----------
     status
-        ``"interrupted"`` after Ctrl-C: with the replicates so far.
+        ``"interrupted"`` after Ctrl-C, with the replicates so far.
     method
-        Where the noise of the replicates comes from.
+        How the noise of the replicates was generated.
     reason
-        Why this method.
+        Why this method was used.
     level
         Probability of the intervals and bands.
     wanted
-        Number of replicates that were asked for.
+        Requested number of replicates.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     parameters
         One item per free parameter.
     covariance, correlation
         Of the replicates, shape (n, n), physical units.
     numbers
-        Of the replicates that were fitted, shape (b,).
+        Numbers of the fitted replicates, shape (b,).
     replicates
         Their estimates, shape (b, n), in physical units.
     costs
@@ -102,19 +96,15 @@ class BootstrapResult:
     failed
         Replicates without an estimate.
     bands
-        Of the outputs that were fitted.
+        Bands of the fitted outputs.
     weights
-        Of the wild bootstrap; ``None`` for the others.
+        Factors of the wild bootstrap; ``None`` for the other methods.
     block_lengths
-        Of the moving blocks, by experiment and output, in samples.
+        Lengths of the moving blocks, by experiment and output, in samples.
     simulations, jacobians, seconds
-        What it took.
-    notes
-        What the user should know.
-    settings
-        For the record.
+        Computational effort.
     modelled
-        Whether the outputs ask for a model of the noise, which the linearised figures are then of.
+        Whether outputs have a noise model, on which the linearised values are then based.
     """
 
     status: Status
@@ -158,12 +148,12 @@ class BootstrapResult:
     def plot_replicates(
         self, name: str | None = None, *, ax: Any = None
     ) -> npt.NDArray[np.object_]:
-        """Draw histograms of the replicates with Matplotlib, with the linearised densities.
+        """Plot histograms of the replicates with the linearised densities, with Matplotlib.
 
         Parameters
         ----------
         name
-            Of a parameter; all by default.
+            Name of a parameter; all by default.
         ax
             Axes to draw on, one for each parameter; a new figure by default.
 
@@ -175,13 +165,13 @@ class BootstrapResult:
         Raises
         ------
         fmident.errors.EstimationError
-            There is no such parameter, or another number of axes.
+            There is no such parameter, or the number of axes differs.
         """
         drawn: npt.NDArray[np.object_] = view("plot_replicates")(self, name, ax)
         return drawn
 
     def plot_corner(self, *, ax: Any = None) -> npt.NDArray[np.object_]:
-        """Draw the replicates of each pair of parameters, and their histograms.
+        """Plot the replicates of each pair of parameters, and their histograms.
 
         Parameters
         ----------
@@ -196,7 +186,7 @@ class BootstrapResult:
         Raises
         ------
         fmident.errors.EstimationError
-            Another number of axes.
+            The number of axes differs.
         """
         drawn: npt.NDArray[np.object_] = view("plot_replicates_corner")(self, ax)
         return drawn
@@ -204,7 +194,7 @@ class BootstrapResult:
     def plot_bands(
         self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
     ) -> npt.NDArray[np.object_]:
-        """Draw fitted outputs with their bands; as ``Prediction.plot_bands``."""
+        """Plot fitted outputs with their bands, like ``Prediction.plot_bands``."""
         drawn: npt.NDArray[np.object_] = view("plot_bands")(
             self.bands, self.level, output, experiment, ax
         )
@@ -212,7 +202,7 @@ class BootstrapResult:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the free parameters."""
+        """Names of the free parameters."""
         return tuple(p.name for p in self.parameters)
 
     @property
@@ -220,21 +210,21 @@ class BootstrapResult:
         """One row per parameter, indexed by name."""
         import pandas as pd  # here, since it is slow to import and seldom needed
 
-        found = self.parameters
+        parameters = self.parameters
         columns: dict[str, list[Any]] = {
-            "value": [p.value for p in found],
-            "standard_error": [p.standard_error for p in found],
-            "bias": [p.bias for p in found],
+            "value": [p.value for p in parameters],
+            "standard_error": [p.standard_error for p in parameters],
+            "bias": [p.bias for p in parameters],
         }
         for name in ("bca", "percentile", "linearised", "result_interval"):
             for end, words in enumerate(("low", "high")):
-                columns[f"{name}_{words}"] = [getattr(p, name)[end] for p in found]
-        columns["unit"] = [p.unit for p in found]
+                columns[f"{name}_{words}"] = [getattr(p, name)[end] for p in parameters]
+        columns["unit"] = [p.unit for p in parameters]
         return pd.DataFrame(columns, index=pd.Index(self.names, name="name"))
 
     @property
     def table(self) -> pd.DataFrame:
-        """The replicates, a row each: number, cost, parameters."""
+        """The replicates, one row each: number, cost, parameters."""
         import pandas as pd  # here, since it is slow to import and seldom needed
 
         columns = {name: self.replicates[:, j] for j, name in enumerate(self.names)}

@@ -1,19 +1,20 @@
-r"""How the noise of a replicate comes about: resampled residuals, or new noise.
+r"""Generation of replicate noise: resampled residuals, or new noise.
 
-A scheme draws the whitened residuals ``e*`` that the estimate would leave in the data of a
-replicate. Their mean over all draws is zero. Sources: Davison and Hinkley, Bootstrap Methods and
-their Application, 1997, chapters 6 and 8; Wu, Annals of Statistics 14, 1986, and Mammen, Annals of
-Statistics 21, 1993 (wild); Kuensch, Annals of Statistics 17, 1989 (moving blocks).
+A scheme draws the whitened residuals ``e*`` that the estimate would leave in the data
+of a replicate. Their mean over all draws is zero. Sources: Davison and Hinkley,
+Bootstrap Methods and their Application, 1997, chapters 6 and 8; Wu, Annals of
+Statistics 14, 1986, and Mammen, Annals of Statistics 21, 1993 (wild); Kuensch, Annals
+of Statistics 17, 1989 (moving blocks).
 
-The length of moving blocks makes the mean square error of the estimated variance of a mean least.
-For a series with autocovariance :math:`R(k)` it is
+The length of moving blocks minimises the mean square error of the estimated variance of
+a mean. For a series with autocovariance :math:`R(k)` it is
 
 .. math:: b = \left(\frac{2 G^2}{D}\right)^{1/3} N^{1/3}, \quad
     G = \sum \lambda(k/M) |k| R(k), \quad D = \tfrac43 \left(\sum \lambda(k/M) R(k)\right)^2
 
-with the flat-top window :math:`\lambda` and :math:`M` twice the lag from which on the correlations
-are negligible (Politis and White, Econometric Reviews 23, 2004, with the correction by Patton,
-Politis and White, Econometric Reviews 28, 2009).
+with the flat-top window :math:`\lambda` and :math:`M` twice the lag beyond which the
+correlations are negligible (Politis and White, Econometric Reviews 23, 2004, with the
+correction by Patton, Politis and White, Econometric Reviews 28, 2009).
 """
 
 from __future__ import annotations
@@ -48,13 +49,8 @@ _NEGLIGIBLE = 2.0
 class Scheme(ABC):
     """Draws the residuals of replicates.
 
-    Parameters
-    ----------
-    panels
-        Which residuals were measured together.
-    residuals
-        Whitened, at the estimate, shape (m,), already scaled for the degrees of freedom that the
-        fit has taken.
+    `residuals` are whitened, at the estimate, shape (m,), and already scaled for the
+    degrees of freedom used by the fit; `panels` are those measured together.
     """
 
     name: ClassVar[Method]
@@ -73,9 +69,10 @@ class Scheme(ABC):
         """Return the covariance of ``answers @ e*`` over all draws, (n, m) -> (n, n)."""
 
     def freedoms(self, answers: F64) -> F64:
-        """Return the degrees of freedom with which the size of the noise is known, shape (n,).
+        """Return the degrees of freedom of the noise level, shape (n,).
 
-        Infinite where draws count it, or where it is known as well as by all samples.
+        They are infinite if draws account for its uncertainty, or if it is known as well as
+        from all samples.
         """
         return np.full(len(answers), np.inf)
 
@@ -86,14 +83,14 @@ class Scheme(ABC):
 
     def _by_instant(self, answers: F64, panel: Panel) -> F64:
         """Return ``sum_outputs answer * residual`` at the instants of a panel, (n, k)."""
-        found: F64 = np.einsum(
+        sums: F64 = np.einsum(
             "nko,ko->nk", answers[:, panel.rows], self.residuals[panel.rows], optimize=True
         )
-        return found
+        return sums
 
 
 class Residual(Scheme):
-    """Centred residuals, drawn with replacement: independent noise of any distribution."""
+    """Centred residuals drawn with replacement: independent noise of any distribution."""
 
     name = "residual"
 
@@ -106,31 +103,26 @@ class Residual(Scheme):
 
     def draw(self, generator: np.random.Generator) -> F64:
         """Return the residuals of one replicate, shape (m,)."""
-        found = np.empty_like(self.residuals)
+        draws = np.empty_like(self.residuals)
         for panel, own in zip(self.panels, self._centred, strict=True):
-            found[panel.rows] = own[generator.integers(panel.size, size=panel.size)]
-        return found
+            draws[panel.rows] = own[generator.integers(panel.size, size=panel.size)]
+        return draws
 
     def covariance(self, answers: F64) -> F64:
         """Return the covariance of ``answers @ e*``."""
-        found = np.zeros((answers.shape[0],) * 2)
+        covariance = np.zeros((answers.shape[0],) * 2)
         for panel, own in zip(self.panels, self._centred, strict=True):
             square = own.T @ own / panel.size
             here = answers[:, panel.rows]
-            found += np.tensordot(here @ square, here, axes=([1, 2], [1, 2]))
-        return found
+            covariance += np.tensordot(here @ square, here, axes=([1, 2], [1, 2]))
+        return covariance
 
 
 class Wild(Scheme):
-    """Each residual with a random factor: noise whose size differs from sample to sample.
+    """Residuals multiplied by random factors: noise of varying size.
 
-    Parameters
-    ----------
-    panels, residuals
-        As of :class:`Scheme`.
-    weights
-        Distribution of the factors, of mean 0 and variance 1: ``"rademacher"``, +1 or -1;
-        ``"mammen"``, two values whose third moment is 1, so that skewness is kept.
+    The factors have mean 0 and variance 1. `weights` is ``"rademacher"``, +1 or -1, or
+    ``"mammen"``, two values whose third moment is 1, so that skewness is preserved.
     """
 
     name = "wild"
@@ -144,11 +136,11 @@ class Wild(Scheme):
 
     def draw(self, generator: np.random.Generator) -> F64:
         """Return the residuals of one replicate, shape (m,)."""
-        found = np.empty_like(self.residuals)
+        draws = np.empty_like(self.residuals)
         for panel in self.panels:
             factors = self._factors(generator, panel.size)
-            found[panel.rows] = self.residuals[panel.rows] * factors[:, np.newaxis]
-        return found
+            draws[panel.rows] = self.residuals[panel.rows] * factors[:, np.newaxis]
+        return draws
 
     def _factors(self, generator: np.random.Generator, count: int) -> F64:
         if self._weights == "rademacher":
@@ -159,22 +151,16 @@ class Wild(Scheme):
     def covariance(self, answers: F64) -> F64:
         """Return the covariance of ``answers @ e*``."""
         influences = self.influences(answers)
-        found: F64 = influences @ influences.T
-        return found
+        covariance: F64 = influences @ influences.T
+        return covariance
 
 
 class Blocks(Scheme):
-    """Blocks of neighbouring residuals, laid end to end: correlated noise.
+    """Concatenated blocks of neighbouring residuals: correlated noise.
 
-    Blocks never reach across a gap, and all outputs of a panel have the same ones. Each place of a
-    block is centred by its own mean over all blocks, so that draws have the mean zero.
-
-    Parameters
-    ----------
-    panels, residuals
-        As of :class:`Scheme`.
-    length
-        In samples; ``None`` for that of Politis and White, the longest of a panel's outputs.
+    Blocks never span a gap, and all outputs of a panel share them. Each position in a block
+    is centred by its mean over all blocks, so that draws have mean zero. `length` is in
+    samples; if ``None``, it is that of Politis and White, the longest of a panel's outputs.
     """
 
     name = "block"
@@ -190,7 +176,7 @@ class Blocks(Scheme):
 
     def draw(self, generator: np.random.Generator) -> F64:
         """Return the residuals of one replicate, shape (m,)."""
-        found = np.empty_like(self.residuals)
+        draws = np.empty_like(self.residuals)
         for panel, size, (starts, means) in zip(
             self.panels, self.lengths, self._blocks, strict=True
         ):
@@ -200,12 +186,12 @@ class Blocks(Scheme):
                 chosen = starts[generator.integers(starts.size, size=-(-(end - begin) // size))]
                 inside = places % size
                 values = own[chosen[places // size] + inside] - means[inside]
-                found[panel.rows[begin:end]] = values
-        return found
+                draws[panel.rows[begin:end]] = values
+        return draws
 
     def covariance(self, answers: F64) -> F64:
         """Return the covariance of ``answers @ e*``."""
-        found = np.zeros((answers.shape[0],) * 2)
+        covariance = np.zeros((answers.shape[0],) * 2)
         for panel, size, (starts, means) in zip(
             self.panels, self.lengths, self._blocks, strict=True
         ):
@@ -218,12 +204,12 @@ class Blocks(Scheme):
             for begin, end in panel.runs:
                 for first in range(begin, end, size):
                     rows = panel.rows[first : min(first + size, end)]
-                    moved = answers[:, rows.ravel()] @ columns[: rows.shape[0] * outputs]
-                    found += moved @ moved.T / some.size
-        return found
+                    effects = answers[:, rows.ravel()] @ columns[: rows.shape[0] * outputs]
+                    covariance += effects @ effects.T / some.size
+        return covariance
 
     def influences(self, answers: F64) -> F64:
-        """Return what each block of the residuals contributes, (n, m) -> (n, blocks)."""
+        """Return the contribution of each block of the residuals, (n, m) -> (n, blocks)."""
         parts = []
         for panel, size in zip(self.panels, self.lengths, strict=True):
             instants = self._by_instant(answers, panel)
@@ -234,14 +220,9 @@ class Blocks(Scheme):
 
 
 class Parametric(Scheme):
-    """New normal noise, of the size that is known or that the residuals have.
+    """New normal noise of the known size or that of the residuals.
 
-    Parameters
-    ----------
-    panels, residuals
-        As of :class:`Scheme`.
-    sizes
-        Standard deviation of each whitened residual, shape (m,).
+    `sizes` are the standard deviations of the whitened residuals, shape (m,).
     """
 
     name = "parametric"
@@ -253,26 +234,18 @@ class Parametric(Scheme):
 
     def draw(self, generator: np.random.Generator) -> F64:
         """Return the residuals of one replicate, shape (m,)."""
-        found: F64 = self._sizes * generator.standard_normal(self._sizes.size)
-        return found
+        draws: F64 = self._sizes * generator.standard_normal(self._sizes.size)
+        return draws
 
     def covariance(self, answers: F64) -> F64:
         """Return the covariance of ``answers @ e*``."""
         scaled = answers * self._sizes
-        found: F64 = scaled @ scaled.T
-        return found
+        covariance: F64 = scaled @ scaled.T
+        return covariance
 
 
 class Modelled(Scheme):
-    """New normal noise of a model that is fitted to the residuals, correlated in time or not.
-
-    Parameters
-    ----------
-    panels, residuals
-        As of :class:`Scheme`.
-    model
-        Of the noise of all residuals.
-    """
+    """New normal noise from a model fitted to the residuals, possibly correlated in time."""
 
     name = "parametric"
     symmetric = True
@@ -283,17 +256,17 @@ class Modelled(Scheme):
 
     def draw(self, generator: np.random.Generator) -> F64:
         """Return the residuals of one replicate, shape (m,)."""
-        found: F64 = self.model.simulate(generator)[0]
-        return found
+        draws: F64 = self.model.simulate(generator)[0]
+        return draws
 
     def covariance(self, answers: F64) -> F64:
         """Return the covariance of ``answers @ e*``."""
-        moved = self.model.answers_to_innovations(answers)
-        found: F64 = moved @ moved.T
-        return found
+        responses = self.model.answers_to_innovations(answers)
+        covariance: F64 = responses @ responses.T
+        return covariance
 
     def freedoms(self, answers: F64) -> F64:
-        """Return the effective degrees of freedom: few independent samples tell slow noise."""
+        """Return the effective degrees of freedom, which are few for slow noise."""
         return self.model.freedoms(answers)
 
 
@@ -301,17 +274,17 @@ def _length(panel: Panel, residuals: F64, given: int | None) -> int:
     if given is not None:
         return max(min(given, panel.longest), 1)
     columns = residuals[panel.rows]
-    found = max(
+    length = max(
         block_length([columns[begin:end, k] for begin, end in panel.runs])
         for k in range(columns.shape[1])
     )
-    return max(min(round(found), panel.longest), 1)
+    return max(min(round(length), panel.longest), 1)
 
 
 def _blocks_of(
     panel: Panel, residuals: F64, size: int
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], F64]:
-    """Return where blocks may begin, and the mean at each place of a block, (size, outputs)."""
+    """Return the possible block starts, and the mean at each block position, (size, outputs)."""
     own = residuals[panel.rows]
     starts = np.concatenate(
         [np.arange(begin, max(end - size + 1, begin)) for begin, end in panel.runs]
@@ -321,12 +294,9 @@ def _blocks_of(
 
 
 def block_length(runs: Sequence[F64]) -> float:
-    """Return the length of Politis and White of one signal, in samples; at least 1.
+    """Return the block length of Politis and White for one signal, in samples; at least 1.
 
-    Parameters
-    ----------
-    runs
-        The signal in runs without gaps, shape (k,) each.
+    `runs` are the gapless parts of the signal, shape (k,) each.
     """
     count = sum(r.size for r in runs)
     longest = max((r.size for r in runs), default=0)
@@ -355,19 +325,19 @@ def block_length(runs: Sequence[F64]) -> float:
 
 
 def _autocovariance(runs: Sequence[F64], most: int, count: int) -> F64:
-    found = np.zeros(most + 1)
+    sums = np.zeros(most + 1)
     for run in runs:
         reach = min(most, run.size - 1)
         size = 1 << (2 * run.size - 1).bit_length()
         spectrum = np.fft.rfft(run, size)
         products = np.fft.irfft(spectrum * np.conj(spectrum), size)
-        found[: reach + 1] += products[: reach + 1]
-    covariance: F64 = found / count
+        sums[: reach + 1] += products[: reach + 1]
+    covariance: F64 = sums / count
     return covariance
 
 
 def _last_lag(correlation: F64, limit: float, in_turn: int) -> int:
-    """Return the lag after which so many correlations in turn are negligible."""
+    """Return the lag after which `in_turn` consecutive correlations are negligible."""
     small = np.abs(correlation) < limit
     for lag in range(small.size - in_turn + 1):
         if bool(small[lag : lag + in_turn].all()):

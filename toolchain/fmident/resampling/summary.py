@@ -1,24 +1,24 @@
-r"""What replicates say together: errors, bias, intervals, bands.
+r"""Statistics of replicates: errors, bias, intervals, bands.
 
-Mean and covariance of the replicates are taken with the linearised estimates of the same
-replicates as control variates: their mean and covariance over all draws are known in closed form,
-so that only the difference is left to chance (Davison and Hinkley, Bootstrap Methods and their
-Application, 1997, sections 9.3.1 and 9.3.2),
+Mean and covariance of the replicates use the linearised estimates of the same
+replicates as control variates: their mean and covariance over all draws are known in
+closed form, so that only the difference is random (Davison and Hinkley, Bootstrap
+Methods and their Application, 1997, sections 9.3.1 and 9.3.2),
 
 .. math:: \operatorname{Cov} = \operatorname{Cov}_\infty(\ell)
     + \widehat{\operatorname{Cov}}(\theta^*) - \widehat{\operatorname{Cov}}(\ell).
 
-The intervals are percentiles of the replicates themselves.
-The BCa interval corrects percentiles for bias: it takes
+The intervals are percentiles of the replicates themselves. The BCa interval corrects
+percentiles for bias: it takes
 
 .. math:: \Phi\!\left(z_0 + \frac{z_0 + z}{1 - a (z_0 + z)}\right)
 
-with the normal quantile :math:`z` of each end, the bias :math:`z_0` by the share of replicates
-below the estimate, and the acceleration :math:`a`, a sixth of the skewness of the influences of
-the samples (Efron, Journal of the American Statistical Association 82, 1987; Efron and
-Tibshirani, An Introduction to the Bootstrap, 1993, sections 14.3 and 22.6). The influences are
-those of the infinitesimal jackknife: what each residual contributes to the estimate by the
-Jacobian.
+with the normal quantile :math:`z` of each end, the bias :math:`z_0` from the fraction
+of replicates below the estimate, and the acceleration :math:`a`, a sixth of the
+skewness of the influences of the samples (Efron, Journal of the American Statistical
+Association 82, 1987; Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
+sections 14.3 and 22.6). The influences are those of the infinitesimal jackknife: the
+contribution of each residual to the estimate by the Jacobian.
 """
 
 from __future__ import annotations
@@ -56,24 +56,12 @@ _WIDER = 1.02
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The replicates that were fitted.
+    """The b fitted replicates.
 
-    Parameters
-    ----------
-    numbers
-        Shape (b,).
-    values
-        Estimates in physical units, shape (b, n).
-    costs
-        Shape (b,).
-    simulated
-        Residuals of the data at the estimate of each replicate, at the rows `kept`, (b, k).
-    kept
-        Rows of the residuals, shape (k,).
-    linear
-        By how much the linearised estimate moves, shape (b, n).
-    answers
-        By how much it moves for each residual, priors behind those of the data, shape (n, m + q).
+    `values` are estimates in physical units, shape (b, n). `simulated` are residuals of the
+    data at the estimate of each replicate, at the k rows `kept`, shape (b, k). `linear` is
+    the change of the linearised estimate, shape (b, n), and `answers` that per residual,
+    priors after the data, shape (n, m + q).
     """
 
     numbers: npt.NDArray[np.intp]
@@ -87,7 +75,7 @@ class Fitted:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What the replicates say together."""
+    """Statistics of the replicates."""
 
     problem: Problem
     fitted: Fitted
@@ -100,16 +88,12 @@ class Summary:
     def bands(
         self, residuals: F64, sizes: Mapping[tuple[str, str], NoiseSize]
     ) -> tuple[OutputBand, ...]:
-        """Return the bands of the outputs that were fitted.
+        """Return the bands of the fitted outputs.
 
-        Parameters
-        ----------
-        residuals
-            Whitened, of the data, at the estimate, shape (m,).
-        sizes
-            Noise by experiment and output.
+        `residuals` are the whitened ones of the data at the estimate, shape (m,), and `sizes`
+        the noise levels by experiment and output.
         """
-        layout, found = residual_layout(self.problem), []
+        layout, bands = residual_layout(self.problem), []
         place = np.full(layout.size, -1)
         place[self.fitted.kept] = np.arange(self.fitted.kept.size)
         for i, experiment in enumerate(self.problem.experiments):
@@ -125,13 +109,13 @@ class Summary:
                 size = sizes[experiment.name, measurement.name]
                 noise = size.size / scale
                 ends = drawn_bands(predicted, draws, noise, size.freedom, self.level)
-                found.append(
+                bands.append(
                     OutputBand(
                         experiment.name, measurement.name, measurement.unit, layout.time[rows],
                         measured, predicted, *ends, noise,
                     )
                 )  # fmt: skip
-        return tuple(found)
+        return tuple(bands)
 
 
 def parameters_of(
@@ -144,27 +128,15 @@ def parameters_of(
 ) -> Summary:
     """Return errors, bias and intervals of all parameters.
 
-    Parameters
-    ----------
-    problem
-        Of the parameters.
-    p
-        The estimate, shape (n,).
-    statistics
-        There.
-    scheme
-        Of the replicates.
-    fitted
-        The replicates.
-    level
-        Probability of the intervals.
+    `p` is the estimate, shape (n,), with its statistics; `level` is the probability of the
+    intervals.
     """
     linear = statistics.linearisation
     priors = fitted.answers[:, linear.samples :] * linear.noise
     data = fitted.answers[:, : linear.samples]
     control = scheme.covariance(data) + priors @ priors.T
-    moved = fitted.values - p
-    covariance, bias = _with_control(moved, fitted.linear, control)
+    deviations = fitted.values - p
+    covariance, bias = _with_control(deviations, fitted.linear, control)
     lost = _lost(statistics)
     covariance[lost] = covariance[:, lost] = np.nan
     errors = np.sqrt(np.diag(covariance))
@@ -172,7 +144,7 @@ def parameters_of(
         correlation = np.where(errors > 0.0, covariance / np.outer(errors, errors), np.nan)
     influences = scheme.influences(data)
     farther = _farther(scheme, data, level)
-    found, notes = [], _farther_notes(problem, farther, lost)
+    parameters, notes = [], _farther_notes(problem, farther, lost)
     unresolved = []
     for j, q in enumerate(problem.free):
         acceleration = 0.0
@@ -183,7 +155,7 @@ def parameters_of(
         bca = bca_interval(fitted.values[:, j], float(p[j]), acceleration, level)
         if not bool(np.isfinite([*percentile, *bca]).all()) and not lost[j]:
             unresolved.append(q.name)
-        found.append(
+        parameters.append(
             BootstrapParameter(
                 name=q.name,
                 unit=q.unit,
@@ -199,7 +171,9 @@ def parameters_of(
             )
         )
     if bool(lost.any()):
-        names = ", ".join(q.name for q, gone in zip(problem.free, lost, strict=True) if gone)
+        names = ", ".join(
+            q.name for q, undetermined in zip(problem.free, lost, strict=True) if undetermined
+        )
         notes.append(
             f"The data do not determine {names}: the replicates leave such parameters where they "
             "are along the open directions, and no interval follows from them."
@@ -209,15 +183,15 @@ def parameters_of(
             f"{len(fitted.numbers)} replicates do not reach as far as the ends of the intervals of "
             f"{', '.join(unresolved)}: take more (-n)."
         )
-    return Summary(problem, fitted, level, tuple(found), covariance, correlation, tuple(notes))
+    return Summary(problem, fitted, level, tuple(parameters), covariance, correlation, tuple(notes))
 
 
 def _farther(scheme: Scheme, answers: F64, level: float) -> F64:
     """Return the factor on the distance of the ends from the estimate, shape (n,).
 
-    All replicates have noise of one model, which is estimated itself: their quantiles are those of
-    a normal distribution where Student's t belongs (expanded percentiles: Hesterberg, The American
-    Statistician 69, 2015, section 5.3, here with effective degrees of freedom).
+    All replicates have noise of one model, which is itself estimated: their quantiles are
+    normal where Student's t would be correct (expanded percentiles: Hesterberg, The
+    American Statistician 69, 2015, section 5.3, here with effective degrees of freedom).
     """
     freedoms = scheme.freedoms(answers)
     normal = t_quantile(level, np.inf)
@@ -244,14 +218,11 @@ def _farther_notes(problem: Problem, farther: F64, lost: npt.NDArray[np.bool_]) 
 
 
 def _with_control(moved: F64, linear: F64, known: F64) -> tuple[F64, F64]:
-    """Return covariance and mean of the replicates, with control variates where they follow them.
+    """Return covariance and mean of the replicates, using control variates if correlated.
 
-    Parameters
-    ----------
-    moved, linear
-        By how much the replicates and their linearised estimates differ from the estimate, (b, n).
-    known
-        Covariance of the linearised estimates over all draws, shape (n, n).
+    `moved` and `linear` are the deviations of the replicates and their linearised estimates
+    from the estimate, shape (b, n); `known` is the covariance of the latter over all draws,
+    shape (n, n).
     """
     centred, straight = moved - moved.mean(axis=0), linear - linear.mean(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -273,12 +244,12 @@ def _with_control(moved: F64, linear: F64, known: F64) -> tuple[F64, F64]:
 def _scaled(covariance: F64) -> F64:
     sizes = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     safe = np.where(sizes > 0.0, sizes, 1.0)
-    found: F64 = covariance / np.outer(safe, safe)
-    return found
+    correlation: F64 = covariance / np.outer(safe, safe)
+    return correlation
 
 
 def _lost(statistics: ParameterStatistics) -> npt.NDArray[np.bool_]:
-    """Return which parameters the data do not determine, shape (n,)."""
+    """Return the mask of parameters that the data do not determine, shape (n,)."""
     return np.asarray(np.isinf(statistics.intervals).any(axis=1), dtype=np.bool_)
 
 
@@ -302,35 +273,24 @@ def percentile_interval(replicates: F64, level: float) -> tuple[float, float]:
 def bca_interval(
     replicates: F64, estimate: float, acceleration: float, level: float
 ) -> tuple[float, float]:
-    """Return the BCa interval of the replicates of one parameter.
+    """Return the BCa interval of the replicates of one parameter, shape (b,).
 
-    Parameters
-    ----------
-    replicates
-        Shape (b,).
-    estimate
-        Of the data themselves.
-    acceleration
-        By :func:`acceleration_of`.
-    level
-        Probability of the interval.
-
-    Returns
-    -------
-    tuple
-        NaN for an end that lies beyond all replicates.
+    An end beyond all replicates is NaN. `estimate` is from the data themselves, and
+    `acceleration` from :func:`acceleration_of`.
     """
     bias = bias_correction(replicates, estimate)
     tail = 0.5 * (1.0 - level)
     ends = []
     for part in (tail, 1.0 - tail):
-        moved = bias + normal_quantile(part)
-        ends.append(quantile(replicates, _normal(bias + moved / (1.0 - acceleration * moved))))
+        corrected = bias + normal_quantile(part)
+        ends.append(
+            quantile(replicates, _normal(bias + corrected / (1.0 - acceleration * corrected)))
+        )
     return ends[0], ends[1]
 
 
 def bias_correction(replicates: F64, estimate: float) -> float:
-    """Return the normal quantile of the share of replicates below the estimate."""
+    """Return the normal quantile of the fraction of replicates below the estimate."""
     below = float(np.mean(replicates < estimate)) + 0.5 * float(np.mean(replicates == estimate))
     least = 0.5 / replicates.size
     return normal_quantile(min(max(below, least), 1.0 - least))
@@ -339,21 +299,17 @@ def bias_correction(replicates: F64, estimate: float) -> float:
 def acceleration_of(influences: F64, more: float = 0.0) -> float:
     """Return the acceleration of one parameter.
 
-    Parameters
-    ----------
-    influences
-        Of independent parts of the data, shape (k,).
-    more
-        Variance from elsewhere that has no skewness, as of priors.
+    `influences` are those of independent parts of the data, shape (k,), and `more` is
+    further variance without skewness, such as that of priors.
     """
     square = float(influences @ influences) + more
     return float(np.sum(influences**3)) / (6.0 * square**1.5) if square > 0.0 else 0.0
 
 
 def quantile(replicates: F64, part: float) -> float:
-    """Return a quantile: the order statistic ``(b + 1) * part``, NaN beyond the outermost ones.
+    """Return a quantile: the order statistic ``(b + 1) * part``, NaN beyond the extremes.
 
-    Between two of them it is interpolated (Davison and Hinkley 1997, section 5.2).
+    It is interpolated between two of them (Davison and Hinkley 1997, section 5.2).
     """
     ordered = np.sort(replicates)
     place = (ordered.size + 1) * part

@@ -1,7 +1,8 @@
-"""What every estimator and every executor must do, as checks that authors of plugins run.
+"""Conformance checks for authors of estimators and executors.
 
-:func:`check_estimator` runs all those of an estimator; :func:`estimator_checks` returns them for a
-parametrised test. :func:`check_executor` is for executors. Nothing here imports pytest.
+:func:`check_estimator` runs all checks of an estimator; :func:`estimator_checks`
+returns them for a parametrised test. :func:`check_executor` is for executors. pytest is
+not imported.
 """
 
 from fmident.testing.executor_checks import check_executor

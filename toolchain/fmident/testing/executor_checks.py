@@ -1,4 +1,4 @@
-"""What every executor must do, as a check that authors of executors run on their own."""
+"""Conformance check for authors of executors."""
 
 from __future__ import annotations
 
@@ -39,29 +39,24 @@ def check_executor(
     *,
     reference: MakeExecutor = InProcessExecutor,
 ) -> None:
-    """Check that an executor does what every executor must.
+    """Check that an executor conforms; raises `ConformanceError` with the reason otherwise.
 
-    Its outcomes come back in the order of the tasks and equal those of the reference to the last
-    bit, whatever ran before; `done` is called once for each; a simulation that fails is an outcome;
-    Ctrl-C comes through; ``run_other`` works or is refused; ``report`` and ``close`` do theirs.
-    Where both it and the reference are ``differentiable``, sensitivities are checked likewise.
+    Its outcomes are in the order of the tasks and equal those of the reference bit for bit,
+    whatever ran before; `done` is called once for each; a failing simulation is an outcome;
+    Ctrl-C propagates; ``run_other`` works or is rejected; ``report`` and ``close`` work. If
+    both it and the reference are ``differentiable``, sensitivities are checked likewise.
 
     Parameters
     ----------
     make
         Returns the executor of a problem, such as ``MyExecutor``.
     problem
-        With a small FMU, and two experiments or more if possible. Some 20 simulations of each
-        experiment are run.
+        With a small FMU, and two experiments or more if possible. Some 20 simulations of
+        each experiment are run.
     failing
-        FMU variable to value: with these in place of the parameters' own the simulation fails.
+        FMU variable values with which the simulation fails.
     reference
-        Returns the executor whose outcomes are right.
-
-    Raises
-    ------
-    ConformanceError
-        It does not do what it must; with the reason.
+        Returns the executor whose outcomes are correct.
     """
     with reference(problem) as right:
         tasks = _tasks(problem)
@@ -90,12 +85,12 @@ def check_executor(
 
 
 def _tasks(problem: Problem) -> list[SimulationTask]:
-    """Return tasks of all experiments by turns, each with other values of the parameters."""
+    """Return tasks alternating between the experiments, with different parameter values."""
     tasks = []
     for k in range(_COUNT):
-        moved = np.clip(problem.initial * (1.0 + 0.003 * k), problem.lower, problem.upper)
+        point = np.clip(problem.initial * (1.0 + 0.003 * k), problem.lower, problem.upper)
         for index, experiment in enumerate(problem.experiments):
-            values = parameter_values_for(problem, experiment, moved)
+            values = parameter_values_for(problem, experiment, point)
             tasks.append(SimulationTask(index, values))
     return tasks
 
@@ -120,7 +115,7 @@ def _check_declared(executor: Executor) -> None:
 def _check_outcomes(
     executor: Executor, tasks: list[SimulationTask], expected: list[Simulated]
 ) -> None:
-    """Order and bits, whatever ran before."""
+    """Check order and bits of the outcomes, whatever ran before."""
     expect(list(executor.run([])) == [], "an empty batch has no outcomes, and yet some came back")
     before = copy.deepcopy(tasks)
     _expect_same(executor.run(tasks), expected, "in the first batch")
@@ -133,14 +128,14 @@ def _check_outcomes(
 
 def _check_done(executor: Executor, tasks: list[SimulationTask]) -> None:
     reported: list[tuple[int, Simulated]] = []
-    found = executor.run(tasks, lambda index, outcome: reported.append((index, outcome)))
+    outcomes = executor.run(tasks, lambda index, outcome: reported.append((index, outcome)))
     indices = [index for index, _ in reported]
     expect(
         sorted(indices) == list(range(len(tasks))),
         f"'done' is called once for each task, but with the indices {indices}",
     )
     by_index = dict(reported)
-    _expect_same([by_index[k] for k in range(len(tasks))], found, "that 'done' was called with")
+    _expect_same([by_index[k] for k in range(len(tasks))], outcomes, "that 'done' was called with")
 
 
 def _check_failures(
@@ -150,16 +145,16 @@ def _check_failures(
     broken: SimulationTask,
     failure: SimulationFailure,
 ) -> None:
-    """One that fails is an outcome in its place, is reported, and does not concern the others."""
+    """Check that a failure is an outcome in place, is reported, and does not affect others."""
     reported: dict[int, Simulated] = {}
     mixed, right = [*tasks[:1], broken, *tasks[1:]], [*expected[:1], failure, *expected[1:]]
     try:
-        found = executor.run(mixed, reported.__setitem__)
+        outcomes = executor.run(mixed, reported.__setitem__)
     except Exception as error:
         raise ConformanceError(
             f"a simulation that fails is an outcome, but 'run' raised {error!r}"
         ) from error
-    _expect_same(found, right, "in a batch with one that fails")
+    _expect_same(outcomes, right, "in a batch with one that fails")
     expect(
         isinstance(reported.get(1), SimulationFailure),
         "'done' is called with the failure, too",
@@ -170,12 +165,12 @@ def _check_failures(
 def _check_run_other(executor: Executor, right: Executor, problem: Problem) -> None:
     other, variables, values = _other(problem)
     try:
-        found = executor.run_other(other, variables, values)
+        outcomes = executor.run_other(other, variables, values)
     except EstimationError as error:
         if error.code == Code.NOT_SUPPORTED:
             return
         raise
-    _expect_same(found, right.run_other(other, variables, values), "of another experiment")
+    _expect_same(outcomes, right.run_other(other, variables, values), "of another experiment")
 
 
 def _other(problem: Problem) -> tuple[Experiment, tuple[str, ...], list[Mapping[str, float]]]:
@@ -189,7 +184,7 @@ def _other(problem: Problem) -> tuple[Experiment, tuple[str, ...], list[Mapping[
 
 
 def _check_sensitivities(executor: Executor, right: Executor, problem: Problem) -> None:
-    """Wider outcomes, whose outputs are those without sensitivities to the last bit."""
+    """Check that outcomes with sensitivities have the same outputs bit for bit."""
     tasks = _tasks(problem)
     names = sorted(executor.differentiable & right.differentiable & tasks[0].values.keys())
     if not names:
@@ -200,9 +195,9 @@ def _check_sensitivities(executor: Executor, right: Executor, problem: Problem) 
     _expect_same(executor.run(asked), expected, "with sensitivities")
     one = [replace(t, sensitivities=tuple(names[:1])) for t in asked]
     mixed = [t for three in zip(plain, asked, one, strict=True) for t in three]
-    found = executor.run(mixed)
-    _expect_same(found, right.run(mixed), "in a batch with and without sensitivities")
-    for short, wide in zip(found[::3], found[1::3], strict=True):
+    outcomes = executor.run(mixed)
+    _expect_same(outcomes, right.run(mixed), "in a batch with and without sensitivities")
+    for short, wide in zip(outcomes[::3], outcomes[1::3], strict=True):
         if isinstance(short, SimulationFailure) or isinstance(wide, SimulationFailure):
             continue
         outputs = np.ascontiguousarray(wide[:, : short.shape[1]])
@@ -216,7 +211,7 @@ def _check_sensitivities(executor: Executor, right: Executor, problem: Problem) 
 
 
 def _check_interruption(executor: Executor, tasks: list[SimulationTask]) -> None:
-    """Ctrl-C while a batch runs ends it with KeyboardInterrupt."""
+    """Check that Ctrl-C during a batch ends it with KeyboardInterrupt."""
     interrupted = False
 
     def interrupt(_index: int, _outcome: Simulated) -> None:
@@ -237,7 +232,7 @@ def _check_interruption(executor: Executor, tasks: list[SimulationTask]) -> None
 
 @contextmanager
 def _ctrl_c() -> Iterator[None]:
-    """Have SIGINT raise KeyboardInterrupt, also where a shell has switched it off."""
+    """Make SIGINT raise KeyboardInterrupt, even if a shell has disabled it."""
     if threading.current_thread() is not threading.main_thread():
         yield  # handlers belong to the main thread
         return
@@ -249,7 +244,7 @@ def _ctrl_c() -> Iterator[None]:
 
 
 def _expect_same(found: Sequence[Simulated], expected: Sequence[Simulated], where: str) -> None:
-    """Compare outcomes to the last bit; failures by their code, parameters and experiment."""
+    """Compare outcomes bit for bit, and failures by their code, parameters and experiment."""
     expect(
         isinstance(found, list | tuple) and len(found) == len(expected),
         f"{len(expected)} tasks have as many outcomes, but {len(found)} came back {where}",

@@ -1,7 +1,8 @@
-"""A small catalogue of problems whose solution is known, one for each kind of model.
+"""A small catalogue of problems with known solution, one for each kind of model.
 
-Each has two free parameters, and a model in Python, so that a simulation takes microseconds and
-needs neither compiler nor FMU. Data, bounds and initial values can be varied.
+Each has two free parameters and a model in Python, so that a simulation takes
+microseconds and needs neither compiler nor FMU. Data, bounds and initial values can be
+varied.
 """
 
 from __future__ import annotations
@@ -29,49 +30,41 @@ first."""
 
 @dataclass(frozen=True, eq=False)
 class ConformanceProblem:
-    """A model with two or more parameters, their true values, and how it was measured.
+    """A model with two or more parameters, their true values, and its measurement.
 
-    The checks move bounds, starts and failing simulations relative to the truth; so it must be
-    positive, with room around it.
+    The checks place bounds, starts and failing simulations relative to the truth, which
+    must therefore be positive and have a margin around it. Raises `ValueError` if a value
+    is missing or the margin too small.
 
     Parameters
     ----------
-    name
-        Of the problem, in the names of tests.
-    summary
-        The model in words.
+    name, summary
+        Name, used in names of tests, and the model in words.
     model
-        A function that can be pickled, see :class:`~fmident.evaluation.PythonExecutor`.
+        A picklable function, see :class:`~fmident.evaluation.PythonExecutor`.
     truth
         Parameter to true value; the name is also that of the model's argument.
     initial
-        Start of the search, by parameter.
-        At most 0.84 of the truth.
+        Start of the search, by parameter, at most 0.84 of the truth.
     lower, upper
         Bounds, by parameter; `lower` is positive and at most 0.8 of the truth.
     times
-        Of the first experiment, s, shape (n,), n at least 20.
+        Instants of the first experiment, s, shape (n,), n at least 20.
     inputs
         Makes the inputs of an experiment.
     provides
-        What it can be relied upon for.
-    coefficients
-        Of a linear equation: parameter to the coefficient that it is, such as ``"a0"``.
-    order
-        Of a linear equation.
+        Requirements of estimators that it satisfies.
+    coefficients, order
+        For a linear equation: its order, and the coefficient that each parameter
+        represents, such as ``"a0"``.
     states
-        Parameter that sets a state at the start to the state's variable.
+        Parameter that sets an initial state to the state's variable.
     start_values
-        Of all experiments.
+        For all experiments.
     sigma
         Standard deviation of the noise.
     precision
-        How near to the truth, relative to it, a method comes from samples without noise.
-
-    Raises
-    ------
-    ValueError
-        A value is missing or does not leave the room that the checks need.
+        Relative accuracy that a method achieves from noise-free samples.
     """
 
     name: str
@@ -92,7 +85,7 @@ class ConformanceProblem:
     precision: float = 1e-6
 
     def __post_init__(self) -> None:
-        """Refuse what a check could not be made of."""
+        """Check that the problem suits all checks."""
         if len(self.truth) < 2 or self.times.size < 20:
             raise ValueError(
                 f"problem '{self.name}': the checks need at least 2 parameters and 20 samples, "
@@ -127,26 +120,11 @@ class ConformanceProblem:
     ) -> Problem:
         """Return the problem, or a variation of it.
 
-        Parameters
-        ----------
-        noise
-            Of the data, relative to `sigma`.
-        initial, upper
-            In place of the usual ones.
-        bounded
-            Whether there are bounds.
-        fixed
-            Parameters that are not searched but held at their true value.
-        scaling
-            Of all parameters.
-        experiments
-            1 or 2; the second is shorter and has other inputs.
-        local
-            Parameter that differs between two experiments: ``name_1`` and ``name_2``.
-        missing
-            Numbers of samples that are missing.
-        outliers
-            Numbers of samples that are off by ten standard deviations.
+        `noise` is relative to `sigma`; `initial` and `upper` replace the usual values, and
+        without `bounded` there are no bounds. `fixed` parameters are held at their true value.
+        There are 1 or 2 `experiments`, the second shorter and with other inputs; the parameter
+        `local` differs between them, as ``name_1`` and ``name_2``. `missing` and `outliers` are
+        indices of samples that are missing or off by ten standard deviations.
         """
         parameters: list[Parameter] = []
         for name in self.truth:
@@ -179,31 +157,22 @@ class ConformanceProblem:
         }
 
     def options(self, problem: Problem, required: frozenset[Requirement]) -> dict[str, Any]:
-        """Return what the user of such a problem gives an estimator for it.
+        """Return the options of an estimator for this problem or a variation of it.
 
-        Parameters
-        ----------
-        problem
-            This one, or a variation.
-        required
-            What the estimator requires.
-
-        Returns
-        -------
-        dict
-            ``order``, ``known`` and ``map`` of a linear equation, ``states`` of a model with
-            states, as the built-in estimators take them.
+        They are ``order``, ``known`` and ``map`` of a linear equation, and ``states`` of a
+        model with states, as used by the built-in estimators, depending on what the estimator
+        requires.
         """
-        found: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         required &= self.provides
         if "linear-equation" in required:
             free, fixed = problem.free, [q for q in problem.parameters if q.fixed]
-            found["order"] = self.order
-            found["known"] = {self.coefficients[str(q.variable)]: q.name for q in fixed}
-            found["map"] = {q.name: self.coefficients[str(q.variable)] for q in free}
+            options["order"] = self.order
+            options["known"] = {self.coefficients[str(q.variable)]: q.name for q in fixed}
+            options["map"] = {q.name: self.coefficients[str(q.variable)] for q in free}
         if "settable-states" in required:
-            found["states"] = dict(self.states)
-        return found
+            options["states"] = dict(self.states)
+        return options
 
     def _measured(
         self, parameters: Sequence[Parameter], number: int, noise: float, local: str | None
@@ -218,15 +187,17 @@ class ConformanceProblem:
         # A model may tell more than is measured; the first output is.
         name = next(iter(clean))
         measured = clean[name] + noise * self.sigma * generator.normal(size=times.size)
-        made = python_problem({name: measured}, times, parameters, sigma=self.sigma, inputs=inputs)
-        experiment = dataclasses.replace(
-            made.experiments[0], name=f"experiment_{number}", start_values=self.start_values
+        base_problem = python_problem(
+            {name: measured}, times, parameters, sigma=self.sigma, inputs=inputs
         )
-        return dataclasses.replace(made, experiments=(experiment,))
+        experiment = dataclasses.replace(
+            base_problem.experiments[0], name=f"experiment_{number}", start_values=self.start_values
+        )
+        return dataclasses.replace(base_problem, experiments=(experiment,))
 
 
 def conformance_problems() -> tuple[ConformanceProblem, ...]:
-    """Return the catalogue; the first is for estimators that require nothing."""
+    """Return the catalogue; the first problem is for estimators without requirements."""
     return (_DECAY, _LAG, _LOAD)
 
 

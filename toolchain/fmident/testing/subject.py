@@ -1,4 +1,4 @@
-"""What is checked: an estimator with options, on a problem of the catalogue."""
+"""Subject of a check: an estimator with options on a problem of the catalogue."""
 
 from __future__ import annotations
 
@@ -29,33 +29,28 @@ wasteful one needs on a problem with two parameters."""
 
 
 class ConformanceError(AssertionError):
-    """An estimator or an executor does not do what every one must."""
+    """An estimator or an executor does not conform."""
 
 
 def expect(holds: bool, message: str) -> None:
-    """Raise what a test runner takes for a failed test, with a reason in words.
-
-    Raises
-    ------
-    ConformanceError
-        `holds` is false.
-    """
+    """Raise `ConformanceError`, which test runners treat as a failure, unless `holds`."""
     __tracebackhide__ = True
     if not holds:
         raise ConformanceError(message)
 
 
 class EndlessSearch(BaseException):
-    """A search asks for more than any on such a small problem needs.
+    """A search requests more than is needed for such a small problem.
 
-    No ``Exception``, so that an estimator that catches everything does not go on.
+    It is not an ``Exception``, so that an estimator that catches everything does not
+    continue.
     """
 
 
 class _Patience:
-    """Counts what an estimator does, and ends it after far too much of it.
+    """Counts the activities of an estimator, and ends it after far too many.
 
-    Counted, not timed: what is checked must not depend on the machine.
+    Counting instead of timing makes the check independent of the machine.
     """
 
     def __init__(self, what: str) -> None:
@@ -63,47 +58,35 @@ class _Patience:
         self._count = 0
 
     def count(self, number: int = 1) -> None:
-        """Take note of so many.
-
-        Raises
-        ------
-        EndlessSearch
-            It is too much.
-        """
+        """Count activities; raises `EndlessSearch` if there are too many."""
         self._count += number
         if self._count > MOST:
             raise EndlessSearch(f"more than {MOST} {self._what}")
 
     def iteration(self, state: Iteration) -> None:
-        """Take note of an iteration."""
+        """Handle an iteration."""
         self.count()
 
 
 class _Patient(Evaluator):
-    """An evaluator that ends a search which asks for too many points, known ones included."""
+    """An evaluator that ends a search requesting too many points, known ones included."""
 
     def __init__(self, problem: Problem, executor: Executor) -> None:
         super().__init__(problem, executor)
         self._patience = _Patience("points were asked for")
 
     def _checked(self, points: F64) -> F64:
-        found = super()._checked(points)
-        self._patience.count(found.shape[0])
-        return found
+        costs = super()._checked(points)
+        self._patience.count(costs.shape[0])
+        return costs
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """An estimator with options, on one problem.
+    """An estimator with options on one problem.
 
-    Parameters
-    ----------
-    kind
-        The estimator's class.
-    bench
-        The problem.
-    options
-        What is written in the ``[estimator]`` table, beside what the problem asks for.
+    `options` are the content of the ``[estimator]`` table besides what the problem
+    requires.
     """
 
     kind: type[Estimator[Any]]
@@ -131,22 +114,10 @@ class Subject:
         observers: Sequence[Observer] = (),
         options: Mapping[str, Any] | None = None,
     ) -> EstimationResult:
-        """Run the estimator.
+        """Run the estimator on a variation of the problem.
 
-        Parameters
-        ----------
-        problem
-            A variation of the problem.
-        model
-            In place of the problem's own.
-        estimator
-            An instance; a new one if ``None``.
-        executor
-            Who simulates; a new :class:`~fmident.evaluation.PythonExecutor` if ``None``.
-        observers
-            Receives iterations.
-        options
-            Further options.
+        `model` replaces the problem's own. If ``None``, estimator and executor, a
+        :class:`~fmident.evaluation.PythonExecutor`, are new ones.
         """
         own = executor or PythonExecutor(problem, model or self.bench.model)
         table = {**self.table(problem), **(options or {})}
@@ -155,7 +126,7 @@ class Subject:
             return run_estimation(problem, evaluator, estimator or self.kind(), table, watching)
 
     def watched(self) -> tuple[Estimator[Any], list[Estimate]]:
-        """Return an instance of the estimator, and a list that its answers are added to."""
+        """Return an instance of the estimator, and a list to which its estimates are added."""
         answers: list[Estimate] = []
         kind = self.kind
 
@@ -166,26 +137,18 @@ class Subject:
             options: Any,
             monitor: Monitor,
         ) -> Estimate:
-            found: Estimate = kind.estimate(this, problem, evaluator, options, monitor)
-            answers.append(found)
-            return found
+            answer: Estimate = kind.estimate(this, problem, evaluator, options, monitor)
+            answers.append(answer)
+            return answer
 
-        made: Estimator[Any] = type(
+        instance: Estimator[Any] = type(
             kind.__name__, (kind,), {"estimate": estimate, "__module__": kind.__module__}
         )()
-        return made, answers
+        return instance, answers
 
 
 class Fragile:
-    """A model whose simulation fails where a parameter is too large.
-
-    Parameters
-    ----------
-    model
-        The model that is simulated elsewhere.
-    limits
-        Argument of the model to the largest value with which it works.
-    """
+    """A model whose simulation fails if a parameter exceeds its limit."""
 
     def __init__(self, model: Model, limits: Mapping[str, float]) -> None:
         self._model = model
@@ -202,14 +165,9 @@ class Fragile:
 
 
 class Counted:
-    """A model that remembers with what it was simulated, and can be interrupted.
+    """A model that records its simulations and can be interrupted.
 
-    Parameters
-    ----------
-    model
-        The model.
-    interrupt_at
-        Number of the simulation in which the user presses Ctrl-C, from 1.
+    `interrupt_at` is the number of the simulation at which Ctrl-C is simulated, from 1.
     """
 
     def __init__(self, model: Model, interrupt_at: int | None = None) -> None:
@@ -219,7 +177,7 @@ class Counted:
 
     @property
     def calls(self) -> int:
-        """Simulations so far."""
+        """Number of simulations so far."""
         return len(self.values)
 
     def __call__(self, times: F64, inputs: Mapping[str, F64], **values: float) -> Mapping[str, F64]:

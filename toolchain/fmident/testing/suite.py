@@ -1,4 +1,4 @@
-"""Which checks an estimator has to pass, and on which problems."""
+"""The checks that an estimator has to pass, and the problems for them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,8 @@ _ONLINE_ONLY = {answers.check_sample_by_sample_is_the_whole_record}
 class Check:
     """One check of one estimator; call it to run it.
 
-    Parameters
-    ----------
-    name
-        Of the check, such as ``"several_experiments"``.
-    subject
-        The estimator, its options and the problem.
-    function
-        Raises :class:`ConformanceError`, or whatever the estimator raises.
+    `name` is, for example, ``"several_experiments"``; `function` raises
+    :class:`ConformanceError`, or any exception of the estimator.
     """
 
     name: str
@@ -39,13 +33,7 @@ class Check:
     function: Callable[[Subject], None]
 
     def __call__(self) -> None:
-        """Run it.
-
-        Raises
-        ------
-        ConformanceError
-            The estimator does not do what every estimator must; with the reason.
-        """
+        """Run it; raises `ConformanceError` with the reason if the estimator does not conform."""
         __tracebackhide__ = True
         try:
             self.function(self.subject)
@@ -81,8 +69,8 @@ def estimator_checks(
     trials
         Tables of options, each of which is checked; those of the class if ``None``.
     problems
-        Problems to check it on. ``None``: the first of the catalogue that provides what the
-        class requires.
+        Problems to check it on. ``None``: the first of the catalogue that satisfies the
+        requirements of the class.
 
     Returns
     -------
@@ -92,8 +80,8 @@ def estimator_checks(
     Raises
     ------
     ConformanceError
-        The class or a table cannot be checked, or no problem of the catalogue provides what the
-        class requires.
+        The class or a table cannot be checked, or no problem of the catalogue satisfies the
+        requirements of the class.
 
     Examples
     --------
@@ -123,7 +111,7 @@ def estimator_checks(
 
 
 def _concerns(kind: type[Estimator[Any]], check: Callable[[Subject], None]) -> bool:
-    """Return whether a check concerns an estimator; most concern all."""
+    """Return whether a check applies to an estimator; most apply to all."""
     if check in _ONLINE_ONLY:
         return issubclass(kind, OnlineEstimator)
     if check is answers.check_constraints:
@@ -147,12 +135,12 @@ def check_estimator(
     kind, trials, problems
         As for :func:`estimator_checks`.
     known_failures
-        Name of a check to the reason why the estimator does not pass it.
+        Name of a check to the reason why the estimator fails it.
 
     Raises
     ------
     ConformanceError
-        Checks that are not passed, each with the reason; or known failures that are passed.
+        Failed checks, each with the reason; or known failures that passed.
     """
     excused = dict(known_failures or {})
     checks = estimator_checks(kind, trials=trials, problems=problems)
@@ -178,13 +166,7 @@ def check_estimator(
 
 
 def _expect_options(subject: Subject) -> None:
-    """Require options that can be read, since no check could go on without.
-
-    Raises
-    ------
-    ConformanceError
-        A table is wrong, or lacks an option.
-    """
+    """Raise `ConformanceError` if options cannot be read, as all checks need them."""
     table = subject.table(subject.bench.problem())
     try:
         build_options(subject.kind, table)
@@ -196,7 +178,7 @@ def _expect_options(subject: Subject) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Return what went wrong; where, unless it is in the message already."""
+    """Return the cause of a failure, with its location unless the message has it."""
     if isinstance(error, ConformanceError):
         return str(error)
     where = ""
@@ -207,7 +189,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _shown(names: Sequence[str]) -> str:
-    """Return a check, or the first of several."""
+    """Return the name of a check, or the first of several."""
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 

@@ -1,4 +1,4 @@
-"""From a table as written to a dataclass of options, whose fields say what the table may hold."""
+"""Convert a table to a dataclass of options, whose fields define the permissible content."""
 
 from __future__ import annotations
 
@@ -47,23 +47,10 @@ def build_dataclass(
 
     Fields may be ``bool``, ``int``, ``float``, ``str``, ``Literal``, ``tuple[X, ...]``,
     ``list[X]``, ``dict[str, X]`` and unions of these with ``None``. An integer is accepted
-    where a number is asked for. A ``ValueError`` of ``__post_init__`` becomes the message.
-
-    Parameters
-    ----------
-    kind
-        The dataclass.
-    raw
-        Key to value.
-    table, name
-        How the table is written, such as ``[estimator]``, and whose options they are.
-    where
-        Finds the place of a key.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Unknown key, wrong type, value that is not allowed, missing key.
+    as a number. A ``ValueError`` of ``__post_init__`` becomes the message. `table` is its
+    notation, such as ``[estimator]``, `name` the owner of the options, and `where` returns
+    the location of a key. Raises `ProblemError` for an unknown key, a wrong type, an
+    invalid value or a missing key.
     """
     declared: Any = kind
     hints = types_of(declared)
@@ -102,30 +89,30 @@ def build_dataclass(
             )
         values[key] = converted
     try:
-        made = kind(**values)
-        check_options(made)  # also of a class that is not derived from Options
+        instance = kind(**values)
+        check_options(instance)  # also of a class that is not derived from Options
     except ValueError as error:
         message = f"{table}: options of '{name}': {error}"
         if isinstance(error, OptionError):
             raise ProblemError(message, location=where(error.option), code=error.code) from error
         raise ProblemError(message, location=where(_blamed(kind, values))) from error
-    return made
+    return instance
 
 
 def _blamed(kind: type[Any], values: Mapping[str, Any]) -> str | None:
-    """Return the one option without which the others are accepted; ``None`` if there is none."""
-    found = []
+    """Return the only option without which the others are accepted, or ``None``."""
+    culprits = []
     for key in values:
         try:
             kind(**{name: value for name, value in values.items() if name != key})
         except (ValueError, TypeError):
             continue
-        found.append(key)
-    return found[0] if len(found) == 1 else None
+        culprits.append(key)
+    return culprits[0] if len(culprits) == 1 else None
 
 
 def _convert(value: Any, hint: Any) -> tuple[bool, Any]:
-    """Return whether `value` fits `hint`, and the value in that type."""
+    """Return whether `value` matches `hint`, and the value in that type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return True, value
@@ -156,7 +143,7 @@ _DATES = (datetime.datetime, datetime.date, datetime.time)
 
 
 def is_readable(hint: Any) -> bool:
-    """Return whether a value of a TOML file can be of a type."""
+    """Return whether a TOML value can have a type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any or origin is typing.Literal or hint is type(None):
         return True
@@ -190,18 +177,18 @@ def _convert_mapping(value: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]
 
 
 def written(value: Any) -> str:
-    """Return a value as the file would write it."""
+    """Return a value as written in the file."""
     if isinstance(value, bool):
         return ("false", "true")[value]
     return shown(repr(value) if isinstance(value, str) else value)
 
 
 def noun(hint: Any) -> str:
-    """Return what a value of a type is, in words."""
+    """Return a noun for values of a type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
-        shown = [repr(a) for a in arguments]
-        return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " or " + shown[-1]
+        texts = [repr(a) for a in arguments]
+        return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + " or " + texts[-1]
     if origin in (typing.Union, types.UnionType):
         return " or ".join(noun(a) for a in arguments if a is not type(None))
     if origin in (tuple, list):
@@ -231,18 +218,10 @@ def _value_hint(value: Any, hint: Any) -> str | None:
 
 @dataclass(frozen=True)
 class OptionRow:
-    """One option.
+    """Description of one option.
 
-    Parameters
-    ----------
-    name
-        The key in the file.
-    default
-        As the file would write it; empty where the option is needed or absent by default.
-    values
-        What it may be.
-    meaning
-        From the docstring.
+    `default` is as written in the file, empty if the option is required or absent by
+    default; `values` describes the permissible ones, and `meaning` is from the docstring.
     """
 
     name: str
@@ -254,10 +233,7 @@ class OptionRow:
 def option_rows(kind: type[Any]) -> tuple[OptionRow, ...]:
     """Return the options of a dataclass in the order of its fields.
 
-    Parameters
-    ----------
-    kind
-        Its docstring, and those of the classes it derives from, describe the fields in NumPy style.
+    NumPy-style docstrings of the class and its base classes describe the fields.
     """
     declared: Any = kind
     hints, types = annotations_of(declared), types_of(declared)
@@ -292,16 +268,16 @@ def _values(plain: Any, annotated: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without Sphinx's roles."""
+    """Return a text without Sphinx roles."""
     return " ".join(_ROLE.sub(r"`\1`", text).replace("``", "`").split())
 
 
 def _meanings(kind: type[Any]) -> dict[str, str]:
-    """Return what the docstrings say of the fields, those of the class itself before its bases'."""
-    found: dict[str, str] = {}
+    """Return the descriptions of the fields, those of the class before its bases'."""
+    meanings: dict[str, str] = {}
     for one in reversed(kind.__mro__):
         text = _PARAMETERS.search(inspect.cleandoc(one.__doc__ or "") + "\n")
         for names, meaning in _ENTRY.findall(text.group(1)) if text else ():
             for name in names.split(","):
-                found[name.strip()] = _plain(meaning)
-    return found
+                meanings[name.strip()] = _plain(meaning)
+    return meanings

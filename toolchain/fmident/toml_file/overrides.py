@@ -1,4 +1,4 @@
-"""Override keys of a problem file in its text, so that the text kept is the one that was run.
+"""Override keys in the text of a problem file, so that the stored text is what was run.
 
 Elements of an array of tables are counted from 0: ``experiments.0.window``.
 """
@@ -19,7 +19,7 @@ KeyPath = tuple[str, ...]
 
 
 def read_value(text: str) -> object:
-    """Return a value as TOML reads it; what TOML cannot read is text."""
+    """Return a value parsed as TOML, or the text itself if it is not TOML."""
     try:
         return loads(f"value = {text}")["value"]
     except NotTomlError:
@@ -38,24 +38,11 @@ def apply_overrides(
 ) -> str:
     """Return the text of a problem file with some keys changed.
 
-    With another estimator or cost the options of the one in the file go, as :func:`left_out` says.
-
-    Parameters
-    ----------
-    text
-        TOML.
-    overrides
-        Dotted key to value: ``{"estimator.solver": "scipy"}``. A name with dots or
-        brackets is quoted: ``parameters."arm[1].m".initial``.
-    file
-        For messages.
-    shared
-        Returns the options that two estimators have in common, which stay, from their names.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A key that is none, or that this text cannot take.
+    A key is dotted: ``{"estimator.solver": "scipy"}``. A name with dots or brackets is
+    quoted: ``parameters."arm[1].m".initial``. A new estimator or cost drops the options of
+    the one in the file, see :func:`left_out`, except those common to two estimators, which
+    `shared` returns. Raises `ProblemError` for an invalid key, or one that cannot be set in
+    this text.
     """
     if _parsed(text) is None:
         return text  # whoever reads it next explains what is wrong
@@ -66,8 +53,8 @@ def apply_overrides(
         if _is_choice(path):
             before = str(_chosen(_looked_up(loads(text), path[:-1]), path))
             if before != value:
-                kept = shared(before, str(value)) if path[-2] == "estimator" else ()
-                text = _without_options(text, path[:-1], {"name", *kept})
+                common = shared(before, str(value)) if path[-2] == "estimator" else ()
+                text = _without_options(text, path[:-1], {"name", *common})
         expected = copy.deepcopy(loads(text))
         _refuse_unknown_parent(expected, path, key, file)
         _put(expected, path, value)
@@ -83,22 +70,17 @@ def apply_overrides(
 
 
 def left_out(original: str, changed: str, overrides: Mapping[str, object]) -> list[Diagnostic]:
-    """Return a note for each estimator or cost that was replaced and whose options went with it.
+    """Return a note for each replaced estimator or cost whose options were dropped.
 
-    Parameters
-    ----------
-    original, changed
-        Text of the problem file before and after :func:`apply_overrides`.
-    overrides
-        What was applied.
+    `original` and `changed` are the texts before and after :func:`apply_overrides`.
     """
     notes = []
     for key in overrides:
         path = _key_path(key)
         if _is_choice(path):
             before, after = (_looked_up(loads(t), path[:-1]) for t in (original, changed))
-            if gone := ", ".join(sorted(before.keys() - after.keys())):
-                text = f"options of '{_chosen(before, path)}' in the file do not count: {gone}"
+            if dropped := ", ".join(sorted(before.keys() - after.keys())):
+                text = f"options of '{_chosen(before, path)}' in the file do not count: {dropped}"
                 notes.append(Diagnostic("note", text, location=_option(key)))
     return notes
 
@@ -106,18 +88,10 @@ def left_out(original: str, changed: str, overrides: Mapping[str, object]) -> li
 def relocate(
     error: FmidentError, original: str, changed: str, overrides: Mapping[str, object], file: str
 ) -> None:
-    """Let an error point to the user's own file, or to the override that is wrong.
+    """Make an error point to the user's own file, or to the wrong override.
 
-    Parameters
-    ----------
-    error
-        Its location counts lines of `changed`; is corrected in place.
-    original, changed
-        Text of the problem file before and after :func:`apply_overrides`.
-    overrides
-        What was applied.
-    file
-        The problem file.
+    The error, whose location counts lines of `changed`, is corrected in place. `original`
+    and `changed` are the texts before and after :func:`apply_overrides`.
     """
     place = error.location
     if not overrides or place is None or place.file != file or place.line is None:
@@ -162,7 +136,7 @@ _DEFAULTS = {("estimator", "name"): "least-squares", ("cost", "name"): "time-dom
 
 
 def _is_choice(path: KeyPath) -> bool:
-    """Return whether a key chooses an estimator or a cost, whose options are beside it."""
+    """Return whether a key selects an estimator or a cost, with its options beside it."""
     return path[-2:] in _DEFAULTS
 
 
@@ -171,7 +145,7 @@ def _chosen(table: Mapping[str, Any], path: KeyPath) -> object:
 
 
 def _looked_up(document: Any, path: KeyPath) -> dict[str, Any]:
-    """Return a table; empty where there is none."""
+    """Return a table; empty if there is none."""
     for name in path:
         inside = isinstance(document, list) and name.isdecimal() and int(name) < len(document)
         document = document[int(name)] if inside else document
@@ -249,7 +223,7 @@ def _replaced(text: str, path: KeyPath, value: object) -> str:
 
 
 def _without_options(text: str, table: KeyPath, kept: Collection[str]) -> str:
-    """Return the text without what is in a table and in the tables below it, but for some keys."""
+    """Return the text without the content of a table and its subtables, except some keys."""
     lines: list[str | None] = [*lines_of(text)]
     here: KeyPath = ()
     counts: dict[KeyPath, int] = {}
@@ -278,7 +252,7 @@ def _without_options(text: str, table: KeyPath, kept: Collection[str]) -> str:
 
 
 def _written_key(line: str) -> str:
-    """Return what is before the equals sign of an assignment."""
+    """Return the part of an assignment before the equals sign."""
     ends = (k for k, c in enumerate(line) if c == "=")
     return next(line[:k] for k in ends if _parsed(f"{line[:k]} = 0") is not None).strip()
 
@@ -286,16 +260,10 @@ def _written_key(line: str) -> str:
 def _inside(
     line: str, parsed: Mapping[str, Any], place: tuple[KeyPath, str], path: KeyPath, value: object
 ) -> str | None:
-    """Return a line with the key changed in its inline table; ``None`` if it is not in there.
+    """Return a line with a key of its inline table changed; ``None`` if it is not in there.
 
-    Parameters
-    ----------
-    line, parsed
-        The assignment, and what it means.
-    place
-        The table in which it is, and its key as it is written.
-    path, value
-        What to change.
+    `line` is the assignment, `parsed` its parsed form, and `place` its table and its key as
+    written; `path` and `value` are the change.
     """
     table, written = place
     own = _key_path(written)
@@ -314,7 +282,7 @@ def _inside(
 
 
 def _counted(header: KeyPath, counts: dict[KeyPath, int], new: bool) -> KeyPath:
-    """Return the table of a header; behind the name of an array is the element's number."""
+    """Return the table of a header, with the index after the name of an array of tables."""
     table: KeyPath = ()
     for depth, name in enumerate(header, 1):
         table = (*table, name)
@@ -338,7 +306,7 @@ def _only_path(parsed: Mapping[str, Any]) -> KeyPath:
 
 
 def _alike(a: Any, b: Any) -> bool:
-    """Return whether two contents of a TOML text are equal; NaN is equal to itself."""
+    """Return whether two TOML contents are equal; NaN equals NaN."""
     if isinstance(a, dict) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(_alike(a[key], b[key]) for key in a)
     if isinstance(a, list) and isinstance(b, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Typed reading of the tables of a TOML file, with places in every message."""
+"""Typed reading of TOML tables with locations in every message."""
 
 from __future__ import annotations
 
@@ -16,18 +16,10 @@ _MISSING: Any = object()
 
 @dataclass(frozen=True)
 class Source:
-    """The file.
+    """A TOML file.
 
-    Parameters
-    ----------
-    path
-        As the user named it.
-    text
-        Its content.
-    error
-        What is raised for mistakes in it.
-    title
-        What the file as a whole is called in messages.
+    `path` is as given by the user, `error` the exception type for errors in it, and `title`
+    the name of the file as a whole in messages.
     """
 
     path: Path
@@ -36,19 +28,16 @@ class Source:
     title: str = "the problem file"
 
     def where(self, keys: KeyPath) -> Location:
-        """Return the place of a key."""
+        """Return the location of a key."""
         return Location(str(self.path), line_of(self.text, keys))
 
 
 @dataclass(frozen=True)
 class Arguments(Source):
-    """Tables made in Python: their places are names of arguments, not lines of a file.
+    """Tables made in Python, whose locations are names of arguments instead of lines.
 
-    Parameters
-    ----------
-    names
-        What replaces the first keys of a place, such as
-        ``{("experiments", 0, "inputs"): "inputs"}``.
+    `names` replaces leading keys of a location: ``{("experiments", 0, "inputs"):
+    "inputs"}``.
     """
 
     names: Mapping[KeyPath, str] = field(default_factory=dict)
@@ -89,7 +78,7 @@ class Section:
 
     @property
     def title(self) -> str:
-        """The table as it is written in the file, such as ``[parameters.m]``."""
+        """The table as written in the file, such as ``[parameters.m]``."""
         text = ".".join(quoted(k) for k in self.keys if isinstance(k, str))
         if self.keys and isinstance(self.keys[-1], int):
             return f"[[{text}]]"
@@ -103,11 +92,11 @@ class Section:
         return self.source.error(message, location=where, hint=hint, code=code)
 
     def at_key(self, error: FmidentError, *keys: str) -> FmidentError:
-        """Return an error of another part of the program as one at a key of this table."""
+        """Return an error from elsewhere, located at a key of this table."""
         return self.error(error.message, *keys, hint=error.hint, code=error.code)
 
     def has(self, key: str) -> bool:
-        """Return whether the key is there."""
+        """Return whether the key exists."""
         self._known.add(key)
         return key in self._table
 
@@ -133,14 +122,14 @@ class Section:
         raise self.wrong(key, value, "a string")
 
     def flag(self, key: str, default: bool) -> bool:
-        """Return true or false."""
+        """Return a boolean, or the default."""
         value = self.raw(key, default)
         if isinstance(value, bool):
             return value
         raise self.wrong(key, value, "true or false")
 
     def choice(self, key: str, options: Iterable[str], default: Any = _MISSING) -> Any:
-        """Return one of the given words."""
+        """Return one of the given words, or the default."""
         value = self.raw(key, default)
         allowed = list(options)
         if value is default or value in allowed:
@@ -155,7 +144,7 @@ class Section:
         )
 
     def pair(self, key: str) -> tuple[float, float] | None:
-        """Return two numbers, or ``None`` when the key is absent."""
+        """Return two numbers, or ``None`` if the key is absent."""
         value = self.raw(key, None)
         if value is None:
             return None
@@ -164,7 +153,7 @@ class Section:
         return self._number(key, value[0]), self._number(key, value[1])
 
     def words(self, key: str) -> tuple[str, ...] | None:
-        """Return a list of strings, or ``None`` when the key is absent."""
+        """Return a list of strings, or ``None`` if the key is absent."""
         value = self.raw(key, None)
         if value is None:
             return None
@@ -180,27 +169,21 @@ class Section:
         return Section(self.source, (*self.keys, key), value)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the table as it is, without taking note of its keys."""
+        """Return the table as a dictionary without marking its keys as read."""
         return dict(self._table)
 
     def items(self) -> list[tuple[str, Any]]:
-        """Return all keys with their values; none of them is unknown then."""
+        """Return all keys with their values, marking them as read."""
         self._known.update(self._table)
         return list(self._table.items())
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Keys of the file that nobody has asked for."""
+        """Keys of the file that were not read."""
         return tuple(key for key in self._table if key not in self._known)
 
     def finish(self) -> None:
-        """Refuse keys that nobody asked for.
-
-        Raises
-        ------
-        fmident.errors.FmidentError
-            Of the source's own kind, naming the nearest known key.
-        """
+        """Raise the source's error type, with the nearest known key, if keys were not read."""
         for key in self.unread:
             raise self.error(
                 f"unknown key '{key}' in {self.title}",

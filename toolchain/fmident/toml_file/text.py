@@ -1,4 +1,4 @@
-"""Parse TOML; its mistakes become errors with line and column."""
+"""Parse TOML, reporting errors with line and column."""
 
 from __future__ import annotations
 
@@ -45,16 +45,9 @@ _LONG_END = {
 
 
 class NotTomlError(ValueError):
-    """A text that is not TOML, or more than anybody writes.
+    """The text is not TOML, or exceeds reasonable limits.
 
-    Parameters
-    ----------
-    message
-        What is wrong.
-    line, column
-        Where, counted from 1, if it is known.
-    hint
-        What to do, if there is something to say.
+    `line` and `column` are counted from 1, if known.
     """
 
     def __init__(
@@ -69,12 +62,10 @@ class NotTomlError(ValueError):
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Return the content of a text in TOML, integers of 64 bits and tables of some depth.
+    """Return the content of a TOML text.
 
-    Raises
-    ------
-    NotTomlError
-        It is not TOML, an integer is greater than TOML's, lists or tables are nested too deeply.
+    Raises `NotTomlError` if it is not TOML, an integer exceeds 64 bits, or the nesting is
+    too deep.
     """
     try:
         content = tomllib.loads(text)
@@ -88,10 +79,10 @@ def loads(text: str) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep() from None
     except ValueError as failure:  # Python reads no integer of so many digits, nor year 0
-        found = _DIGITS.search(text)
-        line = text.count("\n", 0, found.start()) + 1 if found else None
-        said = "a number has too many digits" if found else str(failure)
-        raise NotTomlError(said, line, hint=_POWER if found else None) from None
+        match = _DIGITS.search(text)
+        line = text.count("\n", 0, match.start()) + 1 if match else None
+        message = "a number has too many digits" if match else str(failure)
+        raise NotTomlError(message, line, hint=_POWER if match else None) from None
     for key, value, depth in _values(content):
         if depth > _DEEPEST:
             raise _too_deep()
@@ -111,7 +102,7 @@ def _too_deep() -> NotTomlError:
 
 
 def _values(content: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
-    """Yield all values with the nearest key above them and their depth; no recursion."""
+    """Yield all values with their nearest key and depth, without recursion."""
     waiting: list[tuple[str, Any, int]] = [("", content, 0)]
     while waiting:
         key, value, depth = waiting.pop()
@@ -131,23 +122,10 @@ def parse_toml(
     error: type[FmidentError] = ProblemError,
     example: str = '"q[1]" = "column"',
 ) -> dict[str, Any]:
-    """Return the content of a TOML file.
+    """Return the content of a TOML file; raise `error` if the text is not TOML.
 
-    Parameters
-    ----------
-    text
-        Of the file.
-    path
-        Its name, for messages.
-    error
-        What is raised.
-    example
-        A key with brackets as it is written in such a file, for the hint.
-
-    Raises
-    ------
-    fmident.errors.FmidentError
-        Of the kind `error`: the text is not TOML.
+    `path` is the file name for messages, and `example` a key with brackets as written in
+    such a file, for the hint.
     """
     try:
         return loads(text)
@@ -162,7 +140,7 @@ def parse_toml(
 
 
 def _refuse_twice(text: str, path: Path, failure: NotTomlError, error: type[FmidentError]) -> None:
-    """Raise an error that names key and lines where a key or a table is written twice."""
+    """Raise an error with key and lines if a key or a table is defined twice."""
     inline = _INLINE_TWICE.search(failure.message)
     if inline is not None:
         raise error(
@@ -171,10 +149,10 @@ def _refuse_twice(text: str, path: Path, failure: NotTomlError, error: type[Fmid
             code=Code.NOT_TOML,
             hint="leave out one of them",
         ) from failure
-    found = twice(text, failure.line)
-    if found is None:
+    duplicate = twice(text, failure.line)
+    if duplicate is None:
         return
-    keys, first, second = found
+    keys, first, second = duplicate
     names = [str(key) for key in keys if not isinstance(key, int)]
     lines = text.split("\n")
     header = lines[second - 1].lstrip().startswith("[")
@@ -199,36 +177,30 @@ def _refuse_twice(text: str, path: Path, failure: NotTomlError, error: type[Fmid
 def _hint(text: str, line: int | None, example: str) -> str | None:
     """Return what is probably wrong in a line that is not TOML."""
     lines = text.split("\n")
-    found = lines[line - 1] if line is not None and line <= len(lines) else ""
+    content = lines[line - 1] if line is not None and line <= len(lines) else ""
     first = next((t for t in lines if t.strip() and not t.lstrip().startswith("#")), "")
     if "=" not in first and not first.lstrip().startswith("["):
         return "this looks like data; a file in TOML is expected"
-    if re.match(r"\s*[\w.]*\w\[[^=]*=", found):
+    if re.match(r"\s*[\w.]*\w\[[^=]*=", content):
         return f"names with brackets need quotes: {example}"
-    if re.search(r"=\s*[-+]?\d+,\d", found):
+    if re.search(r"=\s*[-+]?\d+,\d", content):
         return "numbers have a decimal point: 0.005, not 0,005"
-    if re.search(r"=\s*[-+]?\.\d", found):
+    if re.search(r"=\s*[-+]?\.\d", content):
         return "numbers begin with a digit: 0.3, not .3"
-    if re.search(r"=\s*[A-Za-z_./~]", found):
+    if re.search(r"=\s*[A-Za-z_./~]", content):
         return 'texts need quotes: data = "measured.csv"'
-    if "\\" in found and '"' in found:
+    if "\\" in content and '"' in content:
         return "a backslash in double quotes must be doubled; single quotes take it as it is"
     return None
 
 
 def quoted(key: str) -> str:
-    """Return a key as it is written in TOML, in quotation marks where it needs them."""
+    """Return a key as written in TOML, quoted if necessary."""
     return key if _BARE.fullmatch(key) else _string(key)
 
 
 def encoded(value: object) -> str:
-    """Return a value as TOML writes it, on one line.
-
-    Parameters
-    ----------
-    value
-        What :func:`~fmident.toml_file.loads` returns, or anything else as its text.
-    """
+    """Return a value as TOML on one line; other types as their text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
@@ -244,13 +216,9 @@ def encoded(value: object) -> str:
 
 
 def document(content: Mapping[str, object]) -> str:
-    """Return a whole document of tables, each below its header.
+    """Return a document of tables, each below its header.
 
-    Parameters
-    ----------
-    content
-        What :func:`~fmident.toml_file.loads` returns for it. Tables deeper than
-        ``[table.table]`` are written on one line.
+    Tables deeper than ``[table.table]`` are written on one line.
     """
     lines: list[str] = []
     _write_table(content, (), lines)
@@ -279,7 +247,7 @@ def _write_table(table: Mapping[str, object], keys: tuple[str, ...], lines: list
 
 
 def _tables(value: object) -> list[Mapping[str, object]]:
-    """Return the tables of a value that is written as an array of tables; else nothing."""
+    """Return the tables of a value written as an array of tables; empty otherwise."""
     items = value if isinstance(value, list) else []
     return items if all(isinstance(item, Mapping) for item in items) else []
 
@@ -292,12 +260,7 @@ def _string(text: str) -> str:
 def line_of(text: str, path: Keys) -> int | None:
     """Return the line of a key, counted from 1, or of the nearest table around it.
 
-    Parameters
-    ----------
-    text
-        A valid TOML text.
-    path
-        Such as ``("experiments", 0, "inputs", "q[1]")``.
+    `path` is, for example, ``("experiments", 0, "inputs", "q[1]")``, in a valid TOML text.
     """
     places = _places(text)
     while path:
@@ -312,7 +275,7 @@ def line_of(text: str, path: Keys) -> int | None:
 
 @functools.lru_cache(maxsize=8)
 def _places(text: str) -> dict[Keys, int]:
-    """Return the lines of all keys; not to be changed. Who reads a file asks for many of them."""
+    """Return the lines of all keys, cached since many are needed; do not modify."""
     places: dict[Keys, int] = {}
     for written in _written(text):
         for path in written.paths:
@@ -321,19 +284,10 @@ def _places(text: str) -> dict[Keys, int]:
 
 
 def twice(text: str, line: int | None) -> tuple[Keys, int, int] | None:
-    """Return the key or table whose second definition makes a text invalid.
+    """Return path and two lines of the duplicate key or table that makes a text invalid.
 
-    Parameters
-    ----------
-    text
-        With a mistake.
-    line
-        Of the mistake; ``None`` at its end.
-
-    Returns
-    -------
-    tuple or None
-        Its path, and the lines at which it is written; ``None`` where it is another mistake.
+    `line` is that of the error; ``None`` at the end of the text. For other errors it is
+    ``None``.
     """
     seen: dict[Keys, int] = {}
     for written in _written(text):
@@ -347,7 +301,7 @@ def twice(text: str, line: int | None) -> tuple[Keys, int, int] | None:
 
 @dataclass(frozen=True)
 class _Written:
-    """A header or an assignment: what it makes, itself last, and its lines, counted from 1."""
+    """A header or an assignment: paths created, its own last, and its lines, counted from 1."""
 
     paths: tuple[Keys, ...]
     first: int
@@ -380,7 +334,7 @@ def _written(text: str) -> Iterator[_Written]:
 
 
 def _within(keys: list[str], counts: dict[Keys, int]) -> Keys:
-    """Return the path of nested keys; an array of tables means its last element so far."""
+    """Return the path of nested keys; an array of tables refers to its last element so far."""
     path: Keys = ()
     for key in keys:
         path = (*path, key)
@@ -390,7 +344,7 @@ def _within(keys: list[str], counts: dict[Keys, int]) -> Keys:
 
 
 def _keys(text: str) -> list[str] | None:
-    """Return the parts of a dotted key, quotes removed."""
+    """Return the parts of a dotted key without quotes."""
     try:
         value: Any = tomllib.loads(f"{text} = 0")
     except (ValueError, RecursionError):
@@ -406,12 +360,8 @@ def _keys(text: str) -> list[str] | None:
 class Statement:
     """A header, an assignment, a comment or an empty line.
 
-    Parameters
-    ----------
-    first, last
-        Its lines, counted from 0. A list, an inline table or a text may take several.
-    text
-        Without the end of the last line.
+    Its lines are counted from 0; lists, inline tables and strings may span several. `text`
+    lacks the end of the last line.
     """
 
     first: int
@@ -423,20 +373,20 @@ def statements(text: str) -> Iterator[Statement]:
     """Yield the statements of a valid TOML text in order; each line belongs to one of them."""
     begin = position = depth = line = 0
     while position < len(text):
-        found = _PART.search(text, position)
-        if found is None:
+        match = _PART.search(text, position)
+        if match is None:
             break
-        position = found.end()
-        if found["long"]:
-            end = _LONG_END[found["long"]].match(text, position)
+        position = match.end()
+        if match["long"]:
+            end = _LONG_END[match["long"]].match(text, position)
             position = len(text) if end is None else end.end()
-        elif found["end"]:
+        elif match["end"]:
             if depth == 0:
-                yield _statement(text, begin, found.start(), line)
+                yield _statement(text, begin, match.start(), line)
                 line += text.count("\n", begin, position)
                 begin = position
         else:
-            depth += bool(found["open"]) - bool(found["close"])
+            depth += bool(match["open"]) - bool(match["close"])
     if begin < len(text):
         yield _statement(text, begin, len(text), line)
 
@@ -447,5 +397,5 @@ def _statement(text: str, begin: int, end: int, line: int) -> Statement:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a TOML text, which only line feeds end, unlike ``str.splitlines``."""
+    """Return the lines of a TOML text, split at line feeds only, unlike ``str.splitlines``."""
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]

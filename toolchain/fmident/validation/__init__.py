@@ -1,8 +1,7 @@
-"""Checks of an FMU before anyone relies on it.
+"""Checks of an FMU before it is used.
 
-Native code is run in a child process per FMU, so that one that crashes or hangs costs
-its own checks only. Reading order: ``fmu_plan`` (what is to be checked), ``children`` (the parent),
-``worker`` (the child), ``checks`` (the checks by name), then one module per check.
+Native code runs in a child process per FMU, so that a crash or hang affects its own
+checks only.
 """
 
 from fmident.validation.check import Check, FmuReport, Outcome, write_junit

@@ -1,4 +1,4 @@
-"""The FMU under test, and its experiments as setups for the engine."""
+"""The FMU under test, and its experiments as simulation setups."""
 
 from __future__ import annotations
 
@@ -28,23 +28,11 @@ _FEWEST = 10  # instants of an experiment that the FMU ends itself
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A setup and, for a reference, what should come out.
+    """A simulation setup and, for a reference, the expected result.
 
-    Parameters
-    ----------
-    name
-        For messages.
-    setup
-        What to simulate.
-    values
-        Parameters and start values.
-    expected
-        Reference signals of the setup's outputs in the FMU's units, shape (n, outputs), at
-        every `stride`-th instant.
-    stride
-        Communication steps between two rows of the reference.
-    left_out
-        Columns and parameters of the reference that the FMU does not know.
+    `values` are parameters and start values. `expected` are the reference signals of the
+    setup's outputs in the FMU's units, shape (n, outputs), at every `stride`-th instant;
+    `left_out` are columns and parameters of the reference that the FMU lacks.
     """
 
     name: str
@@ -56,17 +44,9 @@ class Experiment:
 
 
 class Bench(Closes):
-    """An open FMU with one simulator that is used for all checks; a context manager.
+    """An open FMU with one simulator for all checks; a context manager.
 
-    Parameters
-    ----------
-    plan
-        What is to be checked.
-
-    Raises
-    ------
-    FmuError
-        The file cannot be used on this machine.
+    Raises `FmuError` if the file cannot be used on this machine.
     """
 
     def __init__(self, plan: FmuPlan) -> None:
@@ -78,31 +58,31 @@ class Bench(Closes):
 
     @property
     def simulator(self) -> Simulator:
-        """The instance that all checks share."""
+        """The instance shared by all checks."""
         if self._simulator is None:
             self._simulator = self.new_simulator()
         return self._simulator
 
     def new_simulator(self, reuse: Reuse = "checked") -> Simulator:
-        """Return a fresh instance; the shared one is closed first if only one is allowed.
+        """Return a new instance; the shared one is closed first if only one is allowed.
 
-        What it prints is not captured: it must outlive a crash, see the parent.
+        Its output is not captured, since it must survive a crash; see the parent process.
         """
         self.make_room()
         return self.fmu.simulator(capture_output=False, reuse=reuse)
 
     def make_room(self) -> None:
-        """Free the shared instance if no other may live beside it."""
+        """Close the shared instance if only one is allowed."""
         if self.description.only_once_per_process and self._simulator is not None:
             self._simulator.close()
             self._simulator = None
 
     def beside(self, interface: InterfaceKind) -> Simulator:
-        """Return an instance of one interface; the shared one if that is of it.
+        """Return an instance of one interface, which is the shared one if it matches.
 
         Notes
         -----
-        Closed by the caller, or in a ``with`` block; a shared one is made anew when needed.
+        Closed by the caller, or in a ``with`` block; a shared one is recreated when needed.
         """
         if interface == self.description.capabilities.kind:
             shared, self._simulator = self.simulator, None
@@ -125,11 +105,11 @@ class Bench(Closes):
 
     @cached_property
     def smoke(self) -> Experiment:
-        """The experiment that the FMU must at least survive."""
+        """The experiment that the FMU must at least complete."""
         return self._smoke(self.plan.smoke)
 
     def end_before(self, end: float) -> bool:
-        """Cut the smoke experiment off before `end`, s; return whether anything is left of it."""
+        """End the smoke experiment before `end`, s; return whether anything is left of it."""
         setup = self.smoke.setup
         count = int((setup.times < end - 1e-9 * abs(end)).sum())
         if count < _FEWEST:
@@ -142,7 +122,7 @@ class Bench(Closes):
 
     @cached_property
     def main(self) -> Experiment:
-        """The first reference in its own steps at the FMU's tolerance, else the smoke test."""
+        """The first reference with its steps at the FMU's tolerance, else the smoke experiment."""
         if not self.plan.references:
             return self.smoke
         first = self.plan.references[0]
@@ -166,10 +146,8 @@ class Bench(Closes):
     def reference(self, reference: Reference) -> Experiment:
         """Return a reference as an experiment.
 
-        Raises
-        ------
-        FmuError
-            A column or parameter is not a variable of this FMU, or has another dimension.
+        Raises `FmuError` if a column or parameter is not a variable of this FMU, or has another
+        dimension.
         """
         trajectory, asked = reference.trajectory, reference.experiment
         unknown = [n for n in (*trajectory.signals, *trajectory.parameters) if n not in self._known]
@@ -230,9 +208,9 @@ class Bench(Closes):
         return replace(setup, interpolation=self.interpolation_of(setup))
 
     def interpolation_of(self, setup: SimulationSetup) -> Interpolation:
-        """Return how to come nearest to straight lines between the samples of the inputs.
+        """Return the interpolation closest to straight lines between the input samples.
 
-        FMUs of OpenModelica announce interpolation and hold the inputs all the same.
+        FMUs of OpenModelica declare interpolation but hold the inputs.
         """
         if self.description.input_ramps is not None or not setup.input_names:
             return "auto"
@@ -245,29 +223,26 @@ class Bench(Closes):
         return self._interpolation
 
     def follows_lines(self, setup: SimulationSetup) -> bool:
-        """Whether inputs are straight lines between the samples of a setup."""
+        """Return whether inputs are straight lines between the samples of a setup."""
         ramps = self.description.input_ramps is not None and setup.interpolation == "auto"
         return ramps or setup.interpolation == "linear"
 
     @property
     def states_tolerance(self) -> bool:
-        """Whether it is said how exact the FMU's own integration is."""
-        said = self.main.setup.tolerance or self.description.default_tolerance
-        return said is not None and self._fixed_step is None
+        """Whether the accuracy of the FMU's own integration is known."""
+        tolerance = self.main.setup.tolerance or self.description.default_tolerance
+        return tolerance is not None and self._fixed_step is None
 
     @property
     def _fixed_step(self) -> float | None:
-        """Step of its Co-Simulation, s, where that takes one of its own; else ``None``."""
+        """Step of its Co-Simulation, s, if that has a fixed one; else ``None``."""
         kinds = [c.fixed_step for c in self.description.interfaces if c.kind == "co-simulation"]
         return kinds[0] if kinds else None
 
     def too_coarse(self, key: str, limit: float | None) -> tuple[Outcome, str]:
-        """Return how a check ends whose deviation is above its limit, and why.
+        """Return the outcome and reason of a check whose deviation exceeds its limit.
 
-        Parameters
-        ----------
-        key, limit
-            Of the catalogue; ``None`` where it does not give one.
+        `key` and `limit` are those of the catalogue; ``None`` if it has no limit.
         """
         if limit is not None or self.states_tolerance:
             return "failed", ""

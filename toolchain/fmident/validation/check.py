@@ -1,4 +1,4 @@
-"""What a check found."""
+"""Results of checks."""
 
 from __future__ import annotations
 
@@ -21,22 +21,11 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 @dataclass(frozen=True)
 class Check:
-    """One check and how it ended.
+    """Result of one check.
 
-    Parameters
-    ----------
-    name
-        What was checked.
-    outcome
-        How it ended.
-    detail
-        What was found, or why it could not be done.
-    figure
-        The number that decides, such as a deviation over range; ``None`` if there is none.
-    seconds
-        Wall time.
-    further
-        More that was found, of which `detail` gives the number only.
+    `detail` is the finding, or why the check was impossible; of those in `further`, it
+    gives only the number. `figure` is the decisive number, such as a deviation over range;
+    ``None`` if there is none. `seconds` is the wall time.
     """
 
     name: str
@@ -54,16 +43,9 @@ class Check:
 
 @dataclass(frozen=True)
 class FmuReport:
-    """All checks of one FMU.
+    """All checks of one FMU, in the order of execution.
 
-    Parameters
-    ----------
-    path
-        The file.
-    checks
-        In the order in which they ran.
-    unusable
-        Why the file cannot be used here at all; then `checks` is what came before.
+    `unusable` says why the file cannot be used here; `checks` are then those before.
     """
 
     path: Path
@@ -72,11 +54,11 @@ class FmuReport:
 
     @property
     def passed(self) -> bool:
-        """Whether the file can be used and no check failed."""
+        """Whether the file is usable and no check failed."""
         return self.unusable is None and all(c.passed for c in self.checks)
 
     def strict(self) -> FmuReport:
-        """Return the report with findings as failures."""
+        """Return the report with findings treated as failures."""
         checks = (
             replace(c, outcome="failed") if c.outcome == "finding" else c for c in self.checks
         )
@@ -84,7 +66,7 @@ class FmuReport:
 
     @property
     def findings(self) -> int:
-        """How many checks have a finding."""
+        """Number of checks with a finding."""
         return sum(c.outcome == "finding" for c in self.checks)
 
     @property
@@ -94,21 +76,13 @@ class FmuReport:
 
     @property
     def deviation(self) -> float | None:
-        """Largest deviation from a reference over range; ``None`` without a reference."""
+        """Maximum deviation from a reference over range; ``None`` without a reference."""
         figures = [c.figure for c in self.checks if c.name.startswith("reference ")]
         return max((f for f in figures if f is not None), default=None)
 
 
 def write_junit(reports: Sequence[FmuReport], path: Path) -> None:
-    """Write reports as JUnit XML.
-
-    Parameters
-    ----------
-    reports
-        One per FMU.
-    path
-        The file; its folder is made.
-    """
+    """Write reports, one per FMU, as JUnit XML; the folder of `path` is created."""
     root = Element("testsuites", {"name": "fmident validate"})
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     for report in reports:

@@ -1,4 +1,4 @@
-"""Run checks in child processes; survive whatever the FMU does there."""
+"""Run checks in child processes, which an FMU may crash."""
 
 from __future__ import annotations
 
@@ -35,21 +35,10 @@ _DESCRIPTION_PLACE = 2
 def validate(
     plans: Iterable[FmuPlan], *, timeout: float = 60.0, jobs: int | None = None
 ) -> Iterator[FmuReport]:
-    """Check FMUs, each in a process of its own.
+    """Check FMUs, each in a separate process, and yield reports in order.
 
-    Parameters
-    ----------
-    plans
-        What is to be checked.
-    timeout
-        Limit of one check, s.
-    jobs
-        FMUs at the same time; by default as many as there are processors, at most 4.
-
-    Yields
-    ------
-    FmuReport
-        In the order of `plans`.
+    `timeout` is the limit of one check, s, and `jobs` the number of parallel FMUs, by
+    default that of processors, at most 4.
     """
     count = jobs if jobs is not None else min(4, os.cpu_count() or 1)
     children = _Children()
@@ -63,19 +52,10 @@ def validate(
 
 
 def validate_fmu(path: Path, *, timeout: float = 60.0) -> tuple[Check, ...]:
-    """Check one FMU of which nothing is known.
+    """Check one FMU without a catalogue entry.
 
-    Parameters
-    ----------
-    path
-        The file.
-    timeout
-        Limit of one check, s.
-
-    Raises
-    ------
-    fmident.errors.FmuError
-        The file is not an FMU that this machine could run at all.
+    `timeout` is the limit of one check, s. Raises `FmuError` if the file is not an FMU that
+    this machine can run.
     """
     (report,) = validate([FmuPlan(path)], timeout=timeout, jobs=1)
     if report.unusable is not None:
@@ -120,7 +100,7 @@ def _validate_one(plan: FmuPlan, timeout: float, children: _Children) -> FmuRepo
 
 
 class _Children:
-    """All living children, so that an interruption ends them instead of starting more."""
+    """All running children, so that an interruption can end them and start no more."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -151,7 +131,7 @@ class _Children:
 
 
 class _Child:
-    """One worker process, from the check numbered `first` on."""
+    """One worker process, starting with the check numbered `first`."""
 
     def __init__(self, plan: FmuPlan, first: int) -> None:
         # What the child unpacks goes with this folder, however the child ends.
@@ -184,9 +164,9 @@ class _Child:
             return  # it died at once; collect() reports how
 
     def collect(self, done: list[Check], timeout: float) -> str | None:
-        """Append what the child answers to `done`; return why the FMU cannot be used.
+        """Append the child's checks to `done`; return why the FMU is unusable, if it is.
 
-        :attr:`lost` says how the child was lost, if it was.
+        :attr:`lost` describes how the child was lost, if it was.
         """
         at, began = _START_UP, time.perf_counter()
         while True:
@@ -218,13 +198,7 @@ class _Child:
                 done.append(Check(**answer["check"]))
 
     def _answer(self, limit: float) -> dict[str, Any] | None:
-        """Return the next answer; meanwhile, what the FMU prints is kept short.
-
-        Raises
-        ------
-        queue.Empty
-            There is none within the limit, in seconds.
-        """
+        """Return the next answer, meanwhile limiting the stored output of the FMU."""
         end = time.monotonic() + limit
         while True:
             left = end - time.monotonic()
@@ -245,13 +219,13 @@ class _Child:
         return f"; it said: {text[-_LAST_WORDS:]}" if text else ""
 
     def kill(self) -> None:
-        """End the process and those that it has started."""
+        """Kill the process and its descendants."""
         if self._process.poll() is None:
             self._process.kill()
         end_family(self._process, self._folder.path, alive=True)
 
     def end(self) -> None:
-        """End the process and free what belongs to it."""
+        """End the process and release its resources."""
         self.kill()
         self._process.wait()
         end_family(self._process, self._folder.path)
@@ -274,7 +248,7 @@ def _read(stream: IO[bytes], answers: queue.SimpleQueue[dict[str, Any] | None]) 
 
 
 def _end(code: int) -> str:
-    """Return in words how a process ended that had not finished."""
+    """Describe how an unfinished process ended."""
     name = kind_of_crash(code)
     if name is not None:
         return f"native code crashed ({name})"

@@ -1,4 +1,4 @@
-"""What is to be checked of an FMU: immutable, and small enough to be sent to a process."""
+"""Plan of the checks of an FMU: immutable, and small enough to be sent to a process."""
 
 from __future__ import annotations
 
@@ -24,20 +24,10 @@ _TIME_NAMES = ("time", "t")
 class Trajectory:
     """A recorded trajectory in memory.
 
-    Parameters
-    ----------
-    name
-        Of the file, without folder and ending.
-    times
-        s, shape (n,).
-    signals
-        Column to values, shape (n,).
-    units
-        Column to unit, ``None`` where the header gives none.
-    parameters
-        As the line ``# parameters: name=value ...`` of the file gives them.
-    interpolation
-        Of the inputs, as the line ``# interpolation: word`` of the file gives it.
+    `name` is that of the file without folder and suffix; `times` are in s, and times and
+    signals have shape (n,). `units` are ``None`` if the header gives none. `parameters` and
+    the `interpolation` of the inputs are from the comment lines ``# parameters: name=value
+    ...`` and ``# interpolation: word``.
     """
 
     name: str
@@ -50,7 +40,7 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A trajectory and how the FMU must follow it."""
+    """A trajectory and the criteria for following it."""
 
     trajectory: Trajectory
     experiment: ReferenceExperiment
@@ -60,30 +50,14 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class FmuPlan:
-    """Everything that is to be checked of one FMU.
+    """All checks required for one FMU.
 
-    Parameters
-    ----------
-    path
-        The file.
-    interface
-        What it must offer; ``None`` when nobody said.
-    references
-        Trajectories that it must reproduce.
-    smoke
-        What it must survive.
-    step_tube
-        How much results may differ between communication steps, over range; ``None`` for 1e-4,
-        which is a failure only where the FMU states a tolerance.
-    exchange_tube
-        How much Co-Simulation may differ from Model Exchange, over range; ``None`` for what its
-        tolerance leaves, which is a failure only where it states one.
-    resets
-        Runs of the memory check.
-    memory_budget
-        Wall time after which the memory check ends with fewer runs, s.
-    only
-        Names of the checks to be done; ``None`` for all.
+    `interface` is ``None`` if unspecified. `step_tube` and `exchange_tube` are the
+    permissible differences, over range, between communication steps (``None`` for 1e-4) and
+    between Co-Simulation and Model Exchange (``None`` for what its tolerance permits); by
+    default exceeding them is a failure only if the FMU states a tolerance. The memory check
+    makes `resets` runs, or fewer within the `memory_budget`, s. `only` names the checks to
+    run; ``None`` for all.
     """
 
     path: Path
@@ -105,26 +79,11 @@ def plan_fmu(
     resets: int = 1000,
     only: tuple[str, ...] | None = None,
 ) -> FmuPlan:
-    """Return what is to be checked of an FMU.
+    """Return the plan of the checks of an FMU with an optional catalogue entry.
 
-    Parameters
-    ----------
-    path
-        The file.
-    entry
-        What the catalogue says of it.
-    references
-        More trajectories than those of the catalogue. Columns of theirs that the FMU does
-        not know are left out.
-    resets
-        Runs of the memory check.
-    only
-        Names of the checks to be done; ``None`` for all.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        A reference that cannot be read.
+    `references` are added to those of the catalogue; their columns that the FMU lacks are
+    ignored. `resets` and `only` are as in :class:`FmuPlan`. Raises `DataError` for a
+    reference that cannot be read.
     """
     more = tuple(Reference(read_trajectory(r.file), r, strict=False) for r in references)
     if entry is None:
@@ -146,25 +105,18 @@ def plan_fmu(
 
 
 def compiler_of(path: Path, known: Sequence[str]) -> str:
-    """Return the name of the compiler that built an FMU, ``""`` when its record is silent."""
-    said = str((read_record(path) or {}).get("compiler", "")).casefold()
-    return next((name for name in known if name.casefold() in said), "")
+    """Return the name of the compiler that built an FMU; ``""`` if it is not recorded."""
+    compiler = str((read_record(path) or {}).get("compiler", "")).casefold()
+    return next((name for name in known if name.casefold() in compiler), "")
 
 
 def read_trajectory(path: Path) -> Trajectory:
-    """Read a recorded trajectory.
+    """Read a recorded trajectory from a CSV file.
 
-    Parameters
-    ----------
-    path
-        CSV file: a column ``time [s]``, then signals as ``name [unit]`` by the FMU's
-        names. Lines that start with ``#`` are remarks, among them may be
-        ``# parameters: name=value ...`` and ``# interpolation: hold``.
-
-    Raises
-    ------
-    fmident.errors.DataError
-        Missing, no CSV, no time, gaps.
+    It has a column ``time [s]``, then signals as ``name [unit]`` with the FMU's names.
+    Lines that start with ``#`` are comments, possibly ``# parameters: name=value ...`` and
+    ``# interpolation: hold``. Raises `DataError` if it is missing, not CSV, or has no time
+    or gaps.
     """
     # Imported late: the child process needs this module, but not pandas.
     from fmident.data import read_table
@@ -194,7 +146,7 @@ def read_trajectory(path: Path) -> Trajectory:
 
 
 def _remarks(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the remarks above the header, with their line numbers."""
+    """Yield the comments above the header with their line numbers."""
     with path.open(encoding="utf-8-sig") as lines:
         yield from takewhile(lambda line: line[1].startswith("#"), enumerate(lines, 1))
 
@@ -213,13 +165,13 @@ def _interpolation(path: Path) -> Interpolation | None:
 
 
 def _parameters(path: Path) -> dict[str, float]:
-    found: dict[str, float] = {}
+    parameters: dict[str, float] = {}
     for number, line in _remarks(path):
         match = _PARAMETERS.match(line)
         for pair in match["pairs"].split() if match else ():
             name, equals, value = pair.partition("=")
             try:
-                found[name] = float(value)
+                parameters[name] = float(value)
             except ValueError:
                 raise DataError(
                     f"'{pair}' is not of the form name=value",
@@ -230,7 +182,7 @@ def _parameters(path: Path) -> dict[str, float]:
                     f"'{pair}' is not of the form name=value",
                     location=Location(str(path), number),
                 )
-    return found
+    return parameters
 
 
 def _wider(first: float | None, second: float | None) -> float | None:

@@ -1,8 +1,8 @@
-"""The child process of :mod:`fmident.validation.children`; run by :mod:`fmident._child`.
+"""Child process of :mod:`fmident.validation.children`, run by :mod:`fmident._child`.
 
-It reads a pickled request from standard input and answers with lines of JSON on what was
-standard output: ``{"begin": name}`` before a check and ``{"check": {...}}`` after it, then
-``{"end": true}``. What the FMU prints goes to standard error.
+It reads a pickled request from standard input and answers with JSON lines on the
+original standard output: ``{"begin": name}`` before a check and ``{"check": {...}}``
+after it, then ``{"end": true}``. Output of the FMU goes to standard error.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def main(life: str) -> None:
                 answer(begin=name)
                 why = not_tried if name in FOLLOWING else None
                 began = time.perf_counter()
-                found = check(bench) if why is None else Check(name, "skipped", why)
-                if name == SIMULATION and not found.passed and not plan.references:
+                result = check(bench) if why is None else Check(name, "skipped", why)
+                if name == SIMULATION and not result.passed and not plan.references:
                     not_tried = f"not tried: '{name}' failed"
                 answer(
                     check={
-                        "name": found.name,
-                        "outcome": found.outcome,
-                        "detail": found.detail,
-                        "figure": found.figure,
+                        "name": result.name,
+                        "outcome": result.outcome,
+                        "detail": result.detail,
+                        "figure": result.figure,
                         "seconds": time.perf_counter() - began,
                     }
                 )

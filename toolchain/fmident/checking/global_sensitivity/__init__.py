@@ -1,4 +1,4 @@
-"""Which parameters matter anywhere in their bounds: the methods of Morris and Sobol."""
+"""Global sensitivity analysis over the bounds: the methods of Morris and Sobol."""
 
 from fmident.checking.global_sensitivity.result import (
     METHODS,

@@ -1,4 +1,4 @@
-"""Global sensitivities as tables and pictures."""
+"""Tables and charts of global sensitivities."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ABOUT = {
 
 
 def columns(found: GlobalSensitivity) -> list[tuple[str, str]]:
-    """Return title and name of each index that is shown."""
+    """Return title and name of each displayed index."""
     if found.method.name == "sobol":
         return [("S1", "S1"), ("ST", "ST"), ("+-", "ST_conf")]
     return [("mu*", "mu_star"), ("+-", "mu_star_conf"), ("sigma", "sigma")]
@@ -34,25 +34,20 @@ def columns(found: GlobalSensitivity) -> list[tuple[str, str]]:
 
 def tables(found: GlobalSensitivity) -> Iterator[tuple[OutputIndices, list[str], list[list[str]]]]:
     """Yield each output with header and rows, the most important parameter first."""
-    shown = columns(found)
+    index_columns = columns(found)
     for output in found.outputs:
         order = np.argsort(-output.indices[found.index])
         rows = [
-            [found.names[j], *(plain(float(output.indices[key][j]), 2) for _, key in shown)]
+            [found.names[j], *(plain(float(output.indices[key][j]), 2) for _, key in index_columns)]
             for j in order
         ]
-        yield output, ["parameter", *(title for title, _ in shown)], rows
+        yield output, ["parameter", *(title for title, _ in index_columns)], rows
 
 
 def global_section(found: GlobalSensitivity | None, *, charts: bool) -> str:
     """Return the section of a page; empty without global sensitivities.
 
-    Parameters
-    ----------
-    found
-        What was found.
-    charts
-        Whether the page can draw; else there are tables alone.
+    `charts` says whether the page can draw; otherwise it has tables only.
     """
     from fmident.report.sections.html import fragment
 
@@ -79,7 +74,7 @@ def global_section(found: GlobalSensitivity | None, *, charts: bool) -> str:
 
 
 def global_chart(found: GlobalSensitivity, output: OutputIndices) -> Chart:
-    """Return the indices of one output, and the ranking one over time."""
+    """Return the indices of one output, and the ranking index over time."""
     return Chart(
         [_ranking(found, output), _over_time(found, output)],
         f"Global sensitivities of {output.output}",

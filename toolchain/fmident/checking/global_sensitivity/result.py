@@ -1,4 +1,4 @@
-"""Settings and result of a global sensitivity analysis, and what follows in words."""
+"""Settings, result and findings of a global sensitivity analysis."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _LOOSE = 0.1
 
 @dataclass(frozen=True)
 class GlobalMethod:
-    """How a global sensitivity analysis is done.
+    """Method of a global sensitivity analysis.
 
     Parameters
     ----------
     name
-        ``"morris"``: elementary effects (Morris 1991; Campolongo, Cariboni and Saltelli 2007),
-        which rank the parameters with few simulations. ``"sobol"``: parts of the variance
-        (Sobol' 2001; Saltelli et al. 2010), which take many.
+        ``"morris"``: elementary effects (Morris 1991; Campolongo, Cariboni and Saltelli
+        2007), which rank the parameters with few simulations. ``"sobol"``: fractions of the
+        variance (Sobol' 2001; Saltelli et al. 2010), which need many.
     samples
-        Trajectories of n + 1 points, or base points, of which each takes n + 2; rounded up to a
+        Trajectories of n + 1 points, or base points, each needing n + 2; rounded up to a
         power of two for ``"sobol"``. ``None``: 30 and 512.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
 
     Raises
     ------
@@ -71,37 +71,36 @@ class GlobalMethod:
 
     @property
     def count(self) -> int:
-        """Return the trajectories or base points."""
+        """Return the number of trajectories or base points."""
         count = _DEFAULTS[self.name] if self.samples is None else self.samples
         return count if self.name == "morris" else 1 << (count - 1).bit_length()
 
     def points(self, parameters: int) -> int:
-        """Return how many points are simulated for so many parameters."""
+        """Return the number of simulated points for a number of parameters."""
         return self.count * (parameters + (1 if self.name == "morris" else 2))
 
 
 @dataclass(frozen=True, eq=False)
 class OutputIndices:
-    """What moves one output.
+    """Sensitivity indices of one output.
 
     Parameters
     ----------
-    experiment, output, unit
-        Which.
     spread
-        Root mean square over time of the standard deviation of the output over the bounds, in
-        `unit`.
+        Root mean square over time of the standard deviation of the output over the bounds,
+        in `unit`.
     indices
-        Shape (n,) each. Of ``"sobol"``: ``S1`` and ``ST``, the part of the output's variance,
-        summed over time, that a parameter causes alone and together with others (Lamboni, Monod
-        and Makowski 2011), and the half widths ``S1_conf`` and ``ST_conf`` of their 95 % intervals.
-        Of ``"morris"``: ``mu_star`` and ``sigma``, mean size and standard deviation of the effect
-        of a parameter that moves through its whole range, as root mean squares over time in units
-        of `spread`, and ``mu_star_conf``.
+        Shape (n,) each. For ``"sobol"``: ``S1`` and ``ST``, the fraction of the output's
+        variance, summed over time, caused by a parameter alone and including interactions
+        (Lamboni, Monod and Makowski 2011), and the half widths ``S1_conf`` and ``ST_conf``
+        of their 95 % intervals. For ``"morris"``: ``mu_star`` and ``sigma``, mean magnitude
+        and standard deviation of the effect of a parameter over its whole range, as root
+        mean squares over time in units of `spread`, and ``mu_star_conf``.
     times
         Instants, s, shape (k,).
     over_time
-        ``ST`` times the variance at the instant over the mean one, or ``mu_star``; shape (k, n).
+        ``ST`` times the ratio of instantaneous to mean variance, or ``mu_star``; shape (k,
+        n).
     """
 
     experiment: str
@@ -115,23 +114,23 @@ class OutputIndices:
 
 @dataclass(frozen=True, eq=False)
 class GlobalSensitivity:
-    """Which parameters move the outputs when all move through their bounds.
+    """Sensitivities of the outputs to parameters varied within their bounds.
 
     Parameters
     ----------
     method
-        How it was done.
+        Method used.
     names
-        Of the parameters, n of them.
+        Names of the n parameters.
     lower, upper
-        Between which they moved, shape (n,).
+        Their ranges, shape (n,).
     points, failed
-        Simulated, and how many of them could not be.
+        Numbers of simulated points and of failures.
     used
-        Trajectories or base points all of whose simulations worked.
+        Trajectories or base points without a failed simulation.
     outputs
-        One item for each output of each experiment that moves at all; empty if too few
-        simulations worked.
+        One item per output of each experiment that varies at all; empty if too few
+        simulations succeeded.
     """
 
     method: GlobalMethod
@@ -145,26 +144,27 @@ class GlobalSensitivity:
 
     @property
     def index(self) -> str:
-        """Return the name of the index by which parameters are ranked."""
+        """Return the name of the ranking index."""
         return "ST" if self.method.name == "sobol" else "mu_star"
 
     @property
     def largest(self) -> F64:
-        """Return the largest of that index over the outputs, shape (n,)."""
+        """Return the maximum of that index over the outputs, shape (n,)."""
         return self.largest_of(self.index)
 
     def largest_of(self, index: str) -> F64:
-        """Return the largest of one index over the outputs, shape (n,); NaN without any."""
+        """Return the maximum of one index over the outputs, shape (n,); NaN without any."""
         if not self.outputs:
             return np.full(len(self.names), np.nan)
-        found: F64 = np.max([o.indices[index] for o in self.outputs], axis=0)
-        return found
+        largest: F64 = np.max([o.indices[index] for o in self.outputs], axis=0)
+        return largest
 
     @property
     def negligible(self) -> tuple[str, ...]:
-        """Return the parameters that hardly move any output anywhere in the bounds.
+        """Return the parameters with negligible effect on all outputs within the bounds.
 
-        With their errors, they cause less than 1 % of the variance of each output.
+        Including the error of the index, they cause less than 1 % of the variance of each
+        output.
         """
         if not self.outputs:
             return ()
@@ -177,7 +177,7 @@ class GlobalSensitivity:
 
 
 def global_findings(found: GlobalSensitivity) -> list[Diagnostic]:
-    """Return what a global sensitivity analysis says, as findings of a check."""
+    """Return the findings of a global sensitivity analysis."""
     findings = []
     if found.used < FEWEST:
         findings.append(

@@ -37,23 +37,13 @@ _SILENT = 1e-20
 
 
 def global_sensitivity(evaluator: Evaluator, method: GlobalMethod) -> GlobalSensitivity:
-    """Move all free parameters through their bounds and see what moves the outputs.
+    """Vary all free parameters within their bounds and compute the sensitivities.
 
-    Parameters are spread evenly over their bounds, those with log scaling over the logarithm. Where
-    a bound is missing, a parameter stays within a factor of about three of its initial value, or
-    within its scale if it starts at zero.
-
-    Parameters
-    ----------
-    evaluator
-        Of the problem, whose cost compares in the time domain.
-    method
-        Which method, with how many samples.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Constraints tie the parameters to each other; SALib is not installed.
+    Parameters are distributed uniformly over their bounds, or log-uniformly with log
+    scaling. If a bound is missing, a parameter stays within a factor of about three of its
+    initial value, or within its scale if it starts at zero. The cost of the evaluator's
+    problem is in the time domain. Raises `ProblemError` if constraints tie the parameters
+    to each other, or SALib is not installed.
     """
     problem = evaluator.problem
     if problem.constraints:
@@ -102,7 +92,7 @@ def _outputs(
     chosen: list[npt.NDArray[np.intp]],
 ) -> tuple[OutputIndices, ...]:
     layout = residual_layout(problem)
-    found = []
+    outputs = []
     begin = 0
     for rows in chosen:
         part = values[:, begin : begin + rows.size]
@@ -116,7 +106,7 @@ def _outputs(
         sigma = compared_sigma(measurement)
         size = 1.0 if sigma is None else float(np.sqrt(np.mean(np.square(sigma))))
         by_name, over_time, spread = known
-        found.append(
+        outputs.append(
             OutputIndices(
                 experiment.name,
                 measurement.name,
@@ -127,37 +117,34 @@ def _outputs(
                 over_time,
             )
         )
-    return tuple(found)
+    return tuple(outputs)
 
 
 def _instants(problem: Problem) -> list[npt.NDArray[np.intp]]:
-    """Return residuals of each output at instants that are spread over its samples."""
+    """Return residual indices of each output at instants spread over its samples."""
     layout = residual_layout(problem)
-    found = []
+    instants = []
     for i, experiment in enumerate(problem.experiments):
         for j in range(len(experiment.measurements)):
             rows = layout.rows_of(i, j)
             if rows.size:
                 picked = np.linspace(0, rows.size - 1, min(rows.size, _INSTANTS))
-                found.append(rows[np.unique(picked.round().astype(np.intp))])
-    return found
+                instants.append(rows[np.unique(picked.round().astype(np.intp))])
+    return instants
 
 
 def sample(method: GlobalMethod, parameters: int) -> F64:
-    """Return points of the unit cube, shape (k, n), in blocks that belong together.
+    """Return points of the unit cube, shape (k, n), in blocks.
 
-    Raises
-    ------
-    ProblemError
-        SALib is not installed.
+    Raises `ProblemError` if SALib is not installed.
     """
     space = _space(parameters)
     try:
         if method.name == "morris":
             from SALib.sample import morris
 
-            found: F64 = morris.sample(space, method.count, _LEVELS, seed=method.seed)
-            return found
+            cube_points: F64 = morris.sample(space, method.count, _LEVELS, seed=method.seed)
+            return cube_points
         from SALib.sample import sobol
     except ImportError as error:
         raise ProblemError(
@@ -170,37 +157,27 @@ def sample(method: GlobalMethod, parameters: int) -> F64:
 
 
 def block_size(method: GlobalMethod, parameters: int) -> int:
-    """Return how many points belong together: one that fails spoils its block."""
+    """Return the number of points per block; a failed point invalidates its block."""
     return parameters + (1 if method.name == "morris" else 2)
 
 
 def indices(
     method: GlobalMethod, points: F64, values: F64
 ) -> tuple[dict[str, F64], F64, float] | None:
-    """Return the indices of one output.
+    """Return the indices of one output; ``None`` if it is constant.
 
-    Parameters
-    ----------
-    method
-        How the points were chosen.
-    points
-        Shape (k, n), whole blocks of :func:`sample`.
-    values
-        The output there at some instants, shape (k, t).
-
-    Returns
-    -------
-    tuple
-        Indices by name, shape (n,) each; the ranking index at each instant, shape (t, n); root mean
-        square over time of the output's standard deviation. ``None`` if it does not move.
+    `points` are whole blocks of :func:`sample`, shape (k, n), and `values` the output there
+    at some instants, shape (k, t). The result has the indices by name, shape (n,) each, the
+    ranking index at each instant, shape (t, n), and the root mean square over time of the
+    output's standard deviation.
     """
     variances = values.var(axis=0)
     mean = float(variances.mean())
     moves = variances > _SILENT * variances.max(initial=0.0)
     if not mean > np.finfo(np.float64).tiny or not moves.any():
         return None
-    found = [_analysed(method, points, column) for column in values[:, moves].T]
-    of = {key: np.array([one[key] for one in found]) for key in found[0]}
+    analyses = [_analysed(method, points, column) for column in values[:, moves].T]
+    of = {key: np.array([one[key] for one in analyses]) for key in analyses[0]}
     over_time = np.zeros((values.shape[1], points.shape[1]))
     if method.name == "sobol":
         # The part of the sum of the variances: for errors that are the same at all instants, which
@@ -225,7 +202,7 @@ def indices(
 
 
 def _analysed(method: GlobalMethod, points: F64, values: F64) -> dict[str, F64]:
-    """Return the indices of a number."""
+    """Return the indices of a scalar output."""
     space = _space(points.shape[1])
     seed = method.seed + 1  # zero is none
     result: Mapping[str, Any]

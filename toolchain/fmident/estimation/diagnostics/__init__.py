@@ -1,1 +1,1 @@
-"""What is known of an estimate: uncertainty, combinations, jumps, bounds, delays."""
+"""Diagnostics of an estimate: uncertainty, combinations, jumps, bounds, delays."""

@@ -1,4 +1,4 @@
-"""Whether bounds keep the parameters from where the model explains the data."""
+"""Detection of bounds that keep the model from explaining the data."""
 
 from __future__ import annotations
 
@@ -31,26 +31,12 @@ def parameters_at_bound(problem: Problem, p: F64) -> Flags:
 def left_beyond_bounds(
     problem: Problem, p: F64, held: Flags, jacobian: F64, residuals: F64
 ) -> tuple[float, tuple[str, ...]]:
-    """Return what would be left of the residuals without the bounds, and which of them matter.
+    """Return the residuals that would remain without the bounds, and the bounds that matter.
 
-    By the derivatives at the estimate: nothing is simulated beyond a bound.
-
-    Parameters
-    ----------
-    problem
-        With the bounds.
-    p
-        Estimate, shape (n,).
-    held
-        Parameters on a bound, shape (n,).
-    jacobian, residuals
-        Whitened, at `p`, shapes (m, n) and (m,).
-
-    Returns
-    -------
-    left, names
-        Root mean square of the residuals then, over that of now; the parameters on bounds that
-        would go beyond them. NaN and nothing where no bound holds a parameter back.
+    By the derivatives at the estimate: nothing is simulated beyond a bound. The root mean
+    square of those whitened residuals is relative to the present one, and the names are
+    those of parameters that would cross their bounds; NaN and nothing if no bound holds one
+    back.
     """
     size = float(np.linalg.norm(residuals))
     outward = np.where(p - problem.lower <= problem.upper - p, -1.0, 1.0)

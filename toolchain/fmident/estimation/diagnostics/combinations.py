@@ -1,8 +1,9 @@
-"""Which combinations of parameters are determined, tested by simulating along the claim.
+"""Determined combinations of parameters, tested by simulation.
 
-A Jacobian shows a direction of no effect at one point only. Whether it belongs to a product or to a
-sum is seen farther away: along ``R1 -> c R1, R2 -> c R2, C -> C/c`` the outputs stay the same when
-``R1*C`` and ``R2*C`` are all that acts, and along a straight line when a sum is.
+A Jacobian shows a direction without effect at one point only. Whether it belongs to a
+product or a sum shows farther away: along ``R1 -> c R1, R2 -> c R2, C -> C/c`` the
+outputs stay the same if only ``R1*C`` and ``R2*C`` have an effect, and along a straight
+line if only a sum does.
 """
 
 from __future__ import annotations
@@ -52,24 +53,11 @@ def tested_combinations(
     judged: Identifiability,
     base: Sequence[DeterminedCombination],
 ) -> Identifiability:
-    """Return the verdict with the combinations named as what they are.
+    """Return the identifiability with the combinations named as products or sums.
 
-    Costs four simulations per direction of no effect, none where all is identifiable, and none
-    where the estimator knows the combinations.
-
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    p
-        Estimate, shape (n,).
-    held
-        Parameters on a bound, shape (n,).
-    judged
-        What the Jacobian says there.
-    base
-        What the estimator says that the data determine, single parameters included; empty where it
-        does not say.
+    It takes four simulations per direction without effect; none if all is identifiable, or
+    if the estimator knows the combinations (`base`, single parameters included). `held`
+    marks parameters on a bound; `judged` is the result of the Jacobian at `p`.
     """
     kept = int(np.count_nonzero(~held))
     if not 0 < judged.rank < kept or judged.undecided:
@@ -121,18 +109,11 @@ def tested_combinations(
 
 @dataclass(frozen=True)
 class _Claim:
-    """What is determined of a group of parameters that cannot be told apart.
+    """The determined combinations in a group of parameters not identifiable separately.
 
-    Parameters
-    ----------
-    involved
-        Indices of the parameters that cannot be told apart.
-    texts
-        One for each combination, empty where it has no name.
-    determined
-        Those with a name.
-    nearby
-        Whether they are determined near the estimate only.
+    `involved` are the indices of these parameters; `texts` has one entry for each
+    combination, empty if it has no name; `determined` are those with a name, only near the
+    estimate if `nearby`.
     """
 
     involved: tuple[int, ...]
@@ -150,9 +131,9 @@ def _claim(
     group: list[int],
     alone: float,
 ) -> _Claim | None:
-    """Return what is determined of a group: products if these hold, else sums, or products of sums.
+    """Return the combinations of a group: products, else sums, or products of sums.
 
-    That the outputs stay the same is tried by simulation.
+    Simulations test whether the outputs stay the same.
     """
     units = [problem.free[j].unit for j in group]
     names = [problem.free[j].name for j in group]
@@ -203,18 +184,11 @@ def _products(
     missing: int,
     alone: float,
 ) -> _Claim | None:
-    """Return products of powers of sums that are all that acts; ``None`` where nothing is.
+    """Return the products of powers of sums that determine the outputs, ``None`` without any.
 
-    Parameters
-    ----------
-    evaluator, p
-        Of the run, and the estimate.
-    names, sums, columns
-        Of each sum: its text, its coefficients of all parameters, and the derivatives by it.
-    missing
-        Directions without effect.
-    alone
-        Change of the outputs that one parameter makes.
+    `names`, `sums` and `columns` are the text of each sum, its coefficients of all
+    parameters, and its derivatives. `missing` is the number of directions without effect,
+    `alone` the change of the outputs caused by one parameter.
     """
     values = sums @ p
     if not bool((values != 0.0).all()):
@@ -244,9 +218,9 @@ def _products_of_sums(
     missing: int,
     alone: float,
 ) -> _Claim | None:
-    """Return products of sums, such as ``(k1 + k2)/m``; the parameters are those of `_products`.
+    """Return products of sums, such as ``(k1 + k2)/m``; parameters as in `_products`.
 
-    Parameters act as a sum if the outputs change with each of them in the same way.
+    Parameters form a sum if the outputs change with each of them in the same way.
     """
     lengths = np.linalg.norm(own, axis=0)
     unit = own / lengths
@@ -271,7 +245,7 @@ def _products_of_sums(
 
 
 def _through_zero(directions: F64, values: F64) -> bool:
-    """Return whether parameters can all be scaled by one factor along directions without effect."""
+    """Return whether scaling all parameters by one factor is a direction without effect."""
     if not bool((values != 0.0).all()):
         return False
     ones = np.ones(values.size)
@@ -281,7 +255,7 @@ def _through_zero(directions: F64, values: F64) -> bool:
 
 
 def _sizes(problem: Problem, p: F64) -> F64:
-    """Return the sizes of the parameters, shape (n,): of one at zero, its scale."""
+    """Return the sizes of the parameters, shape (n,); for a parameter at zero, its scale."""
     scales = np.array([q.scale for q in problem.free])
     found: F64 = np.where(p == 0.0, scales, np.abs(p))
     return found
@@ -309,16 +283,9 @@ def _holds(evaluator: Evaluator, p: F64, directions: F64, alone: float, *, power
 def with_fixing(
     problem: Problem, p: F64, statistics: ParameterStatistics | None
 ) -> Identifiability | None:
-    """Return what the data determine, with the parameters ranked for fixing.
+    """Return the identifiability, with the parameters ranked for fixing.
 
-    Parameters
-    ----------
-    problem
-        Of the run.
-    p
-        Estimate, shape (n,).
-    statistics
-        There; ``None`` where there are none.
+    ``None`` without statistics at `p`.
     """
     if statistics is None:
         return None

@@ -1,4 +1,4 @@
-"""Which constraints hold the estimate, and what its intervals are then."""
+"""Constraints that are active at the estimate, and their effect on its intervals."""
 
 from __future__ import annotations
 
@@ -27,23 +27,12 @@ S = TypeVar("S", bound=ParameterStatistics)
 
 @dataclass(frozen=True, eq=False)
 class Active:
-    """The constraints at the estimate.
+    """The k constraints at the estimate.
 
-    Parameters
-    ----------
-    holding
-        Which hold with equality and keep the estimate from lower costs, equalities included,
-        shape (k,).
-    violated
-        Which are not kept, shape (k,).
-    slacks
-        Their values, in SI units, shape (k,).
-    rows
-        Their derivatives, shape (k, n).
-    tangent
-        Where the parameters can move.
-    equal
-        The same without the inequalities.
+    `holding` are active and keep the estimate from lower costs, equalities included;
+    `violated` are not satisfied; `slacks` are their values in SI units and `rows` their
+    derivatives, shape (k, n). The parameters can move along `tangent`, without inequalities
+    along `equal`.
     """
 
     holding: Flags
@@ -59,35 +48,24 @@ def active_constraints(
 ) -> Active | None:
     """Return the constraints that hold at `p`; ``None`` for a problem without any.
 
-    An inequality holds the estimate where it holds with equality and its multiplier is not
-    negative: without it the cost would fall.
-
-    Parameters
-    ----------
-    problem
-        With the constraints.
-    p
-        Estimate, shape (n,).
-    held
-        Parameters on a bound, shape (n,).
-    gradient
-        Of the cost at `p`, shape (n,); without it every inequality counts that holds with
-        equality.
+    An inequality counts if it holds with equality and its multiplier is not negative:
+    without it the cost would fall. `gradient` is that of the cost at `p`; without it every
+    inequality that holds with equality counts. `held` marks parameters on a bound.
     """
-    found = Constraints.of(problem)
-    if not len(found):
+    constraints = Constraints.of(problem)
+    if not len(constraints):
         return None
-    at, equal = found.at(p), found.equalities
+    at, equal = constraints.at(p), constraints.equalities
     sizes = np.array([abs(x) or q.scale for q, x in zip(problem.free, p, strict=True)])
-    holding = equal | (np.abs(found.distances(p)) <= VIOLATED)
+    holding = equal | (np.abs(constraints.distances(p)) <= VIOLATED)
     rows = at.jacobian
     scaled = rows * sizes
     norms = np.linalg.norm(scaled, axis=1)
     scaled = scaled / np.where(norms > 0.0, norms, 1.0)[:, np.newaxis]
     while gradient is not None and bool((holding & ~equal).any()):
         chosen = np.flatnonzero(holding)
-        moved = (gradient * sizes)[~held]
-        multipliers = np.linalg.lstsq(scaled[np.ix_(chosen, ~held)].T, moved, rcond=None)[0]
+        descent = (gradient * sizes)[~held]
+        multipliers = np.linalg.lstsq(scaled[np.ix_(chosen, ~held)].T, descent, rcond=None)[0]
         multipliers[equal[chosen]] = 0.0
         worst = int(np.argmin(multipliers))
         if multipliers[worst] >= 0.0:
@@ -95,7 +73,7 @@ def active_constraints(
         holding[chosen[worst]] = False
     return Active(
         holding,
-        found.violated(p),
+        constraints.violated(p),
         at.values,
         rows,
         tangent_of(rows[holding], sizes, held),
@@ -111,25 +89,10 @@ def within_inequalities(
     jacobian: F64,
     residuals: F64,
 ) -> tuple[S, Region | None]:
-    """Return the statistics with intervals that keep the inequalities.
+    """Return the statistics with intervals that satisfy the inequalities, and their region.
 
-    Parameters
-    ----------
-    problem
-        With the constraints.
-    statistics
-        At the estimate, along the constraints that hold it.
-    active
-        Of the estimate.
-    p
-        Estimate, shape (n,).
-    jacobian, residuals
-        Whitened, shapes (m, n) and (m,).
-
-    Returns
-    -------
-    statistics, region
-        And the region that the intervals are of; ``None`` where no inequality is within reach.
+    The given statistics are those along the active constraints. `jacobian` and `residuals`
+    are whitened. The region is ``None`` if no inequality is within reach.
     """
     unequal = ~Constraints.of(problem).equalities
     linear = statistics.linearisation
@@ -148,7 +111,7 @@ def within_inequalities(
 
 
 def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) -> list[Finding]:
-    """Return what is to be said of the constraints of an estimate."""
+    """Return notes on the constraints of an estimate."""
     if active is None:
         return []
     items, equal = Constraints.of(problem).items, Constraints.of(problem).equalities
@@ -176,29 +139,21 @@ def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) ->
 def constraint_checks(
     problem: Problem, active: Active | None, p: F64, held: Flags
 ) -> tuple[ConstraintCheck, ...]:
-    """Return the constraints at the estimate, for the result.
+    """Return the constraints at the estimate for the result.
 
-    Parameters
-    ----------
-    problem
-        With the constraints, and those that bounds and dependent parameters keep.
-    active
-        Of the estimate.
-    p
-        Estimate, shape (n,).
-    held
-        Parameters on a bound, shape (n,).
+    They include those replaced by bounds and dependent parameters; `held` marks parameters
+    on a bound.
     """
     checks: list[ConstraintCheck] = []
     if problem.kept:
-        found = Constraints.of(replace(problem, constraints=problem.kept))
-        at, equal = found.at(p), found.equalities
-        near = np.abs(found.distances(p)) <= VIOLATED
+        constraints = Constraints.of(replace(problem, constraints=problem.kept))
+        at, equal = constraints.at(p), constraints.equalities
+        near = np.abs(constraints.distances(p)) <= VIOLATED
         holding = equal | (near & (at.jacobian != 0.0)[:, held].any(axis=1))
-        checks += _checks(problem, found, holding, found.violated(p), at.values)
+        checks += _checks(problem, constraints, holding, constraints.violated(p), at.values)
     if active is not None:
-        found = Constraints.of(problem)
-        checks += _checks(problem, found, active.holding, active.violated, active.slacks)
+        constraints = Constraints.of(problem)
+        checks += _checks(problem, constraints, active.holding, active.violated, active.slacks)
     return tuple(checks)
 
 
@@ -220,7 +175,7 @@ def _checks(
 def dependent_reach(
     problem: Problem, p: F64, region: Region | None
 ) -> dict[str, tuple[float, float]]:
-    """Return by how much parameters that follow from others can change, by name."""
+    """Return the possible changes of dependent parameters, by name."""
     if region is None:
         return {}
     rows = Dependence.of(problem).derivatives(p)

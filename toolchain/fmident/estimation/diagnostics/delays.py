@@ -1,10 +1,10 @@
-"""Delays that the residuals of an estimate show and the problem does not have.
+"""Delays that the residuals of an estimate show but the problem does not have.
 
-A delay between the measured and the simulated output leaves residuals that look like the slope of
-the output. Parameters take up part of it. So parameters and the delays of the outputs whose
-residuals are correlated are fitted together, to outputs and derivatives that are known at the
-estimate, and the outcome is simulated once. A delay is reported when it is significant and the
-residuals that it leaves are close to white.
+A delay between measured and simulated output leaves residuals that resemble the slope
+of the output. Parameters compensate for a part of it. Parameters and the delays of
+outputs with correlated residuals are therefore fitted together, with the outputs and
+derivatives at the estimate, and the result is simulated once. A delay is reported if it
+is significant and the remaining residuals are close to white.
 """
 
 from __future__ import annotations
@@ -54,16 +54,10 @@ _WHITER = 1.0 / 3.0
 
 @dataclass(frozen=True)
 class _Fit:
-    """Delays and parameters that were fitted together.
+    """Delays, s, by output, and parameters, shape (n,), that were fitted together.
 
-    Parameters
-    ----------
-    delays
-        By place, s.
-    errors
-        Standard errors of the delays, for white noise of the size of the residuals, s.
-    point
-        Parameters, shape (n,).
+    `errors` are the standard errors of the delays for white noise of the size of the
+    residuals.
     """
 
     delays: dict[Place, float]
@@ -79,20 +73,10 @@ def unmodelled_delays(
     jacobian: F64,
     coloured: Sequence[OutputFit],
 ) -> tuple[UnmodelledDelay, ...]:
-    """Return the delays that explain correlated residuals; costs a simulation if there may be one.
+    """Return the delays that explain correlated residuals, simulated if there may be one.
 
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    p
-        Estimate, shape (n,).
-    held
-        Parameters on a bound, shape (n,); they stay there.
-    jacobian
-        Of the whitened residuals at `p`, shape (m, n).
-    coloured
-        Outputs whose neighbouring residuals are correlated.
+    `held` marks parameters that stay on a bound, `jacobian` is that of the whitened
+    residuals, and `coloured` are the outputs whose neighbouring residuals are correlated.
     """
     layout = residual_layout(problem)
     names = {(f.experiment, f.name) for f in coloured}
@@ -118,7 +102,7 @@ def unmodelled_delays(
     second = replace(model, outputs=again, p=point).fit(places, first.delays)
     before = model.residuals({}, p)
     after = replace(model, outputs=again, p=point).residuals(second.delays, point)
-    found = []
+    delays = []
     for i, k in places:
         rows = layout.rows_of(i, k)
         e = problem.experiments[i]
@@ -131,24 +115,15 @@ def unmodelled_delays(
         significant = abs(delay) > _SIGNIFICANT * error and abs(delay) > _VISIBLE * step
         if significant and left < 1.0 and (left < _MOST or whiter):
             name = e.measurements[k].name
-            found.append(UnmodelledDelay(e.name, name, delay, error, step, float(np.sqrt(left))))
-    return tuple(found)
+            delays.append(UnmodelledDelay(e.name, name, delay, error, step, float(np.sqrt(left))))
+    return tuple(delays)
 
 
 def left_with_delays(problem: Problem, outputs: Sequence[F64], p: F64, jacobian: F64) -> F64:
-    """Return the residuals that parameters and delays of all outputs leave; no simulation.
+    """Return the whitened residuals with fitted parameters and delays, shape (m,).
 
-    Parameters
-    ----------
-    problem, outputs, p
-        What was simulated, and where.
-    jacobian
-        Of the whitened residuals at `p`, shape (m, n).
-
-    Returns
-    -------
-    numpy.ndarray
-        Whitened, to first order in the parameters, shape (m,).
+    To first order in the parameters, without a simulation. `outputs` were simulated at `p`;
+    `jacobian` is that of the whitened residuals there.
     """
     layout = residual_layout(problem)
     model = _Model(problem, layout, list(outputs), p, jacobian)
@@ -165,10 +140,10 @@ def left_with_delays(problem: Problem, outputs: Sequence[F64], p: F64, jacobian:
 
 
 def delay_notes(found: Sequence[UnmodelledDelay]) -> list[Finding]:
-    """Say which delays the residuals show, and how to estimate them."""
+    """Return notes on delays in the residuals, and how to estimate them."""
     if not found:
         return []
-    shown = "; ".join(
+    listed = "; ".join(
         f"the measured '{d.output}' of '{d.experiment}' comes {abs(d.delay):.3g} +- {d.error:.1g} s"
         f" ({abs(d.delay) / d.step:.2g} samples) {'later' if d.delay > 0.0 else 'earlier'} than the"
         f" simulated one, and with that its residuals fall to {100.0 * d.left:.2g} %"
@@ -180,7 +155,7 @@ def delay_notes(found: Sequence[UnmodelledDelay]) -> list[Finding]:
     return [
         finding(
             "output-delayed",
-            f"The residuals show a delay that the problem does not have: {shown}{more}",
+            f"The residuals show a delay that the problem does not have: {listed}{more}",
             f'Estimate it: delay = "shift" {where}, and [parameters.shift] with initial ='
             f" {found[0].delay:.3g}; or correct the time stamps.",
         )
@@ -188,7 +163,7 @@ def delay_notes(found: Sequence[UnmodelledDelay]) -> list[Finding]:
 
 
 def with_delays(problem: Problem, delays: Mapping[Place, float]) -> Problem:
-    """Return the problem with further delays of outputs whose delay is not a parameter, s."""
+    """Return the problem with additional delays, s, of outputs whose delay is not a parameter."""
     experiments = []
     for i, e in enumerate(problem.experiments):
         changed = tuple(
@@ -203,19 +178,7 @@ def with_delays(problem: Problem, delays: Mapping[Place, float]) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """Residuals as a function of delays, exactly, and of parameters, linearly.
-
-    Parameters
-    ----------
-    problem, layout
-        What is estimated.
-    outputs
-        Simulated at `p`.
-    p
-        Shape (n,).
-    jacobian
-        At the estimate, shape (m, n).
-    """
+    """Residuals as a function of delays, exactly, and of parameters near `p`, linearly."""
 
     problem: Problem
     layout: ResidualLayout
@@ -226,18 +189,18 @@ class _Model:
     def residuals(self, delays: Mapping[Place, float], p: F64) -> F64:
         """Return the whitened residuals with delays, shape (m,)."""
         linear = self._shifted(delays) @ (p - self.p)
-        found: F64 = whitened_residuals(with_delays(self.problem, delays), self.outputs, self.p)
-        return found + linear
+        plain: F64 = whitened_residuals(with_delays(self.problem, delays), self.outputs, self.p)
+        return plain + linear
 
     def fit(self, places: Sequence[Place], start: Mapping[Place, float] | None = None) -> _Fit:
-        """Return the delays and parameters with the least squared residuals near `start`."""
+        """Return the delays and parameters that minimise the squared residuals near `start`."""
         delays = dict.fromkeys(places, 0.0) | dict(start or {})
         point = self.p
         residuals = self.residuals(delays, point)
         for _ in range(_ROUNDS):
             columns = np.column_stack([self._shifted(delays), self._slopes(delays)])
             step = _least_squares(columns, -residuals)
-            moved = dict(delays)
+            improved = dict(delays)
             least = float(residuals @ residuals)
             for share in (1.0, 0.5, 0.25, 0.125):
                 trial = {
@@ -247,16 +210,16 @@ class _Model:
                 further = point + share * step[: self.p.size]
                 tried = self.residuals(trial, further)
                 if float(tried @ tried) < least:
-                    moved, point, residuals = trial, further, tried
+                    improved, point, residuals = trial, further, tried
                     break
-            change = max(abs(moved[q] - delays[q]) / self.step(q) for q in places)
-            delays = moved
+            change = max(abs(improved[q] - delays[q]) / self.step(q) for q in places)
+            delays = improved
             if change < _SETTLED:
                 break
         return _Fit(delays, self._errors(places, delays, residuals), point)
 
     def step(self, place: Place) -> float:
-        """Return the time between samples of an output's experiment, s."""
+        """Return the sampling interval of an output's experiment, s."""
         return float(np.median(np.diff(self.problem.experiments[place[0]].times)))
 
     def _errors(
@@ -282,7 +245,7 @@ class _Model:
         return float(np.clip(delay, -longest, longest))
 
     def _slopes(self, delays: Mapping[Place, float]) -> F64:
-        """Return the derivatives of the residuals by the delays, shape (m, delays)."""
+        """Return the derivatives of the residuals with respect to the delays, shape (m, delays)."""
         half = {q: 0.5 * self.step(q) for q in delays}
         ends = [
             whitened_residuals(
@@ -299,16 +262,16 @@ class _Model:
         return slopes
 
     def _shifted(self, delays: Mapping[Place, float]) -> F64:
-        """Return the Jacobian with the rows of delayed outputs moved in time."""
-        found = self.jacobian.copy()
+        """Return the Jacobian with the rows of delayed outputs shifted in time."""
+        shifted = self.jacobian.copy()
         for q, delay in delays.items():
             rows = self.layout.rows_of(*q)
             times = self.layout.time[rows]
             scale = self.problem.experiments[q[0]].measurements[q[1]].whitening[:, np.newaxis]
             plain = self.jacobian[rows] / np.where(scale > 0.0, scale, 1.0)
             for j in np.flatnonzero(plain.any(axis=0)):
-                found[rows, j] = scale[:, 0] * np.interp(times - delay, times, plain[:, j])
-        return found
+                shifted[rows, j] = scale[:, 0] * np.interp(times - delay, times, plain[:, j])
+        return shifted
 
 
 def _significant(model: _Model, fit: _Fit, place: Place) -> bool:
@@ -317,15 +280,15 @@ def _significant(model: _Model, fit: _Fit, place: Place) -> bool:
 
 
 def _inflation(correlation: float) -> float:
-    """Return the factor on a standard error for noise whose neighbours are correlated (AR(1))."""
+    """Return the factor on a standard error for noise with correlated neighbours (AR(1))."""
     rho = min(max(correlation, 0.0), 0.99)
     return float(np.sqrt((1.0 + rho) / (1.0 - rho)))
 
 
 def _least_squares(columns: F64, values: F64) -> F64:
-    """Return the least-squares solution, whatever the sizes of the columns."""
+    """Return the least-squares solution, regardless of the scaling of the columns."""
     norms = np.linalg.norm(columns, axis=0)
     safe = np.where(norms > 0.0, norms, 1.0)
     solution, *_ = np.linalg.lstsq(columns / safe, values, rcond=1e-8)
-    found: F64 = solution / safe
-    return found
+    unscaled: F64 = solution / safe
+    return unscaled

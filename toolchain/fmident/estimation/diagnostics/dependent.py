@@ -1,4 +1,4 @@
-"""All parameters of a result; what follows from others gets intervals by the chain rule."""
+"""All parameters of a result; dependent ones have intervals by the chain rule."""
 
 from __future__ import annotations
 
@@ -42,22 +42,11 @@ def parameter_estimates(
     region: Region | None = None,
     base: Sequence[ParameterEstimate] = (),
 ) -> tuple[ParameterEstimate, ...]:
-    """Return all parameters with their values and, where there are statistics, uncertainty.
+    """Return all parameters with their values and, given statistics, uncertainty.
 
-    Parameters
-    ----------
-    problem
-        With the parameters.
-    p
-        Searched ones, shape (n,).
-    held
-        Which of them lie on a bound, shape (n,).
-    statistics
-        At `p`.
-    region
-        That the intervals are of where inequalities cut them short.
-    base
-        From :func:`base_parameters`.
+    `p` are the free parameters, of which `held` marks those on a bound; `statistics` are
+    those at `p`; `region` is the region of the intervals if inequalities limit them; `base`
+    is the result of :func:`base_parameters`.
     """
     index = {q.name: j for j, q in enumerate(problem.free)}
     nothing = float("nan")
@@ -102,18 +91,9 @@ def parameter_estimates(
 def base_parameters(
     problem: Problem, p: F64, statistics: ParameterStatistics | None
 ) -> tuple[BaseParameter, ...]:
-    """Return the combinations that the data determine in place of their members.
+    """Return the combinations that the data determine instead of their members.
 
-    They are named after the member that no other begins with, ``NAME_base``.
-
-    Parameters
-    ----------
-    problem
-        With the parameters.
-    p
-        Searched ones, shape (n,).
-    statistics
-        At `p`; ``None``: nothing is known.
+    Each is named after the leading member, ``NAME_base``.
     """
     if statistics is None:
         return ()
@@ -125,20 +105,20 @@ def base_parameters(
     linear = statistics.linearisation
     noise, freedoms = linear.answer_to_noise(), linear.freedoms(rows)
     names = [q.name for q in problem.free]
-    taken = {q.name for q in problem.parameters}
-    found = []
+    used_names = {q.name for q in problem.parameters}
+    estimates = []
     for c, row, freedom in zip(combinations, rows, freedoms, strict=True):
         value, error = c.value(p), float(np.linalg.norm(row @ noise))
         if bool(unknown[list(c.members)].any()):
             error = np.nan
         half = t_quantile(_LEVEL, freedom) * error
         name = f"{names[c.leading]}_base"
-        while name in taken:
+        while name in used_names:
             name += "_"
-        taken.add(name)
+        used_names.add(name)
         with np.errstate(divide="ignore", invalid="ignore"):
             initial = c.value(problem.initial)
-        found.append(
+        estimates.append(
             BaseParameter(
                 name, _unit(problem, c), "", initial, value, error, (value - half, value + half),
                 -np.inf, np.inf, at_bound=False, fixed=False, expression=c.text,
@@ -148,16 +128,16 @@ def base_parameters(
                 ),
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(estimates)
 
 
 def _in_order(coefficients: F64, leading: int) -> list[int]:
-    """Return the indices of what is in a sum, that after which it is named first."""
+    """Return the indices of the terms of a sum, the leading one first."""
     return sorted(map(int, np.flatnonzero(coefficients)), key=lambda j: (j != leading, j))
 
 
 def _unit(problem: Problem, c: DeterminedCombination) -> str | None:
-    """Return the unit of a combination, in base units if it is a product; ``None``: not known."""
+    """Return the unit of a combination, in base units for a product; ``None`` if unknown."""
     units = [problem.free[_in_order(s, c.leading)[0]].unit for s in c.sums]
     if c.powers == (1,) or any(u is None for u in units):
         return units[0] if c.powers == (1,) else None
@@ -172,26 +152,13 @@ def _unit(problem: Problem, c: DeterminedCombination) -> str | None:
 def dependent_uncertainty(
     problem: Problem, p: F64, statistics: ParameterStatistics
 ) -> dict[str, tuple[float, tuple[float, float]]]:
-    """Return standard error and interval of each dependent parameter.
+    """Return standard error and 95 % interval of each dependent parameter, by name.
 
-    To first order, ``g^T C g`` with the gradient g and the covariance C (Seber and Wild, Nonlinear
-    Regression, section 5.1). A combination of parameters may be determined where each of them is
-    not. Parameters on a bound count as exact, as they do for the other intervals.
-
-    Parameters
-    ----------
-    problem
-        With the expressions.
-    p
-        Searched parameters, shape (n,).
-    statistics
-        At `p`.
-
-    Returns
-    -------
-    dict
-        Name to standard error and 95 % interval. Infinite intervals where the data leave it open;
-        NaN where the uncertainty of a parameter that it follows from is not known.
+    To first order, ``g^T C g`` with the gradient g and the covariance C (Seber and Wild,
+    Nonlinear Regression, section 5.1). A combination of parameters may be determined even
+    if its members are not. Parameters on a bound count as exact, as for the other
+    intervals. Intervals are infinite where the data leave the value open, and NaN if the
+    uncertainty of a parameter is unknown.
     """
     names = [q.name for q in problem.parameters if q.expression is not None]
     if not names:
@@ -203,7 +170,7 @@ def dependent_uncertainty(
     spread = linear.open_directions
     freedoms = dict(zip(names, linear.freedoms(np.array([rows[n] for n in names])), strict=True))
     doubtful = _unknown(problem, statistics)
-    found = {}
+    uncertainties = {}
     for name in names:
         row, value = rows[name], values[name]
         moves = np.abs(row[:, np.newaxis] * spread).sum(axis=0)
@@ -211,19 +178,19 @@ def dependent_uncertainty(
         if error <= _CANCELLED * float(np.abs(row) @ np.linalg.norm(noise, axis=1)):
             error = 0.0  # constraints determine it
         if bool(row[doubtful].any()) or not np.isfinite(row).all():
-            found[name] = (np.nan, (np.nan, np.nan))
+            uncertainties[name] = (np.nan, (np.nan, np.nan))
         elif bool((np.abs(row @ spread) > _OPEN * moves).any()):
-            found[name] = (np.nan, (-np.inf, np.inf))
+            uncertainties[name] = (np.nan, (-np.inf, np.inf))
         else:
             half = t_quantile(_LEVEL, freedoms[name]) * error
-            found[name] = (error, (value - half, value + half))
-    return found
+            uncertainties[name] = (error, (value - half, value + half))
+    return uncertainties
 
 
 def _unknown(problem: Problem, statistics: ParameterStatistics) -> npt.NDArray[np.bool_]:
-    """Return which parameters have no uncertainty that is known, shape (n,)."""
-    judged = statistics.identifiability
-    names = {*judged.withheld, *judged.undecided, *judged.jumps}
+    """Return which parameters have an unknown uncertainty, shape (n,)."""
+    identifiability = statistics.identifiability
+    names = {*identifiability.withheld, *identifiability.undecided, *identifiability.jumps}
     return np.array([q.name in names for q in problem.free], dtype=np.bool_)
 
 
@@ -235,16 +202,8 @@ def dependent_after_stages(
 ) -> tuple[ParameterEstimate, ...]:
     """Return the estimates of a run in stages, with values and uncertainty of dependent ones.
 
-    Parameters
-    ----------
-    problem
-        With stages.
-    names
-        Of the parameters that any stage searched, n of them.
-    estimates
-        Of all parameters.
-    covariance
-        Of those that were searched, shape (n, n); NaN where it is not known.
+    `names` are the n parameters estimated in any stage and `covariance`, shape (n, n), is
+    theirs, NaN where unknown; `estimates` are those of all parameters.
     """
     if all(q.expression is None for q in problem.parameters):
         return tuple(estimates)
@@ -284,6 +243,6 @@ def dependent_after_stages(
 
 
 def _quantile(e: ParameterEstimate) -> float:
-    """Return half the width of an interval over the standard error; NaN where there is none."""
+    """Return half the width of an interval over the standard error; NaN without interval."""
     low, high = e.interval_95
     return 0.5 * (high - low) / e.standard_error if e.standard_error > 0.0 else np.nan

@@ -1,7 +1,7 @@
-"""Residuals that repeat: tones of a disturbance, and the steps of a coarse sensor.
+"""Periodic residuals: tones of a disturbance, and the steps of a coarse sensor.
 
-Standard errors count both as waves of a random phase, where the residuals tell them (see
-:mod:`fmident.statistics.noise.waves`). Here they are said.
+Standard errors include both as waves of random phase, if the residuals show them (see
+:mod:`fmident.statistics.noise.waves`). Here they are reported.
 """
 
 from __future__ import annotations
@@ -39,16 +39,9 @@ _SHOWN = 5
 def disturbance_notes(
     problem: Problem, residuals: F64, noise: NoiseFinding | None = None
 ) -> list[Finding]:
-    """Return notes on tones and steps in the residuals.
+    """Return notes on tones and steps in the whitened residuals.
 
-    Parameters
-    ----------
-    problem
-        With residuals sample by sample.
-    residuals
-        Whitened, at the final parameters, shape (m,).
-    noise
-        That the standard errors count.
+    `noise` is the noise that the standard errors include.
     """
     layout = residual_layout(problem)
     if layout.size != residuals.size:
@@ -80,18 +73,12 @@ def disturbance_notes(
 
 
 def repetition_notes(repeated: Sequence[RepeatedResiduals]) -> list[Finding]:
-    """Return notes on residuals that come back in other experiments.
-
-    Parameters
-    ----------
-    repeated
-        Those that do.
-    """
+    """Return notes on residuals that recur in other experiments."""
     notes = []
     for one in repeated:
         names = [f"'{name}'" for name in one.experiments]
-        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-        text = f"The residuals of '{one.output}' repeat in the experiments {shown}"
+        listed = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        text = f"The residuals of '{one.output}' repeat in the experiments {listed}"
         if one.correlation > _SAME:
             text += (
                 ", sample by sample: is this the same record twice? The intervals count it as"
@@ -108,17 +95,9 @@ def repetition_notes(repeated: Sequence[RepeatedResiduals]) -> list[Finding]:
 
 
 def placed_waves(problem: Problem, noise: NoiseFinding) -> list[tuple[Wave, str, str, float]]:
-    """Return each wave with its output, that one's unit, and its residuals per unit.
-
-    Parameters
-    ----------
-    problem
-        Whose residuals hold them.
-    noise
-        That was found.
-    """
+    """Return each wave with its output, that output's unit, and its residuals per unit."""
     layout, signals = residual_layout(problem), iter(measured_signals(problem))
-    found = []
+    placed = []
     for i, experiment in enumerate(problem.experiments):
         for j, measurement in enumerate(experiment.measurements):
             rows, signal = layout.rows_of(i, j), next(signals)
@@ -126,8 +105,8 @@ def placed_waves(problem: Problem, noise: NoiseFinding) -> list[tuple[Wave, str,
             if own:
                 scale = float(np.mean(signal.scaled(np.ones(signal.times.size))))
                 unit = measurement.unit or ""
-                found += [(wave, measurement.name, unit, scale) for wave in own]
-    return found
+                placed += [(wave, measurement.name, unit, scale) for wave in own]
+    return placed
 
 
 def _on_tones(name: str, heard: Mapping[str, str], *, counted: bool, driven: bool) -> str:
@@ -146,16 +125,16 @@ def _on_tones(name: str, heard: Mapping[str, str], *, counted: bool, driven: boo
 
 
 def _steps(signal: MeasuredSignal, residuals: F64, unit: str, *, counted: bool) -> str:
-    """Return what is to be said of the steps of a sensor; empty where they do not matter."""
+    """Return a note on the steps of a sensor; empty if they do not matter."""
     step = step_of(signal.measured[signal.rows])
     if not step > 0.0:
         return ""
     size = float(np.std(residuals / signal.scaled(np.ones(signal.times.size))))
     if not (counted or step > _COARSE * size > 0.0):
         return ""
-    shown = f"{step:.3g} {unit}".rstrip()
+    label = f"{step:.3g} {unit}".rstrip()
     text = (
-        f"{shown}, {step / size:.2g} times the standard deviation of the residuals: what is rounded"
+        f"{label}, {step / size:.2g} times the standard deviation of the residuals: what is rounded"
         " away follows the signal, and comes back in a record of the same motion."
     )
     if counted:
@@ -167,7 +146,7 @@ def _steps(signal: MeasuredSignal, residuals: F64, unit: str, *, counted: bool) 
 
 
 def step_of(values: F64) -> float:
-    """Return the step whose multiples all samples are apart; 0 where there is none."""
+    """Return the step of which all differences of samples are multiples; 0 if there is none."""
     if values.size < _FEWEST:
         return 0.0
     levels = np.unique(values)

@@ -1,4 +1,4 @@
-"""Uncertainty of parameters from draws of their posterior distribution."""
+"""Parameter uncertainty from draws of the posterior distribution."""
 
 from __future__ import annotations
 
@@ -24,17 +24,7 @@ _ENDS = (0.025, 0.975)
 def drawn(
     problem: Problem, estimates: Sequence[ParameterEstimate], draws: Draws
 ) -> tuple[tuple[ParameterEstimate, ...], F64, F64]:
-    """Return parameters with standard deviations and quantiles of draws, covariance, correlation.
-
-    Parameters
-    ----------
-    problem
-        With the parameters.
-    estimates
-        Of all of them.
-    draws
-        Of those that were searched.
-    """
+    """Return parameters with statistics of draws, their covariance and correlation."""
     values = drawn_values(problem, draws)
 
     def of(e: ParameterEstimate) -> ParameterEstimate:
@@ -57,19 +47,19 @@ def drawn(
 
 
 def drawn_values(problem: Problem, draws: Draws) -> dict[str, F64]:
-    """Return the draws of each parameter that was searched or follows from such, shape (k,)."""
+    """Return the draws of each free or dependent parameter, shape (k,)."""
     flat = draws.flat
-    found = {q.name: flat[:, j] for j, q in enumerate(problem.free)}
+    columns = {q.name: flat[:, j] for j, q in enumerate(problem.free)}
     followed = [q.name for q in problem.parameters if q.expression is not None]
     if followed:
         dependence = Dependence.of(problem)
         rows = [dependence.values(p) for p in flat]
-        found |= {name: np.array([row[name] for row in rows]) for name in followed}
-    return found
+        columns |= {name: np.array([row[name] for row in rows]) for name in followed}
+    return columns
 
 
 def drawn_posterior(problem: Problem, draws: Draws) -> DrawnPosterior:
-    """Return what a result keeps of draws."""
+    """Return the part of the draws that a result keeps."""
     parameters = {
         q.name: DrawnParameter(
             float(np.median(draws.flat[:, j])),
@@ -85,17 +75,7 @@ def drawn_posterior(problem: Problem, draws: Draws) -> DrawnPosterior:
 
 
 def draw_notes(problem: Problem, p: F64, cost: float, draws: Draws) -> list[Finding]:
-    """Say where the medians of all parameters together do not fit, since the posterior bends.
-
-    Parameters
-    ----------
-    problem
-        What was drawn from.
-    p, cost
-        Medians, shape (n,), and the cost there.
-    draws
-        With the densities.
-    """
+    """Return a note if the medians together fit badly, since the posterior is curved."""
     if not problem.sigma_known:
         return []
     flat, densities = draws.flat, draws.densities.ravel()

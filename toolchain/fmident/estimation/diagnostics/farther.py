@@ -1,4 +1,4 @@
-"""What parameters do farther away of which derivatives see nothing at an estimate."""
+"""Effects of parameters at a distance that derivatives at an estimate do not show."""
 
 from __future__ import annotations
 
@@ -54,16 +54,11 @@ _RELATIVE = 1e-6
 
 @dataclass(frozen=True)
 class Farther:
-    """What parameters do farther away that have no influence at an estimate.
+    """Effects at a distance of parameters without influence at an estimate.
 
-    Parameters
-    ----------
-    points
-        For each parameter that acts, by name: the nearest point that was tried at which it does.
-    near
-        Those that act in steps next to the estimate.
-    lower
-        Parameters and cost of the best point, if the cost is lower there, or ``None``.
+    `points` are the nearest tested ones where a parameter has influence, by its name;
+    `near` are those with influence in steps next to the estimate; `lower` has the
+    parameters and cost of the best point if the cost is lower there.
     """
 
     points: Mapping[str, F64]
@@ -80,32 +75,21 @@ def look_farther(
     compares_costs: bool,
     scales: bool = True,
 ) -> Farther:
-    """Look whether parameters without influence at an estimate act farther away.
+    """Test whether parameters without influence at an estimate have influence farther away.
 
-    Derivatives see nothing of a parameter that acts in steps, such as a number of teeth, nor of
-    one that the search has led to where nothing depends on it. Nor do they see the size of
-    parameters of which only ratios count where they are large, such as rates of reactions
-    that are over at once: those that cannot be told apart are changed by factors together.
-
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    p
-        The estimate, shape (n,).
-    statistics
-        At `p`.
-    compares_costs
-        Whether a lower cost is looked for: not where another than the cost was minimised.
-    scales
-        Whether it is looked for along what cannot be told apart, too.
+    Derivatives do not show a parameter that acts in steps, such as a number of teeth, nor
+    one that the search has moved to where nothing depends on it. Nor do they show the size
+    of large parameters of which only ratios count, such as rates of very fast reactions:
+    with `scales`, parameters that are not identifiable separately are scaled together. A
+    lower cost is only looked for with `compares_costs`: not if something other than the
+    cost was minimised.
     """
     if evaluator.jacobian_is_given(p):  # of a linear model: it is the same everywhere
         return Farther({})
     # Those on a bound are not in the analysis.
     linearisation = statistics.linearisation
-    kept, silent = linearisation.kept, linearisation.analysis.without_influence
-    tried, moved = _placed(problem, p, kept[silent])
+    indices, silent = linearisation.kept, linearisation.analysis.without_influence
+    tried, moved_columns = _placed(problem, p, indices[silent])
     scaled = np.empty((0, p.size))
     if compares_costs and scales:
         scaled = _scaled(problem, p, statistics)
@@ -120,29 +104,31 @@ def look_farther(
     changed = np.linalg.norm(there - residuals, axis=1)  # NaN where a simulation failed
     acts = ((changed > blur) & (np.abs(costs - least) > enough))[: len(tried)]
     if compares_costs:
-        between, columns = _between(problem, p, tried, moved, acts)
+        between, columns = _between(problem, p, tried, moved_columns, acts)
         if len(between):
             seen = evaluator.probe(between)
             changed = np.linalg.norm(seen - residuals, axis=1)
             acts = np.append(acts, (changed > blur) & (np.abs(_costs(seen) - least) > enough))
             there = np.vstack([there[: len(tried)], seen, there[len(tried) :]])
             costs = _costs(there)
-            tried, moved = np.vstack([tried, between]), np.append(moved, columns)
-            nearest = np.argsort(np.abs(tried - p)[np.arange(moved.size), moved], kind="stable")
-            tried, moved, acts = tried[nearest], moved[nearest], acts[nearest]
+            tried, moved_columns = np.vstack([tried, between]), np.append(moved_columns, columns)
+            nearest = np.argsort(
+                np.abs(tried - p)[np.arange(moved_columns.size), moved_columns], kind="stable"
+            )
+            tried, moved_columns, acts = tried[nearest], moved_columns[nearest], acts[nearest]
             there[: nearest.size], costs[: nearest.size] = there[nearest], costs[nearest]
-    found: dict[str, F64] = {}
-    for j, point in zip(moved[acts], tried[acts], strict=True):
-        found.setdefault(problem.free[j].name, point)
+    acting_points: dict[str, F64] = {}
+    for j, point in zip(moved_columns[acts], tried[acts], strict=True):
+        acting_points.setdefault(problem.free[j].name, point)
     near = frozenset(
         problem.free[j].name
-        for j, point in zip(moved[acts], tried[acts], strict=True)
+        for j, point in zip(moved_columns[acts], tried[acts], strict=True)
         if abs(point[j] - p[j]) <= _NEAR * _size(problem, p, j)
     )
     if not compares_costs or not (acts.any() or len(scaled)):
-        return Farther(found, near)
+        return Farther(acting_points, near)
     # The others have fitted what this one left.
-    others = kept[~silent]
+    others = indices[~silent]
     jacobian = evaluator.jacobian(p)[:, others]
     rows = there[: len(tried)][acts]
     steps = np.linalg.lstsq(jacobian, -rows.T, rcond=None)[0]
@@ -157,17 +143,17 @@ def look_farther(
     # By this much the cost of a simulation may be wrong.
     enough = max(enough, float(np.linalg.norm(residuals)) * blur + 0.5 * blur**2)
     lower = (tried[best], float(costs[best])) if costs[best] < least - enough else None
-    return Farther(found, near, lower)
+    return Farther(acting_points, near, lower)
 
 
 def _costs(residuals: F64) -> F64:
     """Return half the sum of squares of each row; NaN where a simulation failed."""
-    found: F64 = 0.5 * np.sum(residuals**2, axis=1)
-    return found
+    half_squares: F64 = 0.5 * np.sum(residuals**2, axis=1)
+    return half_squares
 
 
 def _blur(evaluator: Evaluator, p: F64) -> float:
-    """Return a length of changes of the residuals that a simulation makes by itself."""
+    """Return the length of residual changes caused by simulation errors."""
     integration, sizes = evaluator.integration_error(p), evaluator.step_sizes
     length = 0.0 if integration is None else float(np.linalg.norm(integration))
     if sizes is not None:
@@ -178,9 +164,9 @@ def _blur(evaluator: Evaluator, p: F64) -> float:
 def _placed(
     problem: Problem, p: F64, columns: npt.NDArray[np.intp]
 ) -> tuple[F64, npt.NDArray[np.intp]]:
-    """Return points with one parameter moved, the nearest first, and the columns of these."""
+    """Return points with one parameter moved, the nearest first, and their columns."""
     points: list[F64] = []
-    moved: list[int] = []
+    indices: list[int] = []
     for j in map(int, columns):
         low, high = problem.lower[j], problem.upper[j]
         values = p[j] + (_FACTORS - 1.0) * _size(problem, p, j)
@@ -191,17 +177,14 @@ def _placed(
             point = p.copy()
             point[j] = value
             points.append(point)
-            moved.append(j)
-    return np.array(points).reshape(-1, p.size), np.array(moved, dtype=np.intp)
+            indices.append(j)
+    return np.array(points).reshape(-1, p.size), np.array(indices, dtype=np.intp)
 
 
 def _between(
     problem: Problem, p: F64, tried: F64, moved: npt.NDArray[np.intp], acts: npt.NDArray[np.bool_]
 ) -> tuple[F64, npt.NDArray[np.intp]]:
-    """Return points between the last value without influence and the first that acts.
-
-    On each side of the estimate where that is not next to it; and the columns of what is moved.
-    """
+    """Return points between the last value without influence and the first with it."""
     points: list[F64] = []
     columns: list[int] = []
     for j in np.unique(moved):
@@ -224,13 +207,13 @@ def _size(problem: Problem, p: F64, column: int) -> float:
 
 
 def _scaled(problem: Problem, p: F64, statistics: VerifiedStatistics) -> F64:
-    """Return points with parameters changed by factors that derivatives cannot see, (k, n).
+    """Return points with parameters scaled in ways that derivatives do not show, (k, n).
 
-    All that cannot be told apart by one factor, and each by another.
+    All that are not identifiable separately are scaled by one factor, and each by another.
     """
-    kept, analysis = statistics.linearisation.kept, statistics.linearisation.analysis
+    indices, analysis = statistics.linearisation.kept, statistics.linearisation.analysis
     # Of the logarithms of the parameters.
-    norms = analysis.column_norms * np.abs(p[kept])
+    norms = analysis.column_norms * np.abs(p[indices])
     tangled = np.flatnonzero(analysis.involved & (norms > 0.0))
     if not tangled.size:
         return np.empty((0, p.size))
@@ -241,51 +224,29 @@ def _scaled(problem: Problem, p: F64, statistics: VerifiedStatistics) -> F64:
     count = _SPREAD * basis.shape[1]
     spread = np.random.default_rng(0).uniform(_DECADES[0], _DECADES[-1], (count, tangled.size))
     points = np.tile(p, (len(together) + count, 1))
-    points[:, kept[tangled]] *= 10.0 ** (np.vstack([together, spread]) @ basis @ basis.T)
+    points[:, indices[tangled]] *= 10.0 ** (np.vstack([together, spread]) @ basis @ basis.T)
     return np.clip(points, problem.lower, problem.upper)
 
 
 def acting_farther(
     problem: Problem, statistics: VerifiedStatistics, farther: Farther
 ) -> VerifiedStatistics:
-    """Return the statistics with a verdict that says which silent parameters act farther away.
-
-    Parameters
-    ----------
-    problem
-        Of the run.
-    statistics
-        At the estimate.
-    farther
-        What was seen.
-    """
-    judged = statistics.identifiability
-    if not farther.points or judged.jumps:
+    """Return statistics that report which silent parameters have influence farther away."""
+    identifiability = statistics.identifiability
+    if not farther.points or identifiability.jumps:
         return statistics
     names = [q.name for q in problem.free]
-    shown = " and ".join(
+    listed = " and ".join(
         f"{name} acts at {name} = {point[names.index(name)]:.4g}"
         for name, point in farther.points.items()
     )
-    verdict = f"{judged.verdict} That is so next to these values only: {shown}."
-    judged = dataclasses.replace(judged, verdict=verdict)
-    return dataclasses.replace(statistics, identifiability=judged)
+    verdict = f"{identifiability.verdict} That is so next to these values only: {listed}."
+    identifiability = dataclasses.replace(identifiability, verdict=verdict)
+    return dataclasses.replace(statistics, identifiability=identifiability)
 
 
 def farther_notes(problem: Problem, p: F64, cost: float, farther: Farther) -> list[Finding]:
-    """Return that the cost is lower where a parameter acts that is silent at the estimate.
-
-    Parameters
-    ----------
-    problem
-        Of the run.
-    p
-        The estimate, shape (n,).
-    cost
-        There.
-    farther
-        What was seen.
-    """
+    """Return a note if the cost is lower where a silent parameter has influence."""
     if farther.lower is None:
         return []
     point, lower = farther.lower
@@ -301,15 +262,7 @@ def farther_notes(problem: Problem, p: F64, cost: float, farther: Farther) -> li
 
 
 def moved_to(problem: Problem, p: F64, point: F64) -> str:
-    """Return in words where a point differs from the estimate.
-
-    Parameters
-    ----------
-    problem
-        Of the run.
-    p, point
-        The estimate and the point, shape (n,) each.
-    """
+    """Return in words how a point differs from the estimate."""
     return ", ".join(
         f"{q.name} = {x:.6g}" for q, x, old in zip(problem.free, point, p, strict=True) if x != old
     )

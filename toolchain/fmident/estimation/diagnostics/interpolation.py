@@ -1,10 +1,10 @@
-"""Inputs that run otherwise between the samples than they are simulated.
+"""Inputs whose course between samples differs from the simulated one.
 
-A voltage from a D/A converter jumps and stays; on a straight line between samples it comes half a
-sample early, which other parameters make up for. So the parameters are fitted with the other
-course, too, from where they are. Between two descriptions of equal size the likelihood ratio
-decides (Vuong, Econometrica 57, 1989): by chance it exceeds exp(d/2) with a probability of at most
-exp(-d/2).
+A voltage from a D/A converter jumps and stays; as a straight line between samples it
+comes half a sample early, which other parameters compensate for. The parameters are
+therefore also fitted with the other course, from their present values. Between two
+models of equal size the likelihood ratio decides (Vuong, Econometrica 57, 1989): by
+chance it exceeds exp(d/2) with a probability of at most exp(-d/2).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _MOST = 6
 
 @dataclass(frozen=True)
 class _Candidate:
-    """An input to try with another course, in the experiments of these numbers."""
+    """An input to test with another course, in experiments given by their numbers."""
 
     name: str
     other: Interpolation
@@ -82,19 +82,20 @@ class _Candidate:
 
 
 def jumps(values: F64) -> npt.NDArray[np.bool_]:
-    """Return for each sample whether an input has jumped to it, shape (n,); none of one that runs.
+    """Return for each sample whether an input has jumped to it, shape (n,).
 
-    A jump lies alone: the input hardly moves before and after it.
+    A jump is isolated: the input hardly moves before and after it. Continuous inputs have
+    none.
     """
     change = np.abs(np.diff(values))
     none = np.zeros(values.size, np.bool_)
     if change.size < _ENOUGH or not change.any():
         return none
     around = np.maximum(np.r_[0.0, change[:-1]], np.r_[change[1:], 0.0])
-    found = (change > _JUMP * np.ptp(values)) & (around < _STILL * change)
-    if np.sum(change[found] ** 2) < _MOSTLY * np.sum(change**2):
+    isolated = (change > _JUMP * np.ptp(values)) & (around < _STILL * change)
+    if np.sum(change[isolated] ** 2) < _MOSTLY * np.sum(change**2):
         return none
-    none[1:] = found
+    none[1:] = isolated
     return none
 
 
@@ -107,32 +108,14 @@ def other_courses(
     *,
     iterations: int | None = None,
 ) -> tuple[OtherCourse, ...]:
-    """Return what other courses of inputs between samples would do.
+    """Return the effect of other courses of inputs between samples.
 
-    At an estimate a fit takes two to seven simulations of all experiments. There is one for the
-    present course, one for each input that jumps, and one for all those together that do not; where
-    these explain more, one for each of them.
-
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    p
-        Parameters, shape (n,).
-    jacobian
-        Of the whitened residuals at `p`, zero where parameters are held, shape (m, n); ``None``
-        where they are not to be corrected.
-    errors
-        Standard errors of the parameters, shape (n,).
-    iterations
-        At most so many, of one simulation for each parameter and one more, fit the parameters with
-        either course; ``None`` where `p` has about the least cost with the present one, so that
-        derivatives there suffice.
-
-    Returns
-    -------
-    tuple
-        Without figures, NaN, where the iterations do not suffice for a fit.
+    At an estimate a fit takes two to seven simulations of all experiments. There is one for
+    the present course, one for each input that jumps, and one for all continuous inputs
+    together; if these explain more, one for each of them. The `jacobian` of the whitened
+    residuals at `p` is zero for fixed parameters, and ``None`` if none are to be corrected.
+    `iterations` limits those that fit the parameters; ``None`` if the derivatives at `p`,
+    near the minimum, suffice. Figures are NaN if the iterations do not suffice.
     """
     size = residual_layout(problem).size
     jacobian = np.zeros((size, p.size)) if jacobian is None else jacobian
@@ -196,7 +179,7 @@ def _candidates(problem: Problem) -> Iterator[_Candidate]:
 
 
 def course_notes(check: ResidualCheck) -> list[Finding]:
-    """Say which inputs run otherwise and which key says so, or where the residuals gather."""
+    """Return notes on inputs with another course and its key, or on residuals after jumps."""
     notes = [
         finding("input-course", str(one), f"{one.advice}.") for one in check.courses if one.matters
     ]
@@ -212,16 +195,8 @@ def course_notes(check: ResidualCheck) -> list[Finding]:
 
 
 def gathered_residuals(problem: Problem, residuals: F64) -> tuple[GatheredResiduals, ...]:
-    """Return the outputs whose residuals are larger just after an input has jumped.
-
-    Parameters
-    ----------
-    problem
-        Its experiments.
-    residuals
-        Whitened, shape (m,).
-    """
-    layout, found = residual_layout(problem), []
+    """Return the outputs whose residuals, whitened, are larger just after an input has jumped."""
+    layout, gathered = residual_layout(problem), []
     for i, e in enumerate(problem.experiments):
         after = {name: _after_jumps(values) for name, values in e.inputs.items()}
         for k, m in enumerate(e.measurements):
@@ -229,14 +204,14 @@ def gathered_residuals(problem: Problem, residuals: F64) -> tuple[GatheredResidu
             rho = residual_statistics(left).autocorrelation
             part = (1.0 - max(rho, 0.0)) / (1.0 + max(rho, 0.0)) if np.isfinite(rho) else 1.0
             for name, near in after.items():
-                there, elsewhere = left[near[m.rows]], left[~near[m.rows]]
-                if not _ENOUGH <= there.size <= elsewhere.size or not elsewhere.any():
+                there, others = left[near[m.rows]], left[~near[m.rows]]
+                if not _ENOUGH <= there.size <= others.size or not others.any():
                     continue
-                ratio = float(np.mean(there**2) / np.mean(elsewhere**2))
-                chance = f_tail(part * there.size, part * elsewhere.size, ratio)
+                ratio = float(np.mean(there**2) / np.mean(others**2))
+                chance = f_tail(part * there.size, part * others.size, ratio)
                 if ratio > _LARGER**2 and chance < _UNLIKELY:
-                    found.append(GatheredResiduals(m.name, name, e.name, float(np.sqrt(ratio))))
-    return tuple(sorted(found, key=lambda one: -one.ratio))
+                    gathered.append(GatheredResiduals(m.name, name, e.name, float(np.sqrt(ratio))))
+    return tuple(sorted(gathered, key=lambda one: -one.ratio))
 
 
 def _after_jumps(values: F64) -> npt.NDArray[np.bool_]:
@@ -249,13 +224,13 @@ def _after_jumps(values: F64) -> npt.NDArray[np.bool_]:
 
 
 def moves(values: F64) -> bool:
-    """Return whether an input moves by more than rounding."""
+    """Return whether an input changes by more than rounding."""
     return bool(np.ptp(values) > _STEADY * np.max(np.abs(values), initial=0.0))
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """What another course does; as for :class:`fmident.estimation.compared.OtherCourse`."""
+    """Effect of another course; as for :class:`fmident.estimation.compared.OtherCourse`."""
 
     evidence: float
     ratio: float
@@ -265,7 +240,7 @@ class _Trial:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Parameters `p`, their whitened residuals, and the derivatives of these."""
+    """Parameters `p`, their whitened residuals, and the Jacobian."""
 
     residuals: F64
     p: F64
@@ -274,15 +249,7 @@ class _Fit:
 
 @dataclass(frozen=True, eq=False)
 class _Trials:
-    """Simulations with other courses of the inputs.
-
-    Parameters
-    ----------
-    problem, evaluator, p, jacobian, errors, iterations
-        As for :func:`other_courses`.
-    residuals
-        Whitened, of the fit with the inputs as they are, shape (m,).
-    """
+    """Simulations with other courses of the inputs, compared with whitened `residuals`."""
 
     problem: Problem
     evaluator: Evaluator
@@ -302,7 +269,7 @@ class _Trials:
         errors: F64 | None,
         iterations: int | None,
     ) -> _Trials | None:
-        """Return what is compared with; ``None`` where it is not to be had."""
+        """Return the reference for comparisons; ``None`` if it cannot be computed."""
         unknown = np.full(residual_layout(problem).size, np.nan)
         trials = cls(problem, evaluator, p, jacobian, errors, unknown, iterations)
         if iterations == 0:
@@ -321,17 +288,17 @@ class _Trials:
 
     @cached_property
     def evidence_of_delays(self) -> float:
-        """The evidence for delays of all outputs, fitted with the parameters."""
+        """Evidence for delays of all outputs, fitted together with the parameters."""
         outputs = self._outputs(self.problem, self.p)
         if len(outputs) < len(self.problem.experiments):
             return 0.0
         return self._evidence(left_with_delays(self.problem, outputs, self.p, self.jacobian))
 
     def other(self, candidates: Sequence[_Candidate]) -> _Trial | None:
-        """Return what other courses do.
+        """Return the effect of other courses.
 
-        ``None`` where nothing changes, simulations fail, or the FMU or the executor cannot; NaN
-        where a fit did not end.
+        ``None`` if nothing changes, simulations fail, or the FMU or the executor does not
+        support it; NaN if a fit did not converge.
         """
         unknown = _Trial(np.nan, np.nan, np.nan, {})
         if not np.isfinite(self.residuals).all():
@@ -371,10 +338,7 @@ class _Trials:
         return _Trial(self._evidence(after), square / before, left, moves)
 
     def _fitted(self, problem: Problem) -> _Fit | None:
-        """Return the fit from `p`.
-
-        ``None`` where `p` cannot be simulated; residuals are NaN where the minimum is not reached.
-        """
+        """Return the fit from `p`, ``None`` without a simulation, NaN without a minimum."""
         from scipy.optimize import least_squares  # here, since it is slow to import and seldom used
 
         moving = self.jacobian.any(axis=0) & (problem.lower < problem.upper)
@@ -434,7 +398,7 @@ class _Trials:
     def _differences(
         self, problem: Problem, p: F64, here: F64, moving: npt.NDArray[np.bool_]
     ) -> F64:
-        """Return derivatives of the whitened residuals, one column for each that moves."""
+        """Return derivatives of the whitened residuals, one column for each moving parameter."""
         sizes = np.maximum(np.abs(p), _SMALLEST * np.array([q.scale for q in problem.free]))
         upwards = problem.upper - p > p - problem.lower
         room = np.where(upwards, problem.upper - p, p - problem.lower)
@@ -454,19 +418,19 @@ class _Trials:
         return whitened_residuals(problem, outputs, p)
 
     def _outputs(self, problem: Problem, p: F64) -> list[F64]:
-        """Return the outputs of the simulations that do not fail."""
+        """Return the outputs of the successful simulations."""
         if problem is self.evaluator.problem:
             return [o for o in self.evaluator.simulate(p) if isinstance(o, np.ndarray)]
-        found = (
+        simulated = (
             self.evaluator.simulate_outputs(e, e.output_variables, p[np.newaxis])[0]
             for e in problem.experiments
         )
-        return [outputs for outputs in found if np.isfinite(outputs).all()]
+        return [outputs for outputs in simulated if np.isfinite(outputs).all()]
 
     def _evidence(self, after: F64) -> float:
-        """Return twice the logarithm of the likelihood ratio, with noise as large as is left.
+        """Return twice the logarithm of the likelihood ratio, with noise estimated per output.
 
-        Of each output by itself. Where neighbours are correlated, there are fewer samples.
+        Correlated neighbours reduce the effective number of samples.
         """
         layout = residual_layout(self.problem)
         rows: dict[str, list[npt.NDArray[np.intp]]] = {}

@@ -1,9 +1,10 @@
 """The cost on lines through an estimate, where events make it jump.
 
-Intervals follow from derivatives, as if the cost were a parabola. Where a model has events that
-move with the parameters, the cost jumps whenever one of them passes a sample, and derivatives
-see nothing of it. So the cost itself is looked at, on both sides of the estimate, along the line
-on which each interval lies. Where it is not a parabola there, an interval would be a wrong answer.
+Intervals follow from derivatives, as if the cost were a parabola. If a model has events
+that move with the parameters, the cost jumps whenever one of them passes a sample,
+which derivatives do not show. The cost itself is therefore evaluated on both sides of
+the estimate, along the line of each interval. If it is not a parabola there, the
+interval would be wrong.
 """
 
 from __future__ import annotations
@@ -56,14 +57,10 @@ _Statistics = TypeVar("_Statistics", bound=ParameterStatistics)
 
 @dataclass(frozen=True)
 class Jumps:
-    """What was seen of the cost around an estimate.
+    """The cost around an estimate.
 
-    Parameters
-    ----------
-    names
-        Parameters whose interval would not hold.
-    lower
-        Parameters and cost of a point nearby at which the cost is lower, or ``None``.
+    `names` are the parameters whose interval is not valid; `lower` has the parameters and
+    cost of a nearby point with a lower cost, or is ``None``.
     """
 
     names: tuple[str, ...]
@@ -78,21 +75,11 @@ def look_around(
     statistics: ParameterStatistics,
     weights: F64 | None = None,
 ) -> Jumps:
-    """Look at the cost on both sides of an estimate if events move with the parameters.
+    """Evaluate the cost on both sides of an estimate if events move with the parameters.
 
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    p
-        The estimate, shape (n,).
-    held
-        Which parameters lie on a bound, shape (n,).
-    statistics
-        At `p`.
-    weights
-        Of the whitened residuals, shape (m,), where a robust loss was minimised: held, they make a
-        sum of squares of it. No other point is called lower then.
+    `held` marks parameters on a bound. `weights` are those of the whitened residuals if a
+    robust loss was minimised: with fixed weights it is a sum of squares. No other point
+    counts as lower then.
     """
     if not any(k.size for k in EventMatching(problem).moving(evaluator, p)):
         return Jumps(())
@@ -133,15 +120,7 @@ def _costs(evaluator: Evaluator, points: F64, weights: F64 | None) -> F64:
 
 
 def without_intervals(statistics: _Statistics, lost: Sequence[int]) -> _Statistics:
-    """Return the statistics without the uncertainty of some parameters.
-
-    Parameters
-    ----------
-    statistics
-        Of all parameters.
-    lost
-        Indices of those that have none.
-    """
+    """Return the statistics without the uncertainty of the parameters with indices `lost`."""
     rows = np.asarray(lost, dtype=np.intp)
     covariance, correlation = statistics.covariance.copy(), statistics.correlation.copy()
     for matrix in (covariance, correlation):
@@ -163,15 +142,9 @@ def without_intervals(statistics: _Statistics, lost: Sequence[int]) -> _Statisti
 class _Line:
     """The line on which the interval of a parameter lies.
 
-    Parameters
-    ----------
-    column
-        Of the parameter.
-    places
-        Distances from the estimate in standard errors, shape (k,); empty where the parameter
-        has none.
-    points
-        At these, then further off, shape (k + w, n).
+    `places` are distances from the estimate in standard errors, shape (k,), empty if the
+    parameter has none; `points` are those at these distances, then farther away,
+    (k + w, n).
     """
 
     column: int
@@ -180,7 +153,7 @@ class _Line:
 
     @classmethod
     def of(cls, problem: Problem, p: F64, column: int, statistics: ParameterStatistics) -> _Line:
-        """Return the line of a parameter: the others move as their correlation has it."""
+        """Return the line of a parameter, on which the others move by their correlation."""
         error = float(statistics.standard_errors[column])
         size = abs(float(p[column])) or 1.0
         way, places = np.zeros(p.size), np.empty(0)
@@ -198,16 +171,10 @@ class _Line:
         return cls(column, places[near], points[inside])
 
     def contradicts(self, costs: F64, least: float, variance: float) -> bool:
-        """Return whether the cost on the line is not what an interval takes it for.
+        """Return whether the cost on the line differs from the parabola of an interval.
 
-        Parameters
-        ----------
-        costs
-            At the points.
-        least
-            At the estimate.
-        variance
-            Of the residuals: an interval ends about where the cost is twice as much higher.
+        `costs` are those at the points, `least` that at the estimate, and `variance` that of
+        the residuals: an interval ends where the cost is about twice that higher.
         """
         with np.errstate(over="ignore"):
             rise = (costs - least) / variance
@@ -235,17 +202,19 @@ def withhold(problem: Problem, statistics: _Statistics, jumps: Jumps) -> _Statis
     if not jumps.names:
         return statistics
     lost = [j for j, q in enumerate(problem.free) if q.name in jumps.names]
-    found = without_intervals(statistics, lost)
+    reduced = without_intervals(statistics, lost)
     unknown = bool(np.isnan(statistics.standard_errors[lost]).any())
-    judged = dataclasses.replace(found.identifiability, jumps=jumps.names)
+    identifiability = dataclasses.replace(reduced.identifiability, jumps=jumps.names)
     if unknown:
         verdict = "The rank cannot be judged where the cost jumps"
-        judged = dataclasses.replace(judged, verdict=verdict, determined=(), rank_known=False)
-    return dataclasses.replace(found, identifiability=judged)
+        identifiability = dataclasses.replace(
+            identifiability, verdict=verdict, determined=(), rank_known=False
+        )
+    return dataclasses.replace(reduced, identifiability=identifiability)
 
 
 def jump_notes(problem: Problem, p: F64, cost: float, jumps: Jumps) -> list[Finding]:
-    """Return what the cost around the estimate says against intervals, and what to do."""
+    """Return notes on intervals that the cost around the estimate contradicts, with advice."""
     notes = []
     if jumps.names:
         names = ", ".join(f"'{n}'" for n in jumps.names)

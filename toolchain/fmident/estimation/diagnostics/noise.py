@@ -1,4 +1,4 @@
-"""Which residuals share one noise, and what they say of it."""
+"""Groups of residuals with a common noise, and its properties."""
 
 from __future__ import annotations
 
@@ -47,14 +47,9 @@ _ROUNDING = 1e-9
 def noisy_outputs(
     problem: Problem, used: npt.NDArray[np.bool_] | None = None
 ) -> tuple[NoisyOutput, ...]:
-    """Return which residuals share one noise: those of one output at one sampling rate.
+    """Return the residuals of each noise: those of one output at one sampling rate.
 
-    Parameters
-    ----------
-    problem
-        With residuals sample by sample.
-    used
-        Residuals that count, shape (m,); rows are numbered among them. All by default.
+    Rows are numbered among the residuals that count, marked by `used`; all by default.
     """
     layout = residual_layout(problem)
     chosen = np.ones(layout.size, dtype=np.bool_) if used is None else used
@@ -74,26 +69,16 @@ def noisy_outputs(
 def sampled_together(
     problem: Problem, used: npt.NDArray[np.bool_] | None = None
 ) -> list[npt.NDArray[np.intp]]:
-    """Return the samples of several outputs at the same instants, of each experiment.
+    """Return rows of samples of several outputs at the same instants, by experiment.
 
-    Outputs with far fewer samples than others are left out.
-
-    Parameters
-    ----------
-    problem
-        With residuals sample by sample.
-    used
-        Residuals that count, shape (m,); rows are numbered among them. All by default.
-
-    Returns
-    -------
-    list
-        Rows, shape (k, outputs) each; none for experiments with a single output.
+    Each item has the shape (k, outputs); there is none for experiments with a single
+    output. Outputs with far fewer samples than others are left out. `used` marks residuals
+    that count, shape (m,), all by default; rows are numbered among them.
     """
     layout = residual_layout(problem)
     chosen = np.ones(layout.size, dtype=np.bool_) if used is None else used
     number = np.cumsum(chosen) - 1
-    found = []
+    samples = []
     for i, experiment in enumerate(problem.experiments):
         each = [layout.rows_of(i, j) for j in range(len(experiment.measurements))]
         each = [rows[chosen[rows]] for rows in each]
@@ -104,28 +89,18 @@ def sampled_together(
         common = reduce(np.intersect1d, [layout.sample[rows] for rows in each])
         there = [rows[np.isin(layout.sample[rows], common)] for rows in each]
         if common.size:
-            found.append(number[np.column_stack(there)])
-    return found
+            samples.append(number[np.column_stack(there)])
+    return samples
 
 
 def coarse_sensors(
     problem: Problem, residuals: F64, used: npt.NDArray[np.bool_] | None = None
 ) -> list[Steps]:
-    """Return the outputs whose measured values come in steps.
-
-    Parameters
-    ----------
-    problem
-        With residuals sample by sample.
-    residuals
-        Those that count, shape (m,).
-    used
-        Which of all residuals count; all by default.
-    """
+    """Return the outputs whose measured values come in steps; `used` marks residuals."""
     layout = residual_layout(problem)
     chosen = np.ones(layout.size, dtype=np.bool_) if used is None else used
     number = np.cumsum(chosen) - 1
-    found, signals = [], iter(measured_signals(problem))
+    sensors, signals = [], iter(measured_signals(problem))
     for i, experiment in enumerate(problem.experiments):
         for j in range(len(experiment.measurements)):
             signal, rows = next(signals), layout.rows_of(i, j)
@@ -135,41 +110,31 @@ def coarse_sensors(
             if step > 0.0 and own.size:
                 left = residuals[own] / signal.scaled(np.ones(signal.measured.size))[there]
                 if step > _FINE * float(np.std(left)):
-                    found.append(Steps(own, measured[there] - left, step))
-    return found
+                    sensors.append(Steps(own, measured[there] - left, step))
+    return sensors
 
 
 def repeated_residuals(
     problem: Problem, residuals: F64, statistics: ParameterStatistics
 ) -> tuple[RepeatedResiduals, ...]:
-    """Return the outputs whose residuals come back in other experiments.
-
-    Parameters
-    ----------
-    problem
-        Whose residuals they are.
-    residuals
-        All of them, shape (m,).
-    statistics
-        At the final parameters.
-    """
+    """Return the outputs whose residuals recur in other experiments."""
     linear, layout = statistics.linearisation, residual_layout(problem)
-    jacobian, found = linear.data_jacobian, linear.coloured
+    jacobian, noise = linear.data_jacobian, linear.coloured
     if len(problem.experiments) < 2 or not problem.cost.gives_intervals:
         return ()
     if not layout.size == residuals.size == len(jacobian) or not np.isfinite(jacobian).all():
         return ()
-    if (found is None and not isinstance(problem.cost, TimeDomain)) or _rounding(
+    if (noise is None and not isinstance(problem.cost, TimeDomain)) or _rounding(
         problem, residuals, None
     ):
         return ()
     outputs = noisy_outputs(problem)
-    if found is None:  # what is too weak to be seen in each is there all the same
+    if noise is None:  # what is too weak to be seen in each is there all the same
         innovations = fit_noise(outputs, residuals, jacobian, ["auto"] * len(outputs)).whiten(
             residuals
         )
     else:
-        innovations = residuals if found.whitened else found.model.whiten(residuals)
+        innovations = residuals if noise.whitened else noise.model.whiten(residuals)
     names = np.empty(layout.size, dtype=object)
     for i, experiment in enumerate(problem.experiments):
         for j in range(len(experiment.measurements)):
@@ -190,23 +155,11 @@ def noise_of(
     *,
     counts: bool = True,
 ) -> NoiseFinding | None:
-    """Return the noise of residuals where it is not white noise of one size.
+    """Return the noise of residuals if it is not white noise of one size.
 
-    Parameters
-    ----------
-    problem
-        Whose residuals they are.
-    residuals, jacobian
-        Those that count, shapes (m,) and (m, n).
-    used
-        Which of all residuals count; all by default.
-    counts
-        Whether it is wanted at all.
-
-    Returns
-    -------
-    NoiseFinding or None
-        ``None`` also where residuals do not belong to samples, and where they are rounding.
+    ``None`` also if residuals do not belong to samples, or are only rounding errors.
+    `residuals` and `jacobian` have only rows that count, marked by `used`; `counts` says
+    whether the noise is requested at all.
     """
     if not counts:
         return None
@@ -234,11 +187,11 @@ def noise_of(
 
 
 def counted_noise(problem: Problem, statistics: ParameterStatistics | None) -> CountedNoise | None:
-    """Return the noise that the standard errors count; ``None`` where that is white noise."""
+    """Return the noise that the standard errors include; ``None`` if that is white noise."""
     if statistics is None or statistics.linearisation.coloured is None:
         return None
-    found, names = statistics.linearisation.coloured, [q.name for q in problem.free]
-    modelled = found.whitened
+    noise, names = statistics.linearisation.coloured, [q.name for q in problem.free]
+    modelled = noise.whitened
     known = np.isfinite(statistics.standard_errors)
     white = statistics.linearisation.white_errors()
 
@@ -249,9 +202,9 @@ def counted_noise(problem: Problem, statistics: ParameterStatistics | None) -> C
     with np.errstate(divide="ignore", invalid="ignore"):
         factors = by_name(statistics.standard_errors / white)
     return CountedNoise(
-        found.coloured,
-        found.unequal,
-        found.uneven,
+        noise.coloured,
+        noise.unequal,
+        noise.uneven,
         tuple(
             OutputNoise(
                 o.name,
@@ -263,25 +216,22 @@ def counted_noise(problem: Problem, statistics: ParameterStatistics | None) -> C
                 o.deviation,
                 o.p_left,
             )
-            for o in found.outputs
+            for o in noise.outputs
         ),
-        found.sums is not None,
+        noise.sums is not None,
         {} if modelled else by_name(white),
         {} if modelled else factors,
         by_name(statistics.freedoms),
         modelled,
-        _counted_waves(problem, statistics, found),
-        _shared_noise(found),
+        _counted_waves(problem, statistics, noise),
+        _shared_noise(noise),
     )
 
 
 def _counted_waves(
     problem: Problem, statistics: ParameterStatistics, found: NoiseFinding
 ) -> tuple[CountedWave, ...]:
-    """Return the waves that the standard errors count, and how much they make of them.
-
-    Those of one frequency in the same outputs are taken together, whatever experiment they are in.
-    """
+    """Return the waves in the standard errors, one per frequency, and their share in them."""
     if found.sums is not None:
         return ()
     linear, names = statistics.linearisation, [q.name for q in problem.free]
@@ -301,12 +251,12 @@ def _counted_waves(
         strongest = max((c for _, c in group), key=lambda c: c.amplitude)
         strongest = replace(strongest, driven=any(w.driven for g, _ in group for w in g))
         if not found.whitened:
-            moved = np.zeros(len(names))
+            variances = np.zeros(len(names))
             for together, _ in group:
                 columns = factor_of(together, linear.residuals.size)
-                moved += np.sum(linear.answer(columns) ** 2, axis=1)
+                variances += np.sum(linear.answer(columns) ** 2, axis=1)
             with np.errstate(divide="ignore", invalid="ignore"):
-                shares = np.nan_to_num(moved / statistics.standard_errors**2)
+                shares = np.nan_to_num(variances / statistics.standard_errors**2)
             most = int(np.argmax(shares))
             strongest = replace(strongest, share=float(shares[most]), parameter=names[most])
         waves.append(strongest)
@@ -314,7 +264,7 @@ def _counted_waves(
 
 
 def _shared_noise(found: NoiseFinding) -> tuple[SharedNoise, ...]:
-    """Return which outputs have noise in common, each pair where they do so most."""
+    """Return which outputs have noise in common, each pair where it is strongest."""
     pairs: dict[tuple[str, str], float] = {}
     for shared in found.model.shared:
         names = [_output_of(found, int(row)) for row in shared.rows[0]]
@@ -332,7 +282,7 @@ def _output_of(found: NoiseFinding, row: int) -> str:
 
 
 def _rounding(problem: Problem, residuals: F64, used: npt.NDArray[np.bool_] | None) -> bool:
-    """Return whether an output leaves nothing but rounding."""
+    """Return whether the residuals of an output are only rounding errors."""
     ranges = np.concatenate([_ranges(s) for s in measured_signals(problem)])
     if used is not None:
         ranges = ranges[used]
@@ -341,6 +291,6 @@ def _rounding(problem: Problem, residuals: F64, used: npt.NDArray[np.bool_] | No
 
 
 def _ranges(signal: MeasuredSignal) -> F64:
-    """Return for each sample how far the measured values reach, in units of residuals."""
+    """Return for each sample the range of the measured values, in units of residuals."""
     scaled = signal.scaled(signal.measured)
     return np.full(scaled.size, float(np.ptp(scaled)) if scaled.size else 0.0)

@@ -1,4 +1,4 @@
-"""What data and priors contributed to an estimate."""
+"""Contributions of data and priors to an estimate."""
 
 from __future__ import annotations
 
@@ -22,35 +22,20 @@ _LEAST = 1e-16
 def prior_knowledge(
     problem: Problem, p: F64, statistics: ParameterStatistics | None
 ) -> PriorKnowledge | None:
-    """Return what data and priors contributed.
-
-    Parameters
-    ----------
-    problem
-        With the priors.
-    p
-        Estimate, shape (n,).
-    statistics
-        There; ``None`` where there are none.
-
-    Returns
-    -------
-    PriorKnowledge or None
-        ``None`` where no prior counts, or nothing is known of the uncertainty.
-    """
+    """Return the contributions of data and priors; ``None`` if unknown or no prior counts."""
     terms = Priors.of(problem).terms
-    found = None if statistics is None else statistics.prior
-    if not terms or found is None:
+    contributions = None if statistics is None else statistics.prior
+    if not terms or contributions is None:
         return None
     place = {q.name: j for j, q in enumerate(problem.free)}
     units = {q.name: q.unit for q in problem.parameters}
-    alone, checks = found.alone(), []
+    alone, checks = contributions.alone(), []
     for k, (name, prior) in enumerate(terms):
         j = place.get(name)
         value, error, share = (np.nan, np.nan, np.nan)
         if j is not None:
-            value, error = found.data_values[j], found.data_errors[j]
-            share = found.shares[j]
+            value, error = contributions.data_values[j], contributions.data_errors[j]
+            share = contributions.shares[j]
         checks.append(
             PriorCheck(
                 name,
@@ -59,29 +44,23 @@ def prior_knowledge(
                 float(share),
                 float(value),
                 float(error),
-                float(found.deviations[k]),
-                float(found.p_values[k]),
+                float(contributions.deviations[k]),
+                float(contributions.p_values[k]),
                 j is not None and bool(alone[j]),
             )
         )
     return PriorKnowledge(
         tuple(checks),
-        {q.name: float(s) for q, s in zip(problem.free, found.shares, strict=True)},
-        found.distance,
-        found.compared,
-        found.p_value,
-        tuple(q.name for q, flag in zip(problem.free, found.open, strict=True) if flag),
+        {q.name: float(s) for q, s in zip(problem.free, contributions.shares, strict=True)},
+        contributions.distance,
+        contributions.compared,
+        contributions.p_value,
+        tuple(q.name for q, flag in zip(problem.free, contributions.open, strict=True) if flag),
     )
 
 
 def after_stages(found: Sequence[PriorKnowledge | None]) -> PriorKnowledge | None:
-    """Return what priors contributed to a run in stages: for each parameter that of its last stage.
-
-    Parameters
-    ----------
-    found
-        Of the stages, in order.
-    """
+    """Return the priors' contribution in a run with stages, by last stage of a parameter."""
     known = [k for k in found if k is not None]
     if len(known) < 2:
         return known[0] if known else None
@@ -94,15 +73,15 @@ def after_stages(found: Sequence[PriorKnowledge | None]) -> PriorKnowledge | Non
 
 
 def prior_notes(problem: Problem, found: PriorKnowledge | None) -> list[Finding]:
-    """Return what is to be said of priors: that they contradict the data."""
+    """Return notes on priors that contradict the data."""
     if found is None or not found.conflict:
         return []
-    shown = "; ".join(conflict_of(c) for c in found.conflict)
+    listed = "; ".join(conflict_of(c) for c in found.conflict)
     p = ""
     if found.compared:
         p = f" (p = {found.p_value:.2g})" if found.p_value > _LEAST else f" (p < {_LEAST:g})"
     text = (
-        f"Prior and data contradict each other{p}: {shown}. The estimate lies between the two, and"
+        f"Prior and data contradict each other{p}: {listed}. The estimate lies between the two, and"
         " its intervals hold for neither."
     )
     if not problem.sigma_known:
@@ -116,7 +95,7 @@ def prior_notes(problem: Problem, found: PriorKnowledge | None) -> list[Finding]
 
 
 def conflict_of(check: PriorCheck) -> str:
-    """Return how far a prior is from the data, in words."""
+    """Return in words how far a prior is from the data."""
     unit = "" if check.unit in (None, "1") else f" {check.unit}"
     text = f"'{check.name}' has the prior {check.prior}{unit}"
     if np.isfinite(check.data_value):

@@ -1,4 +1,4 @@
-"""Which samples determine which parameter: derivatives of each output, sample by sample."""
+"""Information of samples about parameters: derivatives of each output, sample by sample."""
 
 from __future__ import annotations
 
@@ -25,21 +25,9 @@ def output_sensitivities(
     """Return one item for each output of each experiment.
 
     The columns of the whitened Jacobian are scaled to unit length, as for the rank. With
-    constraints a parameter takes with it what follows from it.
-
-    Parameters
-    ----------
-    problem
-        What was solved.
-    statistics
-        At the estimate.
-    weights
-        Of the residuals, as of :class:`Estimate`; those of weight zero are left out.
-
-    Returns
-    -------
-    tuple of OutputSensitivity
-        Empty where the rows of the Jacobian are not samples.
+    constraints, dependent parameters move with a parameter. `weights` are those of
+    :class:`Estimate`; residuals of weight zero are left out. Empty if the rows of the
+    Jacobian are not samples.
     """
     linear, jacobian = statistics.linearisation, statistics.linearisation.data_jacobian
     layout = residual_layout(problem)
@@ -56,7 +44,7 @@ def output_sensitivities(
     places = [(i, j) for i, e in enumerate(problem.experiments) for j in range(len(e.measurements))]
     rows = _MOST_NUMBERS // max(len(places) * len(names), 1)
     rows = min(max(rows, _LEAST_ROWS), _MOST_ROWS)
-    found = []
+    sensitivities = []
     experiments, measurements = layout.experiment[used], layout.measurement[used]
     for i, j in places:
         own = np.flatnonzero((experiments == i) & (measurements == j))
@@ -64,36 +52,25 @@ def output_sensitivities(
             continue
         experiment, values = problem.experiments[i], jacobian[own] * scale
         shares = np.sum(values**2, axis=0).tolist()
-        times, shown = thinned(layout.time[used[own]], values, rows)
-        found.append(
+        times, extremes = thinned(layout.time[used[own]], values, rows)
+        sensitivities.append(
             OutputSensitivity(
                 experiment.name,
                 experiment.measurements[j].name,
                 dict(zip(names, map(Influence, shares, moves.tolist()), strict=True)),
                 times,
-                shown,
+                extremes,
             )
         )
-    return tuple(found)
+    return tuple(sensitivities)
 
 
 def thinned(times: F64, values: F64, most: int) -> tuple[F64, F64]:
-    """Return signals as they are, or of many samples the extremes of equal parts of the time axis.
+    """Return signals unchanged, or the extremes of equal parts of the time axis.
 
-    Parameters
-    ----------
-    times
-        Shape (k,).
-    values
-        Signals as columns, shape (k, n), finite.
-    most
-        So many rows are returned at most.
-
-    Returns
-    -------
-    times, values
-        Of each part two rows, at its first sample and at the one in its middle; in each column the
-        smallest and the largest value of the part, in the order in which they come.
+    At most `most` rows are returned. `values` has the signals as columns, shape (k, n),
+    finite. Each part has two rows, at its first and its middle sample, with the smallest
+    and the largest value of each column in the order in which they occur.
     """
     count = times.size
     if count <= most:

@@ -1,4 +1,4 @@
-"""What an estimate held at the start, as part of a result."""
+"""Directions that an estimate held at the start, in a result."""
 
 from __future__ import annotations
 
@@ -35,16 +35,7 @@ def with_held(
 ) -> ParameterStatistics:
     """Return the statistics of an estimate that moved along some directions only.
 
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    p
-        The estimate, shape (n,).
-    found
-        As if it had moved along all.
-    directions
-        Those along which it moved; ``None``: all.
+    `found` are those of a move along all; ``None`` as `directions` means all.
     """
     if directions is None:
         return found
@@ -68,24 +59,10 @@ def truncated_statistics(
     sigma_known: bool,
     level: float = 0.95,
 ) -> ParameterStatistics:
-    """Return statistics of an estimate that moved along some directions only.
+    """Return statistics of an estimate that moved only along some directions, `moved`.
 
-    Parameters
-    ----------
-    found
-        Of an estimate that moves along all; parameters on bounds have no covariance there.
-    values
-        The estimate, shape (n,).
-    moved
-        Orthonormal directions in units of the parameters, shape (n, r).
-    units
-        Physical, shape (n,).
-    costs
-        Half the sum of squares here, and the least one.
-    sigma_known
-        Whether the noise was given.
-    level
-        Probability of the intervals.
+    `found` are those of a move along all; `costs` are half the sum of squares at the
+    estimate, and the minimum.
     """
     before = found.linearisation
     on_bound, count, rank = before.on_bound, values.size, moved.shape[1]
@@ -118,10 +95,10 @@ def truncated_statistics(
     lost = ~held.resolved & ~on_bound
     hidden = lost | unknown | on_bound
     covariance[hidden, :] = covariance[:, hidden] = np.nan
-    shown: F64 = np.sqrt(np.diag(covariance))
+    deviations: F64 = np.sqrt(np.diag(covariance))
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlation: F64 = covariance / np.outer(shown, shown)
-    np.fill_diagonal(correlation, np.where(np.isfinite(shown), 1.0, np.nan))
+        correlation: F64 = covariance / np.outer(deviations, deviations)
+    np.fill_diagonal(correlation, np.where(np.isfinite(deviations), 1.0, np.nan))
     ends = np.where(on_bound[:, np.newaxis], found.intervals, intervals)
     ends[lost] = (-np.inf, np.inf)
     ends[unknown] = np.nan
@@ -129,7 +106,7 @@ def truncated_statistics(
         found,
         covariance=covariance,
         correlation=correlation,
-        standard_errors=shown,
+        standard_errors=deviations,
         intervals=ends,
         residual_variance=noise**2,
         degrees_of_freedom=int(before.residuals.size - rank),
@@ -143,7 +120,7 @@ def truncated_statistics(
 def _contradiction(
     costs: tuple[float, float], noise: float, compared: int, freedom: float, *, sigma_known: bool
 ) -> tuple[int, float]:
-    """Return how many directions were compared, and the probability of what they cost."""
+    """Return the number of compared directions, and the probability of the increase in cost."""
     higher = costs[0] - costs[1]
     if compared <= 0 or not higher >= -_ROUNDING * costs[0]:
         return 0, float("nan")
@@ -158,42 +135,42 @@ def _contradiction(
 def truncation_of(
     problem: Problem, estimate: Estimate, statistics: ParameterStatistics | None
 ) -> Truncation | None:
-    """Return what an estimate held; ``None`` where it held nothing, or nothing is known of it."""
-    found = None if statistics is None else statistics.truncated
+    """Return what an estimate held; ``None`` for nothing, or if nothing is known of it."""
+    truncated = None if statistics is None else statistics.truncated
     held = estimate.held_directions
-    if found is None or held is None or statistics is None:
+    if truncated is None or held is None or statistics is None:
         return None
     inside = [j for j, on in enumerate(statistics.linearisation.on_bound) if not on]
     names = [q.name for q in problem.free]
-    bias = found.bias
+    bias = truncated.bias
     return Truncation(
         held.rule,
         held.limit,
         held.moved.shape[1],
-        tuple(found.singular_values.tolist()),
+        tuple(truncated.singular_values.tolist()),
         tuple(
             TruncatedParameter(
                 names[j],
                 problem.free[j].unit,
                 float(problem.initial[j]),
                 float(estimate.parameters[j]),
-                float(found.units[j]),
-                float(found.shares[j]),
-                float(found.start_errors[j]),
-                float(found.standard_errors[j]),
-                (float(found.intervals[j, 0]), float(found.intervals[j, 1])),
-                bool(found.resolved[j]),
+                float(truncated.units[j]),
+                float(truncated.shares[j]),
+                float(truncated.start_errors[j]),
+                float(truncated.standard_errors[j]),
+                (float(truncated.intervals[j, 0]), float(truncated.intervals[j, 1])),
+                bool(truncated.resolved[j]),
             )
             for j in inside
         ),
         {names[j]: {names[k]: float(bias[j, k]) for k in inside} for j in inside},
-        found.compared,
-        found.p_value,
+        truncated.compared,
+        truncated.p_value,
     )
 
 
 def truncation_notes(found: Truncation | None) -> list[Finding]:
-    """Return what is to be said of what was held: that the data contradict it."""
+    """Return a note if the data contradict what was held."""
     if found is None or not found.conflict:
         return []
     one = found.compared == 1

@@ -1,14 +1,15 @@
-r"""A second minimum where priors contradict the data and the size of the noise is not known.
+r"""A second minimum if priors contradict the data and the size of the noise is unknown.
 
-With the variance of the noise concentrated out, what is minimised is :math:`\nu \ln S + Q`
-(:class:`~fmident.problem.Priors`). Near the data :math:`S` is small, near the priors :math:`Q`, and
-where both are far apart either may be a minimum: little noise and a wrong prior, or a right prior
-and much that counts as noise (O'Hagan, On outlier rejection phenomena in Bayes inference, Journal
-of the Royal Statistical Society B 41, 1979, for such conflicts of two sources). All minima lie on
-one curve, that of the least :math:`S + s^2 Q` for each size of the noise :math:`s`, at the places
-where :math:`s^2 = S / \nu`. With the model linearised at an estimate this curve takes no
-simulation. Far away the model is another, so that where both disagree by much, searches begin from
-what the data say without the priors and from the centres of the priors, too.
+With the variance of the noise concentrated out, the minimised function is
+:math:`\nu \ln S + Q` (:class:`~fmident.problem.Priors`). Near the data :math:`S` is
+small, near the priors :math:`Q`. If both are far apart, either may be a minimum: little
+noise and a wrong prior, or a correct prior and large noise (O'Hagan, On outlier
+rejection phenomena in Bayes inference, Journal of the Royal Statistical Society B 41,
+1979, for such conflicts of two sources). All minima lie on one curve, that of the least
+:math:`S + s^2 Q` for each size of the noise :math:`s`, at the points where
+:math:`s^2 = S / \nu`. With the model linearised at an estimate this curve takes no
+simulation. Far away that model is not valid, so that in a strong conflict, searches
+also begin at the estimate by the data without priors and at the centres of the priors.
 """
 
 from __future__ import annotations
@@ -49,17 +50,10 @@ def best_of_both(
     estimate: Estimate,
     search: Callable[[Problem, Evaluator], Estimate] | None,
 ) -> tuple[Estimate, list[Finding]]:
-    """Return the better one of two minima, and what is to be said of the other.
+    """Return the better one of two minima, and notes on the other.
 
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    estimate
-        What was found.
-    search
-        Estimates from the initial values of a problem; ``None`` for an estimator that does not go
-        to the nearest minimum.
+    `search` estimates from the initial values of a problem; it is ``None`` for an estimator
+    that does not search for the nearest minimum.
     """
     priors = Priors.of(problem)
     if (
@@ -87,12 +81,12 @@ def best_of_both(
         starts += [data.parameters, _centres(problem, estimate.parameters)]
     minima = [(_Minimum.at(problem, evaluator, estimate.parameters), estimate)]
     for start in starts:
-        found = search(beginning_at(problem, start), evaluator)
-        if found.status in ("interrupted", "stopped"):
-            return _ended(estimate, found), []
-        one = _Minimum.at(problem, evaluator, found.parameters)
-        if found.status == "converged" and not any(one.is_same(m) for m, _ in minima):
-            minima.append((one, found))
+        result = search(beginning_at(problem, start), evaluator)
+        if result.status in ("interrupted", "stopped"):
+            return _ended(estimate, result), []
+        one = _Minimum.at(problem, evaluator, result.parameters)
+        if result.status == "converged" and not any(one.is_same(m) for m, _ in minima):
+            minima.append((one, result))
     minima.sort(key=lambda m: m[0].loss)
     best = minima[0]
     if len(minima) == 1:
@@ -101,23 +95,17 @@ def best_of_both(
 
 
 def _ended(estimate: Estimate, found: Estimate) -> Estimate:
-    """Return an estimate whose search for another minimum was ended by somebody."""
+    """Return an estimate whose search for another minimum was interrupted."""
     message = f"{found.message.split(';')[0]}, while another minimum was looked for"
     return dataclasses.replace(estimate, status=found.status, message=message)
 
 
 @dataclass(frozen=True, eq=False)
 class _Minimum:
-    """A minimum of the concentrated cost.
+    """A minimum of the concentrated cost at physical parameters.
 
-    Parameters
-    ----------
-    p
-        Physical, shape (n,).
-    loss
-        Negative logarithm of the density there, up to a constant.
-    noise
-        Root mean square of the residuals of the data.
+    `loss` is the negative log density, up to a constant, and `noise` the root mean square
+    of the residuals of the data.
     """
 
     p: F64
@@ -142,14 +130,10 @@ class _Minimum:
 
 @dataclass(frozen=True, eq=False)
 class _Linearised:
-    """What the model linearised at an estimate says.
+    """Result of the model linearised at an estimate.
 
-    Parameters
-    ----------
-    place
-        Where another minimum is; ``None`` where there is none.
-    disagree
-        Whether data and priors disagree by so much that there may be one in the model itself.
+    `place` is another minimum, ``None`` without one; `disagree` says whether data and
+    priors differ so much that the model itself may have another one.
     """
 
     place: F64 | None = None
@@ -172,7 +156,7 @@ def _linearised(problem: Problem, evaluator: Evaluator, p: F64, priors: Priors) 
     rows, right = triangle[:, :-1], triangle[:, -1]
 
     def place(noise: float) -> tuple[F64, float, float]:
-        """Return the step, the noise that is left there, and the loss."""
+        """Return the step, the noise that remains there, and the loss."""
         weighed = np.vstack([rows, noise * slopes / size])
         target = -np.concatenate([right, noise * deviations])
         step = np.asarray(np.linalg.lstsq(weighed, target, rcond=None)[0])
@@ -191,7 +175,10 @@ def _linearised(problem: Problem, evaluator: Evaluator, p: F64, priors: Priors) 
     noises = np.geomspace(0.99 * least, 1.01 * most, _STEPS)
     places = [place(float(s)) for s in noises]
     # Below the first, too: data without noise are met exactly.
-    more = [True, *(shown > s for s, (_, shown, _) in zip(noises, places, strict=True))]
+    more = [
+        True,
+        *(implied_noise > s for s, (_, implied_noise, _) in zip(noises, places, strict=True)),
+    ]
     crossings = np.array([k for k in range(_STEPS) if more[k] and not more[k + 1]], dtype=np.intp)
     squares = float(deviations @ deviations)
     gain = 2.0 * freedom * float(np.log(here / least))
@@ -203,9 +190,9 @@ def _linearised(problem: Problem, evaluator: Evaluator, p: F64, priors: Priors) 
     step, noise, _ = places[min(others, key=lambda k: places[k][2])]
     for _ in range(_STEPS):  # each lowers the loss
         step, noise, _ = place(noise)
-    moved = p.copy()
-    moved[free] += step / size
-    return _Linearised(np.clip(moved, problem.lower, problem.upper), disagree)
+    point = p.copy()
+    point[free] += step / size
+    return _Linearised(np.clip(point, problem.lower, problem.upper), disagree)
 
 
 def _without_priors(problem: Problem) -> Problem:
@@ -215,12 +202,12 @@ def _without_priors(problem: Problem) -> Problem:
 
 def _centres(problem: Problem, p: F64) -> F64:
     """Return a point with each parameter that has a prior at its centre."""
-    moved = [
+    centres = [
         value if q.prior is None or not q.prior.counts else q.prior.center
         for q, value in zip(problem.free, p, strict=True)
     ]
-    found: F64 = np.clip(np.array(moved, dtype=np.float64), problem.lower, problem.upper)
-    return found
+    clipped: F64 = np.clip(np.array(centres, dtype=np.float64), problem.lower, problem.upper)
+    return clipped
 
 
 def beginning_at(problem: Problem, p: F64) -> Problem:

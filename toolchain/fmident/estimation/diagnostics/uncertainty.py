@@ -1,10 +1,11 @@
-"""Uncertainty at the final parameters, from a Jacobian whose error was measured.
+"""Uncertainty at the final parameters, from a Jacobian of measured error.
 
-The interval of a parameter on its bound begins there. Without the bound, least squares would find
-``p + d`` beyond it, with standard error ``e``. Of all allowed values the bound has the least cost,
-and the likelihood ratio to it reaches its usual threshold ``t^2`` at ``d + sqrt(d^2 + (t e)^2)``
-inside. The threshold is that of a two-sided interval, so that 95 % holds over all records, those
-with an estimate inside the bounds among them (Feldman and Cousins, Physical Review D 57, 1998).
+The interval of a parameter on its bound begins there. Without the bound, least squares
+would find ``p + d`` beyond it, with standard error ``e``. Of all allowed values the
+bound has the least cost, and the likelihood ratio to it reaches its usual threshold
+``t^2`` at ``d + sqrt(d^2 + (t e)^2)`` inside. The threshold is that of a two-sided
+interval, so that 95 % holds over all records, including those with an estimate within
+the bounds (Feldman and Cousins, Physical Review D 57, 1998).
 """
 
 from __future__ import annotations
@@ -89,24 +90,13 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class IntegrationEffect:
-    """What the error of the integration does to the estimate, and to the residuals.
+    """Effect of the integration error on the estimate and on the residuals.
 
-    Parameters
-    ----------
-    tolerance
-        Of the simulations; ``None`` where it is not known.
-    shifts
-        By how many standard errors it moves each parameter, shape (n,); NaN without one.
-    matters
-        Where that is to be said, shape (n,).
-    needed
-        Tolerance with which it would not matter, or how many substeps; ``None`` where it does not,
-        and where the FMU ignores the tolerance.
-    enough
-        Part of the error that does not matter; ``None`` where all of it does not.
-    share
-        How many times as large as the residuals it is, by root mean square; 0 where that need not
-        be said.
+    `shifts` are the changes of the parameters in standard errors; those that `matters`
+    marks should be reported. `needed` is the tolerance or number of substeps that avoids
+    them, ``None`` if there are none or the FMU ignores the tolerance; `enough` is the
+    harmless fraction of the error. `share` is its root mean square relative to the
+    residuals, 0 if not worth reporting.
     """
 
     tolerance: float | None
@@ -121,26 +111,11 @@ class IntegrationEffect:
 class VerifiedStatistics(ParameterStatistics):
     """Uncertainty, and how its derivatives were verified.
 
-    Parameters
-    ----------
-    tightened
-        Tolerance of the simulations for the derivatives where that of the problem would not do.
-    integration
-        ``None`` where no tolerance is known, or the FMU ignores it and has no Model Exchange
-        to compare with.
-    step
-        The same of half the communication step; ``None`` where it is not known, or less than that
-        of the tolerance.
-    ignores_tolerance
-        Whether the FMU ignores the tolerance.
-    solver
-        What is known of the error of its own solver then.
-    exact
-        Whether the derivatives are sensitivities, not differences.
-    active
-        Which constraints hold the estimate; ``None`` for a problem without any.
-    region
-        That the intervals are of where inequalities cut them short.
+    `tightened` is the tolerance for the derivatives if that of the problem was not enough;
+    `exact` says that they are sensitivities, not differences. `integration` is the effect
+    of the tolerance or, if the FMU ignores it, of the error of its own solver, and `step`
+    that of half the communication step; ``None`` if unknown. `region` is that of the
+    intervals if inequalities limit them.
     """
 
     tightened: float | None = None
@@ -168,43 +143,19 @@ def uncertainty(
 ) -> VerifiedStatistics:
     """Return covariance, intervals and rank at `p`, from derivatives that are verified there.
 
-    The Jacobian of the search is compared with one by far longer steps. Where the difference could
-    change a standard error or the rank, the derivatives are computed anew along the singular
-    directions of the Jacobian, by ladders of central differences. Where no step of the ladder will
-    do, they are simulated with a tighter tolerance, if the FMU respects it. What stays open then is
-    withheld. Exact sensitivities are compared with those at a hundredth of the tolerance, and take
-    their place where the difference matters. Constraints that hold with equality let the parameters
-    move along them only (:mod:`fmident.statistics.tangent`).
+    The Jacobian of the search is compared with one from far longer steps. If the difference
+    could change a standard error or the rank, the derivatives are computed again along the
+    singular directions of the Jacobian, by ladders of central differences, and if no step
+    of the ladder suffices, with a tighter tolerance, if the FMU respects it. What remains
+    open then is withheld. Exact sensitivities are compared with those at a hundredth of the
+    tolerance, which replace them if the difference matters. Active constraints restrict the
+    parameters to their tangent space (:mod:`fmident.statistics.tangent`).
 
-    Parameters
-    ----------
-    problem, evaluator
-        Of the run.
-    p
-        Free parameters, shape (n,).
-    held
-        Which of them lie on a bound, shape (n,).
-    weights
-        Of the whitened residuals, shape (m,); those of weight zero do not count.
-    scores
-        Of the residuals, where a robust loss was minimised; not together with `weights`.
-
-    verify
-        Whether the derivatives may take further simulations; else their error is predicted from
-        the noise and the curvature that were measured.
-    counts_noise
-        Whether noise that is not white noise of one size counts; else all follows from the formulas
-        for that.
-    compare_interfaces
-        Whether the Model Exchange of an FMU that ignores the tolerance shows what its
-        Co-Simulation leaves.
-    directions
-        Along which the estimate moved only; neither with `weights` nor with `scores`.
-
-    Raises
-    ------
-    fmident.evaluation.JacobianError
-        The Jacobian cannot be computed.
+    Residuals of weight zero do not count; `scores` are those of a robust loss. Without
+    `verify`, the error of the derivatives is only predicted from the measured noise and
+    curvature. `counts_noise` includes noise other than white noise of one size;
+    `compare_interfaces` uses Model Exchange to measure the error of an FMU that ignores the
+    tolerance. `directions`, if given, are the only ones along which the estimate moved.
     """
     jacobian, residuals = evaluator.data_jacobian(p), evaluator.data_residuals(p)
     factors = np.ones(residuals.size) if weights is None else weights[: residuals.size]
@@ -264,16 +215,16 @@ def uncertainty(
         found, region = within_inequalities(problem, found, active, p, *whole)
         return _verified(found, **more, active=active, region=region)
 
-    kept = np.flatnonzero(~held)
+    indices = np.flatnonzero(~held)
     if not verify or errors is None or evaluator.jacobian_is_given(p):
         return completed(judge(jacobian, None), exact=evaluator.jacobian_is_exact(p))
     integration = evaluator.integration_error(p)
     if evaluator.jacobian_is_exact(p):  # the errors of sensitivities are measured by now
         errors = weighted_errors()
     found, tightened = judge(jacobian, None), None
-    if kept.size:
+    if indices.size:
         found, tightened = _Verification(
-            evaluator, p, kept, basis, jacobian, judge, weighted, integration
+            evaluator, p, indices, basis, jacobian, judge, weighted, integration
         ).run()
     done = completed(found, tightened=tightened)
     ignores_tolerance = integration is not None and not integration.any()
@@ -301,7 +252,7 @@ def uncertainty(
 
 
 def _as_noise(residuals: F64, scores: ResidualScores | None) -> F64:
-    """Return the residuals to which the estimate answers as least squares does."""
+    """Return the residuals to which the estimate responds like least squares."""
     return residuals if scores is None else scores.as_residuals
 
 
@@ -320,20 +271,17 @@ def _effect(
     *,
     ignores_tolerance: bool,
 ) -> IntegrationEffect:
-    """Return what the error of the integration, weighted as residuals are, does to the estimate.
-
-    `share` is how many times as large as the residuals it is, where that is to be said.
-    """
+    """Return the effect of the integration error, weighted like residuals, on the estimate."""
     tolerance = evaluator.tolerance
-    moved = np.abs(found.linearisation.answer(error))
+    changes = np.abs(found.linearisation.answer(error))
     size = np.maximum(np.abs(p), np.abs(problem.initial))
     # Data that the same simulation has made leave no residuals, and no standard errors.
     least = _EPS * np.where(size > 0.0, size, 1.0)
-    shifts = moved / np.maximum(found.standard_errors, least)
-    matters = (np.nan_to_num(shifts) > _SHIFTED) & (moved > _MATTERS * size)
+    shifts = changes / np.maximum(found.standard_errors, least)
+    matters = (np.nan_to_num(shifts) > _SHIFTED) & (changes > _MATTERS * size)
     needed = enough = None
     if bool(matters.any()) or share:
-        parts = np.maximum(_SHIFTED / shifts[matters], _MATTERS * size[matters] / moved[matters])
+        parts = np.maximum(_SHIFTED / shifts[matters], _MATTERS * size[matters] / changes[matters])
         enough = float(min([*parts, _HIDDEN / share if share else np.inf]))
         if not ignores_tolerance and tolerance is not None:
             order = evaluator.integration_order(p)
@@ -342,14 +290,11 @@ def _effect(
 
 
 def _share_of(error: F64, residuals: F64, outputs: float) -> float:
-    """Return how many times as large as the residuals an error is, 0 where it need not be said.
-
-    `outputs` is the root mean square of the outputs.
-    """
-    made, left = root_mean_square(error), root_mean_square(residuals)
+    """Return the size of an error relative to the residuals, 0 if not worth reporting."""
+    size, left = root_mean_square(error), root_mean_square(residuals)
     if left <= _ROUNDING * outputs:
         return 0.0
-    return made / left if made > max(_VISIBLE * left, _INEXACT * outputs) else 0.0
+    return size / left if size > max(_VISIBLE * left, _INEXACT * outputs) else 0.0
 
 
 def _step_effect(
@@ -358,7 +303,7 @@ def _step_effect(
     p: F64,
     effect_of: Callable[..., IntegrationEffect],
 ) -> IntegrationEffect | None:
-    """Return what half the communication step does to the estimate; see `VerifiedStatistics`."""
+    """Return the effect of half the communication step; see `VerifiedStatistics`."""
     halved, integration = evaluator.step_error(p), evaluator.integration_error(p)
     # A step of another size gives an integrator other errors, as large as the tolerance allows.
     expected = 0.0 if integration is None else float(np.linalg.norm(integration))
@@ -380,7 +325,7 @@ def _decade(tolerance: float) -> float:
 
 
 class _Verification:
-    """Finds a Jacobian that is exact enough for the standard errors that follow from it."""
+    """Computes a Jacobian that is exact enough for the standard errors."""
 
     def __init__(
         self,
@@ -406,20 +351,20 @@ class _Verification:
             return self._exact()
         spread = self._compared()
         if spread is not None:
-            found = self._judge(self._jacobian, spread)
-            full = found.identifiability.rank == self._kept.size
-            if full and self._good(found) and self._limit(found, spread) >= 1.0:
-                return found, None
+            statistics = self._judge(self._jacobian, spread)
+            full = statistics.identifiability.rank == self._kept.size
+            if full and self._good(statistics) and self._limit(statistics, spread) >= 1.0:
+                return statistics, None
         best: tuple[ParameterStatistics, float | None] | None = None
         own, tolerance = self._evaluator.tolerance, None
         start = np.zeros_like(self._jacobian) if spread is None else spread
         directions = self._directions(self._jacobian, start)
         for attempt in range(_TIGHTENINGS + 1):
-            found, share, directions = self._climb(directions, tolerance)
-            if best is None or _worth(found) < _worth(best[0]):
-                best = found, tolerance
-            if self._good(found) and share >= 1.0:
-                return found, tolerance
+            statistics, share, directions = self._climb(directions, tolerance)
+            if best is None or _worth(statistics) < _worth(best[0]):
+                best = statistics, tolerance
+            if self._good(statistics) and share >= 1.0:
+                return statistics, tolerance
             present = own if tolerance is None else tolerance
             if not self._error or present is None or attempt == _TIGHTENINGS:
                 break
@@ -433,8 +378,8 @@ class _Verification:
     def _exact(self) -> tuple[ParameterStatistics, float | None]:
         """Return the statistics from sensitivities, and their tolerance if it was tightened.
 
-        They are compared with those at a hundredth of the tolerance; where that leaves something
-        open, the tighter ones take their place, compared with tighter ones still.
+        They are compared with those at a hundredth of the tolerance; if that leaves something
+        open, the tighter ones replace them, compared with even tighter ones.
         """
         jacobian, present = self._jacobian, self._evaluator.tolerance
         other = self._evaluator.other_columns(self._p)
@@ -444,12 +389,12 @@ class _Verification:
         best: tuple[ParameterStatistics, float | None] | None = None
         tolerance: float | None = None
         for attempt in range(_TIGHTENINGS + 1):
-            found = self._judge(jacobian, other - jacobian)
-            if best is None or _worth(found) < _worth(best[0]):
-                best = found, tolerance
+            statistics = self._judge(jacobian, other - jacobian)
+            if best is None or _worth(statistics) < _worth(best[0]):
+                best = statistics, tolerance
             tolerance = present * TIGHTER ** (attempt + 1)
             following = max(tolerance * TIGHTER, TIGHTEST)
-            if self._good(found) or attempt == _TIGHTENINGS or following >= tolerance:
+            if self._good(statistics) or attempt == _TIGHTENINGS or following >= tolerance:
                 break
             tightest = self._evaluator.exact_jacobian(self._p, following)
             if tightest is None:
@@ -459,11 +404,11 @@ class _Verification:
         return best
 
     def _good(self, found: ParameterStatistics) -> bool:
-        judged = found.identifiability
-        return float(found.doubts.max(initial=0.0)) <= _ACCURATE and not judged.undecided
+        identifiability = found.identifiability
+        return float(found.doubts.max(initial=0.0)) <= _ACCURATE and not identifiability.undecided
 
     def _compared(self) -> F64 | None:
-        """Return the difference to a Jacobian by longer steps; ``None`` where there is none."""
+        """Return the difference to a Jacobian by longer steps; ``None`` if there is none."""
         other = self._evaluator.other_columns(self._p)
         moving = (self._basis[:, self._kept] != 0.0).any(axis=1)
         if other is None or not bool(np.isfinite(other[:, moving]).all()):
@@ -474,16 +419,11 @@ class _Verification:
     def _climb(
         self, directions: F64, tolerance: float | None
     ) -> tuple[ParameterStatistics, float, F64]:
-        """Return what ladders along directions say.
+        """Return the results of ladders along directions.
 
-        Returns
-        -------
-        statistics
-            With the Jacobian from the ladders.
-        share
-            Part of the present tolerance that would do, 1 where it does.
-        directions
-            Better ones, from this Jacobian.
+        The statistics have the Jacobian from the ladders; the second result is the fraction of
+        the present tolerance that would suffice, 1 if the present one does; the third are
+        better directions, from this Jacobian.
         """
         own = self._evaluator.tolerance
         finer = 1.0 if own is None or tolerance is None else tolerance / own
@@ -499,28 +439,29 @@ class _Verification:
             jacobian, spread = self._jacobian.copy(), np.zeros_like(self._jacobian)
             jacobian[:, self._kept] = np.linalg.solve(directions.T, values.T).T
             spread[:, self._kept] = np.linalg.solve(directions.T, apart.T).T
-            found = self._judge(jacobian, spread)
-            if self._good(found) or number == _ROUNDS:
+            statistics = self._judge(jacobian, spread)
+            if self._good(statistics) or number == _ROUNDS:
                 break
             lengths = np.linalg.norm(self._weighted(apart), axis=0)
             needed = np.maximum(
-                np.linalg.norm(self._weighted(values), axis=0), self._relevant(directions, found)
+                np.linalg.norm(self._weighted(values), axis=0),
+                self._relevant(directions, statistics),
             )
             crude = np.flatnonzero(lengths > _CRUDE * needed)
             if not climb.refine([int(k) for k in crude]):
                 break
-        share = self._limit(found, spread, finer)
-        if not self._good(found):
+        share = self._limit(statistics, spread, finer)
+        if not self._good(statistics):
             lengths = np.linalg.norm(self._weighted(apart), axis=0)
             worst = float(np.max(lengths / np.maximum(needed, _EPS), initial=0.0))
             share = min(share, _CRUDE / worst if worst > 0.0 else 1.0)
-        return found, share, self._directions(jacobian, spread)
+        return statistics, share, self._directions(jacobian, spread)
 
     def _limit(self, found: ParameterStatistics, spread: F64, finer: float = 1.0) -> float:
-        """Return the part of the tolerance with which the integration does not limit derivatives.
+        """Return the fraction of the tolerance at which integration does not limit derivatives.
 
-        Its error could be all jumps, or depend on the parameters: along the longest step that
-        changes the derivative by its size over the step. 1 where that does not matter.
+        The integration error could be all jumps, or depend on the parameters: along the longest
+        step it changes the derivative by its size over the step. 1 if that does not matter.
         """
         if not self._error:
             return 1.0
@@ -532,16 +473,16 @@ class _Verification:
         return float(np.min(allowed / (self._error * finer), initial=1.0))
 
     def _relevant(self, directions: F64, found: ParameterStatistics) -> F64:
-        """Return the derivative along each direction below which the data leave it open, (k,)."""
-        moved = np.max(np.abs(directions) / self._sizes[self._kept, np.newaxis], axis=0)
-        relevant: F64 = found.linearisation.noise * moved / _UNDETERMINED
+        """Return the smallest derivative along each direction that the data determine, (k,)."""
+        shifts = np.max(np.abs(directions) / self._sizes[self._kept, np.newaxis], axis=0)
+        relevant: F64 = found.linearisation.noise * shifts / _UNDETERMINED
         return np.nan_to_num(relevant)
 
     def _directions(self, jacobian: F64, spread: F64) -> F64:
         """Return the singular directions in physical parameters as columns, shape (k, k).
 
-        In each the scaled parameters move by 1 in total. A column that its error hides has the
-        error for its scale.
+        In each, the scaled parameters move by 1 in total. A column that is smaller than its
+        error is scaled by that error.
         """
         jacobian, errors = jacobian[:, self._kept], np.linalg.norm(spread[:, self._kept], axis=0)
         norms = np.maximum(np.linalg.norm(jacobian, axis=0), errors)
@@ -554,7 +495,7 @@ class _Verification:
 
 
 def _worth(found: ParameterStatistics) -> tuple[int, float]:
-    """Return a key that is less for better statistics."""
+    """Return a sort key that is lower for better statistics."""
     return len(found.identifiability.undecided), float(found.doubts.max(initial=0.0))
 
 
@@ -567,18 +508,7 @@ def one_sided(
 ) -> Found:
     """Return statistics with an interval for each parameter on a bound.
 
-    Parameters
-    ----------
-    problem
-        With the bounds.
-    p
-        The estimate, shape (n,).
-    held
-        Which parameters lie on a bound, shape (n,).
-    found
-        Their intervals are NaN.
-    judge
-        Returns the statistics with these parameters held.
+    `judge` returns the statistics with given parameters held.
     """
     if not held.any():
         return found

@@ -1,1 +1,1 @@
-"""Estimates with a model of the noise, which is estimated with the parameters."""
+"""Estimates with a noise model that is estimated together with the parameters."""

@@ -1,9 +1,9 @@
-"""Parameters and noise model in turn, until both agree.
+"""Alternating estimation of parameters and noise model.
 
-For a given model of the noise the parameters minimise the squares of the innovations; for given
-parameters the noise model has the greatest restricted likelihood of the residuals. In turn they go
-to the maximum of the likelihood of both (Oberhofer and Kmenta, Econometrica 42, 1974; Ljung, System
-Identification, 2nd ed., section 10.1, on such estimates in turn).
+For a given noise model the parameters minimise the squares of the innovations; for
+given parameters the noise model maximises the restricted likelihood of the residuals.
+Alternating both leads to the maximum of the joint likelihood (Oberhofer and Kmenta,
+Econometrica 42, 1974; Ljung, System Identification, 2nd ed., section 10.1).
 """
 
 from __future__ import annotations
@@ -48,18 +48,9 @@ _SAME = 0.01
 
 @dataclass(frozen=True, eq=False)
 class InTurn:
-    """An estimate with a model of the noise.
+    """An estimate with a noise model, after a number of rounds.
 
-    Parameters
-    ----------
-    problem, evaluator
-        With whitened residuals.
-    estimate
-        Of the last round.
-    rounds
-        How many there were.
-    settled
-        Whether parameters and noise model agree.
+    `settled` says whether parameters and noise model have converged.
     """
 
     problem: Problem
@@ -70,20 +61,14 @@ class InTurn:
 
 
 def asks_for_noise(problem: Problem) -> bool:
-    """Return whether the noise is to be modelled."""
+    """Return whether a noise model is requested."""
     return any(m.noise is not None for e in problem.experiments for m in e.measurements)
 
 
 def refuse_noise(
     problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]], location: Location | None
 ) -> None:
-    """Refuse a model of the noise where it would not be looked at.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        At `location`.
-    """
+    """Reject a noise model that would not be used; raises `ProblemError` at `location`."""
     if not asks_for_noise(problem):
         return
     reason, hint = "", ""
@@ -106,13 +91,7 @@ def refuse_noise(
 
 
 def check_noise(problem: Problem) -> None:
-    """Refuse a model of the noise with a cost that does not compare samples.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The problem has one.
-    """
+    """Reject a noise model with a cost that does not compare samples."""
     if asks_for_noise(problem) and problem.cost != TimeDomain():
         raise ProblemError(
             "the noise of an output cannot be modelled here: it is the noise of samples, not of "
@@ -126,25 +105,11 @@ def check_noise(problem: Problem) -> None:
 def with_noise_at(
     problem: Problem, evaluator: Evaluator, p: F64, orders: Mapping[str, int] | None = None
 ) -> tuple[Problem, Evaluator]:
-    """Return a problem whose residuals are innovations, by the noise that they show at a point.
+    """Return a problem whose residuals are innovations, for the noise at a point.
 
-    A problem that asks for no model of the noise is returned as it is.
-
-    Parameters
-    ----------
-    problem, evaluator
-        With plain residuals.
-    p
-        The estimate, free parameters of shape (n,).
-    orders
-        Of the autoregressions, by output, where they are known; otherwise as the problem asks.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The order does not go with the samples.
-    fmident.errors.EstimationError
-        The simulation fails at the point.
+    A problem without a noise model is returned unchanged. `orders` are those of the
+    autoregressions, by output, if known; otherwise as in the problem. Raises `ProblemError`
+    if the order does not fit the samples, `EstimationError` if the simulation fails.
     """
     if not asks_for_noise(problem) or isinstance(problem.cost, Prewhitened):
         return problem, evaluator
@@ -166,18 +131,11 @@ def with_noise_at(
 
 @dataclass(frozen=True)
 class NoiseAsked:
-    """Which models of the noise a problem asks for.
+    """Noise models that a problem requests.
 
-    Parameters
-    ----------
-    outputs
-        Whose residuals share one noise.
-    orders
-        Of the autoregression of each.
-    criterion
-        For those that are chosen.
-    coloured
-        Outputs whose noise may be other than white.
+    `outputs` are groups of residuals with a common noise, with one order of autoregression
+    each, which `criterion` selects if it is automatic. Only the noise of `coloured` outputs
+    may be coloured.
     """
 
     outputs: tuple[NoisyOutput, ...]
@@ -187,13 +145,7 @@ class NoiseAsked:
 
     @classmethod
     def of(cls, problem: Problem) -> NoiseAsked:
-        """Return what a problem asks for.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            The order does not go with the samples.
-        """
+        """Return the request of a problem."""
         outputs = noisy_outputs(problem)
         asked = {m.name: m.noise for e in problem.experiments for m in e.measurements}
         orders: list[Order] = []
@@ -218,7 +170,7 @@ class NoiseAsked:
         return cls(outputs, tuple(orders), criterion, tuple(coloured))
 
     def waves(self, problem: Problem, residuals: F64, jacobian: F64) -> tuple[Wave, ...]:
-        """Return the waves in the outputs whose noise may be other than white."""
+        """Return the waves in the outputs whose noise may be coloured."""
         steps = coarse_sensors(problem, residuals)
         return waves_found(self.coloured, residuals, spanned(jacobian), steps)
 
@@ -229,23 +181,12 @@ def in_turn(
     estimate: Estimate,
     search: Callable[[Problem, Evaluator], Estimate],
 ) -> InTurn:
-    """Return the estimate with the model of the noise that the problem asks for.
+    """Return the estimate with the noise model that the problem requests.
 
-    Parameters
-    ----------
-    problem, evaluator
-        With plain residuals.
-    estimate
-        Of ordinary least squares.
-    search
-        Estimates from the initial values of a problem.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        The estimator has weighted residuals otherwise.
-    fmident.evaluation.JacobianError
-        The simulation fails around the estimate.
+    `estimate` is that of ordinary least squares, with plain residuals; `search` estimates
+    from the initial values of a problem. Raises `ProblemError` if the estimator has
+    weighted the residuals differently, `JacobianError` if the simulation fails around the
+    estimate.
     """
     if estimate.residual_scores is not None or estimate.residual_weights is not None:
         raise ProblemError(
@@ -257,11 +198,11 @@ def in_turn(
         )
     asked = NoiseAsked.of(problem)
     orders: Sequence[Order] = asked.orders
-    current, at, found = problem, evaluator, estimate
+    current, at, result = problem, evaluator, estimate
     settled, number = False, 0
     waves: tuple[Wave, ...] = ()
     for number in range(1, _MOST + 1):
-        p = found.parameters
+        p = result.parameters
         residuals, jacobian = evaluator.data_residuals(p), evaluator.data_jacobian(p)
         if number <= _LOOKED:
             waves = asked.waves(problem, residuals, jacobian)
@@ -271,20 +212,20 @@ def in_turn(
         orders = [f.order for f in noise.fits]  # once chosen, an order stays
         current = prewhitened(problem, noise, np.clip(p, problem.lower, problem.upper))
         at = evaluator.for_problem(current)
-        found = search(current, at)
-        if found.status != "converged":
+        result = search(current, at)
+        if result.status != "converged":
             break
-        if _moved(noise.whiten(jacobian), found.parameters - p) <= _SAME:
+        if _moved(noise.whiten(jacobian), result.parameters - p) <= _SAME:
             settled = True
             break
-    if not settled and found.status == "converged":
-        message = f"{found.message}; but the model of the noise still changes"
-        found = dataclasses.replace(found, status="limit", message=message, ended_by="stuck")
-    return InTurn(current, at, found, number, settled)
+    if not settled and result.status == "converged":
+        message = f"{result.message}; but the model of the noise still changes"
+        result = dataclasses.replace(result, status="limit", message=message, ended_by="stuck")
+    return InTurn(current, at, result, number, settled)
 
 
 def noise_notes(found: InTurn | None, asked: bool, drawn: bool) -> list[Finding]:
-    """Return how the noise was modelled, or why it was not; `drawn`: draws followed."""
+    """Return how the noise was modelled, or why not; `drawn` says that draws followed."""
     if found is None:
         if not asked:
             return []
@@ -305,15 +246,7 @@ def noise_notes(found: InTurn | None, asked: bool, drawn: bool) -> list[Finding]
 
 
 def _moved(jacobian: F64, step: F64) -> float:
-    """Return by how many standard errors a step moves a parameter at most.
-
-    Parameters
-    ----------
-    jacobian
-        Of residuals of variance 1, shape (m, n).
-    step
-        Shape (n,).
-    """
+    """Return the largest change of a parameter by a step, in standard errors."""
     norms = np.linalg.norm(jacobian, axis=0)
     seen = norms > 0.0
     if not seen.any():

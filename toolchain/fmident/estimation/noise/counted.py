@@ -1,4 +1,4 @@
-"""Noise as standard errors count it, as a part of a result."""
+"""Noise included in the standard errors, in a result."""
 
 from __future__ import annotations
 
@@ -34,24 +34,13 @@ def _begun(text: str) -> str:
 
 @dataclass(frozen=True)
 class OutputNoise:
-    """The noise of one output as its residuals show it.
+    """The noise of one output, determined from its residuals.
 
-    Parameters
-    ----------
-    name
-        Of the output, with the sampling interval where it has several.
-    samples
-        How many residuals tell it.
-    autocorrelation
-        Of neighbouring residuals; NaN where there are too few.
-    p_white
-        Probability of such autocorrelations in white noise (a portmanteau test).
-    order, coefficients
-        Of the autoregression that was fitted, shape (order,); 0: white noise.
-    deviation
-        Standard deviation of its innovations, in that of whitened residuals.
-    p_innovations
-        The probability as of `p_white` for what the autoregression leaves; NaN for white noise.
+    The name includes the sampling interval if the output has several. `p_white` is the
+    probability of autocorrelations as large in white noise, and `p_innovations` the same
+    for the innovations of the autoregression, whose `deviation` is relative to that of
+    whitened residuals. An order of 0 means white noise; probabilities and autocorrelation
+    are NaN if unknown.
     """
 
     name: str
@@ -66,30 +55,23 @@ class OutputNoise:
 
 @dataclass(frozen=True)
 class CountedWave:
-    """A part of the noise of one output that is known but for its phase.
+    """A part of the noise of one output that is known except for its phase.
 
     Parameters
     ----------
-    output
-        Its name.
-    kind
-        ``"tone"``, or ``"steps"`` of a sensor.
-    size
-        Frequency of a tone, Hz; step of a sensor, in the unit of the output.
+    kind, size
+        ``"tone"`` of a frequency, Hz, or ``"steps"`` of a sensor, in the unit of the
+        output.
     amplitude
-        In the unit of the output; of steps that of the strongest wave.
-    unit
-        Of the output; empty where it has none.
-    share
-        Largest part of the variance of a parameter that comes from it; NaN where the noise was
-        modelled, so that the wave is weighted out.
-    parameter
-        Whose that is; empty likewise.
+        In the unit of the output; for steps, that of the strongest wave.
+    share, parameter
+        Largest fraction of the variance of a parameter that it causes, and its name; NaN
+        and empty if the noise was modelled, so that the wave is weighted out.
     driven
-        Whether the motion has that frequency, too, so that the tone may be what the model lacks.
+        Whether the motion has that frequency, too, so that the tone may be a model error.
     others
-        Further outputs that hold the same tone in the same experiment, with one phase; `share` is
-        that of all of them.
+        Further outputs with the same tone in the same experiment and one phase, which
+        `share` includes.
     """
 
     output: str
@@ -104,11 +86,11 @@ class CountedWave:
 
     @property
     def variance(self) -> float:
-        """What it adds to the variance of the output's residuals."""
+        """Contribution to the variance of the output's residuals."""
         return 0.5 * self.amplitude**2 if self.kind == "tone" else self.size**2 / 12.0
 
     def __str__(self) -> str:
-        """Return what it is."""
+        """Return a description."""
         if self.kind == "tone":
             size = f"{self.amplitude:.2g} {self.unit}".rstrip()
             places = [f"'{self.output}' ({size})", *(f"'{name}'" for name in self.others)]
@@ -119,55 +101,39 @@ class CountedWave:
 
 @dataclass(frozen=True)
 class SharedNoise:
-    """Two outputs whose noise goes together at each instant.
-
-    Parameters
-    ----------
-    first, second
-        Their names.
-    correlation
-        Of their innovations, in the experiment where it is largest.
-    """
+    """Two outputs whose noise is correlated; the value is the largest of any experiment."""
 
     first: str
     second: str
     correlation: float
 
     def __str__(self) -> str:
-        """Return what it is."""
+        """Return a description."""
         return f"{self.correlation:.2f} for '{self.first}' and '{self.second}'"
 
 
 @dataclass(frozen=True)
 class CountedNoise:
-    """Noise that is not white noise of one size, as standard errors and intervals count it.
+    """Noise other than white noise of one size, as included in standard errors and intervals.
+
+    An output may be `coloured` in time, outputs may have `unequal` sizes, and the size may
+    be `uneven` along a record.
 
     Parameters
     ----------
-    coloured
-        Whether an output is correlated in time.
-    unequal
-        Whether outputs have noise of different size, which was not given.
-    uneven
-        Whether the noise changes its size along a record.
-    outputs
-        What the residuals of each output say.
     contradicted
-        Whether the residuals contradict any noise of that kind, so that a part of them is what the
-        model lacks: the covariance follows from slow sums of them, not from the autoregressions.
-    white_errors
-        Standard errors of the parameters if the noise were white and of one size, by name.
-    factors
-        By which the standard errors are larger than these, by name.
+        Whether the residuals contradict any such noise, so that a part of them is a model
+        error: the covariance then follows from slow sums of them, not from the
+        autoregressions.
+    white_errors, factors
+        Standard errors for white noise of one size, and ratios to these, by parameter.
     degrees_of_freedom
-        Effective ones of Student's t for the intervals, by name.
+        Effective ones of Student's t for the intervals, by parameter.
     modelled
-        Whether the noise was modelled and estimated with the parameters, which are those of
-        whitened residuals then.
-    waves
-        Tones, and steps of sensors, that the standard errors count with any phase.
-    shared
-        Outputs that have noise in common, which the standard errors count.
+        Whether the noise was modelled and estimated with the parameters, which then belong
+        to whitened residuals.
+    waves, shared
+        Tones and steps of any phase, and outputs with correlated noise.
     """
 
     coloured: bool
@@ -189,13 +155,13 @@ class CountedNoise:
 
     @property
     def largest_factor(self) -> float:
-        """By which a standard error differs most; 1 where there is none."""
+        """Factor by which a standard error differs most; 1 without any."""
         known = [f for f in self.factors.values() if math.isfinite(f) and f > 0.0]
         return max(known, key=lambda f: abs(math.log(f)), default=1.0)
 
     @property
     def summary(self) -> str:
-        """What standard errors and intervals count, by what factor: one sentence, no full stop."""
+        """Noise in standard errors and intervals, and by what factor: a sentence, no full stop."""
         if self.modelled:
             each = [
                 f"'{o.name}' an autoregression of order {o.order}"
@@ -263,5 +229,5 @@ class CountedNoise:
 
     @property
     def _smooth(self) -> bool:
-        """Whether there is more in time than waves."""
+        """Whether there is correlation in time other than waves."""
         return self.coloured and (not self.waves or any(o.order > 0 for o in self.outputs))

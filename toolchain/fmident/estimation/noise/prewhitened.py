@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Prewhitened(Cost):
-    """Squares of the innovations: the part of the differences that earlier samples do not predict.
+    """Squares of the innovations: differences that earlier samples do not predict.
 
     For autoregressions they are the errors of predicting each sample from the model and all
-    earlier samples (Ljung, System Identification, 2nd ed., sections 3.2 and 7.2), here with the
-    exact beginning of each record. Whitening is linear, so that derivatives are filtered likewise.
-
-    Parameters
-    ----------
-    model
-        Of the noise.
+    earlier samples (Ljung, System Identification, 2nd ed., sections 3.2 and 7.2), here with
+    the exact beginning of each record. Whitening is linear, so that derivatives are
+    filtered likewise.
     """
 
     name: ClassVar[str] = TimeDomain.name
@@ -54,22 +50,12 @@ class Prewhitened(Cost):
         return self.model.whiten(TimeDomain().derivatives(signals, predicted, changes))
 
     def options(self) -> dict[str, object]:
-        """Return none: the result has the noise beside the cost."""
+        """Return no options: the result has the noise separately from the cost."""
         return {}
 
 
 def prewhitened(problem: Problem, model: NoiseModel, p: F64) -> Problem:
-    """Return the problem with whitened residuals, to be searched from a point.
-
-    Parameters
-    ----------
-    problem
-        With any cost of the time domain.
-    model
-        Of the noise of its residuals.
-    p
-        Free parameters, shape (n,).
-    """
+    """Return the problem with whitened residuals and the initial values `p`."""
     start = dict(zip((q.name for q in problem.free), p.tolist(), strict=True))
     parameters = tuple(
         replace(q, initial=start[q.name]) if q.name in start else q for q in problem.parameters
@@ -83,17 +69,7 @@ def finding_of(
     jacobian: F64,
     together: Sequence[npt.NDArray[np.intp]] = (),
 ) -> NoiseFinding | None:
-    """Return the noise that whitened residuals have; ``None`` without a model of the noise.
-
-    Parameters
-    ----------
-    problem
-        Whose residuals they are.
-    residuals, jacobian
-        Whitened, shapes (m,) and (m, n).
-    together
-        Places of samples of several outputs at the same instants, shape (k, outputs) each.
-    """
+    """Return the noise of whitened residuals; ``None`` without a noise model."""
     if not isinstance(problem.cost, Prewhitened):
         return None
     return whitened_finding(problem.cost.model, residuals, jacobian, together)
@@ -102,22 +78,12 @@ def finding_of(
 def whitened_fits(
     problem: Problem, fits: Sequence[OutputFit], residuals: F64
 ) -> tuple[OutputFit, ...]:
-    """Return fits whose differences are innovations; those that are given without a noise model.
-
-    Parameters
-    ----------
-    problem
-        With its measurements.
-    fits
-        Of all outputs.
-    residuals
-        At the same parameters, shape (m,).
-    """
+    """Return fits with innovations as differences; the given ones without a noise model."""
     if not isinstance(problem.cost, Prewhitened):
         return tuple(fits)
     layout = residual_layout(problem)
     places = [(i, j) for i, e in enumerate(problem.experiments) for j in range(len(e.measurements))]
-    found = []
+    whitened = []
     for (i, j), fit in zip(places, fits, strict=True):
         rows = layout.rows_of(i, j)
         there = np.flatnonzero(np.isfinite(fit.measured))
@@ -128,7 +94,7 @@ def whitened_fits(
         known = residuals[rows]
         nothing = np.zeros(fit.times.size)
         rms = float(np.sqrt(np.mean(known**2))) if known.size else float("nan")
-        found.append(
+        whitened.append(
             replace(
                 fit,
                 unit=None,
@@ -139,4 +105,4 @@ def whitened_fits(
                 rms=rms,
             )
         )
-    return tuple(found)
+    return tuple(whitened)

@@ -1,4 +1,4 @@
-"""Online estimation: one sample in, an estimate out."""
+"""Online estimation: estimates after each sample."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 
 class Tracker(ABC):
-    """An online estimation under way; made by :meth:`OnlineEstimator.start`."""
+    """A running online estimation; created by :meth:`OnlineEstimator.start`."""
 
     flag: Flag = Flag.FILLING
     """What the last sample led to."""
 
     @property
     def note(self) -> str | None:
-        """What a reader of the last estimate should know; ``None`` when there is nothing."""
+        """Note for readers of the last estimate; ``None`` without any."""
         return None
 
     @abstractmethod
     def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
-        """Take one sample.
+        """Process one sample.
 
         Parameters
         ----------
         time
-            s, larger than that of the sample before.
+            s, larger than that of the previous sample.
         inputs, outputs
             In the order of the experiment's ``inputs`` and ``measurements``, in their units;
             NaN marks a missing value.
@@ -46,7 +46,7 @@ class Tracker(ABC):
         Returns
         -------
         OnlineEstimate or None
-            ``None`` while there is no estimate; :attr:`flag` says why.
+            ``None`` while there is no estimate; :attr:`flag` is the reason.
         """
 
 
@@ -54,10 +54,10 @@ Options = TypeVar("Options")
 
 
 class OnlineEstimator(Estimator[Options], Generic[Options]):
-    """An estimator that goes through the data once, sample by sample.
+    """An estimator that processes the data once, sample by sample.
 
-    A plugin implements :meth:`start`; it may implement :meth:`track` where whole records can
-    be done faster.
+    A plugin implements :meth:`start`; it may implement :meth:`track` if whole records can
+    be processed faster.
     """
 
     @abstractmethod
@@ -71,8 +71,8 @@ class OnlineEstimator(Estimator[Options], Generic[Options]):
         problem, evaluator
             As for :meth:`Estimator.estimate`.
         experiment
-            Says which columns a sample has, their units and noise. Its times give the
-            sampling interval; its samples are not used.
+            Defines the columns of a sample, their units and noise. Its times give the sampling
+            interval; its samples are not used.
         options
             An instance of ``options_type``.
         """
@@ -91,14 +91,14 @@ class OnlineEstimator(Estimator[Options], Generic[Options]):
     def estimate(
         self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor
     ) -> Estimate:
-        """Go through all experiments and join their estimates.
+        """Process all experiments and combine their estimates.
 
-        Several experiments count by their standard errors, or equally when these are unknown;
-        a parameter that belongs to some of them follows from those alone.
+        Several experiments are weighted by their standard errors, or equally if these are
+        unknown; a parameter that belongs to some of them follows from those alone.
         """
         monitor.iteration(problem.initial, evaluator.cost(problem.initial))
         tracked = [self.track(problem, e, evaluator, options) for e in problem.experiments]
-        found = [
+        estimates = [
             _of_the_experiment(f, s.experiment, problem)
             for s in tracked
             if (f := self.final(s, options)) is not None
@@ -107,18 +107,18 @@ class OnlineEstimator(Estimator[Options], Generic[Options]):
         lacking = [
             q.name
             for j, q in enumerate(problem.free)
-            if not any(np.isfinite(f.values[j]) for f in found)
+            if not any(np.isfinite(f.values[j]) for f in estimates)
         ]
         if lacking:
-            of = f" of {', '.join(lacking)}" if found else ""
+            of = f" of {', '.join(lacking)}" if estimates else ""
             return Estimate(
                 problem.initial,
                 "failed",
                 f"there is no estimate{of}: {_why_not(problem, series)}",
                 series=series,
             )
-        values = np.clip(joined(found), problem.lower, problem.upper)
-        _note_own_errors(problem, found, monitor)
+        values = np.clip(joined(estimates), problem.lower, problem.upper)
+        _note_own_errors(problem, estimates, monitor)
         monitor.iteration(values, evaluator.cost(values))
         good = sum(int(np.count_nonzero(s.good)) for s in series)
         total = sum(s.times.size for s in series)
@@ -135,7 +135,7 @@ class OnlineEstimator(Estimator[Options], Generic[Options]):
 
 
 def collect(problem: Problem, experiment: Experiment, tracker: Tracker) -> TimeSeriesEstimate:
-    """Feed an experiment to a tracker and keep its estimates."""
+    """Pass an experiment to a tracker and keep its estimates."""
     count, n = experiment.times.size, len(problem.free)
     values, errors = np.full((count, n), np.nan), np.full((count, n), np.nan)
     flags = np.empty(count, dtype=np.uint8)
@@ -167,7 +167,7 @@ def time_series(
 
 
 def samples(experiment: Experiment) -> Iterable[tuple[float, F64, F64]]:
-    """Yield time, inputs and outputs of each sample, as :meth:`Tracker.update` takes them."""
+    """Yield time, inputs and outputs of each sample for :meth:`Tracker.update`."""
     count = experiment.times.size
     inputs = np.column_stack([np.empty((count, 0)), *experiment.inputs.values()])
     outputs = np.column_stack([np.empty((count, 0)), *(m.values for m in experiment.measurements)])
@@ -176,11 +176,7 @@ def samples(experiment: Experiment) -> Iterable[tuple[float, F64, F64]]:
 
 
 def joined(estimates: list[OnlineEstimate]) -> F64:
-    """Return the mean of several estimates, weighted by their inverse variance, shape (n,).
-
-    Where an estimate has no value for a parameter, NaN, the others count alone; each parameter
-    has at least one.
-    """
+    """Return the mean of estimates weighted by inverse variance, without NaN, shape (n,)."""
     values = np.array([e.values for e in estimates])
     errors = np.array([e.standard_errors for e in estimates])
     there = np.isfinite(values)
@@ -192,12 +188,12 @@ def joined(estimates: list[OnlineEstimate]) -> F64:
 
 
 def _acts(problem: Problem, experiment: str) -> npt.NDArray[np.bool_]:
-    """Return which free parameters act on an experiment, shape (n,)."""
+    """Return which free parameters affect an experiment, shape (n,)."""
     return np.array([q.acts_on(experiment) for q in problem.free])
 
 
 def _of_its_own(series: TimeSeriesEstimate, problem: Problem) -> TimeSeriesEstimate:
-    """Return a series without the parameters of other experiments: of those it knows nothing."""
+    """Return a series without the parameters of other experiments, for which it has no data."""
     acts = _acts(problem, series.experiment)
     if acts.all():
         return series
@@ -221,7 +217,7 @@ def _of_the_experiment(
 
 
 def _note_own_errors(problem: Problem, found: list[OnlineEstimate], monitor: Monitor) -> None:
-    """Say that the intervals of the result are not those of the online estimator."""
+    """Note that the intervals of the result are not those of the online estimator."""
     errors = np.array([e.standard_errors for e in found])
     absent = np.isnan([e.values for e in found])
     if not (np.isfinite(errors) | absent).all():

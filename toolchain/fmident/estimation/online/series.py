@@ -12,7 +12,7 @@ from fmident.arrays import F64
 
 
 class Flag(IntEnum):
-    """What an instant of an online estimation is worth."""
+    """State of an online estimation at an instant."""
 
     GOOD = 0
     """There is an estimate."""
@@ -51,14 +51,12 @@ class TimeSeriesEstimate:
 
     Parameters
     ----------
-    experiment
-        Name.
     names, units
-        Of the free parameters, n of them.
+        Of the n free parameters.
     times
         Of the samples, s, shape (k,).
     values, standard_errors
-        Shape (k, n); NaN where there is no estimate, or no standard error.
+        Shape (k, n); NaN without estimate or standard error.
     flags
         A :class:`Flag` for each sample, shape (k,).
     """
@@ -73,13 +71,13 @@ class TimeSeriesEstimate:
 
     @property
     def good(self) -> npt.NDArray[np.bool_]:
-        """Where there is an estimate, shape (k,)."""
-        found: npt.NDArray[np.bool_] = self.flags == Flag.GOOD
-        return found
+        """Whether there is an estimate, shape (k,)."""
+        mask: npt.NDArray[np.bool_] = self.flags == Flag.GOOD
+        return mask
 
     @property
     def last(self) -> OnlineEstimate | None:
-        """The last estimate, or ``None``."""
+        """Last estimate, or ``None``."""
         where = np.flatnonzero(self.good)
         if where.size == 0:
             return None

@@ -1,1 +1,1 @@
-"""One stage after the other, and what their intervals count of each other."""
+"""Successive stages, and the propagation of uncertainty between them."""

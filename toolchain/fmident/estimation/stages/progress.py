@@ -1,4 +1,4 @@
-"""The iterations of a stage as part of those of the whole run."""
+"""Iterations of a stage as part of those of the whole run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Translator:
-    """Tells the observers of a stage as part of the whole run."""
+    """Forwards reports of a stage to observers as part of the whole run."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Translator:
         self._began = began
 
     def iteration(self, state: Iteration) -> None:
-        """Pass an iteration on."""
+        """Forward an iteration."""
         translated = dataclasses.replace(
             self._translate(state), seconds=time.perf_counter() - self._began
         )
@@ -48,7 +48,7 @@ class Translator:
             observer.iteration(translated)
 
     def planned(self, plan: RunPlan) -> None:
-        """Pass on what is known of the stage."""
+        """Forward the plan of the stage."""
         number, stages = self._place
         whole = dataclasses.replace(
             plan,
@@ -62,17 +62,17 @@ class Translator:
             watcher.planned(whole)
 
     def search_ended(self, cost: float) -> None:
-        """Pass on that one of several searches has ended."""
+        """Forward the end of one of several searches."""
         for watcher in self._watchers:
             watcher.search_ended(cost)
 
     def generation(self, size: int, near: int) -> None:
-        """Pass a generation on."""
+        """Forward a generation."""
         for watcher in self._watchers:
             watcher.generation(size, near)
 
     def activity(self, text: str, done: int, expected: int) -> None:
-        """Pass on how far a series of simulations is."""
+        """Forward the progress of a series of simulations."""
         for observer in self._observers:
             if isinstance(observer, ActivityObserver):
                 observer.activity(text, done, expected)
@@ -85,7 +85,7 @@ def translation(
     values: Mapping[str, float],
     done: Sequence[EstimationResult],
 ) -> Callable[[Iteration], Iteration]:
-    """Return what turns an iteration of a stage into one of the whole run."""
+    """Return a function that converts an iteration of a stage to one of the whole run."""
     iterations = sum(len(d.history) for d in done)
     simulations = sum(d.simulations for d in done)
     jacobians = sum(d.jacobians for d in done)
@@ -109,7 +109,7 @@ def translation(
 def widening(
     names: Sequence[str], staged: Problem, values: Mapping[str, float]
 ) -> Callable[[F64], F64]:
-    """Return what puts the free parameters of a stage, (..., n), among those of all stages."""
+    """Return a function that inserts a stage's parameters, (..., n), into those of all stages."""
     start = np.array([values[name] for name in names])
     own = [q.name for q in staged.free]
     pairs = [(names.index(name), k) for k, name in enumerate(own) if name in names]

@@ -1,8 +1,8 @@
-"""The uncertainty of stages that hold the estimates of earlier stages.
+"""Uncertainty of stages that hold the estimates of earlier stages.
 
-The noise of a sample that two stages use enters both of their estimates. Samples are the same
-where they come from the same column of the same file at the same time and have the same value:
-a signal that was filtered differently has another noise.
+The noise of a sample that two stages use affects both of their estimates. Samples are
+the same if they come from the same column of the same file at the same time and have
+the same value: a signal that was filtered differently has another noise.
 """
 
 from __future__ import annotations
@@ -55,11 +55,7 @@ _Estimate = TypeVar("_Estimate", bound=ParameterEstimate)
 
 
 def stages_with_intervals(problem: Problem) -> list[bool]:
-    """Return of which stages the uncertainty is wanted.
-
-    Of those that have the last word on a parameter, and of those on which the uncertainty of
-    these depends.
-    """
+    """Return the stages whose uncertainty is needed by the last stage of any parameter."""
     stages = problem.stages
     searched = [{q.name for q in stage.problem.free} for stage in stages]
     wanted = [False] * len(stages)
@@ -76,22 +72,11 @@ def stages_with_intervals(problem: Problem) -> list[bool]:
 
 @dataclass(frozen=True)
 class Carried:
-    """How the intervals of one stage came about, beside its own statistics.
+    """Origin of the intervals of one stage, in addition to its own statistics.
 
-    Parameters
-    ----------
-    uncertainty
-        What they count; ``None`` where the stage held nothing that an earlier one has found.
-    simulations, jacobians
-        What that took.
-    reason
-        Why what was held could not be counted, or empty.
-    interrupted
-        Whether Ctrl-C ended it.
-    blurred
-        Parameters that count, but with derivatives too inexact for it.
-    counts_noise
-        Whether they count noise that is not white noise of one size.
+    `uncertainty` is the effect of held values, ``None`` if none was estimated by an earlier
+    stage, and `reason` says why it could not be included. The derivatives of `blurred`
+    parameters are too inexact.
     """
 
     uncertainty: StageUncertainty | None
@@ -104,13 +89,7 @@ class Carried:
 
 
 class Propagation:
-    """Follows a run in stages and carries uncertainty from one to the next.
-
-    Parameters
-    ----------
-    problem
-        With stages.
-    """
+    """Follows a run in stages and propagates uncertainty from one to the next."""
 
     def __init__(self, problem: Problem) -> None:
         self.wanted = stages_with_intervals(problem)
@@ -143,20 +122,10 @@ class Propagation:
         executor: Executor,
         listener: Listener | None = None,
     ) -> Carried:
-        """Take in a stage that was run.
+        """Add a stage that was run.
 
-        Parameters
-        ----------
-        number
-            Of the stage, from 0.
-        stage, problem
-            As in the whole problem, and as it was solved.
-        run
-            What it found.
-        evaluator, executor
-            Of the stage.
-        listener
-            Receives how far simulations are.
+        `number` counts from 0; `stage` is that of the whole problem, `problem` the one that was
+        solved; `listener` receives the progress of simulations.
         """
         free = [q.name for q in problem.free]
         held = [n for n in _fixed(problem) if n in self._searched and n not in stage.starts]
@@ -181,7 +150,7 @@ class Propagation:
                 reason = "the run was interrupted"
             else:
                 try:
-                    found = held_derivatives(
+                    derivatives = held_derivatives(
                         problem,
                         executor,
                         np.array([run.result.values[n] for n in free]),
@@ -192,7 +161,10 @@ class Propagation:
                         noise_level=run.statistics.linearisation.noise,
                         listener=listener,
                     )
-                    values, took = found.values, (found.simulations, found.jacobians)
+                    values, took = (
+                        derivatives.values,
+                        (derivatives.simulations, derivatives.jacobians),
+                    )
                 except FmidentError as error:  # what the stage found must not be lost
                     reason = error.message
                 except KeyboardInterrupt:
@@ -228,9 +200,9 @@ class Propagation:
     ) -> Linearisation:
         """Return the linearisation of a stage with its noise alone.
 
-        The errors of what it held are in its residuals, too. Those of values that an earlier stage
-        has found are counted apart from the noise; those of initial values that a later stage
-        replaces are in no interval, and the noise cannot be told from them.
+        The errors of held values are in its residuals, too. Those of earlier estimates are
+        included separately from the noise; those of initial values that a later stage replaces
+        are in no interval, and cannot be separated from the noise.
         """
         assert run.statistics is not None
         linear, weights = run.statistics.linearisation, run.residual_weights
@@ -250,7 +222,7 @@ class Propagation:
     def _with_priors(
         self, problem: Problem, numbers: npt.NDArray[np.int64] | None, count: int
     ) -> npt.NDArray[np.int64] | None:
-        """Return the numbers of residuals with those of priors, the same in every stage."""
+        """Return the numbers of residuals including those of priors, the same in every stage."""
         names = Priors.of(problem).names
         if not names:
             return numbers
@@ -261,21 +233,13 @@ class Propagation:
         return np.concatenate([numbers, np.array(own, dtype=np.int64)])
 
     def _blurred(self, values: HeldValues, noise: float) -> tuple[str, ...]:
-        """Return what was held whose effect may be another by half a standard error."""
-        found = self._chain.covariance(values.names)
-        move = values.errors * np.sqrt(np.diag(found))
+        """Return held values whose effect is uncertain by half a standard error."""
+        covariance = self._chain.covariance(values.names)
+        move = values.errors * np.sqrt(np.diag(covariance))
         return tuple(n for n, m in zip(values.names, move, strict=True) if m > _BLURRED * noise)
 
     def applied(self, estimate: _Estimate, values: Mapping[str, float]) -> _Estimate:
-        """Return a parameter with the uncertainty that counts what its stage held.
-
-        Parameters
-        ----------
-        estimate
-            Of a parameter, or of a base parameter; members of those have no uncertainty.
-        values
-            Of all parameters.
-        """
+        """Return a parameter with an uncertainty that includes the values its stage held."""
         if estimate.base:
             return estimate
         if estimate.factors and not self._withheld & {*estimate.members}:
@@ -290,21 +254,21 @@ class Propagation:
         return replace(estimate, standard_error=error, interval_95=(float(low), float(high)))
 
     def undetermined(self, names: Sequence[str]) -> list[str]:
-        """Return the parameters among `names` that no data determine, be it by what was held."""
+        """Return the parameters among `names` left undetermined, also by held values."""
         return self._chain.undetermined(names)
 
     def covariance(self, names: Sequence[str]) -> F64:
         """Return the joint covariance of parameters, shape (n, n); NaN where it is unknown."""
-        found = self._chain.covariance(names)
+        joint = self._chain.covariance(names)
         for i, first in enumerate(names):
             if first in self._withheld:
-                found[i, :] = found[:, i] = np.nan
+                joint[i, :] = joint[:, i] = np.nan
             # What a stage did not count correlates its errors with those of other stages.
             if first in self._apart:
                 others = [self._apart.get(n) != self._apart[first] for n in names]
-                found[i, others] = np.nan
-                found[others, i] = np.nan
-        return found
+                joint[i, others] = np.nan
+                joint[others, i] = np.nan
+        return joint
 
 
 def correlation_of(covariance: F64) -> F64:
@@ -317,7 +281,7 @@ def correlation_of(covariance: F64) -> F64:
 
 
 def with_effort(result: EstimationResult, carried: Carried) -> EstimationResult:
-    """Return the result of a stage, what carrying uncertainty over took counted."""
+    """Return the result of a stage including the effort of the propagation."""
     message = result.message
     if carried.interrupted:
         message = f"interrupted while the intervals were computed; before: {message}"
@@ -338,7 +302,7 @@ def _fixed(problem: Problem) -> list[str]:
 def _errors(
     names: Sequence[str], statistics: ParameterStatistics, *, counts_noise: bool
 ) -> dict[str, float]:
-    """Return standard errors by name; without the noise that what was held may have made."""
+    """Return standard errors by name, without noise that held values may have caused."""
     errors: npt.NDArray[np.float64] = statistics.standard_errors
     if not counts_noise and statistics.linearisation.coloured is not None:
         errors = np.where(np.isfinite(errors), statistics.linearisation.white_errors(), errors)
@@ -347,15 +311,7 @@ def _errors(
 
 @dataclass(frozen=True, eq=False)
 class HeldDerivatives:
-    """What was found, and what it took.
-
-    Parameters
-    ----------
-    values
-        For the statistics.
-    simulations, jacobians
-        Counted.
-    """
+    """Derivatives with respect to held values for the statistics, with the effort."""
 
     values: HeldValues
     simulations: int
@@ -374,36 +330,14 @@ def held_derivatives(
     noise_level: float = 1.0,
     listener: Listener | None = None,
 ) -> HeldDerivatives:
-    """Return the derivatives of the residuals with respect to parameters that were held.
+    """Return the derivatives of the residuals with respect to the held parameters `names`.
 
-    One simulation per parameter and experiment, and one more per experiment at the solution,
-    with steps from the noise that is known; more where it has to be measured first.
-
-    Parameters
-    ----------
-    problem
-        Of the stage, with the values that it held.
-    executor
-        Of the stage's experiments.
-    values
-        Of its free parameters at the solution, shape (n,).
-    names
-        Fixed parameters, h of them.
-    starts
-        From where they were searched: the size of a value that was found near zero.
-    sizes
-        Of the finite differences of the stage, for the noise of the simulation.
-    weights
-        Of the whitened residuals, shape (m,); those of weight zero are left out.
-    noise_level
-        Standard deviation of these, in which the rows of the stage's priors are scaled.
-    listener
-        Receives how far the simulations are.
-
-    Raises
-    ------
-    fmident.evaluation.JacobianError
-        The simulation fails around the solution.
+    It takes one simulation per parameter and experiment, and one more per experiment at the
+    solution, with steps from the known noise of `sizes`; more if that has to be measured
+    first. `values` are the stage's free parameters at the solution; `starts` give the size
+    of estimates near zero. Residuals of weight zero are left out; `noise_level` scales the
+    rows of the stage's priors. Raises `JacobianError` if the simulation fails around the
+    solution.
     """
     noise, relative = _noise_and_step(sizes)
     released, point = _released(problem, values, names, starts or {})
@@ -419,11 +353,11 @@ def held_derivatives(
         with evaluator.activities.during(text, 1 + len(order)):
             jacobian = evaluator.data_jacobian(point)
         errors = evaluator.column_errors(point)
-        found = evaluator.step_sizes
+        steps = evaluator.step_sizes
         simulations, jacobians = evaluator.simulations, evaluator.jacobians
     errors = np.zeros(len(order)) if errors is None else errors
-    if found is not None and not np.isfinite(found.noise) and noise > found.rounding > 0.0:
-        errors = errors * (noise / found.rounding)
+    if steps is not None and not np.isfinite(steps.noise) and noise > steps.rounding > 0.0:
+        errors = errors * (noise / steps.rounding)
     if weights is not None:
         weights = weights[: jacobian.shape[0]]
         jacobian = jacobian[weights != 0.0] * weights[weights != 0.0, np.newaxis]
@@ -440,8 +374,9 @@ def held_derivatives(
 def _noise_and_step(sizes: StepSizes | None) -> tuple[float, float | None]:
     """Return the noise per residual and the relative step that suits it, ``None`` if unknown.
 
-    As for the stage's own parameters (More and Wild 2012, theorem 3.2), with the size of the
-    outputs over the square of that of the parameter for the curvature, which is not measured.
+    As for the stage's own parameters (More and Wild 2012, theorem 3.2), with the size of
+    the outputs over the square of that of the parameter for the curvature, which is not
+    measured.
     """
     if sizes is None or not np.isfinite(sizes.noise) or sizes.rounding <= 0.0:
         return 0.0, None
@@ -452,16 +387,8 @@ def _noise_and_step(sizes: StepSizes | None) -> tuple[float, float | None]:
 def _released(
     problem: Problem, values: F64, names: Sequence[str], starts: Mapping[str, float]
 ) -> tuple[Problem, F64]:
-    """Return the problem with the held parameters free, the others fixed at the solution.
-
-    Returns
-    -------
-    released
-        Its initial values are those from where the held parameters were searched.
-    point
-        What they were held at, in the order of the free ones, shape (h,).
-    """
-    found = dict(zip((q.name for q in problem.free), (float(v) for v in values), strict=True))
+    """Return the problem with the held parameters free and the others fixed, and their values."""
+    solution = dict(zip((q.name for q in problem.free), (float(v) for v in values), strict=True))
 
     def turned(q: Parameter) -> Parameter:
         if q.name in names:
@@ -470,7 +397,7 @@ def _released(
             # Another stage may have searched it within other bounds.
             lower, upper = min(q.lower, q.initial, start), max(q.upper, q.initial, start)
             return replace(q, fixed=False, initial=start, lower=lower, upper=upper)
-        return replace(q, fixed=True, initial=found.get(q.name, q.initial))
+        return replace(q, fixed=True, initial=solution.get(q.name, q.initial))
 
     point = np.array([q.initial for q in problem.parameters if q.name in names])
     parameters = tuple(turned(q) for q in problem.parameters)
@@ -481,15 +408,9 @@ def _released(
 class CommonSamples:
     """Numbers of the samples of one stage.
 
-    Parameters
-    ----------
-    numbers
-        One per residual, equal for equal samples of all stages, shape (m,); ``None`` where no
-        other stage uses any of them, or residuals belong to no sample.
-    experiments
-        Experiments of the stage of which an earlier stage uses samples.
-    altered
-        Those of which an earlier stage uses data in another form.
+    `numbers` has one per residual, equal for equal samples of all stages; ``None`` if no
+    other stage uses any of them, or residuals belong to no sample. `experiments` are those
+    whose samples an earlier stage also uses, `altered` those used in another form.
     """
 
     numbers: npt.NDArray[np.int64] | None = None
@@ -499,7 +420,7 @@ class CommonSamples:
 
 @dataclass(frozen=True, eq=False)
 class _Signal:
-    """The samples of one measurement that a stage compares."""
+    """The samples of one measurement in the cost of a stage."""
 
     experiment: str
     key: _Key
@@ -508,16 +429,10 @@ class _Signal:
 
 
 def common_samples(problems: Mapping[int, Problem]) -> dict[int, CommonSamples]:
-    """Return what stages have in common, by their number.
-
-    Parameters
-    ----------
-    problems
-        Those of the stages whose estimates depend on each other, by number.
-    """
+    """Return the samples that stages have in common, by stage number."""
     signals = {k: _signals(problem) for k, problem in problems.items()}
     numbers = _numbers(s for several in signals.values() for s in several)
-    found: dict[int, CommonSamples] = {}
+    by_stage: dict[int, CommonSamples] = {}
     for k, problem in problems.items():
         before = [s for other in problems if other < k for s in signals[other]]
         others = [s for other in problems if other != k for s in signals[other]]
@@ -532,24 +447,24 @@ def common_samples(problems: Mapping[int, Problem]) -> dict[int, CommonSamples]:
                 shared.append(signal.experiment)
             if touching or (equal and not exact):
                 altered.append(signal.experiment)
-        found[k] = CommonSamples(
+        by_stage[k] = CommonSamples(
             np.concatenate(mine) if used else None,
             tuple(dict.fromkeys(shared)),
             tuple(dict.fromkeys(altered)),
         )
-    return found
+    return by_stage
 
 
 def _signals(problem: Problem) -> list[_Signal]:
-    found = []
+    signals = []
     for e in problem.experiments:
         for m in e.measurements:
             samples = np.column_stack([e.times[m.rows], m.compared[m.rows]])
             # Stages with a problem file of their own may name the same file by another path.
             # Built in Python, data have no file: the experiment's name stands for it.
             origin = os.path.realpath(e.source) if e.source else e.name
-            found.append(_Signal(e.name, (origin, m.column), samples))
-    return found
+            signals.append(_Signal(e.name, (origin, m.column), samples))
+    return signals
 
 
 def _numbers(signals: Iterable[_Signal]) -> dict[int, npt.NDArray[np.int64]]:
@@ -557,20 +472,20 @@ def _numbers(signals: Iterable[_Signal]) -> dict[int, npt.NDArray[np.int64]]:
     by_key: dict[_Key, list[_Signal]] = {}
     for signal in signals:
         by_key.setdefault(signal.key, []).append(signal)
-    found: dict[int, npt.NDArray[np.int64]] = {}
+    numbers: dict[int, npt.NDArray[np.int64]] = {}
     start = 0
     for several in by_key.values():
         if len(several) == 1:
-            found[id(several[0])] = start + np.arange(len(several[0].samples), dtype=np.int64)
+            numbers[id(several[0])] = start + np.arange(len(several[0].samples), dtype=np.int64)
             start += len(several[0].samples)
             continue
         whole = np.concatenate([s.samples for s in several])
         distinct, inverse = np.unique(whole, axis=0, return_inverse=True)
         places = np.cumsum([0, *(len(s.samples) for s in several)])
         for signal, first, last in zip(several, places[:-1], places[1:], strict=True):
-            found[id(signal)] = start + inverse.reshape(-1)[first:last].astype(np.int64)
+            numbers[id(signal)] = start + inverse.reshape(-1)[first:last].astype(np.int64)
         start += len(distinct)
-    return found
+    return numbers
 
 
 def _compare(
@@ -579,7 +494,7 @@ def _compare(
     before: Sequence[_Signal],
     numbers: Mapping[int, npt.NDArray[np.int64]],
 ) -> tuple[bool, bool]:
-    """Return whether earlier signals have equal samples, and whether some differ at equal times."""
+    """Return whether earlier signals share samples, and whether some differ at equal times."""
     equal = differing = False
     for other in before:
         if other.key != signal.key:

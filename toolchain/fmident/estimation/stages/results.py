@@ -1,4 +1,4 @@
-"""What the stages of a run found together."""
+"""Combined results of the stages of a run."""
 
 from __future__ import annotations
 
@@ -38,23 +38,7 @@ def combined(
     fits: tuple[OutputFit, ...],
     seconds: float,
 ) -> EstimationResult:
-    """Return the result of all stages together.
-
-    Parameters
-    ----------
-    problem
-        With stages.
-    names
-        Of the parameters that any stage searches.
-    done
-        The stages that were run; at least one.
-    propagation
-        That has followed them.
-    fits
-        Of all experiments.
-    seconds
-        Wall time.
-    """
+    """Return the combined result of all completed stages, with the fits of all experiments."""
     last = done[-1]
     history: list[Iteration] = []
     generations: list[Generation] = []
@@ -113,57 +97,49 @@ def combined(
 
 
 def _noise(done: Sequence[StageRun], last: Mapping[str, StageRun]) -> CountedNoise | None:
-    """Return the noise that the intervals count, each parameter's as its last stage has found it.
-
-    Parameters
-    ----------
-    done
-        The stages that were run.
-    last
-        The last one that searched each parameter.
-    """
-    found = [
+    """Return the noise in the intervals, for each parameter from its last stage."""
+    noises = [
         (d, d.result.noise) for d in done if d.result.noise is not None and d.carried.counts_noise
     ]
-    if not found:
+    if not noises:
         return None
 
     def joined(key: str) -> dict[str, float]:
-        each = ((d, name, x) for d, noise in found for name, x in getattr(noise, key).items())
+        each = ((d, name, x) for d, noise in noises for name, x in getattr(noise, key).items())
         return {name: x for d, name, x in each if last.get(name) is d}
 
     return CountedNoise(
-        any(n.coloured for _, n in found),
-        any(n.unequal for _, n in found),
-        any(n.uneven for _, n in found),
-        found[-1][1].outputs,
-        any(n.contradicted for _, n in found),
+        any(n.coloured for _, n in noises),
+        any(n.unequal for _, n in noises),
+        any(n.uneven for _, n in noises),
+        noises[-1][1].outputs,
+        any(n.contradicted for _, n in noises),
         joined("white_errors"),
         joined("factors"),
         joined("degrees_of_freedom"),
-        waves=found[-1][1].waves,
-        shared=found[-1][1].shared,
+        waves=noises[-1][1].waves,
+        shared=noises[-1][1].shared,
     )
 
 
 def _sensitivities(done: Sequence[StageRun]) -> tuple[OutputSensitivity, ...]:
-    """Return those of each parameter from the last stage that searched it."""
+    """Return the sensitivities of each parameter in the last stage that estimated it."""
     last = {name: k for k, one in enumerate(done) for name in one.found}
-    found = []
+    sensitivities = []
     for k, one in enumerate(done):
         for each in one.result.sensitivities:
-            kept = [j for j, name in enumerate(each.parameters) if last.get(name) == k]
-            names = [each.parameters[j] for j in kept]
-            if kept:
-                found.append(
+            columns = [j for j, name in enumerate(each.parameters) if last.get(name) == k]
+            names = [each.parameters[j] for j in columns]
+            if columns:
+                sensitivities.append(
                     dataclasses.replace(
                         each,
                         influences={n: each.influences[n] for n in names},
-                        values=np.ascontiguousarray(each.values[:, kept]),
+                        values=np.ascontiguousarray(each.values[:, columns]),
                         stage=one.stage.name,
                     )
                 )
-    return tuple(found)
+    return tuple(sensitivities)
 
 
 def _stage_result(one: StageRun) -> StageResult:
@@ -199,12 +175,12 @@ def _estimate(
     final: Mapping[str, tuple[StageRun, ParameterEstimate]],
     base: Sequence[ParameterEstimate],
 ) -> ParameterEstimate:
-    """Return a parameter as the last stage that searched it left it."""
+    """Return a parameter as estimated by its last stage."""
     (q,) = (q for q in problem.parameters if q.name == name)
     if name in final:
-        one, found = final[name]
+        one, estimate = final[name]
         return dataclasses.replace(
-            found,
+            estimate,
             initial=q.initial,
             unit=q.unit,
             description=q.description,
@@ -212,7 +188,7 @@ def _estimate(
             experiments=q.experiments,
             stage=one.stage.name,
             # One that an earlier stage has searched counts as such.
-            expression="" if name in names else found.expression,
+            expression="" if name in names else estimate.expression,
             base=tuple(b.name for b in base if name in b.members),
         )
     nothing = float("nan")
@@ -237,19 +213,7 @@ def _estimate(
 def stage_notes(
     problem: Problem, names: Sequence[str], done: Sequence[StageRun], propagation: Propagation
 ) -> list[Finding]:
-    """Return the notes of a run.
-
-    Parameters
-    ----------
-    problem
-        With stages.
-    names
-        Of the parameters that any stage searches.
-    done
-        The stages that were run.
-    propagation
-        That has followed them.
-    """
+    """Return the notes of a run in stages."""
     findings = list(reading_notes(problem.notes))
     notes = []
     followed = {e.name for d in done for e in d.result.estimates if e.expression}
@@ -275,23 +239,23 @@ def stage_notes(
 
 
 def _counted_notes(one: StageRun, own: Sequence[str]) -> list[str]:
-    """Say what of the values held is part of the intervals."""
-    found = one.carried.uncertainty
-    if found is None or not found.counted:
+    """Return notes on held values that are part of the intervals."""
+    effect = one.carried.uncertainty
+    if effect is None or not effect.counted:
         return []
     text = (
-        f"Stage '{one.stage.name}' held {quoted(found.counted)} at the values of earlier stages:"
+        f"Stage '{one.stage.name}' held {quoted(effect.counted)} at the values of earlier stages:"
         f" the intervals of {quoted(own)} count their uncertainty, to first order"
-        f" ({found.simulations} more simulations)."
+        f" ({effect.simulations} more simulations)."
     )
-    if found.shared_experiments:
+    if effect.shared_experiments:
         text += (
-            f" Samples of {quoted(found.shared_experiments)} were used by an earlier stage, too:"
+            f" Samples of {quoted(effect.shared_experiments)} were used by an earlier stage, too:"
             " that the errors are correlated therefore is counted."
         )
-    if found.taken_for_independent:
+    if effect.taken_for_independent:
         text += (
-            f" Data of {quoted(found.taken_for_independent)} were used by an earlier stage in"
+            f" Data of {quoted(effect.taken_for_independent)} were used by an earlier stage in"
             " another form: their noise counts as independent."
         )
     if one.carried.blurred:
@@ -303,12 +267,12 @@ def _counted_notes(one: StageRun, own: Sequence[str]) -> list[str]:
 
 
 def _assumed_notes(one: StageRun, own: Sequence[str]) -> list[str]:
-    """Say what of the values held counts as exactly known."""
-    found = one.carried.uncertainty
-    if found is None or not found.taken_for_known:
+    """Return notes on held values that are treated as exact."""
+    effect = one.carried.uncertainty
+    if effect is None or not effect.taken_for_known:
         return []
-    names = quoted(found.taken_for_known)
-    single = len(found.taken_for_known) == 1
+    names = quoted(effect.taken_for_known)
+    single = len(effect.taken_for_known) == 1
     if one.carried.reason:
         why = f"since {one.carried.reason.rstrip('.')}"
     elif not one.stage.propagate:
@@ -324,15 +288,15 @@ def _assumed_notes(one: StageRun, own: Sequence[str]) -> list[str]:
 
 
 def _lost_notes(one: StageRun, own: Sequence[str], propagation: Propagation) -> list[str]:
-    """Name parameters whose intervals are wide only because of what was held."""
-    found = one.carried.uncertainty
-    if found is None:
+    """Return notes on parameters whose intervals are wide only because of held values."""
+    effect = one.carried.uncertainty
+    if effect is None:
         return []
-    alone = {n: e for n, e in found.conditional_errors.items() if np.isfinite(e)}
+    alone = {n: e for n, e in effect.conditional_errors.items() if np.isfinite(e)}
     lost = [n for n in propagation.undetermined(own) if n in alone]
     notes = []
     if lost:
-        causes = quoted(propagation.undetermined(found.counted))
+        causes = quoted(propagation.undetermined(effect.counted))
         notes.append(
             f"Stage '{one.stage.name}' held {causes}, which the data of earlier stages do not"
             f" determine: neither is {quoted(lost)}, which depends on that."
@@ -350,7 +314,7 @@ def _lost_notes(one: StageRun, own: Sequence[str], propagation: Propagation) -> 
 
 
 def _initial_notes(k: int, done: Sequence[StageRun], owner: Mapping[str, int]) -> list[str]:
-    """Name parameters that a stage held at an initial value that a later one has changed."""
+    """Return notes on parameters that a stage held at initial values changed by a later one."""
     before = {n for d in done[:k] for n in d.found}
     held = [
         q.name
@@ -368,6 +332,6 @@ def _initial_notes(k: int, done: Sequence[StageRun], owner: Mapping[str, int]) -
 
 
 def _lowered(note: str) -> str:
-    """Return a sentence to follow a colon, names left alone."""
+    """Return a sentence for use after a colon, with names unchanged."""
     head = note[:2]
     return note[:1].lower() + note[1:] if head[:1].isupper() and head[1:].islower() else note

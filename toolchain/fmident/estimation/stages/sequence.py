@@ -1,4 +1,4 @@
-"""Running the stages of a problem one after the other, and what they found together."""
+"""Running the stages of a problem one after the other, and combining their results."""
 
 from __future__ import annotations
 
@@ -49,33 +49,15 @@ def run_stages(
     fmu: FmuIdentity | None = None,
     look: Look = lambda problem, evaluator: None,
 ) -> EstimationResult:
-    """Run the stages of a problem; each starts from the values that those before it found.
+    """Run the stages of a problem; each starts from the values estimated before.
 
-    Stages of the problem's own FMU share one executor, so that nothing is loaded twice and one
-    journal serves them all. A stage that is interrupted, stopped or fails ends the run with the
-    best values so far.
-
-    Parameters
-    ----------
-    problem
-        With stages.
-    executor_of
-        Makes the executor of the whole problem, and that of a stage with an FMU of its own. It
-        is asked once for each, and what it made is not closed here.
-    estimator_of
-        Name of an estimator to an instance.
-    observers
-        Receives each iteration, with the parameters of all stages in the problem's order.
-    fmu
-        For the result.
-    look
-        Called with the whole problem before the first stage, and with the problem of a stage
-        that has an FMU of its own before that stage. Each is simulated at its initial point.
-
-    Raises
-    ------
-    fmident.errors.FmidentError
-        The first stage cannot start, or any has an unknown estimator or wrong options.
+    Stages of the problem's own FMU share one executor, so that nothing is loaded twice and
+    there is only one journal. A stage that is interrupted, stopped or fails ends the run
+    with the best values so far. `executor_of` creates the executor of the whole problem,
+    and that of a stage with its own FMU, once for each; they are not closed here. `look` is
+    called before the first stage with the whole problem, and before a stage with its own
+    FMU with its problem, simulated at the initial point. Raises `FmidentError` if the first
+    stage cannot start, or any has an unknown estimator or wrong options.
     """
     began = time.perf_counter()
     searched: set[str] = set()
@@ -121,7 +103,9 @@ def run_stages(
         executor = SubsetExecutor(base, places)  # stays open when the evaluator is closed
         finished = [d.result for d in done]
         place = (number + 1, len(problem.stages))
-        shown = Translator(observers, names, stage.name, staged, values, finished, began, place)
+        translator = Translator(
+            observers, names, stage.name, staged, values, finished, began, place
+        )
         try:
             with Evaluator(staged, executor) as evaluator:
                 if stage.separate:
@@ -130,12 +114,12 @@ def run_stages(
                     staged,
                     evaluator,
                     estimator_of(staged.estimator.name),
-                    observers=[shown],
+                    observers=[translator],
                     fmu=fmu,
                     intervals=propagation.wanted[number],
                 )
                 carried = propagation.add(
-                    number, stage, staged, run, evaluator, executor, shown.activity
+                    number, stage, staged, run, evaluator, executor, translator.activity
                 )
         except FmidentError as error:
             if not done:
@@ -155,18 +139,18 @@ def run_stages(
             break
     fits, last = all_fits(problem, whole, first, values, done)
     seconds = time.perf_counter() - began
-    found = combined(problem, names, done, propagation, fits, seconds)
-    found = dataclasses.replace(found, simulations=found.simulations + len(first) + last)
+    total = combined(problem, names, done, propagation, fits, seconds)
+    total = dataclasses.replace(total, simulations=total.simulations + len(first) + last)
     following = problem.stages[len(done)].name if len(done) < len(problem.stages) else ""
     if failure is not None:
         message = f"stage '{following}' cannot start: {failure.message}" + (
             f" (hint: {failure.hint})" if failure.hint else ""
         )
-        return dataclasses.replace(found, status="failed", message=message, ended_by=None)
+        return dataclasses.replace(total, status="failed", message=message, ended_by=None)
     if interrupted:
         message = f"interrupted in stage '{following}'; the values of the stages before it"
-        return dataclasses.replace(found, status="interrupted", message=message, ended_by=None)
-    return found
+        return dataclasses.replace(total, status="interrupted", message=message, ended_by=None)
+    return total
 
 
 def _indices(problem: Problem, staged: Problem) -> list[int]:
@@ -183,15 +167,9 @@ def all_fits(
 ) -> tuple[tuple[OutputFit, ...], int]:
     """Return the fits of all experiments at the first and the last values.
 
-    Each stage saw its own experiments only, and started where another had ended. After an
-    interrupt nothing is simulated: the fits are those of the last stage.
-
-    Returns
-    -------
-    fits
-        One per output and experiment; those of stages with an FMU of their own behind.
-    simulations
-        How many it took.
+    Each stage used only its own experiments, and started from the result of another. After
+    an interrupt nothing is simulated: the fits are those of the last stage. Fits of stages
+    with their own FMU come last; the second result is the number of simulations.
     """
     if not done:
         raise EstimationError("no stage was run", hint="add [[stages]], or none at all")
@@ -216,25 +194,25 @@ def all_fits(
     except KeyboardInterrupt:  # all has been found: it must not be lost for want of a plot
         return (*last.result.fits, *(() if last.stage.separate else others)), 0
     scale = _residual_scale(final, last.result.fits)
-    found = output_fits(final, first, outcomes, nothing, scale)
-    return (*(found or last.result.fits), *others), len(tasks)
+    fits = output_fits(final, first, outcomes, nothing, scale)
+    return (*(fits or last.result.fits), *others), len(tasks)
 
 
 def _own_fits(problem: Problem, done: Sequence[StageRun]) -> tuple[OutputFit, ...]:
-    """Return the fits of stages with an FMU of their own, each experiment with its own name."""
+    """Return the fits of stages with their own FMU, each experiment with its own name."""
     known = {e.name for e in problem.experiments}
     fits: list[OutputFit] = []
     for one in (d for d in done if d.stage.separate):
         for fit in one.result.fits:
-            taken = fit.experiment in known
-            name = f"{fit.experiment} (stage {one.stage.name})" if taken else fit.experiment
+            ambiguous = fit.experiment in known
+            name = f"{fit.experiment} (stage {one.stage.name})" if ambiguous else fit.experiment
             fits.append(dataclasses.replace(fit, experiment=name))
         known |= {e.name for e in one.problem.experiments}
     return tuple(fits)
 
 
 def _residual_scale(problem: Problem, fits: Sequence[OutputFit]) -> float:
-    """Return the standard deviation that the last stage found for outputs without one."""
+    """Return the last stage's estimate of the standard deviation for outputs without one."""
     known = {(e.name, m.name): m for e in problem.experiments for m in e.measurements}
     for fit in fits:
         m = known.get((fit.experiment, fit.name))

@@ -1,4 +1,4 @@
-"""One stage that was run."""
+"""A completed stage."""
 
 from __future__ import annotations
 
@@ -13,19 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StageRun:
-    """One stage that was run.
-
-    Parameters
-    ----------
-    stage
-        As in the problem.
-    problem
-        What was solved: with the values that the stages before it have found.
-    result
-        Of this stage alone.
-    carried
-        What its intervals count of the values that it held.
-    """
+    """A completed stage, with the problem it solved and the effect of held values."""
 
     stage: Stage
     problem: Problem
@@ -34,5 +22,5 @@ class StageRun:
 
     @property
     def found(self) -> dict[str, float]:
-        """Values of the parameters that the stage searched, and of those that follow from them."""
+        """Values of the parameters that the stage estimated, and of those that depend on them."""
         return {e.name: e.value for e in self.result.estimates if e.searched or e.expression}

@@ -1,1 +1,1 @@
-"""FMI 2.0: its instances, its Co-Simulation."""
+"""FMI 2.0: instances and Co-Simulation."""

@@ -1,4 +1,4 @@
-"""FMI 2.0 Co-Simulation, as the simulator drives it."""
+"""Driver of FMI 2.0 Co-Simulation."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from fmident.fmu.tables import I64, Course, Group, failed_call
 
 
 class CoSimulation2(Driver):
-    """Drives FMI 2.0 Co-Simulation."""
+    """Driver of FMI 2.0 Co-Simulation."""
 
     def update_of(self, setup: SimulationSetup) -> UpdateChoice:
-        """Return when inputs are set that are not part of a ramp, as far as that is known."""
+        """Return when inputs other than ramps are set, as far as known."""
         ramps = self.description.input_ramps
         return self.update if ramps is None or not ramps.driven(setup) else "after_step"
 
     def lay_out(self, setup: SimulationSetup, update: InputUpdate = "after_step") -> StepPlan2:
-        """Resolve a setup, with inputs that are set before or after the step."""
+        """Resolve a setup, with inputs set before or after the step."""
         ramps = self.description.input_ramps
         if ramps is None or not (driven := ramps.driven(setup)):
             return StepPlan2(setup, self.description, self.library, update)
@@ -50,18 +50,7 @@ class CoSimulation2(Driver):
 class StepPlan2(Plan):
     """A plan whose loop makes the same calls in each step.
 
-    Parameters
-    ----------
-    setup, description, library, update
-        As for :class:`fmident.fmu.plan.Plan`.
-    ramped
-        Inputs of which the FMU makes straight lines itself: those of the end of a step are set
-        before it.
-
-    Raises
-    ------
-    FmuError
-        Names or values that do not fit the FMU; linear interpolation asked of an FMU without it.
+    The FMU itself interpolates `ramped` inputs, which are set before the step.
     """
 
     def __init__(
@@ -80,7 +69,7 @@ class StepPlan2(Plan):
         self.program = self._compose()
 
     def why_no_line(self, description: ModelDescription, variable: Variable) -> str:
-        """Return why a continuous input cannot follow straight lines; empty where it can."""
+        """Return why a continuous input cannot be interpolated linearly; empty if it can."""
         derivatives = self.library.address("fmi2SetRealInputDerivatives")
         if description.can_interpolate_inputs and derivatives:
             return ""
@@ -89,7 +78,7 @@ class StepPlan2(Plan):
     def course(
         self, setup: SimulationSetup, description: ModelDescription, variable: Variable
     ) -> Course:
-        """Return how an input runs between the instants."""
+        """Return the course of an input between the instants."""
         if variable.name in self._ramped:
             return "ramp"
         return super().course(setup, description, variable)
@@ -97,13 +86,13 @@ class StepPlan2(Plan):
     def differentiated(
         self, setup: SimulationSetup, description: ModelDescription
     ) -> Sensitivities | None:
-        """Return what is recorded beside the outputs; ``None`` where nothing is asked for."""
+        """Return the sensitivities to record; ``None`` if none are requested."""
         names, known = setup.output_names, setup.sensitivities
         rows = setup.times.size
         return Sensitivities(description, self.library, names, known, rows) if known else None
 
     def _compose(self) -> I64:
-        """Lay out the calls of one communication step."""
+        """Compose the calls of one communication step."""
         mover = self.inputs.mover
         ramps = mover.program(self.inputs.ramps)
         at_once = [g for g in self.inputs.groups if g not in self.inputs.ramps]
@@ -125,7 +114,7 @@ class StepPlan2(Plan):
         return program
 
     def _lines(self) -> I64:
-        """Return the call that lets inputs follow straight lines."""
+        """Return the call that makes inputs ramps."""
         intervals = np.diff(self.times)[:, np.newaxis]
         self._slopes = [
             replace(line, values=np.ascontiguousarray(np.diff(line.values, axis=0) / intervals))
@@ -145,10 +134,7 @@ class StepPlan2(Plan):
         *,
         pause: Callable[[float], None] | None = None,
     ) -> Runner:
-        """Return what runs the steps and records outputs.
-
-        There is no pause within a step: that is the FMU's own business.
-        """
+        """Return the runner that executes the steps and records outputs, without pauses."""
         component, program, times = instance.component, self.program, self.times
         self._ended = False
 
@@ -159,7 +145,7 @@ class StepPlan2(Plan):
         return run
 
     def stopped(self, state: I64) -> Stop:
-        """Say which call stopped the loop."""
+        """Return which call stopped the loop."""
         step, status = int(state[FAILED_STEP]), int(state[FAILED_STATUS])
         call = int(state[FAILED_CALL])
         failed = failed_call(self.library, int(self.program[call, FUNCTION]), status)
@@ -171,10 +157,10 @@ class StepPlan2(Plan):
         return Stop(failed, time, f" at t = {time!r} s{size}")
 
     def _ends_here(self, instance: BaseInstance, state: I64) -> bool:
-        """Whether the FMU discarded the last step to request termination at the stop time.
+        """Return whether the FMU discarded the last step to request termination at the stop time.
 
-        That is not a failure: the outputs of the last instant are read all the same. Inputs are
-        not set any more, FMI 2.0 forbids that after a discarded step (section 4.2.4).
+        The outputs of the last instant are still read, but inputs not set, which FMI 2.0
+        forbids after a discarded step (section 4.2.4).
         """
         last = self.times.size - 2
         if state[FAILED_STATUS] != DISCARD or state[FAILED_STEP] != last:
@@ -190,5 +176,5 @@ class StepPlan2(Plan):
         return True
 
     def finish(self) -> bool:
-        """Return whether the FMU has asked for the end, at the last instant."""
+        """Return whether the FMU has requested termination at the last instant."""
         return self._ended

@@ -19,26 +19,7 @@ _LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
 
 
 class Instance2(BaseInstance):
-    """An instantiated FMU of FMI 2.0.
-
-    Parameters
-    ----------
-    library
-        The loaded library.
-    description
-        The FMU's description.
-    resources
-        URI of the unpacked resources folder.
-    buffer
-        Where the FMU's messages go.
-    debug
-        Let the FMU log everything that it can.
-
-    Raises
-    ------
-    CallFailed
-        ``fmi2Instantiate`` returned nothing.
-    """
+    """An instantiated FMU of FMI 2.0; `resources` is the URI of the unpacked folder."""
 
     def __init__(
         self,
@@ -94,7 +75,7 @@ class Instance2(BaseInstance):
         )
 
     def explain_discard(self) -> str:
-        """Return in words what the FMU says about a step that it discarded."""
+        """Return the FMU's explanation of a discarded step."""
         terminated, last = self._discarded()
         words = ["the FMU requested termination"] if terminated else []
         if last is not None:
@@ -102,7 +83,7 @@ class Instance2(BaseInstance):
         return ", ".join(words)
 
     def end_of_simulation(self, reached: float) -> float | None:
-        """Return when an FMU that discarded a step asked for the end, s; ``None``: it did not."""
+        """Return when an FMU that discarded a step requested termination, s, or ``None``."""
         terminated, last = self._discarded()
         if not terminated:
             return None

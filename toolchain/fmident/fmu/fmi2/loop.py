@@ -1,8 +1,7 @@
-"""The communication loop: one call of it runs many steps outside the interpreter.
+"""Communication loop: one call runs many steps outside the interpreter.
 
-FMI functions are called through their addresses, which are plain integers to the loop. So the
-machine code is the same for all FMUs. It is emitted by hand: a process that simulates need not
-load Numba.
+FMI functions are called by address, so that the machine code is the same for all FMUs.
+It is generated directly: a process that simulates need not load Numba.
 """
 
 from __future__ import annotations
@@ -45,24 +44,10 @@ def run_steps(
 ) -> bool:
     """Run communication steps `begin` to `end`; step i leads from times[i] to times[i + 1].
 
-    Parameters
-    ----------
-    component
-        Address of the FMU instance; ``None`` for 0.
-    program
-        The calls of one step, shape (calls, 7), see :mod:`fmident.fmu.native_code.program`.
-    times
-        Communication points, s.
-    begin, end
-        First step, and the one after the last.
-    state
-        Shape (4,): what stopped the loop, and the number of steps with warnings; while it
-        runs, where it is.
-
-    Returns
-    -------
-    bool
-        Whether all steps succeeded.
+    `program` has the calls of one step, shape (calls, 7), see
+    :mod:`fmident.fmu.native_code.program`. `state`, shape (4,), is the present position,
+    and finally what stopped the loop and the number of steps with warnings. Returns
+    success.
     """
     done: int = _native(
         component or 0,
@@ -82,7 +67,7 @@ def _address(array: F64 | I64) -> int:
 
 
 def _emit(module: ir.Module) -> None:
-    """Emit the loop; the names of its blocks are the comments of this in C.
+    """Emit the loop; its block names are the comments in this C equivalent.
 
     .. code-block:: c
 
@@ -148,8 +133,8 @@ def _emit(module: ir.Module) -> None:
 
     build = ir.IRBuilder(after)
     returned = build.phi(_INT32)
-    for found, source in statuses:
-        returned.add_incoming(found, source)
+    for value, source in statuses:
+        returned.add_incoming(value, source)
     emit_standard(build)
     status = build.sext(returned, _INT64)
     build.cbranch(build.icmp_unsigned(">", status, one), failed, next_call)
@@ -189,7 +174,7 @@ def _store(build: ir.IRBuilder, value: Any, base: Any, element: int) -> None:
 def _call(
     block: ir.Block, following: ir.Block, target: Any, arguments: Sequence[Any]
 ) -> tuple[Any, ir.Block]:
-    """Call the function at an address in a block of its own; return its status and the block."""
+    """Call the function at an address in a separate block; return its status and the block."""
     build = ir.IRBuilder(block)
     kind = ir.FunctionType(_INT32, [argument.type for argument in arguments])
     status = build.call(build.inttoptr(target, kind.as_pointer()), arguments)

@@ -1,1 +1,1 @@
-"""FMI 3.0: its model description with arrays, its instances, its Co-Simulation."""
+"""FMI 3.0: model description with arrays, instances, Co-Simulation."""

@@ -1,4 +1,4 @@
-"""FMI 3.0 Co-Simulation, as the simulator drives it."""
+"""Driver of FMI 3.0 Co-Simulation."""
 
 from __future__ import annotations
 
@@ -41,18 +41,7 @@ REFUSED = (
 
 
 class CoSimulation3(Driver):
-    """Drives FMI 3.0 Co-Simulation; where there is event mode, inputs jump in it.
-
-    Parameters
-    ----------
-    description, library, resources, buffer, update
-        As for :class:`fmident.fmu.driver.Driver`.
-
-    Raises
-    ------
-    FmuError
-        `update` is ``"before_step"`` and the FMU has event mode.
-    """
+    """Driver of FMI 3.0 Co-Simulation; inputs jump in event mode, if available."""
 
     def __init__(
         self,
@@ -75,7 +64,7 @@ class CoSimulation3(Driver):
         self._table: I64 = np.zeros(loop.SIZE, np.int64)
 
     def instantiate(self, debug: bool, /) -> Instance3:
-        """Instantiate the FMU, with calls back within steps where it offers them."""
+        """Instantiate the FMU, with callbacks within steps if it offers them."""
         try:
             return self._instantiate(debug)
         except CallFailed:
@@ -115,23 +104,22 @@ class CoSimulation3(Driver):
         )
 
     def lay_out(self, setup: SimulationSetup, update: InputUpdate = "after_step") -> StepPlan3:
-        """Resolve a setup, with inputs that are set before or after the step."""
+        """Resolve a setup, with inputs set before or after the step."""
         return StepPlan3(setup, self.description, self.library, self._table, update)
 
     def trial(
         self, plan: Plan, assignment: Assignment, values: Mapping[str, Value]
     ) -> Trial | None:
-        """Return what finds out when inputs are to be set; ``None`` where it does not matter.
+        """Return the trial that determines when to set inputs; ``None`` if it has no effect.
 
-        In event mode inputs jump, and outputs are computed in it. Inputs on straight lines arrive
-        within the step.
+        Inputs that jump in event mode or are interpolated within the step need none.
         """
         if self.description.capabilities.has_event_mode or plan.inputs.lines:
             return None
         return super().trial(plan, assignment, values)
 
     def remarks(self, setup: SimulationSetup, plan: Plan) -> list[str]:
-        """Say where event mode is refused, inputs are held, instants are too near."""
+        """Return notes on refused event mode, held inputs, and instants too close to each other."""
         held = any(
             setup.interpolation_of(plan.inputs.names[signal]) == "auto"
             and bool(np.ptp(group.values[:, column]) > 0.0)
@@ -139,29 +127,15 @@ class CoSimulation3(Driver):
             if group in plan.inputs.continuous
             for signal, column in group.columns
         )
-        said = [REFUSED] * self._event_mode_refused + [HELD] * held
+        notes = [REFUSED] * self._event_mode_refused + [HELD] * held
         fixed = self.description.capabilities.fixed_step
         if fixed is not None and bool(np.any(np.diff(plan.times) < (1.0 - 1e-6) * fixed)):
-            said.append(COARSE.format(fixed))
-        return said
+            notes.append(COARSE.format(fixed))
+        return notes
 
 
 class StepPlan3(EventPlan):
-    """A plan whose loop handles early returns, and events in event mode.
-
-    Parameters
-    ----------
-    setup, description, library, update
-        As for :class:`fmident.fmu.plan.Plan`.
-    table
-        The shared table, which the FMU's calls back use, too.
-
-    Raises
-    ------
-    FmuError
-        Names or values that do not fit the FMU; linear interpolation asked of an FMU
-        without intermediate update.
-    """
+    """A plan whose loop handles early returns, and events in event mode."""
 
     def __init__(
         self,
@@ -176,7 +150,7 @@ class StepPlan3(EventPlan):
         self._lay_out()
 
     def why_no_line(self, description: ModelDescription, variable: Variable) -> str:
-        """Return why a continuous input cannot follow straight lines; empty where it can."""
+        """Return why a continuous input cannot be interpolated linearly; empty if it can."""
         if description.capabilities.provides_intermediate_update and variable.intermediate:
             return ""
         return (
@@ -187,7 +161,7 @@ class StepPlan3(EventPlan):
     def differentiated(
         self, setup: SimulationSetup, description: ModelDescription
     ) -> Sensitivities | None:
-        """Return what is recorded beside the outputs; ``None`` where nothing is asked for."""
+        """Return the sensitivities to record; ``None`` if none are requested."""
         names, known = setup.output_names, setup.sensitivities
         rows = setup.times.size
         return Sensitivities(description, self.library, names, known, rows) if known else None
@@ -233,7 +207,7 @@ class StepPlan3(EventPlan):
         self._reals[:] = (self.times[0], np.inf, 0.0)
 
     def settle(self, instance: BaseInstance, begin: float) -> None:
-        """Settle initial events, where there is event mode; from then on inputs move."""
+        """Settle initial events if there is event mode; afterwards inputs vary."""
         if self.capable.has_event_mode:
             self.settle_events(begin)
         self.claim_lines()
@@ -244,7 +218,7 @@ class StepPlan3(EventPlan):
         *,
         pause: Callable[[float], None],
     ) -> Runner:
-        """Return what runs the steps."""
+        """Return the runner of the steps."""
 
         def run(begin: int, end: int, state: I64) -> bool:
             return bool(
@@ -257,7 +231,7 @@ class StepPlan3(EventPlan):
         return run
 
     def stopped(self, state: I64) -> Stop:
-        """Say why the loop stopped; see :class:`fmident.fmu.plan.Plan`."""
+        """Return why the loop stopped; see :class:`fmident.fmu.plan.Plan`."""
         stop = super().stopped(state)
         if stop.failed.function != "fmi3DoStep":
             return stop
@@ -265,7 +239,7 @@ class StepPlan3(EventPlan):
         return Stop(stop.failed, stop.time, f"{stop.where} (step of {size:g} s)")
 
     def explain_more(self, outcome: int, time: float) -> tuple[str, str]:
-        """Return message and hint of an outcome that this loop alone has."""
+        """Return message and hint of an outcome specific to this loop."""
         table, at = self._table, f" at t = {time!r} s"
         return {
             program.ZENO: (

@@ -14,26 +14,9 @@ from fmident.fmu.native_code.log import LogBuffer
 class Instance3(BaseInstance):
     """An instantiated FMU of FMI 3.0.
 
-    Parameters
-    ----------
-    library
-        The loaded library.
-    description
-        The FMU's description; says which interface.
-    resources
-        Path of the unpacked resources, with a separator at its end.
-    buffer
-        Where the FMU's messages go.
-    debug
-        Let the FMU log everything that it can.
-    intermediate
-        Inputs that are set within steps, the address of the function that does it, and of
-        its table.
-
-    Raises
-    ------
-    CallFailed
-        The FMU returned no instance.
+    `resources` is the path of the unpacked folder with a final separator. `intermediate`
+    are inputs set within steps, and the addresses of the function that does so and its
+    table.
     """
 
     def __init__(
@@ -79,7 +62,7 @@ class Instance3(BaseInstance):
         self.call("fmi3EnterInitializationMode", tolerant, tolerance or 0.0, begin, True, end)
 
     def do_step(self, time: float, step: float) -> None:
-        """Advance from `time` by `step`, both in s; one that ends the run counts as discarded."""
+        """Advance from `time` by `step`, in s; a step that ends the run counts as discarded."""
         event, ended, early, reached = c_bool(), c_bool(), c_bool(), c_double()
         self.call(
             "fmi3DoStep", time, step, True, byref(event), byref(ended), byref(early), byref(reached)

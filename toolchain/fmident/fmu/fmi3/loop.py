@@ -1,7 +1,4 @@
-"""The communication loop of FMI 3.0 Co-Simulation, compiled, with early return and events.
-
-What all loops share of their tables is in :mod:`fmident.fmu.native_code.program`.
-"""
+"""Compiled communication loop of FMI 3.0 Co-Simulation, with early return and events."""
 
 from __future__ import annotations
 
@@ -72,7 +69,7 @@ ROUNDING = 4e-16
 
 @compiled_as(types.void(types.int64, types.float64, types.uint8, types.int64))
 def _lines(user: int, t: float, wanted: int, early: int) -> None:
-    """As :func:`intermediate`, in the standard floating-point state."""
+    """Do the same as :func:`intermediate` in the standard floating-point state."""
     if early != 0:
         carray(as_pointer(early), (1,), np.uint8)[0] = 0
     table = carray(as_pointer(user), (SIZE,), np.int64)
@@ -91,7 +88,7 @@ def _lines(user: int, t: float, wanted: int, early: int) -> None:
 def intermediate(
     user: int, t: float, wanted: int, readable: int, done: int, able: int, early: int, until: int
 ) -> None:
-    """Set inputs that follow straight lines, when the FMU asks for them within a step."""
+    """Set interpolated inputs when the FMU requests them within a step."""
     state = read_state()  # the FMU's own, to which this returns
     standard_state()
     _lines(user, t, wanted, early)
@@ -100,7 +97,7 @@ def intermediate(
 
 @compiled_as(START)
 def start(table: Any, reals: Any) -> Any:
-    """Settle an event and go on to step mode; return why to stop, or -1."""
+    """Settle an event and enter step mode; return why to stop, or -1."""
     outcome = update(table, reals)
     if outcome >= 0:
         return outcome
@@ -110,7 +107,7 @@ def start(table: Any, reals: Any) -> Any:
 
 @compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
 def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
-    """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
+    """Handle an event, setting the inputs of `program` in it; return why to stop, or -1."""
     status = call_fmu(table[ENTER_EVENT], (table[COMPONENT],))
     if note(table, ENTER_EVENT, status) != 0 or move(table, program, i) != 0:
         return CALL
@@ -120,7 +117,7 @@ def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
 
 @compiled
 def _step(table: Any, reals: Any, stop: float) -> Any:
-    """Call fmi3DoStep once; return why to stop, -1 to go on, -2 when there is an event."""
+    """Call fmi3DoStep once; return why to stop, -1 to continue, -2 for an event."""
     t, info = reals[TIME], table[INFO]
     flags = carray(as_pointer(info), (3,), np.uint8)
     flags[:] = 0
@@ -186,26 +183,10 @@ def run_steps(
 ) -> bool:
     """Run communication steps `begin` to `end`; step i leads from times[i] to times[i + 1].
 
-    Parameters
-    ----------
-    table, reals
-        The shared tables.
-    times
-        Communication points, s.
-    before, jump, after, record
-        Programs: inputs set before a step, in event mode where there is one; inputs that
-        jump, which event mode is for; inputs set after a step; outputs.
-    jumps
-        For each instant, whether there is something to do for `jump`.
-    begin, end
-        First step, and the one after the last.
-    state
-        int64, shape (4,), see :mod:`fmident.fmu.native_code.program`; element 0 is why it stopped.
-
-    Returns
-    -------
-    bool
-        Whether all steps succeeded.
+    The programs set inputs `before` a step (in event mode if available), inputs that `jump`
+    in event mode (only at instants in `jumps`), and inputs `after` a step, and `record`
+    outputs. `state` is int64, shape (4,), see :mod:`fmident.fmu.native_code.program`;
+    element 0 is why it stopped. Returns success.
     """
     nothing = before[:0]
     for i in range(begin, end):

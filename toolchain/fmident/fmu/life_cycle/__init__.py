@@ -1,1 +1,1 @@
-"""Instances: their life, whether they can be used again, what a trial of them shows."""
+"""Life cycle of instances: reuse, replacement, trials."""

@@ -1,4 +1,4 @@
-"""Keeps one instance of an FMU alive over many runs, and replaces it when it must be."""
+"""Keeps one instance of an FMU over many runs, and replaces it when necessary."""
 
 from __future__ import annotations
 
@@ -13,23 +13,10 @@ from fmident.fmu.native_code.log import Capture, LogRecord
 
 
 class InstanceHolder:
-    """The instance behind a simulator.
+    """The instance of a simulator, created by `make` with full logging or not.
 
-    Parameters
-    ----------
-    description
-        Of the FMU.
-    make
-        Instantiates the FMU, with full logging or not.
-    debug_logging
-        Let the FMU log everything that it can.
-
-    Attributes
-    ----------
-    instantiations
-        How often the FMU was instantiated; 1 as long as nothing made another necessary.
-    notes
-        Remarks for the log of the present run.
+    `instantiations` is 1 unless another was necessary; `notes` are for the present run's
+    log.
     """
 
     def __init__(
@@ -51,25 +38,12 @@ class InstanceHolder:
 
     @property
     def instance(self) -> BaseInstance:
-        """The live instance; there is one from :meth:`renew` to the end of a run."""
+        """The live instance, which exists from :meth:`renew` to the end of a run."""
         assert self._instance is not None, "a run begins by renewing the instance"
         return self._instance
 
     def make_first(self, capture: Capture, records: Callable[[], list[LogRecord]]) -> None:
-        """Instantiate the FMU.
-
-        Parameters
-        ----------
-        capture
-            Takes what the FMU prints.
-        records
-            Returns what the FMU has logged.
-
-        Raises
-        ------
-        FmuError
-            The FMU refuses; with its own words where it has any.
-        """
+        """Instantiate the FMU; raise `FmuError` with its own messages if it refuses."""
         good = capture.around(lambda: self._try(debug=self._debug))
         messages = records()
         if not good and not messages and not self._debug:
@@ -78,11 +52,11 @@ class InstanceHolder:
             messages = records()
         if good:
             return
-        said = own_words([*messages, *output_records(capture.text)])
+        reason = own_words([*messages, *output_records(capture.text)])
         name, tool = self._description.name, self._description.generation_tool
         raise FmuError(
             f"the FMU of '{name}' refuses to be instantiated"
-            + (f": {said}" if said else " and does not say why"),
+            + (f": {reason}" if reason else " and does not say why"),
             hint=f"the FMU needs the tool that made it ({tool}): is it installed here?"
             if self._description.needs_execution_tool
             else "a wrong GUID (library and description do not belong together), a missing"
@@ -102,13 +76,7 @@ class InstanceHolder:
         self.instantiations += 1
 
     def renew(self) -> BaseInstance:
-        """Return an instance in the state after instantiation: reset, or made anew.
-
-        Raises
-        ------
-        CallFailed
-            The FMU refuses a new instance.
-        """
+        """Return an instance in the state after instantiation: reset, or new."""
         if self._instance is not None and not self._fresh and not self._reset():
             self.drop()
         if self._instance is None:
@@ -121,7 +89,7 @@ class InstanceHolder:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing has run on the instance since it was made."""
+        """Whether nothing has run on the instance since its creation."""
         return self._fresh and self._instance is not None
 
     @property
@@ -130,13 +98,13 @@ class InstanceHolder:
         return self._instance is not None and not self._fresh and self._can_reset
 
     def set_aside(self) -> None:
-        """Free the instance, used or not; the next run instantiates anew."""
+        """Free the instance, used or not; the next run uses a new one."""
         self.instantiations -= self.is_new
         self.drop()
         self._reason = ""
 
     def never_reset(self) -> None:
-        """From now on instantiate anew for each run."""
+        """Use a new instance for each run from now on."""
         self._can_reset = False
 
     def _reset(self) -> bool:
@@ -155,12 +123,12 @@ class InstanceHolder:
         return True
 
     def give_up(self, status: int) -> None:
-        """Part with an instance that returned Error or Fatal."""
+        """Free an instance that returned Error or Fatal."""
         self.drop(status)
         self._reason = f"instantiated anew, since the last run ended with {status_word(status)}"
 
     def part(self) -> None:
-        """Part with an instance that has asked for the end: not all take that back when reset."""
+        """Free an instance that requested termination: not all FMUs revoke that when reset."""
         self.drop()
         self._reason = "instantiated anew, since the FMU itself ended the last run"
 

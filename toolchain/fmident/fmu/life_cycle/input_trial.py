@@ -1,8 +1,8 @@
-"""Find out by trial when inputs of a Co-Simulation must be set.
+"""Trial that determines when inputs of a Co-Simulation must be set.
 
-FMI wants outputs to be computed anew when they are read after inputs were set, though FMI 2.0
-(section 4.2.1) lets a master not rely on it. Some FMUs compute them in the step only; read the
-usual way, their outputs lag one sample behind the inputs where there is direct feedthrough.
+FMI requires outputs to be recomputed after inputs were set, although FMI 2.0 (section
+4.2.1) does not let a master rely on it. In some FMUs only the step does so; read the
+usual way, their outputs lag one sample behind in case of direct feedthrough.
 """
 
 from __future__ import annotations
@@ -33,18 +33,9 @@ def trial_of(
     values: Mapping[str, Value],
     instances: TrialInstances,
 ) -> Trial | None:
-    """Return what finds out when inputs are to be set; ``None`` where it makes no difference.
+    """Return the trial that determines when to set inputs; ``None`` if it makes no difference.
 
-    Parameters
-    ----------
-    plan
-        Laid out for ``"after_step"``.
-    description
-        The FMU.
-    assignment, values
-        What is set before initialisation.
-    instances
-        Those that are tried.
+    `plan` is laid out for ``"after_step"``.
     """
     if description.capabilities.kind == "model-exchange" or plan.times.size < 2:
         return None
@@ -67,7 +58,7 @@ def farthest(inputs: F64) -> int:
 def may_depend(
     description: ModelDescription, outputs: Iterable[str], inputs: Iterable[str]
 ) -> bool:
-    """Whether an output can depend directly on an input, by what the FMU declares."""
+    """Return whether an output may depend directly on an input, according to the FMU."""
     declared, driving = description.output_dependencies, set(inputs)
     return any(
         (depends := declared.get(name)) is None or bool(depends & driving) for name in outputs
@@ -75,18 +66,9 @@ def may_depend(
 
 
 class Trial:
-    """Single steps with one input or another, each time from a new instance.
+    """Single steps with different inputs, each from a new instance.
 
-    Parameters
-    ----------
-    plan
-        Laid out for ``"after_step"``, of a Co-Simulation.
-    assignment, values
-        What is set before initialisation.
-    instances
-        Those that are tried.
-    variable_step
-        Whether the FMU can take a shorter step.
+    `plan` is laid out for ``"after_step"``; `variable_step` permits shorter steps.
     """
 
     def __init__(
@@ -116,21 +98,21 @@ class Trial:
         return instance
 
     def set_inputs(self, row: int) -> None:
-        """Set the inputs that are floating-point numbers to their values at an instant."""
+        """Set the floating-point inputs to their values at an instant."""
         self._plan.inputs.mover.move(self._instances.instance, self._inputs, row)
 
     def step(self, size: float) -> F64:
-        """Take a step from the first instant; return the outputs."""
+        """Take a step from the first instant and return the outputs."""
         self._instances.instance.do_step(self._start, size)
         return self.outputs()
 
     def outputs(self) -> F64:
-        """Return the outputs that are floating-point numbers."""
+        """Return the floating-point outputs."""
         self._plan.outputs.read(self._instances.instance, 0)
         return np.concatenate([g.values[0] for g in self._plan.outputs.floats], dtype=np.float64)
 
     def after_line(self) -> F64:
-        """Return the outputs after one step with an input on a straight line."""
+        """Return the outputs after one step with a linearly interpolated input."""
         instance = self.begin()
         for line in self._plan.inputs.lines:
             slopes = (line.values[self._far] - line.values[0]) / self._h
@@ -185,13 +167,13 @@ class Trial:
         )
 
     def interpolates(self) -> bool:
-        """Whether inputs on straight lines are asked for and have an effect."""
+        """Return whether linear interpolation of inputs is requested and has an effect."""
         if not self._plan.inputs.lines:
             return False
         return not _same(self._apart(self.after_line), self.after_step_of(self._h, 0))
 
     def follows_at_once(self) -> bool:
-        """Whether outputs change when inputs are set between two steps."""
+        """Return whether outputs change when inputs are set between two steps."""
 
         def look() -> bool:
             self.begin()
@@ -212,14 +194,13 @@ class Trial:
             self.set_inputs(row)
             return self.step(size)
 
-        found: F64 = self._apart(look)
-        return found
+        outputs: F64 = self._apart(look)
+        return outputs
 
     def feeds_through_in_step(self) -> bool | None:
-        """Whether an input acts on the outputs of a step at once, not through states.
+        """Return whether an input acts on the outputs of a step directly, not through states.
 
-        The effect through states vanishes with the size of the step, direct feedthrough
-        does not. ``None``: not known.
+        Only direct feedthrough remains when the step size vanishes. ``None`` if unknown.
         """
         full = np.abs(self.after_step_of(self._h, self._far) - self.after_step_of(self._h, 0))
         if not np.any(full > 0.0):

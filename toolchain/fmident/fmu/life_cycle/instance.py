@@ -1,4 +1,4 @@
-"""One FMU instance and its life cycle: FMI calls with their status checked."""
+"""FMU instance and its life cycle: FMI calls with checked status."""
 
 from __future__ import annotations
 
@@ -26,23 +26,13 @@ Result = TypeVar("Result")
 
 
 def status_word(status: int) -> str:
-    """Return FMI's word for what a function returned; FMUs can return anything."""
+    """Return FMI's word for a status; FMUs can return anything."""
     known = 0 <= status < len(_STATUS_WORDS)
     return _STATUS_WORDS[status] if known else f"the unknown status {status}"
 
 
 class CallFailed(Exception):  # noqa: N818 - internal, always turned into an FmidentError
-    """An FMI function returned Discard, Error or Fatal.
-
-    Parameters
-    ----------
-    function
-        Name of the FMI function.
-    status
-        What it returned.
-    detail
-        What it was about, such as the variables that were set.
-    """
+    """An FMI function returned Discard, Error or Fatal; `detail` says for what."""
 
     def __init__(self, function: str, status: int, detail: str = "") -> None:
         self.function = function
@@ -52,15 +42,7 @@ class CallFailed(Exception):  # noqa: N818 - internal, always turned into an Fmi
 
 
 class BaseInstance:
-    """What instances of all versions and interfaces have in common.
-
-    Parameters
-    ----------
-    library
-        The loaded library.
-    prefix
-        ``"fmi2"`` or ``"fmi3"``, before the name of every function.
-    """
+    """Base of instances of all versions and interfaces, ``"fmi2"`` or ``"fmi3"``."""
 
     def __init__(self, library: Library, prefix: str) -> None:
         self.library = library
@@ -69,13 +51,7 @@ class BaseInstance:
         self.component: int | None = None
 
     def call(self, name: str, *arguments: Any, detail: str = "") -> int:
-        """Call an FMI function on this instance; warnings pass.
-
-        Raises
-        ------
-        CallFailed
-            It returned Discard, Error, Fatal or Pending, or the FMU lacks it.
-        """
+        """Call an FMI function on this instance; warnings are ignored."""
         function = self._functions.get(name)
         if function is None:
             raise CallFailed(name, ERROR, "it is not in the FMU's library")
@@ -87,21 +63,9 @@ class BaseInstance:
     def enter_initialisation(
         self, begin: float, end: float, tolerance: float | None, set_values: Callable[[], None]
     ) -> None:
-        """Enter initialisation mode.
+        """Enter initialisation mode, from time `begin` to `end`, s.
 
-        Parameters
-        ----------
-        begin, end
-            Start and stop time, s.
-        tolerance
-            Relative tolerance of the FMU's solver.
-        set_values
-            Sets parameters and start values; called where FMI wants that.
-
-        Raises
-        ------
-        CallFailed
-            The FMU refuses.
+        `set_values`, for parameters and start values, is called where FMI requires it.
         """
         raise NotImplementedError
 
@@ -110,11 +74,11 @@ class BaseInstance:
         raise NotImplementedError
 
     def set_slopes(self, references: U32, slopes: F64) -> None:
-        """Set time derivatives of inputs of a Co-Simulation, where the FMU takes them."""
+        """Set time derivatives of inputs of a Co-Simulation, if the FMU supports them."""
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Bring the instance back to its state after instantiation."""
+        """Reset the instance to its state after instantiation."""
         self.call(f"{self.prefix}Reset")
 
     def terminate(self) -> None:
@@ -122,18 +86,18 @@ class BaseInstance:
         self.call(f"{self.prefix}Terminate")
 
     def explain_discard(self) -> str:
-        """Return in words what the FMU says about a step that it discarded."""
+        """Return the FMU's explanation of a discarded step."""
         return ""
 
     def end_of_simulation(self, reached: float) -> float | None:
-        """Return when an FMU that discarded a step asked for the end, s; ``None``: it did not.
+        """Return when an FMU that discarded a step requested termination, s, or ``None``.
 
-        That is `reached`, the begin of the step, where the FMU does not tell.
+        If the FMU does not tell, that is `reached`, the beginning of the step.
         """
         return None
 
     def log_problems(self, description: ModelDescription) -> None:
-        """Ask for messages of warnings and errors only, where the FMU names these."""
+        """Request messages of warnings and errors only, if the FMU has such categories."""
         wanted = [c.encode() for c in _STATUS_CATEGORIES if c in description.log_categories]
         function = self._functions.get(f"{self.prefix}SetDebugLogging")
         if wanted and function is not None:
@@ -148,18 +112,12 @@ class BaseInstance:
             self._functions[f"{self.prefix}FreeInstance"](component)
 
     def abandon(self) -> None:
-        """Forget the instance without a call: after Fatal, FMI allows none."""
+        """Drop the instance without a call: after Fatal, FMI allows none."""
         self.component = None
 
 
 class TrialInstances:
-    """One fresh instance after the other.
-
-    Parameters
-    ----------
-    make
-        Instantiates the FMU.
-    """
+    """New instances one after the other; `make` instantiates the FMU."""
 
     def __init__(self, make: Callable[[], BaseInstance]) -> None:
         self._make = make
@@ -167,7 +125,7 @@ class TrialInstances:
 
     @property
     def instance(self) -> BaseInstance:
-        """The present one."""
+        """The present instance."""
         assert self._instance is not None, "a trial begins with a new instance"
         return self._instance
 
@@ -199,26 +157,20 @@ def directly(work: Callable[[], Result]) -> Result:
 def forked(work: Callable[[], Result]) -> Result:
     """Call `work` in a copy of this process, and return its result.
 
-    The FMU must not be instantiated here: then it is so for the first time in the copy, however
-    often this is called. Only for processes that have one thread.
-
-    Raises
-    ------
-    CallFailed
-        `work` has raised it, or the copy has died.
+    The process must be single-threaded and must not have instantiated the FMU.
     """
     content = in_a_copy(lambda: _answer(work))
     if not content:
         raise CallFailed("a trial step", ERROR, "it ended the process")
-    good, found = pickle.loads(content)
+    good, answer = pickle.loads(content)
     if not good:
-        raise CallFailed(*found)
-    result: Result = found
+        raise CallFailed(*answer)
+    result: Result = answer
     return result
 
 
 def _answer(work: Callable[[], Any]) -> bytes:
-    """Return what `work` finds, to be read by :func:`forked`."""
+    """Return the encoded result of `work`, to be read by :func:`forked`."""
     try:
         return pickle.dumps((True, work()))
     except CallFailed as failed:

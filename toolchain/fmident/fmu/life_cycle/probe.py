@@ -1,4 +1,4 @@
-"""Find out by trial what an FMU does, where its description cannot be relied on."""
+"""Trials of an FMU's behaviour, where its description is unreliable."""
 
 from __future__ import annotations
 
@@ -16,20 +16,10 @@ from fmident.fmu.simulator import Simulator
 
 @dataclass(frozen=True)
 class Influence:
-    """What changing one parameter does to the outputs.
+    """Effect of a change of one parameter by `step` on the outputs.
 
-    Parameters
-    ----------
-    name
-        The parameter.
-    changed
-        Whether any output changed in any bit.
-    largest
-        Per output, the largest absolute change over time, in the output's unit.
-    step
-        The change of the parameter, in its unit.
-    failure
-        Message of the simulation with the changed parameter, if it failed.
+    `changed` is whether any output changed in any bit; `largest` is the largest absolute
+    change over time of each output. `failure` is the message if the simulation failed.
     """
 
     name: str
@@ -48,31 +38,31 @@ def influence(
     step: float | None = None,
     reference: F64 | None = None,
 ) -> Influence:
-    """Set a parameter to another value, simulate, and look whether the outputs change.
+    """Change a parameter, simulate, and check whether the outputs change.
 
     Parameters
     ----------
     simulator, setup
-        What to simulate; `setup` names the outputs.
+        The simulation; `setup` names the outputs.
     name
         A settable Real, Integer or Boolean variable.
     values
         Values of the other parameters, and of this one if it is not at its start value.
     step
-        Change of the parameter; default 1 % of its value, or of its nominal value when it
-        is zero; 1 for an Integer. A Boolean is inverted.
+        Change of the parameter; by default 1 % of its value, or of its nominal value when
+        it is zero; 1 for an Integer. A Boolean is inverted.
     reference
-        Outputs without the change, if they are known already: saves a simulation.
+        Outputs without the change, if known: saves a simulation.
 
     Returns
     -------
     Influence
-        A failed simulation counts as a change: the FMU made use of the value.
+        A failed simulation counts as a change, since the FMU used the value.
 
     Raises
     ------
     FmuError
-        The variable cannot be set, or has no value to start from.
+        The variable cannot be set, or has no initial value.
     SimulationError
         The simulation without the change failed.
     """
@@ -107,27 +97,12 @@ def influence(
 def interpolates_inputs(
     simulator: Simulator, setup: SimulationSetup, *, values: Mapping[str, Value] | None = None
 ) -> bool:
-    """Whether input derivatives change anything, as ``canInterpolateInputs`` promises.
+    """Return whether input derivatives have an effect, as ``canInterpolateInputs`` promises.
 
-    OpenModelica's FMUs announce it and hold the inputs all the same; with these,
-    ``interpolation="mean"`` comes nearer to straight lines.
-
-    Parameters
-    ----------
-    simulator, setup, values
-        What to simulate: Real inputs that vary, and at least one output that they act on.
-
-    Returns
-    -------
-    bool
-        Whether the outputs differ in any bit between linear and held inputs. False where
-        the FMU offers no interpolation, and where it makes no difference, as in a model
-        without states, whose outputs are read at the instants only.
-
-    Raises
-    ------
-    SimulationError
-        The simulation failed.
+    OpenModelica's FMUs declare it but hold the inputs; for these, ``interpolation="mean"``
+    is closer to linear interpolation. True if any bit of the outputs differs between linear
+    and held inputs; `setup` needs varying Real inputs and outputs that they affect through
+    states. Raises `SimulationError` if the simulation fails.
     """
     if not simulator.description.can_interpolate_inputs:
         return False

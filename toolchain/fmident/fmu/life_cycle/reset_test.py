@@ -1,4 +1,4 @@
-"""Try whether an FMU comes back to its initial state when it is reset."""
+"""Test whether an FMU returns to its initial state on a reset."""
 
 from __future__ import annotations
 
@@ -26,18 +26,11 @@ _ASIDE = 1.01
 
 @dataclass(frozen=True)
 class ResetVerdict:
-    """What the trial showed.
+    """Result of the reset test.
 
-    Parameters
-    ----------
-    reinstantiate
-        Whether the FMU must be instantiated for each run, since its reset is not clean.
-    note
-        What the user should know; empty when all is well or nothing could be found out.
-    new_process
-        Whether each run needs a process of its own, since a new instance is not clean either.
-    doubt
-        Why the outputs of a run are doubtful; empty where they are not.
+    With `reinstantiate`, the FMU must be instantiated for each run; with `new_process`,
+    each run even needs its own process. `note` is for the user, or empty; `doubt` says why
+    the outputs of a run are doubtful.
     """
 
     reinstantiate: bool = False
@@ -47,12 +40,12 @@ class ResetVerdict:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The note as one of an executor, if there is one and the outcomes are not doubtful."""
+        """The note, as those of an executor, unless outcomes are doubtful."""
         return (self.note,) if self.note and not self.new_process else ()
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """The note as one of an executor whose outcomes are doubtful, and why runs are."""
+        """The note, as one of an executor with doubtful outcomes, and why runs are."""
         unclean = self.note if self.new_process else ""
         return tuple(text for text in (unclean, self.doubt) if text)
 
@@ -64,29 +57,18 @@ def try_reset(
     time_limit: float | None = None,
     at_run: Callable[[bool], None] = lambda _: None,
 ) -> ResetVerdict:
-    """Run, reset, run again, and return whether the outputs are the same to the last bit.
+    """Run, reset, run again, and check whether the outputs are equal to the last bit.
 
-    The first trial is run on a new instance, then with other parameters; all others follow; then
-    the first is run again and compared, and the others are compared with runs on new instances.
-    Where outputs differ, two fresh instances are compared, too: if these agree, the reset is to
-    blame, and `simulator` instantiates for each run from now on. Else a new instance is not
-    clean either, and only a new process can be.
+    The first trial is run on a new instance, then with other parameters, followed by all
+    others; then the first is repeated and compared, and the others are compared with runs
+    on new instances. If outputs differ, two new instances are compared: if they agree, the
+    reset is the cause, and `simulator` instantiates for each run from now on. Otherwise
+    only a new process is clean.
 
-    Parameters
-    ----------
-    simulator
-        One that has run nothing yet. It does not check itself any more what has passed here.
-    trials
-        What is going to be run, at least one; of long setups the first :data:`LONGEST` instants.
-    time_limit
-        Wall-clock seconds for one run.
-    at_run
-        Called with ``True`` when a run begins, ``False`` when it has ended.
-
-    Returns
-    -------
-    ResetVerdict
-        Without a complaint if the first run fails: that is for others to report.
+    `simulator` must not have run anything. `trials` are the intended runs, at least one; of
+    long ones the first :data:`LONGEST` instants are used. `time_limit` is per run,
+    wall-clock s. `at_run` is called with ``True`` at the beginning of a run, ``False`` at
+    its end. There is no finding if the first run fails.
     """
     attempt = _Attempt(simulator, trials, time_limit, at_run)
     verdict = attempt.verdict()
@@ -110,7 +92,7 @@ class _Attempt:
         self.compared = False
 
     def outputs(self, setup: SimulationSetup, values: Mapping[str, Value]) -> F64 | None:
-        """Run; return ``None`` when that fails."""
+        """Run and return the outputs; ``None`` if that fails."""
         self._simulator.trust_reset(setup)
         self._at_run(True)
         try:
@@ -127,7 +109,7 @@ class _Attempt:
         return self.outputs(setup, values)
 
     def verdict(self) -> ResetVerdict:
-        """Return what comes out."""
+        """Return the result of the test."""
         for trial in self._trials:
             self._simulator.prepare(*trial)
         setup, values = self._trials[0]
@@ -139,16 +121,16 @@ class _Attempt:
         if first is None:
             return ResetVerdict()
         self.compared = True
-        moved = _moved(values)
-        aside = [(setup, moved)] if moved else []
+        shifted_values = _moved(values)
+        aside = [(setup, shifted_values)] if shifted_values else []
         others = [(s, v, self._after_reset(s, v)) for s, v in (*aside, *self._trials[1:])]
         again = self._after_reset(setup, values)
         if again is None or not np.array_equal(first, again):
             return self._blame(setup, values, first, again)
-        for other, given, found in others:
+        for other, given, outputs in others:
             fresh = self.anew(other, given)
-            if fresh is not None and (found is None or not np.array_equal(fresh, found)):
-                return self._blame(other, given, fresh, found)
+            if fresh is not None and (outputs is None or not np.array_equal(fresh, outputs)):
+                return self._blame(other, given, fresh, outputs)
         return ResetVerdict()
 
     def _first(
@@ -159,7 +141,7 @@ class _Attempt:
         return first, self._simulator.would_reset
 
     def _after_reset(self, setup: SimulationSetup, values: Mapping[str, Value]) -> F64 | None:
-        """Return the outputs on an instance that has run something before."""
+        """Return the outputs of an instance that was used before."""
         # A run that has failed may have taken the instance with it.
         if not self._simulator.would_reset:
             self.outputs(setup, values)
@@ -187,9 +169,9 @@ class _Attempt:
 
 
 def _moved(values: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the values with all floats moved; empty where there are none."""
-    moved = {n: _ASIDE * v for n, v in values.items() if isinstance(v, float) and v != 0.0}
-    return {**values, **moved} if moved else {}
+    """Return the values with all floats changed; empty if there are none."""
+    shifted_values = {n: _ASIDE * v for n, v in values.items() if isinstance(v, float) and v != 0.0}
+    return {**values, **shifted_values} if shifted_values else {}
 
 
 def _shortened(setup: SimulationSetup, count: int) -> SimulationSetup:
@@ -200,7 +182,7 @@ def _shortened(setup: SimulationSetup, count: int) -> SimulationSetup:
 
 
 def _largest(first: F64, again: F64, setup: SimulationSetup) -> str:
-    """Say which output differs most, relative to its own size."""
+    """Return which output differs most, relative to its own size, as text."""
     difference = np.abs(again - first).max(axis=0)
     size = np.abs(first).max(axis=0)
     worst = int(np.argmax(difference / np.where(size > 0.0, size, 1.0)))

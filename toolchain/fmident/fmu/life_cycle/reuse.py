@@ -1,7 +1,7 @@
-"""Whether an instance that has been used is as good as a new one, checked run by run.
+"""Check, run by run, whether a used instance is equivalent to a new one.
 
-FMI wants a reset to bring back the state after instantiation. Those of several tools bring back
-less: states, inputs, values that were computed from parameters, outputs of the last step.
+A reset should restore the state after instantiation, but in FMUs of several tools
+states, inputs, calculated values or outputs of the last step remain.
 """
 
 from __future__ import annotations
@@ -23,17 +23,9 @@ Outcome = F64 | RunFailed
 
 
 class ReuseCheck:
-    """Compares the first run of each setup on a used instance with the same run on a new one.
+    """Compares the first run of each setup on a used instance with a run on a new one.
 
-    A run with the values of the run before says nothing of what a reset forgets of values: it is
-    compared as well, but does not count for other values.
-
-    Parameters
-    ----------
-    holder
-        Of the instance.
-    policy
-        As for :class:`fmident.fmu.Simulator`.
+    A run that repeats the previous values is also compared, but shows nothing for others.
     """
 
     def __init__(self, holder: InstanceHolder, policy: Reuse) -> None:
@@ -49,7 +41,7 @@ class ReuseCheck:
             holder.never_reset()
 
     def trust(self, setup: SimulationSetup | None = None, *, trusted: bool = True) -> None:
-        """Check no more, in one setup or in all; or check again in one."""
+        """Stop checking in one setup or in all, or resume it in one."""
         if setup is not None and not trusted:
             self._trusted.discard(setup)
         elif setup is None:
@@ -64,39 +56,25 @@ class ReuseCheck:
         once: Callable[[], Outcome],
         forget: Callable[[], None],
     ) -> Outcome:
-        """Run a simulation, and again on a new instance where that has to be compared.
+        """Run a simulation, and again on a new instance if a comparison is due.
 
-        Parameters
-        ----------
-        setup
-            What is simulated.
-        values
-            That are set.
-        once
-            Runs it.
-        forget
-            Undoes what the run has counted and logged.
-
-        Returns
-        -------
-        ndarray or RunFailed
-            What a new instance gives.
+        `once` runs it, and `forget` undoes its counts and log. Returns a new instance's result.
         """
         passed, names = self._passed.setdefault(setup, {}), frozenset(values)
         other = self._before != values
         self._before = values
         known = setup in self._trusted or (names in passed and (passed[names] or not other))
         checks = self._checks and self._holder.resets and not known
-        made = self._holder.instantiations
-        found = once()
+        count = self._holder.instantiations
+        outcome = once()
         # An FMU that refuses its reset has been instantiated anew already.
-        if not checks or self._holder.instantiations != made:
-            return found
-        if isinstance(found, RunFailed) and found.timed_out:
-            return found
+        if not checks or self._holder.instantiations != count:
+            return outcome
+        if isinstance(outcome, RunFailed) and outcome.timed_out:
+            return outcome
         fresh = self._anew(once, forget)
-        if _same(found, fresh):
-            self._holder.instantiations = made  # that for the comparison was not necessary
+        if _same(outcome, fresh):
+            self._holder.instantiations = count  # that for the comparison was not necessary
             if not isinstance(fresh, RunFailed):
                 passed[names] = other
             return fresh
@@ -105,16 +83,16 @@ class ReuseCheck:
         again = self._anew(once, forget)
         self._holder.never_reset()
         if _same(fresh, again):
-            said = (
+            remark = (
                 "a reset does not bring the FMU back to its initial state: it is instantiated"
                 " anew for each simulation, which takes longer"
             )
         else:
-            said = (
+            remark = (
                 "the FMU does not repeat itself, not even when it is instantiated anew: results"
                 " depend on what was simulated before"
             )
-        self._holder.notes.append(note(said))
+        self._holder.notes.append(note(remark))
         return again
 
     def _anew(self, once: Callable[[], Outcome], forget: Callable[[], None]) -> Outcome:

@@ -1,1 +1,1 @@
-"""What an FMU says of itself."""
+"""Model description of an FMU."""

@@ -22,8 +22,8 @@ LARGEST = 100_000
 def size_parameters(declarations: Sequence[Declaration]) -> dict[str, Variable]:
     """Return the structural parameters that are sizes of arrays, by name.
 
-    There can be others, of any type (FMI 3.0.2, section 2.4.7.4): they are values like those
-    of any parameter, but set in configuration mode.
+    Others are like any parameter, but set in configuration mode (FMI 3.0.2, section
+    2.4.7.4).
     """
     sizes = {size for d in declarations for size in d.dimensions if isinstance(size, str)}
     return {
@@ -40,18 +40,7 @@ def take_apart(
 ) -> tuple[tuple[Variable, ...], dict[str, tuple[int, ...]]]:
     """Return all scalar variables, and the dimensions of the arrays by name.
 
-    Parameters
-    ----------
-    declarations
-        Of the XML.
-    values
-        Structural parameters that differ from their start values.
-
-    Raises
-    ------
-    FmuError
-        A size is not a whole number of at least 0, or two variables have the same
-        name, or a dimension has no value.
+    `values` are structural parameters that differ from their start values.
     """
     sizes: dict[str, int] = {}
     for name, parameter in size_parameters(declarations).items():
@@ -85,19 +74,13 @@ def take_apart(
 
 
 def configure(description: ModelDescription, values: Mapping[str, Value]) -> ModelDescription:
-    """Return the description as it is for other values of structural parameters."""
+    """Return the description for other values of structural parameters."""
     variables, shapes = take_apart(description.declarations, values)
     return replace(description, variables=variables, shapes=shapes)
 
 
 def resized(description: ModelDescription, values: Mapping[str, Value]) -> ModelDescription:
-    """Return the description with the sizes that the structural parameters among `values` give.
-
-    Raises
-    ------
-    FmuError
-        One of them is not a size.
-    """
+    """Return the description with array sizes from the structural parameters among `values`."""
     known = size_parameters(description.declarations)
     sizes = {name: value for name, value in values.items() if name in known}
     return configure(description, sizes) if sizes else description

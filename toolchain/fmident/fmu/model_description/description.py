@@ -1,4 +1,4 @@
-"""What an FMU says of itself: the content of ``modelDescription.xml`` as frozen data.
+"""Model description: the content of ``modelDescription.xml`` as immutable data.
 
 Sources: FMI specification 2.0.4, section 2.2 (schema), table in 2.2.7 (causality,
 variability, initial); FMI specification 3.0.1, section 2.4.
@@ -39,17 +39,17 @@ class Capabilities:
     model_identifier
         Name of the shared library, without suffix.
     can_interpolate_inputs
-        Whether Real inputs can follow straight lines between the communication points.
+        Whether Real inputs can be interpolated linearly between the communication points.
     can_get_and_set_state, can_handle_variable_step, only_once_per_process,
     needs_execution_tool, provides_directional_derivative
         As FMI defines them.
     has_event_mode, can_return_early, provides_intermediate_update
-        FMI 3.0 Co-Simulation: events between steps, steps that end before their time,
-        calls back within a step.
+        FMI 3.0 Co-Simulation: events between steps, steps that end early, callbacks within
+        a step.
     fixed_step
-        FMI 3.0 Co-Simulation: the fixed step of the FMU's own integrator, s, if it says so.
+        FMI 3.0 Co-Simulation: fixed step of the FMU's own integrator, s, if specified.
     needs_completed_step
-        Model Exchange: whether the FMU wants to hear of every step of the integrator.
+        Model Exchange: whether the FMU needs a call after each completed integrator step.
     """
 
     kind: InterfaceKind = "co-simulation"
@@ -67,7 +67,7 @@ class Capabilities:
     needs_completed_step: bool = True
 
     def flags(self) -> dict[str, Any]:
-        """Return what :class:`fmident.fmu.ModelDescription` repeats of this."""
+        """Return the flags that :class:`fmident.fmu.ModelDescription` repeats."""
         return {
             name: getattr(self, name)
             for name in (
@@ -87,15 +87,10 @@ OPENMODELICA = "OpenModelica"
 
 
 def sees_events_late(generation_tool: str, indicators: int) -> bool:
-    """Whether an FMU's Co-Simulation handles state events at communication points only.
+    """Return whether a Co-Simulation handles state events at communication points only.
 
-    Parameters
-    ----------
-    generation_tool
-        As the description gives it. OpenModelica (1.26 and before) looks for state events
-        when a communication step is over: its integrator has gone through them by then.
-    indicators
-        Number of event indicators; without any there are no state events.
+    OpenModelica (1.26 and earlier) checks for state events after each communication step,
+    when its integrator has already passed them.
     """
     return indicators > 0 and generation_tool.startswith(OPENMODELICA)
 
@@ -107,23 +102,9 @@ def choose_interface(
     *,
     exchange_first: bool = False,
 ) -> Capabilities:
-    """Return the interface to use; ``"auto"`` takes Co-Simulation where there is one.
+    """Return the interface to use; ``"auto"`` prefers Co-Simulation.
 
-    Parameters
-    ----------
-    name
-        Of the model, for messages.
-    offered
-        What the FMU has; at least one.
-    choice
-        What the user wants.
-    exchange_first
-        ``"auto"`` takes Model Exchange where there is one, see :func:`sees_events_late`.
-
-    Raises
-    ------
-    FmuError
-        The FMU does not have it, or there is no such choice.
+    With `exchange_first` it prefers Model Exchange, see :func:`sees_events_late`.
     """
     if choice not in CHOICES:
         raise FmuError(
@@ -133,9 +114,9 @@ def choose_interface(
         )
     kinds: tuple[InterfaceKind, ...] = ("co-simulation", "model-exchange")
     for kind in reversed(kinds) if exchange_first else kinds:
-        for found in offered:
-            if found.kind == kind and choice in ("auto", kind):
-                return found
+        for interface in offered:
+            if interface.kind == kind and choice in ("auto", kind):
+                return interface
     has = " and ".join(f"'{o.kind}'" for o in offered)
     raise FmuError(
         f"the FMU of '{name}' does not offer '{choice}', it offers {has}",
@@ -146,15 +127,7 @@ def choose_interface(
 
 @dataclass(frozen=True)
 class FrozenParameter:
-    """Why a parameter of the Modelica class cannot be set, as fmident's compiler wrote it down.
-
-    Parameters
-    ----------
-    reason
-        Such as "it is 'final' in the Modelica source".
-    advice
-        What to do next.
-    """
+    """Why a parameter of the Modelica class cannot be set, as recorded by fmident's compiler."""
 
     reason: str
     advice: str = "change that in the Modelica source and build the FMU again"
@@ -162,7 +135,7 @@ class FrozenParameter:
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """A model description of FMI 2.0 or 3.0, as far as simulation needs it.
+    """A model description of FMI 2.0 or 3.0, with the parts needed for simulation.
 
     Parameters
     ----------
@@ -171,46 +144,46 @@ class ModelDescription:
     variables
         All scalar variables in the file's order; arrays by their elements (``"a[2,3]"``).
     platforms
-        Names of the folders under ``binaries/`` that hold files, such as ``"linux64"``.
+        Names of the non-empty folders under ``binaries/``, such as ``"linux64"``.
     default_start, default_stop, default_tolerance, default_step
-        The default experiment; ``None`` where it is silent. Times in s.
+        The default experiment; ``None`` where unspecified. Times in s.
     can_interpolate_inputs, can_get_and_set_state, can_handle_variable_step
         Capability flags of the interface in use. Inputs of Model Exchange can always be
-        interpolated: the engine does it.
+        interpolated, by the engine.
     only_once_per_process, needs_execution_tool, provides_directional_derivative
         More capability flags.
     log_categories
         Names of log categories that the FMU declares.
     output_dependencies
-        For outputs with declared dependencies: output name -> names it depends on
-        directly. Outputs without the attribute are left out (they may depend on all).
+        For outputs with declared dependencies: output name -> names it depends on directly.
+        Outputs without the attribute are omitted (they may depend on all).
     input_ramps
-        Extra inputs by which the engine makes inputs follow straight lines; ``None`` for
-        most FMUs.
+        Extra inputs with which the engine makes inputs linear ramps; ``None`` for most
+        FMUs.
     frozen
         Parameters of the Modelica class that cannot be set, by name. Some of them are not
         variables of the FMU.
     capabilities
-        What the interface in use offers beyond the flags above.
+        All capabilities of the interface in use.
     interfaces
         All interfaces of the FMU that can be simulated, Co-Simulation first.
     shapes
         Dimensions of the array variables, by name; FMI 3.0 only.
     declarations
-        The variables before arrays were taken apart; FMI 3.0 only.
+        The variables before expansion of arrays; FMI 3.0 only.
     state_count
-        Number of continuous states by the XML; of FMI 3.0, arrays of them count as one, and
-        the FMU itself is asked.
+        Number of continuous states in the XML; in FMI 3.0, an array counts as one, and the
+        FMU itself is asked.
     indicator_count
-        Number of event indicators by the XML; of FMI 3.0, arrays of them count as one.
+        Number of event indicators in the XML; in FMI 3.0, an array counts as one.
     indicator_references
         Value references of variables that are event indicators, FMI 3.0 only.
     state_references, derivative_references
-        Value references of the continuous states and their derivatives, in the order of
-        the vectors of Model Exchange; empty where the XML does not tell all.
+        Value references of the continuous states and their derivatives, in the order of the
+        vectors of Model Exchange; empty if the XML is incomplete.
     derivative_dependencies
-        For each derivative of a state, the places of the states that it depends on directly, or
-        ``None`` where the XML does not say; empty where it says so of none.
+        For each derivative of a state, the positions of the states that it depends on
+        directly, or ``None`` if the XML does not specify them; empty if it specifies none.
     """
 
     name: str
@@ -247,13 +220,7 @@ class ModelDescription:
     derivative_dependencies: tuple[tuple[int, ...] | None, ...] = ()
 
     def with_interface(self, choice: InterfaceChoice) -> ModelDescription:
-        """Return the description with the flags of another interface of the FMU.
-
-        Raises
-        ------
-        FmuError
-            The FMU does not have it.
-        """
+        """Return the description with the flags of another interface of the FMU."""
         if not self.interfaces:
             return self
         chosen = choose_interface(
@@ -270,17 +237,15 @@ class ModelDescription:
 
     @property
     def is_own(self) -> bool:
-        """Whether it says that fmident's embedded compiler has made the FMU."""
+        """Whether the FMU declares that fmident's embedded compiler made it."""
         tool = self.generation_tool
         return tool.startswith("fmident ") and tool.endswith("(embedded compiler)")
 
     @property
     def fixed_tolerance(self) -> float | None:
-        """The relative tolerance that the FMU's own integrator has whatever it is asked for.
+        """Relative tolerance of the FMU's own integrator that cannot be changed, or ``None``.
 
-        ``None`` where it takes the one that it is given, as far as is known, where there is
-        nothing to integrate, and in Model Exchange, where fmident integrates. OpenModelica's
-        Co-Simulation has the tolerance of its export.
+        OpenModelica's Co-Simulation has the tolerance of its export.
         """
         own = self.capabilities.kind == "co-simulation" and self.state_count > 0
         if not own or not self.generation_tool.startswith(OPENMODELICA):
@@ -288,7 +253,7 @@ class ModelDescription:
         return self.default_tolerance or OPENMODELICA_TOLERANCE
 
     def holds_input(self, name: str, interpolation: Interpolation) -> bool:
-        """Return whether an input keeps its value between samples, with what is asked for it."""
+        """Return whether an input is held between samples with the requested interpolation."""
         variable = self.by_name.get(name)
         if variable is not None and not variable.is_continuous:
             return True
@@ -302,15 +267,12 @@ class ModelDescription:
 
     @cached_property
     def by_name(self) -> dict[str, Variable]:
-        """All variables by their names."""
+        """All variables by name."""
         return {variable.name: variable for variable in self.variables}
 
     @cached_property
     def by_reference(self) -> dict[tuple[str, int], str]:
-        """Names by type's letter (``"r"``, ``"i"``, ``"b"``, ``"s"``) and value reference.
-
-        Of several aliases the first counts.
-        """
+        """Names by type letter (``"r"``, ``"i"``, ``"b"``, ``"s"``) and value reference."""
         names: dict[tuple[str, int], str] = {}
         for variable in self.variables:
             letter = "i" if variable.type == "Enumeration" else variable.type[0].lower()
@@ -329,7 +291,7 @@ class ModelDescription:
 
     @cached_property
     def inputs(self) -> tuple[Variable, ...]:
-        """Variables of causality "input", without those that belong to the engine."""
+        """Variables of causality "input", without those reserved for the engine."""
         hidden = self.input_ramps.names if self.input_ramps is not None else frozenset()
         return tuple(v for v in self.variables if v.causality == "input" and v.name not in hidden)
 
@@ -340,10 +302,9 @@ class ModelDescription:
 
     @cached_property
     def recorded(self) -> tuple[Variable, ...]:
-        """What is recorded where nobody says what: the outputs, or else the local variables.
+        """Variables recorded by default: the outputs, or else the local variables.
 
-        Texts, constants and parameters are left out, and FMI 3.0's own variables of the time and
-        of event indicators, unless these are states.
+        Texts, constants, parameters, time and event indicators are excluded.
         """
         states = {*self.state_references, *self.derivative_references}
         indicators = {*self.indicator_references} - states
@@ -357,17 +318,9 @@ class ModelDescription:
         return tuple(v for v in self.outputs or local if v.type != "String")
 
     def why_not_settable(self, name: str) -> tuple[str, str] | None:
-        """Return why a name of the Modelica class cannot be set, and what to do.
+        """Return why a name of the Modelica class cannot be set, and what to do, or ``None``.
 
-        Parameters
-        ----------
-        name
-            Of a variable, or of a parameter that the compiler left out of the FMU.
-
-        Returns
-        -------
-        tuple of str or None
-            Reason and advice; ``None`` when it can be set, or when nothing is known of it.
+        The compiler may have left it out of the FMU.
         """
         variable = self.by_name.get(name)
         frozen = self.frozen.get(name) or self.frozen.get(name.partition("[")[0])
@@ -386,15 +339,9 @@ class ModelDescription:
         return reason, ""
 
     def variable(self, name: str) -> Variable:
-        """Return the variable called `name`.
-
-        Raises
-        ------
-        FmuError
-            If there is none; the nearest names are listed.
-        """
-        found = self.by_name.get(name)
-        if found is None:
+        """Return a variable; raise `FmuError`, suggesting similar names, if there is none."""
+        variable = self.by_name.get(name)
+        if variable is None:
             base = array_name(name)
             shape = self.shapes.get(base)
             if shape is not None:
@@ -412,25 +359,16 @@ class ModelDescription:
                 hint=self.nearest_to(name),
                 code=Code.UNKNOWN_NAME,
             )
-        return found
+        return variable
 
     def nearest_to(
         self, name: str, among: Iterable[Variable] | None = None, *, kind: str = "variable"
     ) -> str:
-        """Return a hint at variables: by a symbol in their descriptions, or by their names.
+        """Return a hint to variables, by a symbol in their descriptions or by similar names.
 
-        Modellers write the symbol of a paper behind a comma or in parentheses, "Coulomb
-        friction force, Fc". Of the variables with that symbol those of the outer components are
-        meant. Of an array one element is named: that with the index in `name`, or the first.
-
-        Parameters
-        ----------
-        name
-            What the user wrote.
-        among
-            The variables to choose from, all by default.
-        kind
-            The noun for them.
+        Modellers write the symbol of a paper after a comma or in parentheses, "Coulomb friction
+        force, Fc". Variables of the outermost components are preferred. Of an array one element
+        is named. `among` are the candidates, all by default; `kind` is the noun for them.
         """
         base, _, index = name.partition("[")
         symbol = re.compile(rf"(, |\(){re.escape(base)}(\)|$)")
@@ -443,8 +381,8 @@ class ModelDescription:
         depth = min((v.name.count(".") for v in meant), default=0)
         meant = [v for v in meant if v.name.count(".") == depth]
         if base and 0 < len(meant) <= SYMBOLS_SHOWN:
-            found = ", ".join(f"'{v.name}' ({v.description})" for v in meant)
-            return f"'{base}' is a symbol of {found}"
+            listing = ", ".join(f"'{v.name}' ({v.description})" for v in meant)
+            return f"'{base}' is a symbol of {listing}"
         if close := nearest(base, one):
             return f"nearest {kind}: " + ", ".join(f"'{one[v].name}'" for v in close)
         return did_you_mean(base, [v.name for v in one.values()], kind=kind)

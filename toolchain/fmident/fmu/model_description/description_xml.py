@@ -82,23 +82,7 @@ _MOST_INDICATORS = 10_000_000
 
 
 def parse_description(xml: bytes, *, file: str, platforms: Sequence[str] = ()) -> ModelDescription:
-    """Turn the bytes of a model description into data.
-
-    Parameters
-    ----------
-    xml
-        Content of ``modelDescription.xml``.
-    file
-        Path for messages.
-    platforms
-        Folders of the archive that hold binaries.
-
-    Raises
-    ------
-    FmuError
-        Entities or a DTD, broken XML, wrong FMI version, no interface that can be
-        simulated, or values that cannot be read.
-    """
+    """Parse the bytes of a model description; `platforms` are its folders with binaries."""
     root = _parse_tree(xml, file)
     reader = Reader3 if root.get("fmiVersion", "").startswith("3.") else Reader2
     return reader(root, file).read(platforms)
@@ -139,7 +123,7 @@ def _parse_tree(xml: bytes, file: str) -> Element:
 
 
 def flag(element: Element, key: str) -> bool:
-    """Return a Boolean attribute, false when it is missing."""
+    """Return a Boolean attribute, false if it is missing."""
     return element.get(key, "false").strip() in ("true", "1")
 
 
@@ -207,10 +191,10 @@ class Reader:
         )
 
     def only_once(self, element: Element) -> bool:
-        """Return whether a process may hold one instance only of an interface.
+        """Return whether a process may have only one instance of an interface.
 
-        OpenModelica's FMUs say that it may hold several, but when one is freed, so is the memory of
-        all instances of that binary (version 1.26.9, ``fmi2FreeInstance``).
+        OpenModelica's FMUs claim to allow several, but freeing one frees the memory of all
+        (version 1.26.9, ``fmi2FreeInstance``).
         """
         said = flag(element, "canBeInstantiatedOnlyOncePerProcess")
         return said or self.root.get("generationTool", "").strip().startswith("OpenModelica")
@@ -282,7 +266,7 @@ class Reader:
 
     @staticmethod
     def frozen(elements: Iterable[Element]) -> dict[str, FrozenParameter]:
-        """Return what fmident's compiler has noted; it gave no advice until version 0.1."""
+        """Return the parameters recorded by our compiler; before version 0.1 without advice."""
         given = ((e.get("name", ""), e.get("reason", ""), e.get("advice")) for e in elements)
         return {
             name: FrozenParameter(reason) if advice is None else FrozenParameter(reason, advice)
@@ -309,7 +293,7 @@ class Reader:
         return derivative.get("derivative")
 
     def states(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return value references of states and derivatives, if they can all be found."""
+        """Return value references of states and derivatives, if all of them exist."""
         derivatives = [key for key, _ in self.unknowns(self.derivatives)]
         states = [
             None if key is None else self.known(self.state_of(self.elements[key]))
@@ -353,14 +337,14 @@ class Reader:
     # ------------------------------------------------------------------------- values
 
     def number(self, text: str, what: str) -> float:
-        """Return a number of the file; `what` it is, for messages."""
+        """Return a number of the file; `what` describes it in messages."""
         try:
             return float(text)
         except ValueError:
             self.fail(f"{what} is '{text}', which is not a number")
 
     def whole(self, text: str, what: str, most: int) -> int:
-        """Return a whole number from 0 to `most`; `what` it is, for messages."""
+        """Return a whole number from 0 to `most`; `what` describes it in messages."""
         digits = text.strip()
         # Python reads digits of any script, and refuses thousands of them.
         if not (digits.isascii() and digits.isdecimal()) or len(digits) > _LONGEST_WHOLE:
@@ -374,16 +358,8 @@ class Reader:
     ) -> dict[str, Any]:
         """Return the fields of a Variable that all versions declare in the same way.
 
-        Parameters
-        ----------
-        name
-            Of the variable.
-        element
-            With its reference, causality and variability.
-        typed
-            Attributes of its type, those that the variable itself declares first.
-        default
-            Variability of what is not a parameter, where none is given.
+        `typed` are attributes of its type, overridden by those of the variable; `default` is
+        the variability of variables other than parameters.
         """
 
         def number(key: str) -> float | None:
@@ -410,7 +386,7 @@ class Reader:
         }
 
     def start(self, name: str, kind: VariableType, text: str) -> Value:
-        """Return a start value in Python's type."""
+        """Return a start value as a Python type."""
         if kind == "String":
             return text
         if kind == "Real":

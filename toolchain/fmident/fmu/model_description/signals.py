@@ -1,4 +1,4 @@
-"""Which variables of an FMU can follow data, and which can be recorded."""
+"""Variables of an FMU that can be data-driven inputs, and those that can be recorded."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from fmident.fmu.model_description.variables import Variable
 
 
 def input_variable(description: ModelDescription, name: str) -> Variable:
-    """Return an input that can follow data.
-
-    Raises
-    ------
-    FmuError
-        There is no such variable, it is not an input, or it is a text.
-    """
+    """Return an input that can follow data."""
     variable = description.variable(name)
     if variable.causality == "structuralParameter":
         raise FmuError(
@@ -39,13 +33,7 @@ def input_variable(description: ModelDescription, name: str) -> Variable:
 
 
 def output_variable(description: ModelDescription, name: str) -> Variable:
-    """Return a variable that can be recorded.
-
-    Raises
-    ------
-    FmuError
-        There is no such variable, or it is a text.
-    """
+    """Return a variable that can be recorded."""
     variable = description.variable(name)
     if variable.type == "String":
         raise FmuError(

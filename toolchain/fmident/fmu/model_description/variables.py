@@ -1,4 +1,4 @@
-"""One variable of an FMU, as its description declares it.
+"""Variables as declared in the model description.
 
 Sources: FMI specification 2.0.4, section 2.2.7; FMI specification 3.0.1, section 2.4.7.
 """
@@ -25,27 +25,27 @@ class Variable:
     name
         As in the Modelica class, such as ``"axis.mass"`` or ``"tau[1]"``.
     value_reference
-        The handle by which the FMU's functions know the variable.
+        Handle of the variable in FMI functions.
     type
         ``"Real"``, ``"Integer"``, ``"Boolean"``, ``"String"`` or ``"Enumeration"``.
     causality, variability, initial
-        As FMI defines them, defaults filled in; `initial` is ``""`` where FMI has none.
+        As FMI defines them, with defaults; `initial` is ``""`` where FMI has none.
     start
-        Start value in Python's type, ``None`` when the description gives none.
+        Start value as a Python type, ``None`` if the description gives none.
     unit, minimum, maximum, nominal
-        Of a Real, from the variable or its declared type; ``None`` when not given.
-        Integers can have `minimum` and `maximum`.
+        For a Real, from the variable or its declared type; ``None`` if absent. Integers can
+        have `minimum` and `maximum`.
     description
         Text of the modeller, may be empty.
     declared_type
-        Name of the simple type that the variable is declared with, or ``None``.
+        Name of the declared simple type, or ``None``.
     display_unit
-        Unit for showing the value, FMI 3.0 only, or ``None``.
+        Unit for display, FMI 3.0 only, or ``None``.
     native_type
         FMI 3.0's name of the type, such as ``"Float32"`` or ``"UInt64"``; `type` then is
-        the nearest of FMI 2.0's. Empty for FMI 2.0.
+        the closest one of FMI 2.0. Empty for FMI 2.0.
     element, elements
-        Place of an array's element in row-major order, and their number; 0 and 1 for a
+        Position of an array's element in row-major order, and their number; 0 and 1 for a
         scalar.
     intermediate
         Whether an input can be set within a step, FMI 3.0 Co-Simulation only.
@@ -72,17 +72,17 @@ class Variable:
 
     @property
     def element_reference(self) -> int:
-        """How the extension for sensitivities refers to it: elements of an array one by one."""
+        """Reference in the extension for sensitivities, which numbers array elements separately."""
         return self.value_reference + self.element
 
     @property
     def is_continuous(self) -> bool:
-        """Whether an input can follow lines: a number of 64 bits that may change at any time."""
+        """Whether an input can be interpolated: a 64-bit number that may change at any time."""
         return native_type(self) in ("Real", "Float64") and self.variability == "continuous"
 
     @property
     def settable(self) -> bool:
-        """Whether a value given before initialisation has a meaning in FMI."""
+        """Whether FMI permits setting the value before initialisation."""
         return self.why_not_settable is None
 
     @property
@@ -95,11 +95,9 @@ class Variable:
 
     @property
     def why_not_settable(self) -> str | None:
-        """The reason in words why the variable cannot be set, ``None`` when it can.
+        """The reason why the variable cannot be set, or ``None``.
 
-        Parameters can be set, and so can start values of states (`initial` "exact" or
-        "approx"). Whether the FMU makes use of the value is another matter: see
-        :func:`fmident.fmu.influence`.
+        Whether the FMU uses the value is another question: see :func:`fmident.fmu.influence`.
         """
         if self.causality in ("parameter", "structuralParameter"):
             return None
@@ -120,18 +118,11 @@ class Variable:
 
 @dataclass(frozen=True)
 class Declaration:
-    """One variable as the XML has it.
+    """One variable as declared in the XML.
 
-    Parameters
-    ----------
-    variable
-        Everything but what differs from element to element.
-    dimensions
-        Each a number, or the value reference of a structural parameter as a text.
-    starts
-        Start values in row-major order; one for all elements, or none.
-    aliases
-        Further names, with their description and display unit.
+    Each of `dimensions` is a number, or the value reference of a structural parameter as
+    text. `starts` are in row-major order; one for all elements, or none. `aliases` have
+    description and display unit.
     """
 
     variable: Variable
@@ -141,25 +132,14 @@ class Declaration:
 
 
 def native_type(variable: Variable) -> str:
-    """Return the type by whose functions a variable is set: ``"Real"``, ``"Float64"``, ..."""
+    """Return the type whose functions set a variable: ``"Real"``, ``"Float64"``, ..."""
     if variable.native_type:
         return variable.native_type
     return "Integer" if variable.type == "Enumeration" else variable.type
 
 
 def structured_name(name: str) -> str:
-    """Return a name as the naming convention "structured" writes derivatives.
-
-    Parameters
-    ----------
-    name
-        Such as ``"der(der(x))"``, which some tools write and FMI does not know.
-
-    Returns
-    -------
-    str
-        Such as ``"der(x,2)"``; any other name as it is.
-    """
+    """Return a name with structured derivatives: ``"der(x,2)"`` for ``"der(der(x))"``."""
     inside, order = name, 0
     while inside.startswith(_BEGIN) and inside.endswith(_END):
         inside = inside[len(_BEGIN) : -len(_END)]
@@ -181,7 +161,7 @@ def element_name(array: str, index: Sequence[int]) -> str:
 
 
 def array_name(element: str) -> str:
-    """Return the name of the array that something is an element of, by its name; else the name.
+    """Return the name of the array that an element belongs to; any other name is unchanged.
 
     >>> array_name("a[2].x[1,3]")
     'a[2].x'
@@ -195,7 +175,7 @@ def array_name(element: str) -> str:
 
 
 def _inside(name: str) -> tuple[str, str]:
-    """Return what a name is the derivative of, and how that ends; empty where it is none."""
+    """Split the name of a derivative into its argument and its end; empty if it is none."""
     if name.startswith(_BEGIN) and name.endswith(_END):
         return name[len(_BEGIN) : -len(_END)], _END
     return "", ""

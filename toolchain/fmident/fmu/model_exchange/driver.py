@@ -1,8 +1,7 @@
-"""Model Exchange of FMI 2.0 and 3.0, as the simulator drives it: CVODE integrates the equations.
+"""Driver of Model Exchange of FMI 2.0 and 3.0, with CVODE as integrator.
 
-Backward differentiation formulas of variable order with Newton's method and a dense Jacobian; the
-integrator finds roots of the event indicators (Hindmarsh et al., SUNDIALS, ACM Trans. Math. Softw.
-31(3), 2005).
+It uses variable-order backward differentiation formulas, and finds roots of the event
+indicators (Hindmarsh et al., SUNDIALS, ACM Trans. Math. Softw. 31(3), 2005).
 """
 
 from __future__ import annotations
@@ -78,18 +77,7 @@ _FREED_BY = {
 
 
 class ModelExchange(Driver):
-    """Drives Model Exchange; inputs act at once, since fmident integrates.
-
-    Parameters
-    ----------
-    description, library, resources, buffer
-        As for :class:`fmident.fmu.driver.Driver`.
-
-    Raises
-    ------
-    FmuError
-        SUNDIALS is not to be found.
-    """
+    """Driver of Model Exchange; inputs act at once, since fmident integrates."""
 
     def __init__(
         self, description: ModelDescription, library: Library, resources: str, buffer: LogBuffer
@@ -103,22 +91,9 @@ class ModelExchange(Driver):
 
 
 class ExchangePlan(EventPlan):
-    """Everything about a run that does not change from run to run, and the run's tables.
+    """The constant parts of a run, and its tables.
 
-    Parameters
-    ----------
-    setup
-        What to simulate. Inputs that are continuous follow straight lines unless they are
-        to be held; all others are held and jump at the instants.
-    driver
-        Of the FMU.
-    sundials
-        The integrator's library.
-
-    Raises
-    ------
-    FmuError
-        Names or values that do not fit the FMU.
+    Continuous inputs are interpolated linearly unless they are to be held; others jump.
     """
 
     def __init__(
@@ -157,7 +132,7 @@ class ExchangePlan(EventPlan):
 
     @property
     def passes(self) -> Sequence[ExchangePlan]:
-        """The plain run, and that for the derivatives where they are asked for."""
+        """The plain run, and that for the derivatives if requested."""
         return (self,) if self._plain is None else (self._plain, self)
 
     def _varied(self, setup: SimulationSetup, driver: Driver) -> Variations:
@@ -184,11 +159,11 @@ class ExchangePlan(EventPlan):
     def differentiated(
         self, setup: SimulationSetup, description: ModelDescription
     ) -> Sensitivities | None:
-        """Return nothing: the FMU need not do it, fmident integrates."""
+        """Return nothing: derivatives do not come from the FMU, since fmident integrates."""
         return None
 
     def why_no_line(self, description: ModelDescription, variable: Variable) -> str:
-        """Return nothing: fmident integrates, so inputs can follow straight lines."""
+        """Return nothing: fmident integrates, so inputs can be interpolated linearly."""
         return ""
 
     def _lay_out_functions(self) -> None:
@@ -214,7 +189,7 @@ class ExchangePlan(EventPlan):
     def initialise(
         self, instance: BaseInstance, assignment: Assignment, values: Mapping[str, Value]
     ) -> None:
-        """Bring a fresh instance to where steps begin, and those for derivatives; see the base."""
+        """Initialise a new instance, and those for derivatives; see the base class."""
         super().initialise(instance, assignment, values)
         if self._plain is not None:
             self._plain.refuse_repeated()
@@ -222,13 +197,7 @@ class ExchangePlan(EventPlan):
             self._variations.begin(instance, values)
 
     def refuse_repeated(self) -> None:
-        """Refuse derivatives where an event had its effect only when it was repeated.
-
-        Raises
-        ------
-        RunFailed
-            When it was.
-        """
+        """Raise `RunFailed` if an event took effect only when repeated: derivatives fail then."""
         if self._table[loop.REPEATED] == 0:
             return
         from fmident.fmu.model_exchange.sensitivity.columns import not_differentiable
@@ -241,23 +210,23 @@ class ExchangePlan(EventPlan):
         )
 
     def read(self, instance: BaseInstance, row: int) -> None:
-        """Read what is recorded; see the base class."""
+        """Read the recorded variables; see the base class."""
         super().read(instance, row)
         if self._variations is not None:
             self._variations.record_first(float(self.times[row]))
 
     def assemble(self) -> F64:
-        """Return what was recorded, with its derivatives."""
+        """Return the recorded values with their derivatives."""
         if self._plain is None or self._variations is None:
             return super().assemble()
         return self._variations.beside(self._plain.assemble())
 
     def claim(self, instance: BaseInstance) -> None:
-        """Note where inputs jump."""
+        """Record where inputs jump."""
         self._jumps = self.inputs.jumps(self.means)
 
     def settle(self, instance: BaseInstance, begin: float) -> None:
-        """Settle initial events and set up the integrator; continuous-time mode begins."""
+        """Settle initial events, set up the integrator, and enter continuous-time mode."""
         table, reals = self._table, self._reals
         self.close()
         table[program.FAILED_FUNCTION : program.SHARED] = table[loop.FLAG :] = 0
@@ -304,7 +273,7 @@ class ExchangePlan(EventPlan):
         *,
         pause: Callable[[float], None],
     ) -> Runner:
-        """Return what runs the steps."""
+        """Return the runner of the steps."""
         budget = _FIRST_BUDGET
 
         def run(begin: int, end: int, state: I64) -> bool:
@@ -333,7 +302,7 @@ class ExchangePlan(EventPlan):
         return run
 
     def explain(self, outcome: int, time: float) -> Stop:
-        """Say what an outcome of the loop means; raise RunFailed when no call is to blame."""
+        """Return the meaning of a loop outcome; raise RunFailed if no call is the cause."""
         table = self._table
         status, flag = int(table[program.CALL_STATUS]), int(table[loop.FLAG])
         # Error and Fatal end the run wherever CVODE was, even within its linear solver.
@@ -349,7 +318,7 @@ class ExchangePlan(EventPlan):
         return super().explain(outcome, time)
 
     def explain_more(self, outcome: int, time: float) -> tuple[str, str]:
-        """Return message and hint of an outcome that this loop alone has."""
+        """Return message and hint of an outcome specific to this loop."""
         at, flag = f" at t = {time!r} s", int(self._table[loop.FLAG])
         if outcome == program.ZENO:
             events = int(self._table[program.INTERVAL_EVENTS])
@@ -386,19 +355,19 @@ class ExchangePlan(EventPlan):
     # ----------------------------------------------------------------- end of a run
 
     def finish(self) -> bool:
-        """Free the integrator; return whether the FMU has asked for the end."""
+        """Free the integrator; return whether the FMU has requested termination."""
         self.close()
         if self._variations is not None:
             self._variations.members.end()
         return super().finish()
 
     def remarks(self) -> list[str]:
-        """Return what the user should know of the derivatives."""
+        """Return notes for the user on the derivatives."""
         return [] if self._variations is None else self._variations.remarks()
 
     @property
     def doubt(self) -> str:
-        """Why the outputs are doubtful: events that were late; see the base class."""
+        """Return why the outputs are doubtful: late events; see the base class."""
         late = int(self._table[loop.LATE])
         if late == 0:
             return ""
@@ -428,24 +397,9 @@ class ExchangePlan(EventPlan):
 class Integrator:
     """Memory of CVODE for one run; to be closed.
 
-    Parameters
-    ----------
-    sundials
-        The library.
-    table
-        The shared table of the run, with sizes and the FMU's functions; the integrator
-        writes its own addresses to it.
-    states, allowed
-        Continuous states and their absolute tolerances; used in place, shape (n,).
-    start
-        Time, s.
-    relative
-        Relative tolerance.
-
-    Raises
-    ------
-    RunFailed
-        There is not enough memory.
+    `table` has the sizes and the FMU's functions, and gets the integrator's addresses.
+    `states` and `allowed`, their absolute tolerances, are used in place, shape (n,);
+    `start` is in s, and `relative` is the relative tolerance.
     """
 
     def __init__(
@@ -494,12 +448,12 @@ class Integrator:
             table[place] = value
 
     def _make(self, name: str, *arguments: Any) -> Any:
-        """Return what SUNDIALS allocates."""
-        made = self._sundials.call(name, *arguments)
-        if not made:
+        """Return an object allocated by SUNDIALS."""
+        handle = self._sundials.call(name, *arguments)
+        if not handle:
             raise self._failure(name, "no memory")
-        self._made.append((_FREED_BY[name], made))
-        return made
+        self._made.append((_FREED_BY[name], handle))
+        return handle
 
     def _set(self, name: str, *arguments: Any) -> None:
         flag = self._sundials.call(name, *arguments)
@@ -519,21 +473,21 @@ class Integrator:
         )
 
     def roots(self, count: int) -> npt.NDArray[np.int32]:
-        """Return for each event indicator whether it was a root, 1 upwards, -1 downwards."""
-        found = np.zeros(max(count, 1), np.int32)
+        """Return for each event indicator whether it was a root: 1 upwards, -1 downwards."""
+        directions = np.zeros(max(count, 1), np.int32)
         self._sundials.call(
-            "CVodeGetRootInfo", self._kept[0][loop.MEMORY].item(), found.ctypes.data
+            "CVodeGetRootInfo", self._kept[0][loop.MEMORY].item(), directions.ctypes.data
         )
-        return found[:count]
+        return directions[:count]
 
     def close(self) -> None:
         """Free the memory; closing twice does nothing."""
         while self._made:
-            freed_by, made = self._made.pop()
+            freed_by, handle = self._made.pop()
             if freed_by == "CVodeFree":
-                self._sundials.call(freed_by, ctypes.byref(ctypes.c_void_p(made)))
+                self._sundials.call(freed_by, ctypes.byref(ctypes.c_void_p(handle)))
             else:
-                self._sundials.call(freed_by, made)
+                self._sundials.call(freed_by, handle)
         self._kept[0][loop.MEMORY] = 0
 
     def __del__(self) -> None:

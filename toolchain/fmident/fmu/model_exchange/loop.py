@@ -1,7 +1,4 @@
-"""Integration with events, compiled: communication steps, and what CVODE calls within them.
-
-What all loops share of their tables is in :mod:`fmident.fmu.native_code.program`.
-"""
+"""Compiled integration with events: communication steps, and CVODE's callbacks."""
 
 from __future__ import annotations
 
@@ -93,7 +90,7 @@ _CV_ONE_STEP, _CV_ROOT_RETURN = 2, 2
 
 @compiled_as(types.int64(TABLE, types.float64, types.int64))
 def place(table: Any, t: float, states: int) -> Any:
-    """Bring the FMU to time `t` and the states at an address."""
+    """Set the FMU to time `t` and the states at an address."""
     status = note(table, SET_TIME, call_fmu(table[SET_TIME], (table[COMPONENT], t)))
     if status == 0 and table[INPUT_WIDTH] > 0:
         status = set_line(table, t)
@@ -105,7 +102,7 @@ def place(table: Any, t: float, states: int) -> Any:
 
 @callback(types.int32(types.float64, types.int64, types.int64, types.int64))
 def derivatives(t: float, y: int, ydot: int, user: int) -> int:
-    """CVODE's right-hand side: 0 good, 1 try a smaller step, -1 give up."""
+    """Right-hand side for CVODE: 0 success, 1 try a smaller step, -1 give up."""
     table = carray(as_pointer(user), (SIZE,), np.int64)
     n = table[STATES]
     result = call_address(table[ARRAY_OF], (ydot,))
@@ -128,10 +125,10 @@ def derivatives(t: float, y: int, ydot: int, user: int) -> int:
 
 @callback(types.int32(types.float64, types.int64, types.int64, types.int64))
 def indicators(t: float, y: int, found: int, user: int) -> int:
-    """CVODE's root functions: the FMU's event indicators.
+    """Root functions for CVODE: the FMU's event indicators.
 
-    FMI counts zero as negative, CVODE as neither: it would report a zero on the way up, and not
-    the event after it. Where integration starts it stays: leaving it there is no event.
+    FMI treats zero as negative, CVODE as neither: it would report a zero on the way up, and
+    miss the event after it. At the start of integration, leaving zero does not count as one.
     """
     table = carray(as_pointer(user), (SIZE,), np.int64)
     status = place(table, t, call_address(table[ARRAY_OF], (y,)))
@@ -149,7 +146,7 @@ def indicators(t: float, y: int, found: int, user: int) -> int:
 
 @callback(types.int32(types.float64, *(types.int64,) * 7))
 def jacobian(t: float, y: int, f: int, matrix: int, user: int, w1: int, w2: int, w3: int) -> int:
-    """CVODE's Jacobian, column by column, by the FMU's directional derivatives."""
+    """Jacobian for CVODE, by columns, from the FMU's directional derivatives."""
     table = carray(as_pointer(user), (SIZE,), np.int64)
     status = place(table, t, call_address(table[ARRAY_OF], (y,)))
     n, count, component = table[STATES], table[REFERENCE_COUNT], table[COMPONENT]
@@ -183,12 +180,11 @@ def _interval(table: Any) -> Any:
 
 @compiled
 def _effect(table: Any, reals: Any) -> Any:
-    """Return what an event did to what :func:`_remember` noted.
+    """Return the effect of an event on the values stored by :func:`_remember`.
 
-    It is large where states changed, or derivatives so that they move a state within this
-    communication step by more than the tolerance. Of an indicator the side of zero counts: the
-    integrator would compare with that before the event, and so take a change in the event for a
-    root, or overlook a root that undoes it.
+    It is large if states changed, or derivatives so that they move a state within this
+    communication step by more than the tolerance. Sign changes of indicators count, since
+    the integrator would take them for roots, or miss roots that reverse them.
     """
     n, count, seed = table[STATES], table[INDICATORS], table[SEED]
     after = seed + 8 * (4 * n + count)
@@ -199,33 +195,33 @@ def _effect(table: Any, reals: Any) -> Any:
         status = call_fmu(table[GET_INDICATORS], (table[COMPONENT], after, count))
     if status < 0 or status > 1:
         return _ANY + _LARGE
-    kept = doubles(seed, 4 * n + 2 * count)
+    before = doubles(seed, 4 * n + 2 * count)
     states, allowed = doubles(table[VECTOR_DATA], n), doubles(table[TOLERANCE_DATA], n)
     effect, step, worth = 0, _interval(table), 0.0
     reals[WORTH] = np.inf
     for k in range(n):
-        change = abs(kept[2 * n + k] - kept[3 * n + k])
-        if states[k] != kept[n + k] or not np.isfinite(change):
+        change = abs(before[2 * n + k] - before[3 * n + k])
+        if states[k] != before[n + k] or not np.isfinite(change):
             return _ANY + _LARGE
         worth = max(worth, change * step / (allowed[k] + reals[RELATIVE] * abs(states[k])))
     reals[WORTH] = worth
     if worth > 0.0:
         effect = _ANY + _LARGE if worth > 1.0 else _ANY
     for k in range(4 * n, 4 * n + count):
-        if (kept[k] > 0.0) != (kept[k + count] > 0.0):
+        if (before[k] > 0.0) != (before[k + count] > 0.0):
             effect |= _ANY + _SIDES
     return effect
 
 
 @compiled
 def _remember(table: Any) -> Any:
-    """Note states, derivatives, indicators before an event; return whether that was possible."""
+    """Store states, derivatives and indicators before an event; return success."""
     n, count, seed = table[STATES], table[INDICATORS], table[SEED]
     if table[MEMORY] == 0:
         return False
-    kept, states, status = doubles(seed, 4 * n), doubles(table[VECTOR_DATA], n), 0
+    memory, states, status = doubles(seed, 4 * n), doubles(table[VECTOR_DATA], n), 0
     for k in range(n):
-        kept[n + k] = states[k]
+        memory[n + k] = states[k]
     if n > 0:
         status = call_fmu(table[GET_DERIVATIVES], (table[COMPONENT], seed + 16 * n, n))
     if 0 <= status <= 1 and count > 0:
@@ -235,7 +231,7 @@ def _remember(table: Any) -> Any:
 
 @compiled
 def _restart(table: Any, t: float) -> None:
-    """Begin to integrate anew."""
+    """Restart the integration."""
     call_fmu(table[REINIT], (table[MEMORY], t, table[STATE_VECTOR]))
     doubles(table[RETURNED_TIME], 2)[1] = t
     table[RESTARTS] += 1
@@ -243,11 +239,11 @@ def _restart(table: Any, t: float) -> None:
 
 @compiled_as(types.int64(TABLE, VECTOR, types.boolean, types.boolean))
 def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
-    """Leave event mode and begin to integrate anew; return why to stop, or -1.
+    """Leave event mode and restart the integration; return why to stop, or -1.
 
-    The integrator keeps its order and step where the event changed neither states nor
-    derivatives nor the sign of an indicator, but not at a root: that it has found inside a step,
-    and the rest of that step belongs to the equations before the event.
+    The integrator keeps its order and step if the event changed no state, derivative or
+    sign of an indicator, except at a root: the rest of that step belongs to the old
+    equations.
     """
     component, n = table[COMPONENT], table[STATES]
     status = call_fmu(table[ENTER_CONTINUOUS], (component,))
@@ -277,7 +273,7 @@ def _resume(table: Any, reals: Any, nominals: bool, known: bool) -> Any:
 
 @compiled
 def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
-    """Handle an event, with the inputs of `program` set in it; return why to stop, or -1."""
+    """Handle an event, setting the inputs of `program` in it; return why to stop, or -1."""
     known = _remember(table)
     inputs = np.int32(program.shape[0])
     if table[VARIATIONS] != 0 and call_fmu(table[VARY_EVENT], (np.int32(0), inputs)) != 0:
@@ -298,7 +294,7 @@ def _event(table: Any, reals: Any, program: Any, i: int) -> Any:
 
 @compiled
 def _note_repeated(table: Any, reals: Any, time: float) -> None:
-    """Note that the event at a time had its effect only when it was repeated."""
+    """Record that the event at a time took effect only when repeated."""
     if table[REPEATED] == 0:
         reals[REPEATED_EVENT] = time
     table[REPEATED] += 1
@@ -306,10 +302,10 @@ def _note_repeated(table: Any, reals: Any, time: float) -> None:
 
 @compiled_as(types.int64(TABLE, VECTOR, PROGRAM, types.int64))
 def handle(table: Any, reals: Any, program: Any, i: int) -> Any:
-    """Handle an event, with the inputs of `program` set in it; return why to stop, or -1.
+    """Handle an event, setting the inputs of `program` in it; return why to stop, or -1.
 
-    An indicator that has changed its side in an event, but no state with it, may belong to a
-    relation that the FMU has not looked at since: it is asked again until all sides stay.
+    If only signs of indicators changed, the FMU may not have evaluated a relation since; it
+    is repeated until all signs stay.
     """
     outcome, effect = _event(table, reals, program, i), table[EFFECT]
     turns, worth = 0, reals[WORTH]
@@ -328,13 +324,13 @@ def handle(table: Any, reals: Any, program: Any, i: int) -> Any:
 
 @compiled
 def _repeat(table: Any, reals: Any, root: bool, step: float, final: float) -> None:
-    """Decide when the event that was handled is to be repeated, if ever.
+    """Decide when to repeat the handled event, if ever.
 
-    At a root, where nothing is left of the distance to the event, an FMU whose equations are
-    solved by iteration may find that its relation does not hold yet, and the indicator may be on
-    the other side when integration starts again: it would never be asked again. An event with no
-    large effect is therefore repeated at growing distances, which does nothing if it has happened,
-    and a last time where the run ends, `final`: until then an event may be late.
+    At a root an FMU with iteratively solved equations may find that its relation does not
+    hold yet, and then never evaluate it again, since the indicator has already changed its
+    sign. An event without large effect is therefore repeated at increasing distances, which
+    is harmless if it has happened, and at the end of the run, `final`: until then it may be
+    late.
     """
     if root:
         reals[DOUBTED], reals[DISTANCE] = reals[TIME], _NEAREST * step
@@ -361,7 +357,7 @@ def start(table: Any, reals: Any) -> Any:
 
 @compiled
 def _accumulates(table: Any, reals: Any, step: float) -> bool:
-    """Note an event; return whether events follow one another without end."""
+    """Record an event; return whether events accumulate endlessly."""
     gap = reals[TIME] - reals[LAST_EVENT]
     table[INTERVAL_EVENTS] += 1
     table[CLOSE] = table[CLOSE] + 1 if gap < _CLOSE_GAP * step else 0
@@ -379,7 +375,7 @@ def _accumulates(table: Any, reals: Any, step: float) -> bool:
 
 @compiled
 def _follow_up(table: Any, reals: Any, root: bool, timed: bool, step: float, final: float) -> bool:
-    """Decide what follows from an event; return whether events follow one another without end."""
+    """Decide what follows an event; return whether events accumulate endlessly."""
     if root or not timed:
         _repeat(table, reals, root, step, final)
     return bool((root or timed) and _accumulates(table, reals, step))
@@ -411,7 +407,7 @@ def _integrate(table: Any, reals: Any, stop: float) -> Any:
 
 @compiled
 def _completed(table: Any) -> Any:
-    """Tell the FMU of a complete step: -1 go on, -2 it wants event mode, else why to stop."""
+    """Report a completed step to the FMU: -1 continue, -2 event mode, else why to stop."""
     if table[COMPLETED] == 0:
         return -1
     info = table[INFO]
@@ -428,7 +424,7 @@ def _completed(table: Any) -> Any:
 
 @compiled
 def _vary(table: Any, before: float, now: float) -> bool:
-    """Integrate sensitivities over a step that was taken; whether that succeeds."""
+    """Integrate sensitivities over a completed step; return success."""
     variations = table[VARIATIONS]
     return bool(variations == 0 or call_fmu(table[VARY_STEP], (variations, before, now)) == 0)
 
@@ -504,26 +500,10 @@ def run_steps(
 ) -> bool:
     """Run communication steps `begin` to `end`; step i leads from times[i] to times[i + 1].
 
-    Parameters
-    ----------
-    table, reals, times
-        The shared tables; communication points, s.
-    between, jump, record
-        Programs: inputs during a step where they are held at a mean; all inputs at an
-        instant where they jump; outputs.
-    jumps
-        For each instant, whether inputs jump there.
-    begin, end
-        First step, and the one after the last.
-    state
-        int64, shape (4,), see :mod:`fmident.fmu.native_code.program`; element 0 is why it stopped.
-        When that is a pause, since the integrator's steps in ``table[BUDGET]`` are used up,
-        the same call goes on where it stopped.
-
-    Returns
-    -------
-    bool
-        Whether all steps succeeded.
+    The programs set inputs `between` instants if held at a mean, all inputs at an instant
+    where they `jump` (see `jumps`), and `record` outputs. `state` is int64, shape (4,), see
+    :mod:`fmident.fmu.native_code.program`; element 0 is why it stopped. After a pause, when
+    the steps in ``table[BUDGET]`` are used up, the same call continues. Returns success.
     """
     nothing = between[:0]
     for i in range(begin, end):

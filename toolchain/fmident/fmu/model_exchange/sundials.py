@@ -1,8 +1,4 @@
-"""Find SUNDIALS: the shared libraries that come with FMPy, or those of the system.
-
-FMPy's wheel holds SUNDIALS 7 for the usual platforms, so that Model Exchange needs
-nothing that pip does not bring. Elsewhere a system's package (6 or 7) does.
-"""
+"""Search for SUNDIALS in FMPy's wheel (version 7) or the system's libraries (6 or 7)."""
 
 from __future__ import annotations
 
@@ -54,15 +50,7 @@ _OPTIONAL: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 
 class Sundials:
-    """The functions of SUNDIALS that integrate, with a context of their own.
-
-    Parameters
-    ----------
-    libraries
-        Loaded libraries, in which functions are looked for in this order.
-    origin
-        Where they were found, for messages.
-    """
+    """Integration functions of SUNDIALS, with a separate context."""
 
     def __init__(self, libraries: list[ctypes.CDLL], origin: str) -> None:
         self.origin = origin
@@ -86,7 +74,7 @@ class Sundials:
             self.call("SUNContext_ClearErrHandlers", self.context)  # messages are made here
 
     def has(self, name: str) -> bool:
-        """Whether this version has the function."""
+        """Return whether this version has the function."""
         return name in self._functions
 
     def call(self, name: str, *arguments: Any) -> Any:
@@ -99,13 +87,7 @@ class Sundials:
 
 
 def make_sundials() -> Sundials:
-    """Load SUNDIALS; each simulator has a context of its own, so threads do not meet.
-
-    Raises
-    ------
-    FmuError
-        It is nowhere to be found.
-    """
+    """Load SUNDIALS; each simulator has its own context, so that threads are independent."""
     libraries, origin = _libraries()
     return Sundials(libraries, origin)
 
@@ -132,12 +114,12 @@ def _libraries() -> tuple[list[ctypes.CDLL], str]:
 
 
 def _of_fmpy() -> tuple[list[str], str]:
-    found = importlib.util.find_spec("fmpy")
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("fmpy")
+    if spec is None or not spec.submodule_search_locations:
         return [], "FMPy"
     here = platform_folder("3.0")
     name = "aarch64-darwin" if here == "x86_64-darwin" else here  # holds both kinds of code
-    folder = Path(found.submodule_search_locations[0]) / "sundials" / name
+    folder = Path(spec.submodule_search_locations[0]) / "sundials" / name
     paths = [folder / f"sundials_{part}{library_suffix()}" for part in _PARTS]
     return [str(p) for p in paths if p.is_file()], "FMPy"
 

@@ -1,1 +1,1 @@
-"""Native code: functions of an FMU by address, its log, its output, the state of the processor."""
+"""Native code: functions of an FMU by address, its log and output, the processor state."""

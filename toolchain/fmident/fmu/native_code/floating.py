@@ -1,13 +1,13 @@
-"""The processor's floating-point state: rounding, denormal numbers, exceptions that trap.
+"""Floating-point state of the processor: rounding, denormal numbers, trapped exceptions.
 
-Native code can change it, on purpose or by having been linked with ``-ffast-math``, and leave it:
-then numbers change in everything that runs afterwards in the same thread. The convention for calls
-wants a function to give it back as it was. So it is the standard one in every call of an FMU and
-between them, and the caller's own again after a run.
+Native code, for example linked with ``-ffast-math``, may change it and violate the
+calling convention by not restoring it: then all later results in the same thread
+change. It is therefore set to the standard in and between all calls of an FMU, and
+restored to the caller's state after a run.
 
-Standard: round to nearest, denormal numbers kept, no traps (System V ABI for AMD64, section 3.2.1;
-Procedure Call Standard for Arm 64). The state is that of SSE and of the x87 unit on x86, FPCR on
-64-bit Arm; on other processors nothing is done.
+Standard: round to nearest, denormal numbers kept, no traps (System V ABI for AMD64,
+section 3.2.1; Procedure Call Standard for Arm 64). The state is that of SSE and of the
+x87 unit on x86, FPCR on 64-bit Arm; on other processors nothing is done.
 """
 
 from __future__ import annotations
@@ -36,10 +36,7 @@ _ARM = _machine in ("aarch64", "arm64")
 
 
 def emit_standard(builder: ir.IRBuilder) -> None:
-    """Emit code that makes the state of SSE, or FPCR, the standard one, if it is not.
-
-    It costs some nanoseconds: it is meant to follow the calls of an FMU within a loop.
-    """
+    """Emit fast code that resets the state of SSE, or FPCR, to the standard if it differs."""
     if _X86:
         place = _place(builder, _INT32)
         _at(builder, "stmxcsr", place)
@@ -66,7 +63,7 @@ def emit_read(builder: ir.IRBuilder) -> ir.Value:
 
 
 def emit_write(builder: ir.IRBuilder, state: ir.Value) -> None:
-    """Emit code that sets the state to what :func:`emit_read` has returned."""
+    """Emit code that sets the state to a value from :func:`emit_read`."""
     if _X86:
         sse, x87 = _place(builder, _INT32), _place(builder, _INT16)
         builder.store(builder.trunc(state, _INT32), sse)
@@ -133,12 +130,12 @@ def _compile() -> tuple[binding.ExecutionEngine, Callable[[], None], Callable[[i
 
 
 def standard_maker() -> Callable[[], None]:
-    """Return a function that makes the state of its thread the standard one, quickly."""
+    """Return a fast function that sets the state of its thread to the standard."""
     return _functions()[0]
 
 
 def protected(work: Callable[[], Result]) -> Result:
-    """Call `work` with the standard state, and bring back the state of before."""
+    """Call `work` with the standard state, and restore the previous one."""
     change = _functions()[1]
     before = change(_STANDARD)
     try:

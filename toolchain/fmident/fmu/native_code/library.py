@@ -31,7 +31,7 @@ Signature = tuple[Any, tuple[Any, ...]]
 
 
 class CallbackFunctions(ctypes.Structure):
-    """``fmi2CallbackFunctions``; the functions as addresses."""
+    """``fmi2CallbackFunctions``, with functions as addresses."""
 
     _fields_ = (
         ("logger", c_void_p),
@@ -43,22 +43,7 @@ class CallbackFunctions(ctypes.Structure):
 
 
 class Library:
-    """A loaded FMU library.
-
-    Parameters
-    ----------
-    path
-        The shared library.
-    fmu
-        Path of the FMU, for messages.
-    wanted
-        The functions of the interface that is going to be used.
-
-    Raises
-    ------
-    FmuError
-        The loader refuses the library, or one of FMI's functions is missing.
-    """
+    """A loaded FMU library with the `wanted` functions."""
 
     def __init__(self, path: Path, fmu: str, wanted: Functions) -> None:
         try:
@@ -93,17 +78,17 @@ class Library:
             )
 
     def address(self, name: str) -> int:
-        """Return the address of a function, 0 when the FMU lacks it."""
+        """Return the address of a function, 0 if the FMU lacks it."""
         return self._addresses.get(name, 0)
 
     def unload(self) -> None:
-        """Remove the library from the process. No instance may be alive."""
+        """Unload the library from the process. No instance may be alive."""
         self.functions = {}
         protected(lambda: unload_library(self._handle._handle))
 
 
 def _restoring(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with the standard floating-point state after each call."""
+    """Return the function with the standard floating-point state restored after each call."""
     make_standard = standard_maker()
 
     def call(*arguments: Any) -> Any:
@@ -120,17 +105,7 @@ def _restoring(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Functions:
-    """The functions of one version and interface.
-
-    Parameters
-    ----------
-    standard
-        In words.
-    signatures
-        All functions that are of use.
-    required
-        Names of those without which nothing can be done.
-    """
+    """Functions of one version and interface, and names of the indispensable ones."""
 
     standard: str
     signatures: Mapping[str, Signature]

@@ -57,15 +57,8 @@ Result = TypeVar("Result")
 class LogRecord:
     """One message of an FMU, or of the engine about the FMU.
 
-    Parameters
-    ----------
-    status
-        ``"ok"``, ``"warning"``, ``"discard"``, ``"error"``, ``"fatal"``; ``"output"`` for
-        text that the FMU printed; ``"note"`` for remarks of the engine.
-    category
-        The FMU's own category, such as ``"logStatusError"``.
-    message
-        The text.
+    `status` is ``"ok"``, ``"warning"``, ``"discard"``, ``"error"``, ``"fatal"``,
+    ``"output"`` for text that the FMU printed, or ``"note"`` for remarks of the engine.
     """
 
     status: str
@@ -79,14 +72,8 @@ class LogRecord:
 class LogBuffer:
     """A ring of the latest messages, with the addresses of C functions that fill it.
 
-    ``logger_address`` takes a format and arguments (FMI 2.0), ``plain_logger_address`` a
-    text (FMI 3.0).
-
-    Parameters
-    ----------
-    memory
-        A map of :data:`BUFFER_BYTES` bytes; default private memory. A shared one can be
-        read by another process, even after this one has crashed.
+    `memory` is a map of :data:`BUFFER_BYTES` bytes, private by default. A shared one can be
+    read by another process, even after a crash.
     """
 
     def __init__(self, memory: mmap.mmap | None = None) -> None:
@@ -95,17 +82,13 @@ class LogBuffer:
         self.logger_address, self.plain_logger_address = _compile_loggers(base)
 
     def clear(self) -> None:
-        """Forget all messages."""
+        """Delete all messages."""
         self._memory[:8] = b"\0" * 8
 
     def records(self, names: Mapping[tuple[str, int], str]) -> list[LogRecord]:
         """Return the messages since :meth:`clear`, oldest first.
 
-        Parameters
-        ----------
-        names
-            Variable names by type letter and value reference, to replace references
-            such as ``#r12#`` in the text.
+        `names` replace value references such as ``#r12#`` in the text.
         """
         return decode(self._memory, names)
 
@@ -113,10 +96,10 @@ class LogBuffer:
 def decode(memory: mmap.mmap | bytes, names: Mapping[tuple[str, int], str]) -> list[LogRecord]:
     """Read the records of a ring."""
     (count,) = struct.unpack_from("<q", memory, 0)
-    found: list[LogRecord] = []
+    records: list[LogRecord] = []
     if count > RECORDS:
         dropped = count - RECORDS
-        found.append(LogRecord("note", "", f"{dropped} earlier messages were dropped"))
+        records.append(LogRecord("note", "", f"{dropped} earlier messages were dropped"))
     for number in range(max(0, count - RECORDS), count):
         at = _HEADER_BYTES + (number % RECORDS) * RECORD_BYTES
         record = bytes(memory[at : at + RECORD_BYTES])
@@ -124,8 +107,8 @@ def decode(memory: mmap.mmap | bytes, names: Mapping[tuple[str, int], str]) -> l
         category = _text(record[_CATEGORY_AT:_MESSAGE_AT])
         message = _resolve(_text(record[_MESSAGE_AT:]), names).rstrip()
         name = STATUS_NAMES[status] if 0 <= status < len(STATUS_NAMES) else f"status {status}"
-        found.append(LogRecord(name, category, message))
-    return found
+        records.append(LogRecord(name, category, message))
+    return records
 
 
 def _text(raw: bytes) -> str:
@@ -136,8 +119,8 @@ def _resolve(message: str, names: Mapping[tuple[str, int], str]) -> str:
     """Replace ``#<type><value reference>#`` by the name (FMI 2.0.4, section 2.1.5)."""
 
     def name(match: re.Match[str]) -> str:
-        found = names.get((match[1].lower(), int(match[2])))
-        return match[0] if found is None else found
+        variable = names.get((match[1].lower(), int(match[2])))
+        return match[0] if variable is None else variable
 
     return re.sub(r"#([ribsRIBS])(\d+)#", name, message).replace("##", "#")
 
@@ -148,7 +131,7 @@ _free: list[LogBuffer] = []
 
 
 def borrow_buffer() -> LogBuffer:
-    """Return an empty buffer; give it back with :func:`return_buffer`."""
+    """Return an empty buffer, to be returned by :func:`return_buffer`."""
     with _lock:
         buffer = _free.pop() if _free else None
     if buffer is None:
@@ -158,7 +141,7 @@ def borrow_buffer() -> LogBuffer:
 
 
 def return_buffer(buffer: LogBuffer) -> None:
-    """Keep a buffer that no FMU uses any more, for the next one."""
+    """Keep a buffer that no FMU uses any more for reuse."""
     with _lock:
         _free.append(buffer)
 
@@ -166,8 +149,7 @@ def return_buffer(buffer: LogBuffer) -> None:
 def _compile_loggers(base: int) -> tuple[int, int]:
     """Compile the callbacks for a ring at address `base`; return their addresses.
 
-    The ring's address is part of the code rather than read from FMI's
-    componentEnvironment: FMUs are known that pass something else there.
+    It is part of the code, since some FMUs do not pass FMI's componentEnvironment on.
     """
     with _lock:
         engine = compile_module(_logger_module(base))
@@ -279,24 +261,18 @@ def _add_plain_logger(module: ir.Module, logger: ir.Function) -> None:
 
 
 class Capture:
-    """Text that native code wrote to file descriptors 1 and 2 during :meth:`around`.
-
-    Parameters
-    ----------
-    enabled
-        Whether to capture at all; with ``False`` the text stays empty.
-    """
+    """Output of native code to file descriptors 1 and 2 during :meth:`around`, if `enabled`."""
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled
         self.text = ""
 
     def around(self, work: Callable[[], Result]) -> Result:
-        """Call `work` and return its result; :attr:`text` then holds what it wrote.
+        """Call `work` and return its result; :attr:`text` then holds its output.
 
-        The descriptors are restored whatever happens. Ctrl-C can strike at any place, in
-        the restoring too, and must not leave the user without a terminal: hence a second
-        attempt, and no context manager, whose exit could be interrupted before it begins.
+        Even if Ctrl-C occurs while restoring, the user must not lose the terminal: hence a
+        second attempt, and no context manager, whose exit could be interrupted before it
+        begins.
         """
         if not self.enabled:
             return work()
@@ -317,10 +293,7 @@ class Capture:
 
 
 class _Redirection:
-    """The process-wide state: one file, saved descriptors, who is capturing.
-
-    Every step can be repeated after an interruption.
-    """
+    """Process-wide state; every step can be repeated after an interruption."""
 
     def __init__(self) -> None:
         self.lock = RecoverableLock()
@@ -366,7 +339,7 @@ class _Redirection:
             self.collect(user, 16 * LIMIT)
 
     def collect(self, user: Capture, least: int) -> None:
-        """Move what was written to the user's text, if it is at least so many bytes."""
+        """Move the output to the user's text, if it has at least `least` bytes."""
         size = os.lseek(self.sink, 0, os.SEEK_CUR) if self.sink >= 0 else 0
         if size >= least:
             content = read_at(self.sink, LIMIT, max(0, size - LIMIT))

@@ -1,4 +1,4 @@
-"""Call C functions through their addresses, and see memory as arrays, in compiled code."""
+"""Calls of C functions by address, and memory as arrays, in compiled code."""
 
 from __future__ import annotations
 
@@ -110,21 +110,20 @@ _SHARED_CODE = hashlib.sha256(
 
 
 def _named(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with a name that is its own as long as shared code stays the same.
+    """Return the function with a name that is unique to the version of the shared code.
 
-    Numba keeps code on disk by name, and looks only at a function's own file to see whether it is
-    stale. A stale layout of a table would make calls to wrong addresses.
+    Numba caches code on disk by name, and checks only a function's own file for changes.
     """
     function.__qualname__ += f"_{_SHARED_CODE}"
     return function
 
 
 def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
-    """Compile a function that runs without the interpreter; keep its code on disk.
+    """Compile a function to run without the interpreter, cached on disk.
 
-    With a signature that happens at once, otherwise at the first call. What is called from
-    Python needs one: else compiling would count as time of the first simulation, which may
-    have a limit. What is called with constants wants one, or it is compiled for each of them.
+    With a signature it is compiled at once, otherwise at the first call. Functions called
+    from Python need one, so that compilation does not count as time of the first
+    simulation.
     """
     function = _named(function)
     try:
@@ -149,7 +148,7 @@ START = types.int64(TABLE, VECTOR)
 
 
 def run_steps_of(programs: int) -> Any:
-    """Return the signature of a loop that takes so many programs after tables and times."""
+    """Return the signature of a loop with this number of programs after tables and times."""
     steps = (types.boolean[::1], types.int64, types.int64, TABLE)
     return types.boolean(TABLE, VECTOR, VECTOR, *(PROGRAM,) * programs, *steps)
 
@@ -161,7 +160,7 @@ def doubles(address: int, size: int) -> Any:
 
 
 def callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function that C code can call, at its attribute ``address``."""
+    """Compile a function that C code can call by its attribute ``address``."""
     make: Any = numba.cfunc
 
     def decorate(function: Callable[..., Any]) -> Any:

@@ -60,12 +60,12 @@ MOST_ITERATIONS = 1_000
 
 
 def allow_assembly() -> None:
-    """Let LLVM take assembly in this process, such as that of the module ``floating``."""
+    """Enable assembly for LLVM in this process, as used by the module ``floating``."""
     binding.initialize_native_asmparser()
 
 
 def compile_module(module: ir.Module) -> binding.ExecutionEngine:
-    """Compile a module; return what keeps its code and finds the addresses of its functions."""
+    """Compile a module; return the engine that owns the code and gives function addresses."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     allow_assembly()

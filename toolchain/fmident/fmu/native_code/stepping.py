@@ -1,7 +1,4 @@
-"""What compiled loops that handle events have in common: calls, inputs on lines, updates of states.
-
-They work on the tables of :mod:`fmident.fmu.native_code.program`.
-"""
+"""Common code of compiled loops with events: calls, interpolated inputs, state updates."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ from fmident.fmu.native_code.program import (
 
 @compiled_as(types.int64(TABLE, types.int64, types.int64))
 def note_call(table: Any, address: int, status: int) -> Any:
-    """Remember a call that did not succeed; return its status, 0 when it may go on."""
+    """Record an unsuccessful call; return its status, or 0 if the run may continue."""
     if status == 0:
         return 0
     if status == 1:
@@ -66,7 +63,7 @@ def note_call(table: Any, address: int, status: int) -> Any:
 
 @compiled_as(types.int64(TABLE, types.int64, types.int64))
 def note(table: Any, function: int, status: int) -> Any:
-    """Remember a call of the function at a place of the table; as :func:`note_call`."""
+    """Record a call of the function at a position in the table; like :func:`note_call`."""
     return note_call(table, table[function], status)
 
 
@@ -93,7 +90,7 @@ def move(table: Any, program: Any, i: int) -> Any:
 
 @compiled_as(types.int64(TABLE, types.float64))
 def set_line(table: Any, t: float) -> Any:
-    """Set the inputs that follow straight lines to their values at `t`."""
+    """Set the interpolated inputs to their values at `t`."""
     row, width = table[ROW], table[INPUT_WIDTH]
     times = doubles(table[TIMES], row + 2)
     values = doubles(table[INPUT_VALUES], (row + 2) * width)
@@ -112,7 +109,7 @@ def set_line(table: Any, t: float) -> Any:
 
 @compiled_as(types.int64(TABLE, VECTOR))
 def update(table: Any, reals: Any) -> Any:
-    """Iterate the discrete states; return why to stop, -1 to go on, -2: new nominal values."""
+    """Iterate the discrete states; return why to stop, -1 to continue, -2: new nominal values."""
     info = table[INFO]
     nominals = False
     for _ in range(MOST_ITERATIONS):

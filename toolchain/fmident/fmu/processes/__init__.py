@@ -1,1 +1,1 @@
-"""Child processes in which an FMU may do what it wants, and what they leave."""
+"""Child processes that contain the faults of an FMU, and their traces."""

@@ -1,8 +1,7 @@
-"""Simulate an FMU in a child process: what native code does there, it does to the child only.
+"""Simulation of an FMU in a child process, which contains the effects of native code.
 
-The child leaves its trace in files that survive it, as in the module ``guard``. It is ended when
-nothing goes on in it: no stage and no communication step begins for a while, wherever it hangs, in
-the loader, in a call, or when the FMU is freed.
+The child leaves its trace in files, as in the module ``guard``. It is killed when no
+stage and no communication step begins for a while.
 """
 
 from __future__ import annotations
@@ -47,18 +46,10 @@ _POLL = 0.02
 
 @dataclass(frozen=True)
 class Apart:
-    """What a simulation in a child process gave.
+    """Result of a simulation in a child process.
 
-    Parameters
-    ----------
-    outputs
-        Shape (k, outputs); fewer rows than instants when it failed.
-    log
-        Messages of the FMU and of the engine, and what the FMU has printed.
-    failure
-        Why it ended early, if it did.
-    remark
-        What went wrong after the results were there; empty otherwise.
+    `outputs` has shape (k, outputs), with fewer rows than instants after a `failure`.
+    `remark` is a problem after the results were complete, or empty.
     """
 
     outputs: F64
@@ -75,17 +66,17 @@ def simulate_apart(
     patience: float = 60.0,
     interface: InterfaceChoice = "auto",
 ) -> Apart:
-    """Simulate once, with an instance that is used for nothing else.
+    """Simulate once, with an instance used for nothing else.
 
     Parameters
     ----------
     path
         The ``.fmu`` file.
     setup, values
-        What to simulate, as for :meth:`fmident.fmu.Simulator.simulate`.
+        As for :meth:`fmident.fmu.Simulator.simulate`.
     patience
-        Wall-clock seconds without progress after which the child is ended; for loading,
-        :data:`~fmident.fmu.processes.child.START_LIMIT` holds where it is longer.
+        Wall-clock seconds without progress after which the child is killed; for loading,
+        :data:`~fmident.fmu.processes.child.START_LIMIT` if that is longer.
     interface
         As for :class:`fmident.fmu.Simulator`.
 
@@ -120,7 +111,7 @@ def simulate_apart(
 
 
 def _stood_still(child: Child, trace: Trace, patience: float) -> float | None:
-    """Wait for the child; return for how long it stood still, or ``None`` when it ended."""
+    """Wait for the child; return the time without progress, or ``None`` when it ended."""
     seen, since = trace.progress, time.monotonic()
     while not child.wait(_POLL):
         now = trace.progress

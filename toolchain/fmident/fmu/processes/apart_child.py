@@ -1,4 +1,4 @@
-"""The child process of :mod:`fmident.fmu.processes.apart`; called with a folder's name."""
+"""Child process of :mod:`fmident.fmu.processes.apart`; called with a folder's name."""
 
 from __future__ import annotations
 

@@ -78,25 +78,12 @@ _swept: set[str] = set()
 
 
 class Child(Closes):
-    """A module that runs in a process of its own; to be closed.
+    """A module that runs in a separate process; to be closed.
 
-    Parameters
-    ----------
-    module
-        Its name. Its ``main`` gets the folder's name and the number of a pipe's end, to
-        be tied to by :func:`prepare`.
-    folder
-        A private folder of the child: what it unpacks goes with it, however the child ends.
-    request
-        What it is asked; it is pickled.
-    copied
-        Whether it may be a copy of this process, where there can be one: it need not load Python
-        and what it uses.
-
-    Attributes
-    ----------
-    copied
-        Whether it is one.
+    Its ``main`` gets the name of `folder`, which is removed however it ends, and the number
+    of a pipe's end, for :func:`prepare`. `request` is pickled. `copied` permits a copy of
+    this process, which need not load Python and packages; the attribute says whether it is
+    one.
     """
 
     def __init__(self, module: str, folder: Path, request: object, *, copied: bool = False) -> None:
@@ -136,7 +123,7 @@ class Child(Closes):
 
     @property
     def returncode(self) -> int:
-        """How it ended, as :mod:`subprocess` has it."""
+        """Exit code, as in :mod:`subprocess`."""
         code = self._process.returncode
         assert code is not None, "the child has not ended"
         return code
@@ -157,14 +144,14 @@ class Child(Closes):
 
     @property
     def result(self) -> Any:
-        """What it has answered, from JSON; ``None`` when it has not."""
+        """Its answer, from JSON; ``None`` without one."""
         try:
             return json.loads((self._folder / RESULT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
 
     def close(self) -> None:
-        """Kill it if it lives, and what it has started."""
+        """Kill it if it is alive, and all processes that it started."""
         end_child(self._process)
         self._process.wait()
         end_family(self._process, self._folder)
@@ -174,25 +161,16 @@ class Child(Closes):
 
 
 def keep_short(output: Path) -> None:
-    """Throw away what a file holds that has become too long.
-
-    Parameters
-    ----------
-    output
-        To which a process appends: it goes on at the new end.
-    """
+    """Truncate the file `output`, if it has become too long, during use by a process."""
     with contextlib.suppress(OSError):
         if output.stat().st_size > MOST_OUTPUT:
             os.truncate(output, 0)
 
 
 def prepare(life: str) -> None:
-    """Begin as a child: end with the parent, adopt orphans, write no core file.
+    """Prepare a child process: end with the parent, adopt orphans, write no core file.
 
-    Parameters
-    ----------
-    life
-        The argument that stands for the end of a pipe whose other end the parent holds.
+    `life` is the argument for the end of a pipe whose other end the parent holds.
     """
     tie_to_parent(passed_on(life))
     adopt_orphans()
@@ -201,20 +179,10 @@ def prepare(life: str) -> None:
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How an FMU is opened and simulated in a child process; travels pickled.
+    """How an FMU is opened and simulated in a child process; sent pickled.
 
-    Parameters
-    ----------
-    fmu
-        Path of the ``.fmu`` file.
-    interface
-        As for :class:`fmident.fmu.Simulator`.
-    folder
-        Working directory of the child; ``None`` leaves it.
-    time_limit
-        Wall-clock seconds of one simulation; ``None``: none.
-    memory_limit
-        Greatest address space in bytes; ``None``: none.
+    `time_limit` is the wall-clock time of a simulation, s, and `memory_limit` the maximum
+    address space, bytes; ``None`` for no limit.
     """
 
     fmu: str
@@ -226,17 +194,7 @@ class EngineSettings:
 
 @dataclass(frozen=True)
 class ErrorFacts:
-    """An error of the engine in a child process; travels as JSON.
-
-    Parameters
-    ----------
-    kind
-        Name of the error's class.
-    message
-        With its place in a file, if it has one.
-    hint, code, time, ended, timed_out, says_time, log
-        As in :class:`fmident.errors.SimulationError`.
-    """
+    """An error of the engine in a child process, as :class:`fmident.errors.SimulationError`."""
 
     kind: str
     message: str
@@ -274,11 +232,11 @@ class ErrorFacts:
         return dataclasses.asdict(self)
 
     def encoded(self) -> bytes:
-        """Return the facts as JSON, with the last messages of the log only."""
+        """Return the facts as JSON, with only the last messages of the log."""
         return json.dumps({**self.as_json(), "log": self.log[-100:]}).encode()
 
     def error(self) -> FmuError | SimulationError:
-        """Return the error again."""
+        """Return the original error."""
         if self.kind == FmuError.__name__:
             return FmuError(self.message, hint=self.hint, code=self.code)
         return SimulationError(
@@ -294,23 +252,7 @@ class ErrorFacts:
 
 
 class ScratchFolder(Closes):
-    """A folder of this process, removed with it; a context manager.
-
-    Parameters
-    ----------
-    purpose
-        A word for its name, for people who find it.
-
-    Attributes
-    ----------
-    path
-        The folder, which is private.
-
-    Raises
-    ------
-    OSError
-        It cannot be made.
-    """
+    """A private folder of this process, removed with it; a context manager."""
 
     def __init__(self, purpose: str = "") -> None:
         _sweep(tempfile.gettempdir())
@@ -323,11 +265,11 @@ class ScratchFolder(Closes):
             raise
 
     def close(self) -> None:
-        """Remove the folder and what is in it."""
+        """Remove the folder and its content."""
         self._finalizer()
 
     def keep(self) -> None:
-        """Leave the folder where it is for good, for somebody to look at."""
+        """Keep the folder permanently, for inspection."""
         if self._finalizer.detach() is not None:
             with contextlib.suppress(OSError):
                 (self.path / _KEPT).touch()
@@ -335,7 +277,7 @@ class ScratchFolder(Closes):
 
 
 def _sweep(parent: str) -> None:
-    """Remove what killed processes have left, once in a process."""
+    """Remove the folders of killed processes, once per process."""
     if parent in _swept:
         return
     _swept.add(parent)
@@ -348,9 +290,9 @@ def _sweep(parent: str) -> None:
 
 def _is_ours(entry: os.DirEntry[str], late: float) -> bool:
     try:
-        found = entry.stat(follow_symlinks=False)
+        status = entry.stat(follow_symlinks=False)
     except OSError:
         return False
-    if not (belongs_to_user(found) and stat.S_ISDIR(found.st_mode) and found.st_mtime < late):
+    if not (belongs_to_user(status) and stat.S_ISDIR(status.st_mode) and status.st_mtime < late):
         return False
     return not Path(entry.path, _KEPT).exists()

@@ -1,8 +1,7 @@
-"""Try an FMU in a child process first: its native code may crash, hang or exit.
+"""Trial of an FMU in a child process, since its native code may crash, hang or exit.
 
-A crash in this process could not be caught. The child runs the very setup that is going
-to be run here, step by step, and leaves its trace in files that survive it: the stage, the time
-reached, the FMU's messages.
+The child runs the intended setup step by step, and leaves its trace in files that
+survive it: the stage, the time reached, the FMU's messages.
 """
 
 from __future__ import annotations
@@ -63,16 +62,10 @@ _STAGES = {
 
 @dataclass(frozen=True)
 class Survival:
-    """An FMU that stood the check.
+    """Result of a check that an FMU has passed.
 
-    Parameters
-    ----------
-    time_reached
-        Simulation time up to which it was run, s.
-    complete
-        Whether that is the whole setup, rather than what the budget allowed.
-    wall_time
-        Duration of the check with all start-up, s.
+    `time_reached` is simulation time, s, not `complete` if the budget ended the check.
+    `wall_time` includes start-up, s.
     """
 
     time_reached: float
@@ -97,29 +90,29 @@ def check_survives(
     path
         The ``.fmu`` file.
     setup, values
-        What to simulate, as for :meth:`fmident.fmu.Simulator.simulate`.
+        As for :meth:`fmident.fmu.Simulator.simulate`.
     timeout
-        Wall-clock seconds after which the child is ended and the FMU is said to hang. They
-        begin when the FMU is instantiated; before, :data:`.child.START_LIMIT` holds where it is
+        Wall-clock seconds after which the FMU is considered to hang and the child is
+        killed, from its instantiation on; before, :data:`.child.START_LIMIT` if that is
         longer.
     budget
-        Wall-clock seconds of simulation after which the check ends well, even before the
-        end of the setup.
+        Wall-clock seconds of simulation after which the check ends successfully, even
+        before the end of the setup.
     memory_limit
-        Greatest address space of the child in bytes, where the platform can limit it.
+        Maximum address space of the child in bytes, if the platform can limit it.
     interface
         As for :class:`fmident.fmu.Simulator`.
 
     Returns
     -------
     Survival
-        How far it came.
+        How far the simulation came.
 
     Raises
     ------
     SimulationError
         Native code crashed (the signal is named), hung, or ended the process; or the
-        simulation failed in the ordinary way.
+        simulation failed normally.
     FmuError
         The FMU cannot be opened or does not fit the setup.
     """
@@ -149,7 +142,7 @@ def check_survives(
 
 @dataclass(frozen=True)
 class _Tried:
-    """What came of a child: its answer, its end, the limit that it has exceeded."""
+    """Outcome of a child: its answer, exit code, and the limit exceeded."""
 
     outcome: Any
     code: int
@@ -167,7 +160,7 @@ def _tried(place: Path, request: object, timeout: float, *, copied: bool) -> _Tr
 
 
 def _exceeded(child: Child, trace: Trace, timeout: float) -> float | None:
-    """Wait for the child; return the limit that it has exceeded, or ``None`` when it ended."""
+    """Wait for the child; return the limit that it exceeded, or ``None`` when it ended."""
     began, loading = time.monotonic(), True
     limit = min(timeout, _COPY_LIMIT) if child.copied else max(timeout, START_LIMIT)
     while True:
@@ -181,13 +174,13 @@ def _exceeded(child: Child, trace: Trace, timeout: float) -> float | None:
 
 
 def make_trace(place: Path) -> None:
-    """Make the file that the child leaves its trace in."""
+    """Create the file for the child's trace."""
     with (place / TRACE).open("wb") as trace:
         trace.truncate(TRACE_BYTES)
 
 
 def end_of_process(code: int) -> str:
-    """Say in words how a process ended that left no result."""
+    """Return a text on how a process without result ended."""
     name = kind_of_crash(code)
     if name is not None:
         return f"crashed with {name}" + (f" ({CRASHES[name]})" if name in CRASHES else "")
@@ -197,7 +190,7 @@ def end_of_process(code: int) -> str:
 def lost(
     path: str | os.PathLike[str], place: Path, end: str, *, hung: bool, code: int
 ) -> SimulationError:
-    """Return the error of a child that is gone, from the trace that it left."""
+    """Return the error of a child that has died, from the trace that it left."""
     trace = (place / TRACE).read_bytes()
     (reached,) = struct.unpack_from("<d", trace, BUFFER_BYTES)
     stage = trace[BUFFER_BYTES + 8 :].split(b"\0", 1)[0].decode()
@@ -216,10 +209,10 @@ def lost(
         )
     where = _STAGES.get(stage, "")
     when = f" at t = {reached!r} s" if stage == "step" else ""
-    said = "; ".join(record.message for record in records[-3:])
+    last_words = "; ".join(record.message for record in records[-3:])
     return SimulationError(
         f"the native code of the FMU '{description.name}' {end}, {where}{when}"
-        + (f"; its last words: {said}" if said else ""),
+        + (f"; its last words: {last_words}" if last_words else ""),
         time=reached if stage == "step" else None,
         timed_out=hung,
         says_time=True,
@@ -233,24 +226,16 @@ def lost(
 
 
 def traceback_of(printed: str) -> str | None:
-    """Return exception, file and line of the traceback with which fmident's code has ended.
+    """Return exception, file and line of a traceback that ended fmident's code.
 
-    Parameters
-    ----------
-    printed
-        All that the process has printed.
-
-    Returns
-    -------
-    str or None
-        ``None`` where the last words are something else: of native code that has ended the
-        process, of Python inside the FMU, or that the memory limit was reached.
+    ``None`` if `printed` ends with something else: output of native code or of Python
+    inside the FMU, or a reached memory limit.
     """
     _, begin, last = printed.rpartition(_BEGIN)
     lines = last.rstrip().splitlines()
-    frames = [found for found in map(_FRAME.match, lines) if found]
+    frames = [match for match in map(_FRAME.match, lines) if match]
     ends = [line for line in lines if line and not line.startswith(" ")]
-    own = [found for found in frames if Path(found["file"]).is_relative_to(_PACKAGE)]
+    own = [match for match in frames if Path(match["file"]).is_relative_to(_PACKAGE)]
     if not begin or not own or not ends or ends[0].startswith(MemoryError.__name__):
         return None
     return f"{own[-1]['file']}:{own[-1]['line']}: {ends[0]}"
@@ -266,18 +251,18 @@ class Trace:
 
     @property
     def stage(self) -> str:
-        """What was reported last."""
+        """The stage reported last."""
         text = bytes(self.memory[BUFFER_BYTES + 8 : BUFFER_BYTES + 56])
         return text.split(b"\0", 1)[0].decode()
 
     @property
     def progress(self) -> tuple[str, float, int]:
-        """Stage, time and communication step: what moves as long as the child does."""
+        """Stage, time and communication step, which change as long as the child makes progress."""
         (reached,) = struct.unpack_from("<d", self.memory, BUFFER_BYTES)
         return self.stage, reached, int(self.loop_state[FAILED_STEP])
 
     def report(self, stage: str, reached: float) -> None:
-        """Note what is about to happen."""
+        """Record what is about to happen."""
         struct.pack_into("<d", self.memory, BUFFER_BYTES, reached)
         text = stage.encode()[:48].ljust(48, b"\0")
         self.memory[BUFFER_BYTES + 8 : BUFFER_BYTES + 56] = text

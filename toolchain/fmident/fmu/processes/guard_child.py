@@ -1,4 +1,4 @@
-"""The child process of :mod:`fmident.fmu.processes.guard`; called with a folder's name."""
+"""Child process of :mod:`fmident.fmu.processes.guard`; called with a folder's name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def main(folder: str, life: str) -> None:
 
 
 class _Enough(Exception):  # noqa: N818 - not an error
-    """The budget is spent."""
+    """The budget is used up."""
 
 
 def _run(

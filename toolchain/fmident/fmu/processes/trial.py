@@ -1,7 +1,6 @@
-"""Find out when inputs must be set, of an FMU that a process can instantiate only once.
+"""Trial for inputs of an FMU that a process can instantiate only once.
 
-Each part of the trial needs a new instance. So a child process loads the FMU and makes a copy of
-itself for each part, which instantiates it; this process is not touched.
+A child process loads the FMU and makes a copy of itself for each part of the trial.
 """
 
 from __future__ import annotations
@@ -27,25 +26,15 @@ def decide_in_child(
     values: Mapping[str, Value],
     interface: InterfaceChoice,
 ) -> tuple[InputUpdate, str]:
-    """Return when inputs are to be set, and a remark, as :meth:`.input_trial.Trial.decide`.
-
-    Parameters
-    ----------
-    path
-        The FMU.
-    setup, values
-        What is to be simulated.
-    interface
-        As for :class:`fmident.fmu.Simulator`.
-    """
+    """Return when inputs must be set, and a remark, like :meth:`.input_trial.Trial.decide`."""
     if not COPIES_PROCESSES:
         return "after_step", UNKNOWN
     with ScratchFolder() as scratch:
         request = (EngineSettings(os.fspath(path), interface), setup, dict(values))
         with Child("fmident.fmu.processes.trial_child", scratch.path, request) as child:
             child.wait(START_LIMIT)
-        if (found := child.result) is None:
+        if (answer := child.result) is None:
             # The run itself will tell if the FMU crashes or hangs.
             return "after_step", UNKNOWN
-    update, remark = found
+    update, remark = answer
     return update, remark

@@ -1,4 +1,4 @@
-"""The child process of :mod:`fmident.fmu.processes.trial`; called with a folder's name."""
+"""Child process of :mod:`fmident.fmu.processes.trial`; called with a folder's name."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def main(folder: str, life: str) -> None:
     fmu = open_fmu(settings.fmu)
     library = fmu.load_library(settings.interface)
     description = fmu.description.with_interface(settings.interface)
-    made = make_driver(description, library, fmu.resources, borrow_buffer(), "auto")
-    driver = made.configured(values)
+    generic = make_driver(description, library, fmu.resources, borrow_buffer(), "auto")
+    driver = generic.configured(values)
     trial = driver.trial(driver.lay_out(setup), driver.assignment(tuple(values)), values)
     update, remark = ("after_step", "") if trial is None else trial.decide(forked)
     partial = place / (RESULT + ".part")

@@ -1,1 +1,1 @@
-"""Plugins that are part of the host."""
+"""Plugins that are part of fmident."""

@@ -1,4 +1,4 @@
-"""Registers the embedded compiler."""
+"""Registration of the embedded compiler."""
 
 from __future__ import annotations
 

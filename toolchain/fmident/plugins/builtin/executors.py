@@ -1,4 +1,4 @@
-"""Registers the executors that need nothing but this machine."""
+"""Registration of the executors for the local machine."""
 
 from __future__ import annotations
 

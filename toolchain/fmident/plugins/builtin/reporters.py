@@ -1,4 +1,4 @@
-"""Registers the reporters that write the result folder."""
+"""Registration of the reporters that write the result folder."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The TOML file and its data, read into a problem."""
+"""Reading the TOML file and its data into a problem."""

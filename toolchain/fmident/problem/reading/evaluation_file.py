@@ -1,4 +1,4 @@
-"""Reading the table ``[evaluation]``."""
+"""Read the table ``[evaluation]``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEYS = {
 
 
 class TakesOptions(Protocol):
-    """What reading a file has to know of an executor."""
+    """The part of an executor needed to read a problem file."""
 
     @property
     def options_type(self) -> type[Any]:
@@ -38,23 +38,14 @@ Executors: TypeAlias = Mapping[str, TakesOptions]
 
 @dataclass(frozen=True)
 class NoOptions:
-    """The options of an executor that has none."""
+    """Options of an executor that has none."""
 
 
 def read_evaluation(root: Section, executors: Executors | None = None) -> EvaluationSettings:
     """Read ``[evaluation]`` of the file, which may be absent.
 
-    Parameters
-    ----------
-    root
-        The file.
-    executors
-        Those that there are; without them any name is taken, and no options.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Wrong types, unknown words, numbers out of range; with the line.
+    Without `executors`, any executor name is accepted, but no options. Raises
+    `ProblemError`, with the line, for wrong types, unknown values and numbers out of range.
     """
     section = root.table("evaluation", {})
     values = {
@@ -72,7 +63,7 @@ def read_evaluation(root: Section, executors: Executors | None = None) -> Evalua
 
 
 def _value(section: Section, setting: SettingKey, key: str, executors: Executors | None) -> Any:
-    """Return the value of one key, or its default."""
+    """Return the value of a key, or its default."""
     if key == "executor" and executors is not None:
         return section.choice(key, sorted(executors), setting.default)
     if setting.factor is not None:
@@ -84,7 +75,7 @@ def _value(section: Section, setting: SettingKey, key: str, executors: Executors
 
 
 def _executor_options(section: Section, executors: Executors, chosen: str) -> Any:
-    """Return the options of the chosen executor; refuse those of the others."""
+    """Return the options of the chosen executor; reject those of others."""
     others = executors if section.unread else ()  # what is not asked for is not imported
     names = sorted({chosen, *others} & set(executors))
     kinds = {name: executors[name].options_type for name in names}
@@ -106,7 +97,7 @@ def _executor_options(section: Section, executors: Executors, chosen: str) -> An
 
 
 def _whole(section: Section) -> Callable[[str, int | None], int | None]:
-    """Return a function that returns a whole number, or the default when the key is absent."""
+    """Return a function that reads an integer, or returns the default if the key is absent."""
 
     def read(key: str, default: int | None) -> int | None:
         value: float | None = section.number(key, default)
@@ -120,7 +111,7 @@ def _whole(section: Section) -> Callable[[str, int | None], int | None]:
 
 
 def _scaled(section: Section, key: str, factor: int) -> int | None:
-    """Return a number of the file in the smaller unit, or ``None`` when the key is absent."""
+    """Return a number of the file in the smaller unit; ``None`` if the key is absent."""
     value = section.number(key, None)
     if value is None:
         return None

@@ -73,7 +73,7 @@ _RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 
 @dataclass(frozen=True)
 class Comparison:
-    """Expressions and what stands between them: ``low < x <= high`` has three."""
+    """Expressions and the operators between them: ``low < x <= high`` has three expressions."""
 
     sides: tuple[Node, ...]
     operators: tuple[str, ...]
@@ -81,7 +81,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Joined:
-    """Conditions joined by ``and`` or ``or``."""
+    """Conditions combined by ``and`` or ``or``."""
 
     word: str
     parts: tuple[Tree, ...]
@@ -89,7 +89,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Negated:
-    """The opposite of a condition."""
+    """Negation of a condition."""
 
     inner: Tree
 
@@ -99,16 +99,9 @@ Tree: TypeAlias = Comparison | Joined | Negated
 
 @dataclass(frozen=True)
 class Signals:
-    """What a condition may be about.
+    """The signals that a condition may use.
 
-    Parameters
-    ----------
-    names
-        Of all signals.
-    values
-        Name to samples, shape (n,), NaN where one is missing, and their unit.
-    size
-        Number of samples.
+    `values` returns the samples of a name, shape (size,), NaN if missing, and their unit.
     """
 
     names: Sequence[str]
@@ -139,7 +132,7 @@ def where_true(text: str, signals: Signals) -> Bools:
 
 
 def judged(text: str, signals: Signals) -> tuple[Bools, Bools]:
-    """Return the samples at which a condition is known to be true, and those where false.
+    """Return where a condition is known to be true, and where it is known to be false.
 
     Parameters and errors are those of :func:`where_true`.
     """
@@ -155,19 +148,19 @@ def read_condition(text: str) -> Tree:
         It cannot be read; with the position.
     """
     try:
-        found = tokens(text, _WORDS)
+        token_list = tokens(text, _WORDS)
     except ExpressionError as error:
         word = _SYMBOLS.get(text[error.position : error.position + 1])
         error.hint = _MAY_HOLD if word is None else f"write '{word}'"
         raise
-    reader = _ConditionReader(text, found)
+    reader = _ConditionReader(text, token_list)
     tree = reader.either(0)
     reader.finished()
     return tree
 
 
 class _ConditionReader(TreeReader):
-    """Recursive descent over the tokens of one condition."""
+    """Recursive-descent parser of a condition."""
 
     def either(self, depth: int) -> Tree:
         return self._joined("or", self._both, depth)
@@ -220,7 +213,7 @@ class _ConditionReader(TreeReader):
         return super().atom(depth)
 
     def finished(self) -> None:
-        """Refuse what is left over."""
+        """Raise if tokens are left over."""
         here = self.here
         if here is not None and here.text in (*_COMPARE, *_ARITHMETIC):
             raise self.error(
@@ -231,7 +224,7 @@ class _ConditionReader(TreeReader):
 
 
 def _is_condition(rest: Sequence[Token]) -> bool:
-    """Return whether what is left begins with a condition in parentheses, not with a value."""
+    """Return whether the tokens begin with a condition in parentheses rather than a value."""
     depth = 0
     for position, token in enumerate(rest):
         if token.text == "(" and token.kind == "operator":
@@ -257,7 +250,7 @@ def _runs_one_way(operators: Sequence[str]) -> bool:
 
 
 class _Evaluation:
-    """Evaluates one condition; each part is known to be true, known to be false, or neither."""
+    """Evaluator of a condition in three-valued logic: true, false or unknown."""
 
     def __init__(self, text: str, signals: Signals) -> None:
         self._text, self._signals = text, signals
@@ -268,11 +261,11 @@ class _Evaluation:
                 true, false = self.of(inner)
                 return false, true
             case Joined(word, parts):
-                found = [self.of(part) for part in parts]
+                truths = [self.of(part) for part in parts]
                 every, some = (0, 1) if word == "and" else (1, 0)
                 sides = (
-                    np.logical_and.reduce([f[every] for f in found]),
-                    np.logical_or.reduce([f[some] for f in found]),
+                    np.logical_and.reduce([f[every] for f in truths]),
+                    np.logical_or.reduce([f[some] for f in truths]),
                 )
                 return sides if word == "and" else (sides[1], sides[0])
             case Comparison(sides, operators):
@@ -298,21 +291,15 @@ class _Evaluation:
         return true, false
 
     def _shared_unit(self, sides: Sequence[Node]) -> str | None:
-        """Return the unit of what is compared; ``None`` where it is not known.
-
-        Raises
-        ------
-        ExpressionError
-            Signals in different units are compared, or added.
-        """
-        found: dict[str | None, Name] = {}
+        """Return the common unit of the compared expressions; ``None`` if it is unknown."""
+        names_by_unit: dict[str | None, Name] = {}
         for name in (n for side in sides for n in _terms(side)):
             signal = self._known(name) if isinstance(name, Name) else None
             if signal is not None and isinstance(name, Name):
-                found.setdefault(self._signals.values(signal)[1], name)
+                names_by_unit.setdefault(self._signals.values(signal)[1], name)
             elif not isinstance(name, Number | Name):
                 return None  # a product, or the like
-        known = [(unit, name) for unit, name in found.items() if unit is not None]
+        known = [(unit, name) for unit, name in names_by_unit.items() if unit is not None]
         for unit, name in known[1:]:
             first, other = known[0]
             if not _same(first, unit):
@@ -324,7 +311,7 @@ class _Evaluation:
                     hint="multiply one of them by a factor that makes both comparable",
                     code=Code.UNITS_DIFFER,
                 )
-        return known[0][0] if known and None not in found else None
+        return known[0][0] if known and None not in names_by_unit else None
 
     def _known(self, node: Name) -> str | None:
         """Return the signal of a name; ``None`` for a constant."""
@@ -340,7 +327,7 @@ class _Evaluation:
         return name
 
     def _value(self, node: Node, unit: str | None) -> F64:
-        """Return the values of an expression; numbers with units in that of what is compared."""
+        """Return the values of an expression, with numbers converted to `unit`."""
         match node:
             case Number():
                 return np.array(node.value if node.unit is None else self._converted(node, unit))
@@ -354,14 +341,14 @@ class _Evaluation:
             case Call(function, inner):
                 assert function in FUNCTIONS
                 apply = getattr(np, _RENAMED.get(function, function))
-                found: F64 = apply(self._value(inner, unit if function == "abs" else None))
-                return found
+                values: F64 = apply(self._value(inner, unit if function == "abs" else None))
+                return values
             case Binary(sign, left, right):
                 inside = unit if sign in "+-" else None
                 return _ARITHMETIC[sign](self._value(left, inside), self._value(right, inside))
 
     def _converted(self, number: Number, unit: str | None) -> float:
-        """Return a number in the unit of what it is compared with, or added to."""
+        """Return a number in the unit of the expression it is compared with or added to."""
         assert number.unit is not None
         try:
             own = parse_unit(number.unit)
@@ -398,7 +385,7 @@ class _Evaluation:
 
 
 def _terms(node: Node) -> Iterator[Node]:
-    """Yield what is added in an expression, and so must have one unit."""
+    """Yield the terms added in an expression, which must have the same unit."""
     match node:
         case Negative(inner) | Call("abs", inner):
             yield from _terms(inner)
@@ -410,7 +397,7 @@ def _terms(node: Node) -> Iterator[Node]:
 
 
 def _same(a: str, b: str) -> bool:
-    """Return whether two texts are one unit."""
+    """Return whether two texts denote the same unit."""
     one, other = unit_or_none(a), unit_or_none(b)
     if one is None or other is None:
         return a == b
@@ -422,31 +409,23 @@ TIME = "time"
 
 
 def conditions(section: Section) -> tuple[str, ...]:
-    """Return the conditions of the key ``exclude``: one text, or a list of them.
+    """Return the conditions of the key ``exclude``, which is a string or a list of strings.
 
-    Parameters
-    ----------
-    section
-        Table that may have the key.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        It is something else, or there is nothing in it.
+    Raises `ProblemError` if it is something else or empty.
     """
     given = section.raw("exclude", None)
     if given is None:
         return ()
-    found = [given] if isinstance(given, str) else given
-    if not isinstance(found, list) or not all(isinstance(c, str) for c in found):
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list) or not all(isinstance(c, str) for c in texts):
         raise section.wrong("exclude", given, "a condition such as 'abs(v) < 0.01', or a list")
-    if not found or not all(c.strip() for c in found):
+    if not texts or not all(c.strip() for c in texts):
         raise section.error(
             f"{section.title}: 'exclude' is empty",
             "exclude",
             hint="write a condition such as 'abs(v) < 0.01', or leave the key out",
         )
-    return tuple(found)
+    return tuple(texts)
 
 
 def excluded(
@@ -458,28 +437,16 @@ def excluded(
 ) -> tuple[Measurement, ...]:
     """Return the outputs without the samples at which a condition holds.
 
-    Parameters
-    ----------
-    section
-        The experiment's table.
-    measurements
-        Its outputs on the grid.
-    inputs, input_units
-        Its inputs at the instants of the grid, shape (n,), and their units.
-    grid
-        All of its files.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A condition that cannot be read, names what does not exist, is unknown at all samples of
-        an output or leaves none of them; with its line and column.
+    `section` is the table of the experiment; `inputs` are at the instants of the grid of
+    all its files, shape (n,). Raises `ProblemError`, with line and column, if a condition
+    cannot be parsed, names an unknown signal, is undetermined at all samples of an output
+    or leaves none of them.
     """
     signals = _signals(measurements, inputs, input_units, grid)
     shared = section.table("prepare") if section.has("prepare") else None
     of_all = [] if shared is None else _evaluated(shared, signals)
     outputs = section.table("outputs")
-    found = []
+    remaining = []
     for measurement in measurements:
         entry = outputs.raw(measurement.name)
         own = outputs.table(measurement.name) if isinstance(entry, Mapping) else None
@@ -506,22 +473,22 @@ def excluded(
                 measurement.name,
                 hint="leave out 'decimate', or the exclusion",
             )
-        found.append(left)
-    return tuple(found)
+        remaining.append(left)
+    return tuple(remaining)
 
 
 def note_on_exclusions(
     section: Section, name: str, measurements: Sequence[Measurement]
 ) -> list[Diagnostic]:
-    """Return one note that says how many samples of which output are excluded, and why."""
-    said = [words for m in measurements for words in exclusion_words(m)]
-    if not said:
+    """Return a note with the number of excluded samples per output and the reasons, if any."""
+    reasons = [words for m in measurements for words in exclusion_words(m)]
+    if not reasons:
         return []
     key = ("prepare",) if section.has("prepare") else ("outputs",)
     return [
         Diagnostic(
             "note",
-            f"experiment '{name}': " + "; ".join(said),
+            f"experiment '{name}': " + "; ".join(reasons),
             location=section.source.where((*section.keys, *key)),
             rule="excluded-samples",
         )
@@ -529,7 +496,7 @@ def note_on_exclusions(
 
 
 def exclusion_words(measurement: Measurement) -> list[str]:
-    """Return what is excluded or replaced of an output, one text for each reason."""
+    """Describe the excluded or replaced samples of an output, a sentence part per reason."""
     before = np.count_nonzero(np.isfinite(measurement.values))
     before += sum(e.samples.size for e in measurement.exclusions if not e.replaced)
     return [
@@ -545,7 +512,7 @@ def _signals(
     input_units: Mapping[str, str | None],
     grid: Grid,
 ) -> Signals:
-    """Return outputs, inputs, the time, and the other columns of the experiment's file."""
+    """Return outputs, inputs, time and the other columns of the experiment's file."""
     main = grid.main
     outputs = {m.name: m for m in measurements}
     names = dict.fromkeys([*outputs, *inputs, TIME, *main.table.names])
@@ -567,18 +534,18 @@ _Judged: TypeAlias = tuple[str, Bools, Bools]
 
 
 def _evaluated(section: Section, signals: Signals) -> list[_Judged]:
-    found = []
+    evaluated = []
     for text in conditions(section):
         try:
             true, false = judged(text, signals)
-            found.append((text, true, true | false))
+            evaluated.append((text, true, true | false))
         except ProblemError as error:
             raise in_expression(section, "exclude", error) from error
-    return found
+    return evaluated
 
 
 def _refuse_unknown(section: Section, measurement: Measurement, found: Sequence[_Judged]) -> None:
-    """Refuse conditions that say nothing of any sample, which would all count."""
+    """Reject conditions that are undetermined at every sample, so that none is excluded."""
     there = np.isfinite(measurement.values)
     for text, _, known in found:
         if there.any() and not (known & there).any():
@@ -592,7 +559,7 @@ def _refuse_unknown(section: Section, measurement: Measurement, found: Sequence[
 
 
 def _without(measurement: Measurement, found: Sequence[_Judged]) -> Measurement:
-    """Return an output without samples; the first condition that holds is the reason."""
+    """Return an output without the samples; the first condition that holds is the reason."""
     values, exclusions = measurement.values, list(measurement.exclusions)
     for text, holds, _ in found:
         samples = np.flatnonzero(holds & np.isfinite(values))

@@ -42,12 +42,8 @@ ROLES = ("estimation", "validation")
 class ReadExperiments:
     """The experiments of a problem file.
 
-    Parameters
-    ----------
-    everything
-        All of them, as they follow each other in the file.
-    fitted, validation
-        Those that are fitted, and those that are not.
+    `everything` has all of them in the order of the file, `fitted` and `validation` those
+    that are and are not fitted.
     """
 
     everything: tuple[Experiment, ...]
@@ -65,29 +61,12 @@ def read_experiments(
     interpolation: Interpolation = "auto",
     given: Collection[str] = (),
 ) -> ReadExperiments:
-    """Read all experiments.
+    """Read all experiments from the array `tables`.
 
-    Parameters
-    ----------
-    source
-        The problem file.
-    tables
-        The array of tables.
-    description
-        Of the FMU; names and units are checked against it.
-    base
-        Folder to which paths are relative.
-    reader
-        A plugin's data formats.
-    interpolation
-        Of inputs between samples, where neither experiment nor input says it.
-    given
-        Variables with a start value for all experiments.
-
-    Raises
-    ------
-    ProblemError, fmident.errors.DataError
-        Anything that is wrong, with its place.
+    Names and units are checked against `description`; paths are relative to `base`.
+    `reader` has the data formats of plugins, `interpolation` applies to inputs unless an
+    experiment or input sets it, and `given` are variables with a start value for all
+    experiments. Raises `ProblemError` or `DataError` with the location.
     """
     experiments: list[Experiment] = []
     fitted: list[Experiment] = []
@@ -184,10 +163,10 @@ def _experiment(
 
 
 def _interpolation(section: Section, description: ModelDescription) -> dict[str, Interpolation]:
-    """Return how inputs run between samples, where they or their experiment say it."""
+    """Return the interpolation of the inputs for which they or their experiment set it."""
     choices = get_args(Interpolation)
     shared = section.choice("interpolation", choices, None)
-    found: dict[str, Interpolation] = {}
+    interpolations: dict[str, Interpolation] = {}
     table = section.table("inputs", {})
     for name, entry in table.items():
         asked, place = shared, section
@@ -213,22 +192,22 @@ def _interpolation(section: Section, description: ModelDescription) -> dict[str,
                 hint='use interpolation = "auto", "hold" or "mean"',
                 code=Code.NOT_SUPPORTED,
             )
-        found[name] = asked
-    return found
+        interpolations[name] = asked
+    return interpolations
 
 
 def _note_on_missing(
     section: Section, name: str, samples: Sequence[str], filled: Sequence[str]
 ) -> list[Diagnostic]:
-    """Say which outputs lack samples, and which inputs are interpolated there."""
-    said = "; ".join([*samples, *(f"{text} and interpolated" for text in filled)])
-    if not said:
+    """Return notes on outputs with missing samples and on inputs interpolated there."""
+    gaps = "; ".join([*samples, *(f"{text} and interpolated" for text in filled)])
+    if not gaps:
         return []
     count = " and do not count" if samples and not filled else ""
     return [
         Diagnostic(
             "note",
-            f"experiment '{name}': {said}{count}",
+            f"experiment '{name}': {gaps}{count}",
             location=section.source.where((*section.keys, "data")),
             rule="missing-samples",
         )
@@ -238,49 +217,49 @@ def _note_on_missing(
 def _assumed_units(
     section: Section, description: ModelDescription, main: Sampled, drafts: Sequence[OutputDraft]
 ) -> dict[str, str]:
-    """Return the columns in use that have no unit, with the one that is assumed."""
+    """Return the columns in use that have no unit, with the assumed unit."""
     units = main.table.units
     named = [(e, description.by_name[n]) for n, e in section.table("inputs", {}).items()]
     entries = section.table("outputs").items()
     for draft, (_, entry) in zip(drafts, entries, strict=True):
         if draft.file is None:
             named.append((entry, draft.variable))
-    taken = {main.time_column: "s"} if units.get(main.time_column) is None else {}
+    assumed = {main.time_column: "s"} if units.get(main.time_column) is None else {}
     for entry, variable in named:
         column = entry if isinstance(entry, str) else entry["column"]
         explicit = not isinstance(entry, str) and ("unit" in entry or "gain" in entry)
         if not explicit and units.get(column) is None and variable.unit not in (None, "", "1"):
-            taken.setdefault(column, str(variable.unit))
-    return taken
+            assumed.setdefault(column, str(variable.unit))
+    return assumed
 
 
 def _notes_on_units(
     section: Section, main: Sampled, assumed: Mapping[str, str]
 ) -> list[Diagnostic]:
-    """Say which columns have no unit where others of the file have one: it may be forgotten."""
+    """Return notes on columns without a unit in a file where others have one."""
     signals = {c: unit for c, unit in assumed.items() if c != main.time_column}
     named = [
         Diagnostic(
             "warning",
-            f"the column '{column}' of '{main.table.path}' is named as if it were in {found}, but "
-            f"no unit is in its header: {unit} is assumed, the unit of the FMU",
+            f"the column '{column}' of '{main.table.path}' is named as if it were in {named_unit}, "
+            f"but no unit is in its header: {unit} is assumed, the unit of the FMU",
             location=section.source.where(section.keys),
-            hint=f"write the unit behind the name in the header: '{column} [{found}]', or "
+            hint=f"write the unit behind the name in the header: '{column} [{named_unit}]', or "
             f"'{column} [{unit}]' if it is right",
             rule="unit-suspicious",
         )
         for column, unit in signals.items()
-        if (found := _unit_in_name(column, unit)) is not None
+        if (named_unit := _unit_in_name(column, unit)) is not None
     ]
-    taken = [f"'{c}' as {unit}" for c, unit in signals.items()]
-    if not taken or not any(main.table.units.values()):
+    assumptions = [f"'{c}' as {unit}" for c, unit in signals.items()]
+    if not assumptions or not any(main.table.units.values()):
         return named
     return [
         *named,
         Diagnostic(
             "note",
             f"columns of '{main.table.path}' without a unit are taken in the FMU's: "
-            + ", ".join(taken),
+            + ", ".join(assumptions),
             location=section.source.where(section.keys),
             hint="write the unit behind the name in the header, such as 'force [N]'",
             rule="column-without-unit",
@@ -289,7 +268,7 @@ def _notes_on_units(
 
 
 def _unit_in_name(column: str, assumed: str) -> str | None:
-    """Return the unit that ends a column's name, as in ``force_kN``, if it differs from another."""
+    """Return the unit at the end of a column name such as ``force_kN`` if it is not `assumed`."""
     words = [word for word in re.split(r"[^A-Za-z0-9%°µ^*]+", column) if word]
     if len(words) < 2:
         return None
@@ -310,9 +289,9 @@ def _inputs(
     times: F64,
     interpolation: Mapping[str, Interpolation],
 ) -> tuple[dict[str, F64], dict[str, str | None], list[Diagnostic], list[str]]:
-    """Return inputs and units by name, and what is to be said of them.
+    """Return the inputs and their units by name, notes, and the filled gaps in words.
 
-    That some stay in a unit that is not SI, and which values are missing and interpolated.
+    The notes are about inputs that stay in a unit that is not SI.
     """
     fill = section.choice("fill_inputs", ("linear",), None)
     table = section.table("inputs", {})
@@ -402,22 +381,12 @@ def _refuse_missing_inputs(
 
 
 def balanced(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """Let outputs of unknown noise count relative to the spread of their measured values.
+    """Weight outputs of unknown noise relative to the spread of their measured values.
 
-    Without it, the unit of an output would decide how much it counts. The spread is the
-    standard deviation within the experiments, taken over all of them, since noise belongs to
-    the sensor. A single output keeps its weight, and so do one that never changes and one whose
-    weight the user gave.
-
-    Parameters
-    ----------
-    experiments
-        All experiments of a problem.
-
-    Returns
-    -------
-    tuple of Experiment
-        With each weight divided by the spread, where sigma is ``None``.
+    Otherwise the unit of an output would determine its weight. The spread is the standard
+    deviation within experiments, pooled over all of them because the noise belongs to the
+    sensor. The weight is divided by it where sigma is ``None``; it is unchanged for a
+    single output, a constant one, and one whose weight was set by the user.
     """
     samples: dict[str, list[np.ndarray[tuple[int], np.dtype[np.float64]]]] = {}
     for e in experiments:
@@ -443,25 +412,13 @@ def balanced(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
 
 
 def held_out(document: Mapping[str, Any], names: Sequence[str], file: str) -> dict[str, object]:
-    """Return the overrides that leave experiments out of the fit.
+    """Return the overrides that exclude the named experiments from the fit.
 
-    Parameters
-    ----------
-    document
-        The problem file.
-    names
-        Of the experiments.
-    file
-        For messages.
-
-    Raises
-    ------
-    ProblemError
-        There is no experiment of such a name.
+    Raises `ProblemError` if there is no experiment of such a name; `file` is for messages.
     """
     tables = document.get("experiments")
     known = [_name(t) for t in tables] if isinstance(tables, list) else []
-    found: dict[str, object] = {}
+    overrides: dict[str, object] = {}
     for name in names:
         if name not in known:
             raise ProblemError(
@@ -469,12 +426,12 @@ def held_out(document: Mapping[str, Any], names: Sequence[str], file: str) -> di
                 hint=did_you_mean(name, [k for k in known if k], kind="experiment"),
                 code=Code.UNKNOWN_NAME,
             )
-        found[f"experiments.{known.index(name)}.role"] = ROLES[1]
-    return found
+        overrides[f"experiments.{known.index(name)}.role"] = ROLES[1]
+    return overrides
 
 
 def _name(table: object) -> str:
-    """Return the name of an experiment as it is read; empty for what is none."""
+    """Return the name of an experiment's table; empty if it is not one."""
     if not isinstance(table, Mapping):
         return ""
     return str(table.get("name", Path(str(table.get("data", ""))).stem))

@@ -219,7 +219,7 @@ def read_model(
 
 
 def read_toml(path: str | Path, text: str | None = None) -> Section:
-    """Return a TOML file as its outermost table; `text` in place of its content if given."""
+    """Return the root table of a TOML file, or of `text` instead of its content."""
     path = Path(path)
     if text is None:
         text = read_problem_file(path)
@@ -227,12 +227,10 @@ def read_toml(path: str | Path, text: str | None = None) -> Section:
 
 
 def read_problem_file(path: str | Path) -> str:
-    """Return the text of a problem file, which is TOML for certain.
+    """Return the text of a problem file after checking that it is valid TOML.
 
-    Raises
-    ------
-    ProblemError
-        Missing, a folder, not text, not TOML; with line and column.
+    Raises `ProblemError`, with line and column, if it is missing, a folder, no text or not
+    TOML.
     """
     path = Path(path)
     if path.is_dir():
@@ -261,7 +259,7 @@ def read_problem_file(path: str | Path) -> str:
 
 
 def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Path:
-    """Return the FMU; every key of ``[model]`` has been checked before one is built."""
+    """Return the FMU; all keys of ``[model]`` are checked before one is built."""
     name, class_name = model.text("fmu", None), model.text("class", None)
     given = [key for key in ("sources", "compiler", "fmu_folder") if model.has(key)]
     model.finish()
@@ -324,12 +322,9 @@ def _experiment_tables(root: Section) -> list[Any]:
 
 
 def read_cost(owner: Section, plugins: Plugins) -> Cost:
-    """Read the table ``cost`` of the file or of a stage; the default cost when there is none.
+    """Read the table ``cost`` of the file or of a stage; the default cost if it is absent.
 
-    Raises
-    ------
-    ProblemError
-        Unknown cost, or options that it does not take.
+    Raises `ProblemError` for an unknown cost or unknown options.
     """
     section = owner.table("cost", {})
     name = section.text("name", TimeDomain.name)
@@ -353,36 +348,27 @@ def read_cost(owner: Section, plugins: Plugins) -> Cost:
 def with_constraints(root: Section, problem: Problem) -> Problem:
     """Return the problem with the constraints of its file, and notes on them.
 
-    Parameters
-    ----------
-    root
-        The file.
-    problem
-        With all parameters.
-
-    Raises
-    ------
-    ProblemError
-        One cannot be read, names what does not exist, compares different dimensions, or they
-        contradict each other.
+    `problem` has all parameters. Raises `ProblemError` if a constraint cannot be parsed,
+    names an unknown parameter or compares different dimensions, or if they contradict each
+    other.
     """
     table = root.table("constraints", {})
-    found: list[Constraint] = []
+    constraints: list[Constraint] = []
     for name, _ in table.items():
         text = table.text(name)
         try:
-            found += read_constraint(name, text)
+            constraints += read_constraint(name, text)
         except ProblemError as error:
             raise in_expression(table, name, error) from error
-    if not found:
+    if not constraints:
         return problem
-    asked = replace(problem, constraints=tuple(found))
+    asked = replace(problem, constraints=tuple(constraints))
     try:
-        kept, notes = check_constraints(asked)
+        remaining, notes = check_constraints(asked)
     except ProblemError as error:
         raise in_expression(table, str(error.key), error) from error
     located = tuple(note if note.location else _at(note, table, str(key)) for key, note in notes)
-    return with_notes(replace(problem, constraints=kept), (*problem.notes, *located))
+    return with_notes(replace(problem, constraints=remaining), (*problem.notes, *located))
 
 
 def _at(note: Diagnostic, table: Section, key: str) -> Diagnostic:

@@ -1,6 +1,6 @@
-"""From arguments in Python to the text of a problem file and its data in memory.
+"""Convert arguments in Python to the text of a problem file and data in memory.
 
-What comes of them is read as a problem file is, so that it is checked in the same way.
+The text is then read like a problem file, so that it gets the same checks.
 """
 
 from __future__ import annotations
@@ -44,32 +44,14 @@ def arguments_of(
     own: Mapping[str, Mapping[str, object]],
     tables: Mapping[str, object],
 ) -> tuple[Arguments, dict[str, pd.DataFrame]]:
-    """Return the text of a problem file, and the data that it names.
+    """Return the text of a problem file, with absolute paths, and the data it names.
 
-    Parameters
-    ----------
-    fmu
-        Path of an FMU, or name of a Modelica class.
-    data
-        Frame or columns of the only experiment, or those of several by name.
-    shared
-        Keys of all experiments. Those that are ``None`` are left out, here and below.
-    own
-        Further keys of single experiments, by name.
-    tables
-        The other tables of the file; ``model`` without the FMU.
-
-    Returns
-    -------
-    arguments
-        The text, with absolute paths, and what its parts are called in Python.
-    frames
-        Name of a file to its content.
-
-    Raises
-    ------
-    fmident.errors.ProblemError, fmident.errors.DataError
-        What no problem file could say.
+    `fmu` is the path of an FMU or a Modelica class, and `data` the frame or columns of a
+    single experiment, or of several by name. `shared` has keys of all experiments, `own`
+    further keys of single ones by name, and `tables` the other tables, with ``model``
+    lacking the FMU. Keys that are ``None`` are ignored. The text has the Python names of
+    its parts for messages. Raises `ProblemError` or `DataError` for arguments that no
+    problem file could express.
     """
     frames = _Frames()
     names: dict[KeyPath, str] = {("model", "fmu"): "fmu", ("model", "class"): "fmu"}
@@ -103,13 +85,13 @@ def arguments_of(
 
 
 class _Frames:
-    """Data in memory, each under the name of a file."""
+    """Data in memory, each stored under a file name."""
 
     def __init__(self) -> None:
         self.tables: dict[str, pd.DataFrame] = {}
 
     def add(self, name: str, content: object, place: str) -> str:
-        """Take a frame or columns; return the name of its file."""
+        """Add a frame or columns; return the file name."""
         stem = _NOT_IN_NAMES.sub("_", name).strip(".") or _ONLY
         file, number = f"{stem}.csv", 1
         while file.casefold() in {used.casefold() for used in self.tables}:
@@ -119,7 +101,7 @@ class _Frames:
         return file
 
     def in_output(self, output: str, entry: object, experiment: str) -> object:
-        """Return an output's entry with the name of a file for data of its own."""
+        """Return an output's entry in which data of its own are replaced by a file name."""
         if not isinstance(entry, Mapping) or isinstance(entry.get("data"), (str, os.PathLike)):
             return entry
         if entry.get("data") is None:
@@ -128,12 +110,12 @@ class _Frames:
         return {**entry, "data": self.add(f"{experiment}-{output}", entry["data"], place)}
 
     def kept(self) -> dict[Path, str]:
-        """Return the names of the files, which no path makes absolute."""
+        """Return the file names by path; these paths stay relative."""
         return {(Path.cwd() / file).resolve(): file for file in self.tables}
 
 
 def _by_name(data: object) -> dict[str, object]:
-    """Return the data of each experiment."""
+    """Return the data by experiment name."""
     import pandas as pd  # here, since it is slow to import and seldom needed
 
     if isinstance(data, pd.DataFrame):
@@ -159,7 +141,7 @@ def _by_name(data: object) -> dict[str, object]:
 
 
 def _frame(content: object, place: str) -> pd.DataFrame:
-    """Return a copy of a frame, with an index that has a name as a column; or columns as one."""
+    """Return a frame from columns or a copied frame, with a named index as a column."""
     import pandas as pd  # here, since it is slow to import and seldom needed
 
     at = Location(place)
@@ -215,7 +197,7 @@ def _model(fmu: str | os.PathLike[str], rest: object) -> dict[str, object]:
 
 
 def _rest(tables: Mapping[str, object]) -> dict[str, object]:
-    """Return the tables besides the model; a name stands for a table with nothing but it."""
+    """Return the tables other than the model; a string becomes a table with only a name."""
     named = ("estimator", "cost")
     return {
         key: {"name": value} if key in named and isinstance(value, str) else value
@@ -235,13 +217,7 @@ def _keys(entry: object, name: str) -> list[str]:
 
 
 def _plain(value: object, place: str) -> Any:
-    """Return a value made of TOML's types; keys that are ``None`` are left out.
-
-    Raises
-    ------
-    ProblemError
-        TOML has no such value.
-    """
+    """Return a value made of TOML types, without keys that are ``None``."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, os.PathLike):
@@ -267,25 +243,12 @@ def _plain(value: object, place: str) -> Any:
 def with_absolute_paths(
     text: str, folder: Path, fmu: Path | None = None, copies: Mapping[Path, str] | None = None
 ) -> str:
-    """Return the text of a problem file with absolute paths.
+    """Return the text of a problem file in `folder` with absolute paths.
 
-    Parameters
-    ----------
-    text
-        A valid problem file.
-    folder
-        To which its paths are relative.
-    fmu
-        The FMU of ``model.class``: it is looked for there again, not built beside the text.
-    copies
-        Problem files of stages and data files that are copied, resolved, and what to write in
-        their place.
-
-    Returns
-    -------
-    str
-        The same text but for the paths. Unchanged, with a comment on top that names `folder`,
-        when paths are written in a way that cannot be replaced.
+    `copies` replaces the (resolved) paths of copied data files and problem files of stages.
+    The FMU of ``model.class`` will be searched for at `fmu` instead of being built beside
+    the text. If some path is written in a way that cannot be replaced, the text is
+    unchanged except for a comment on top that names `folder`.
     """
     folder = folder.resolve()
     copied = copies or {}
@@ -306,7 +269,7 @@ def with_absolute_paths(
 
 
 def _absolute(written: str, folder: Path, copies: Mapping[Path, str]) -> str:
-    """Replace each text in a value."""
+    """Make the paths in a value absolute."""
 
     def replaced(found: re.Match[str]) -> str:
         if found["comment"]:
@@ -326,16 +289,10 @@ def _named(path: str, folder: Path, copies: Mapping[Path, str]) -> str:
 
 
 def absolute(document: dict[str, Any], folder: Path, copies: Mapping[Path, str]) -> dict[str, Any]:
-    """Return the content of a problem file with absolute paths.
+    """Return the content of a problem file with its paths made absolute.
 
-    Parameters
-    ----------
-    document
-        What the file contains.
-    folder
-        Absolute; that to which paths are relative.
-    copies
-        As for :func:`with_absolute_paths`.
+    They are relative to `folder`, which is absolute; `copies` is as for
+    :func:`with_absolute_paths`.
     """
     document = copy.deepcopy(document)
     model = document.get("model", {})

@@ -1,4 +1,4 @@
-"""Read the outputs of an experiment: columns and the measurement model."""
+"""Read the outputs of an experiment: columns and measurement model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fmident.toml_file import Section, quoted
 
 @dataclass(frozen=True)
 class OutputDraft:
-    """An output before all files are merged."""
+    """An output as read, before all files are merged."""
 
     name: str
     variable: Variable
@@ -54,7 +54,7 @@ class OutputDraft:
 
 
 def refuse_partial_sigma(outputs: Section, drafts: Sequence[OutputDraft]) -> None:
-    """Refuse outputs of which some have a sigma and others have none."""
+    """Raise if only some of the outputs have a sigma."""
     without = [d.name for d in drafts if d.sigma is None]
     if without and len(without) < len(drafts):
         raise outputs.error(
@@ -65,7 +65,7 @@ def refuse_partial_sigma(outputs: Section, drafts: Sequence[OutputDraft]) -> Non
 
 
 def refuse_partial_noise(outputs: Section, drafts: Sequence[OutputDraft]) -> None:
-    """Refuse outputs of which some have a model of the noise and others have none."""
+    """Raise if only some of the outputs have a noise model."""
     without = [d.name for d in drafts if d.noise is None]
     if without and len(without) < len(drafts):
         raise outputs.error(
@@ -77,15 +77,7 @@ def refuse_partial_noise(outputs: Section, drafts: Sequence[OutputDraft]) -> Non
 
 
 def measurements_of(drafts: Sequence[OutputDraft], grid: Grid) -> tuple[Measurement, ...]:
-    """Return the outputs on the grid of all files.
-
-    Parameters
-    ----------
-    drafts
-        All outputs of the experiment.
-    grid
-        After the last of them was read.
-    """
+    """Return the outputs of an experiment on the complete grid of all its files."""
     measurements = []
     for d in drafts:
         sigma = d.sigma
@@ -115,7 +107,7 @@ def measurements_of(drafts: Sequence[OutputDraft], grid: Grid) -> tuple[Measurem
 
 
 def _exclusions(draft: OutputDraft, grid: Grid) -> tuple[Exclusion, ...]:
-    """Return the samples that a filter took for outliers."""
+    """Return the samples that a filter identified as outliers."""
     outliers = grid.on_grid(draft.file, draft.outliers)
     samples = np.flatnonzero(np.isfinite(outliers))
     if draft.filter is None or not samples.size:
@@ -129,21 +121,8 @@ def read_output(
 ) -> OutputDraft:
     """Read one entry of ``[experiments.outputs]``.
 
-    Parameters
-    ----------
-    outputs
-        That table.
-    key, value
-        The entry: a column's name, or a table with `column`.
-    description
-        Of the FMU.
-    grid
-        Knows the data files; one that is new is merged into it.
-
-    Raises
-    ------
-    fmident.errors.ProblemError, fmident.errors.DataError
-        Anything that is wrong, with its place.
+    `value` is a column name or a table with `column`; a new data file is merged into
+    `grid`. Raises `ProblemError` or `DataError` with the location.
     """
     if isinstance(value, str):
         value = {"column": value}
@@ -269,7 +248,7 @@ def _sigma(
     measured: F64,
     place: Location,
 ) -> F64 | None:
-    """Return the standard deviation in the wanted unit, or ``None`` when it is not given."""
+    """Return the standard deviation in the wanted unit; ``None`` if it is not given."""
     given = section.raw("sigma", None)
     if given is None:
         return None

@@ -47,16 +47,9 @@ Convert = Callable[[float, str], float]
 def read_parameters(
     root: Section, description: ModelDescription, experiments: tuple[Experiment, ...]
 ) -> tuple[tuple[Parameter, ...], tuple[Diagnostic, ...]]:
-    """Read the tables ``[parameters.NAME]``; notes on those that stay in a unit that is not SI.
+    """Read the tables ``[parameters.NAME]``; return notes on values in a unit that is not SI.
 
-    Parameters
-    ----------
-    root
-        The file.
-    description
-        Of the FMU.
-    experiments
-        Whose measurement models may refer to parameters of their own.
+    `experiments` are those whose measurement models may refer to parameters.
     """
     tables = root.table("parameters", {})
     measured = {
@@ -109,24 +102,24 @@ def in_expression(section: Section, key: str, error: ProblemError) -> FmidentErr
 
 
 def _named(root: Section, tables: Section) -> set[str]:
-    """Return the names in expressions and constraints; those that cannot be read come later."""
+    """Return the names in expressions and constraints, ignoring those that cannot be parsed."""
     texts = [entry.get("expression") for _, entry in tables.items() if isinstance(entry, Mapping)]
     constraints = root.as_dict().get("constraints")
     if isinstance(constraints, Mapping):
         texts += list(constraints.values())
-    found: set[str] = set()
+    names: set[str] = set()
     for text in texts:
         if isinstance(text, str):
             with suppress(ExpressionError):
-                found |= names_in(*read_relation(text, complete=False)[0])
-    return found | {name[1:-1] for name in found if name.startswith("'")}
+                names |= names_in(*read_relation(text, complete=False)[0])
+    return names | {name[1:-1] for name in names if name.startswith("'")}
 
 
 def _alike(name: str, description: ModelDescription) -> str | None:
-    """Return the variable of the FMU that may be meant by another name."""
+    """Return the FMU variable with the most similar name, if any."""
     known = {v.name.casefold(): v.name for v in description.settable_parameters}
-    found = get_close_matches(name.casefold(), known, n=1, cutoff=_ALIKE)
-    return known[found[0]] if found else None
+    matches = get_close_matches(name.casefold(), known, n=1, cutoff=_ALIKE)
+    return known[matches[0]] if matches else None
 
 
 def _dependent(
@@ -137,7 +130,7 @@ def _dependent(
     is_delay: bool,
     notes: list[Diagnostic],
 ) -> Parameter:
-    """Read a parameter that follows from others."""
+    """Read a dependent parameter."""
     text = section.text("expression")
     for key in ("initial", "bounds", "scaling", "scale", "step", "fixed"):
         if section.has(key):
@@ -295,7 +288,7 @@ def _fixed(section: Section, name: str, prior: Prior | None) -> bool:
 def _parameter_variable(
     section: Section, name: str, description: ModelDescription, in_measurement: bool
 ) -> Variable | None:
-    """Return the FMU variable that a parameter sets; none for the measurement model's own."""
+    """Return the FMU variable that a parameter sets; ``None`` for the measurement model's own."""
     explicit = section.text("variable", None)
     if explicit is None and in_measurement and name not in description.by_name:
         return None
@@ -356,16 +349,10 @@ def _is_number(value: object) -> bool:
 
 
 def read_prior(section: Section, name: str, converted: Convert) -> Prior | None:
-    """Read ``prior = { distribution = ..., mean = ..., sd = ... }``; ``None`` without it.
+    """Read ``prior = { distribution = ..., mean = ..., sd = ... }``; ``None`` if absent.
 
-    Parameters
-    ----------
-    section
-        The table of the parameter.
-    name
-        Of the parameter.
-    converted
-        To the parameter's unit.
+    `section` and `name` are those of the parameter, and `converted` converts a value to its
+    unit.
     """
     if not section.has("prior"):
         return None
@@ -404,7 +391,7 @@ def read_prior(section: Section, name: str, converted: Convert) -> Prior | None:
 
 
 def _check_positive(table: Section, name: str, mean: float, zero: float) -> None:
-    """Refuse a lognormal prior of what is not positive by nature."""
+    """Reject a lognormal prior whose quantity or mean is not positive."""
     if zero != 0.0:
         raise table.error(
             f"the prior of '{name}' is lognormal, but its unit has a zero that is not nothing",
@@ -427,23 +414,10 @@ def within_prior(
     *,
     given: bool,
 ) -> tuple[float, float]:
-    """Return the bounds of a parameter with its prior: they must fit each other.
+    """Return the bounds of a parameter combined with its prior.
 
-    Parameters
-    ----------
-    section
-        The table of the parameter.
-    name, prior
-        Of the parameter.
-    bounds
-        In its unit; those of the FMU where it has none itself.
-    given
-        Whether the table has bounds of its own.
-
-    Raises
-    ------
-    fmident.errors.FmidentError
-        They contradict each other.
+    `bounds` are those of the FMU unless the table has its own (`given`). Raises
+    `FmidentError` if bounds and prior contradict each other.
     """
     lower, upper = bounds
     low, high = prior.lower, prior.upper

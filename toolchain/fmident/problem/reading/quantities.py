@@ -27,24 +27,10 @@ from fmident.units import compatible, convert, in_si, parse_unit, si_symbols
 def to_unit(values: F64, given: str | None, wanted: str | None, what: str, where: Location) -> F64:
     """Return the values in the FMU's unit.
 
-    A unit that is missing on either side is taken for the other one; :func:`note_as_is` says
-    where that leaves values in a unit that is not SI.
-
-    Parameters
-    ----------
-    values
-        Any shape.
-    given, wanted
-        Unit of the values, and the FMU's.
-    what
-        Name of the quantity for the message, such as ``"column 'tau'"``.
-    where
-        Place for the message.
-
-    Raises
-    ------
-    ProblemError
-        A unit cannot be read, or the two do not fit.
+    A missing unit on either side is assumed to equal the other; :func:`note_as_is` reports
+    where this leaves values in a unit that is not SI. `what` names the quantity in
+    messages, such as ``"column 'tau'"``. Raises `ProblemError` if a unit cannot be parsed,
+    or the two are incompatible.
     """
     if given is None or wanted is None or given == wanted:
         return values
@@ -74,7 +60,7 @@ def to_unit(values: F64, given: str | None, wanted: str | None, what: str, where
 
 
 def same_dimension(a: str | None, b: str | None) -> bool:
-    """Return whether values can be converted; a unit that is missing fits any other."""
+    """Return whether values can be converted; a missing unit is compatible with any other."""
     if a is None or b is None or a == b:
         return True
     try:
@@ -84,27 +70,16 @@ def same_dimension(a: str | None, b: str | None) -> bool:
 
 
 def with_own_units(root: Section, description: ModelDescription) -> ModelDescription:
-    """Return the FMU's description with every ``variable_unit`` of the problem file.
+    """Return the FMU description with every ``variable_unit`` of the problem file applied.
 
-    The unit of a variable is one and the same in all experiments, and for every parameter that
-    sets it, wherever it is written.
-
-    Parameters
-    ----------
-    root
-        The file.
-    description
-        Of the FMU.
-
-    Raises
-    ------
-    ProblemError
-        Two different units for one variable.
+    The unit of a variable is the same in all experiments and for all parameters that set
+    it, wherever it is given. Raises `ProblemError` if a variable is given two different
+    units.
     """
-    said: dict[str, tuple[str, Location]] = {}
+    units_by_name: dict[str, tuple[str, Location]] = {}
     for name, unit, keys in _own_units(root):
         place = root.source.where(keys)
-        first, where = said.setdefault(name, (unit, place))
+        first, where = units_by_name.setdefault(name, (unit, place))
         if not _same(first, unit):
             raise ProblemError(
                 f"the FMU's variable '{name}' is in '{first}' (line {where.line}) and in '{unit}'",
@@ -113,7 +88,7 @@ def with_own_units(root: Section, description: ModelDescription) -> ModelDescrip
             )
     units = {
         name: unit
-        for name, (unit, _) in said.items()
+        for name, (unit, _) in units_by_name.items()
         if _readable(unit)  # where it is written, it is refused if it need be
         and name in description.by_name
         and description.by_name[name].unit is None
@@ -127,9 +102,9 @@ def with_own_units(root: Section, description: ModelDescription) -> ModelDescrip
 
 
 def _own_units(root: Section) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
-    """Yield each variable with a ``variable_unit``, that unit, and its place.
+    """Yield each variable with a ``variable_unit``, the unit, and its key path.
 
-    Tables of a wrong type are left to those that read them.
+    Tables of a wrong type are ignored here; their readers report them.
     """
     experiments = root.raw("experiments", [])
     places: list[tuple[tuple[str | int, ...], object]] = [
@@ -155,7 +130,7 @@ def _readable(unit: str) -> bool:
 
 
 def _same(a: str, b: str) -> bool:
-    """Return whether two texts are one unit, such as ``N.m`` and ``N*m``."""
+    """Return whether two texts denote the same unit, such as ``N.m`` and ``N*m``."""
     if a == b or not (_readable(a) and _readable(b)):
         return a == b
     one, other = parse_unit(a), parse_unit(b)
@@ -163,22 +138,11 @@ def _same(a: str, b: str) -> bool:
 
 
 def in_own_unit(section: Section, variable: Variable, given: str | None) -> Variable:
-    """Return the variable with the unit ``variable_unit`` that the problem file gives it, if any.
+    """Return the variable with the ``variable_unit`` given in the problem file, if any.
 
-    Parameters
-    ----------
-    section
-        The table that names the variable.
-    variable
-        Of the FMU.
-    given
-        Unit of the values. A ``variable_unit`` that cannot be read does if it is the same:
-        nothing is to be converted then.
-
-    Raises
-    ------
-    ProblemError
-        The unit cannot be read, or the FMU says another one.
+    `section` names the variable, and `given` is the unit of the values. A ``variable_unit``
+    that cannot be parsed is accepted if it equals `given`, since nothing is converted then.
+    Raises `ProblemError` if the unit cannot be parsed or differs from the FMU's.
     """
     unit = section.text("variable_unit", None)
     if unit is None or unit == variable.unit:
@@ -198,7 +162,7 @@ def in_own_unit(section: Section, variable: Variable, given: str | None) -> Vari
 
 
 def stays_as_is(given: str | None, wanted: str | None) -> bool:
-    """Return whether values stay in a unit that is not SI, for want of one to convert them to."""
+    """Return whether values stay in a unit that is not SI because the variable has none."""
     if given is None or wanted is not None:
         return False
     try:
@@ -210,25 +174,11 @@ def stays_as_is(given: str | None, wanted: str | None) -> bool:
 def note_as_is(
     what: str, unit: str | None, variable: Variable, place: Location | None, write: str
 ) -> Diagnostic | None:
-    """Return that values stay in a unit that is not SI, since the variable has none.
+    """Return a note if values stay in a unit that is not SI because the variable has none.
 
-    Parameters
-    ----------
-    what
-        Name of the quantity, such as ``"column 'speed'"``.
-    unit
-        Of its values, or ``None``.
-    variable
-        Of the FMU.
-    place
-        For the note.
-    write
-        The line of the problem file, with ``...`` for ``variable_unit = "m/s"``.
-
-    Returns
-    -------
-    Diagnostic or None
-        ``None`` where the values are converted, have no unit, or are in SI units.
+    It is ``None`` where the values are converted, have no unit, or are in SI units. `what`
+    names the quantity, such as ``"column 'speed'"``, and `write` is the line of the problem
+    file, with ``...`` for ``variable_unit = "m/s"``.
     """
     if not stays_as_is(unit, variable.unit):
         return None
@@ -253,14 +203,12 @@ def note_as_is(
 
 
 def start_values(section: Section, description: ModelDescription) -> dict[str, float | str]:
-    """Read a table ``start_values``: FMU variable = value.
+    """Read a table ``start_values``, ``FMU variable = value``.
 
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A variable that there is not or that cannot be set, a value of the wrong type.
+    Raises `ProblemError` for an unknown variable, one that cannot be set, or a value of the
+    wrong type.
     """
-    found: dict[str, float | str] = {}
+    values: dict[str, float | str] = {}
     for name, value in section.items():
         variable = variable_of(section, description, name, name)
         if not variable.settable and variable.causality != "input":
@@ -275,12 +223,12 @@ def start_values(section: Section, description: ModelDescription) -> dict[str, f
         wanted = _START_KINDS[variable.type]
         if not wanted.fits(value):
             raise section.wrong(name, value, wanted.words)
-        found[name] = float(value) if variable.type == "Real" else value
-    return found
+        values[name] = float(value) if variable.type == "Real" else value
+    return values
 
 
 def variable_of(section: Section, description: ModelDescription, name: str, key: str) -> Variable:
-    """Return a variable of the FMU; an error has the place of the key that names it."""
+    """Return a variable of the FMU; an error has the location of the key that names it."""
     try:
         return description.variable(name)
     except FmuError as error:
@@ -294,7 +242,7 @@ def variable_of(section: Section, description: ModelDescription, name: str, key:
 
 @dataclass(frozen=True)
 class _Kind:
-    """Values that a variable of some type can start with."""
+    """Permissible start values of a variable type."""
 
     words: str
     fits: Callable[[Any], bool]

@@ -1,4 +1,4 @@
-"""Tables of an experiment on a common grid of instants, and the preparation of its columns."""
+"""Data tables of an experiment on a common time grid, and their preprocessing."""
 
 from __future__ import annotations
 
@@ -29,18 +29,8 @@ LAYOUT_KEYS = ("separator", "decimal", "encoding", "skip_rows", "units_row", "da
 class Sampled:
     """A table with its time axis, cut to the window.
 
-    Parameters
-    ----------
-    table
-        The whole file.
-    times
-        Instants of the rows in use, s, shape (n,).
-    rows
-        Which rows of the table these are, shape (n,).
-    notes
-        What came up when the data were prepared.
-    time_column
-        Its name.
+    `table` is the whole file, `times` are the instants of the rows in use, s, and `rows`
+    their indices, shape (n,). `notes` are from the preprocessing.
     """
 
     table: Table
@@ -54,13 +44,7 @@ class Sampled:
         return self.table.column(column)[self.rows]
 
     def refuse_infinite(self, column: str, values: F64) -> None:
-        """Refuse a column with a value that is infinite at the rows in use.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            At the first of them.
-        """
+        """Raise `ProblemError` at the first infinite value of a column in the rows in use."""
         infinite = np.flatnonzero(np.isinf(values))
         if infinite.size:
             row = int(self.rows[infinite[0]])
@@ -72,54 +56,39 @@ class Sampled:
             )
 
     def missing(self, what: str, column: str, values: F64, outliers: F64 | None = None) -> str:
-        """Return how many values of a column are missing, and where; empty where none is.
+        """Describe how many values of a column are missing, and where; empty if none.
 
-        Parameters
-        ----------
-        what
-            They are, in words.
-        column
-            Its name.
-        values
-            At the rows in use, shape (n,).
-        outliers
-            What a filter has taken out, which is not missing, shape (n,); else NaN.
+        `what` names the kind of values, and `values` are those at the rows in use, shape (n,).
+        `outliers`, shape (n,), has the values removed by a filter, which do not count as
+        missing, and NaN elsewhere.
         """
-        gone = np.isnan(values)
+        absent = np.isnan(values)
         if outliers is not None:
-            gone &= np.isnan(outliers)
-        if not gone.any():
+            absent &= np.isnan(outliers)
+        if not absent.any():
             return ""
-        row = int(self.rows[np.argmax(gone)])
+        row = int(self.rows[np.argmax(absent)])
         line = self.table.where(row).line
         first = f" in row {row + 1}" if line is None else f" in line {line}"
         return (
-            f"{np.count_nonzero(gone)} of {gone.size} {what} are missing (column '{column}' of"
+            f"{np.count_nonzero(absent)} of {absent.size} {what} are missing (column '{column}' of"
             f" '{self.table.path}', first{first})"
         )
 
     def outliers(self, column: str) -> F64:
-        """Return what a filter took for outliers in the rows in use, shape (n,); else NaN."""
-        found = np.full(self.table.rows, np.nan)
+        """Return the outliers removed by a filter in the rows in use, NaN elsewhere, shape (n,)."""
+        values = np.full(self.table.rows, np.nan)
         if column in self.table.outliers:
             outliers = self.table.outliers[column]
-            found[outliers.rows] = outliers.values
-        return found[self.rows]
+            values[outliers.rows] = outliers.values
+        return values[self.rows]
 
 
 def read_sampled(section: Section, path: Path, reader: Reader | None, time: str | None) -> Sampled:
-    """Read a data file and cut it to what ``window`` and ``every`` of the experiment ask for.
+    """Read a data file and apply ``window`` and ``every`` of the experiment.
 
-    Parameters
-    ----------
-    section
-        The experiment's table.
-    path
-        The file.
-    reader
-        A plugin's data formats.
-    time
-        Name of the time column, if the user said so.
+    `reader` has the data formats of plugins, and `time` is the time column if the user
+    named it.
     """
     table = read_table(path, section.as_dict(), reader=reader, layout=read_layout(section))
     column = time_column(table, time)
@@ -149,7 +118,7 @@ def read_sampled(section: Section, path: Path, reader: Reader | None, time: str 
 
 @contextmanager
 def data_named_at(section: Section, *keys: str) -> Iterator[None]:
-    """Let an error on a data file as a whole point to the key that names the file."""
+    """Let an error about a whole data file point to the key that names it."""
     try:
         yield
     except DataError as error:
@@ -159,16 +128,10 @@ def data_named_at(section: Section, *keys: str) -> Iterator[None]:
 
 
 class Grid:
-    """The instants of an experiment: those of its data file and of other files of outputs.
+    """The time grid of an experiment: the instants of its data file and those of its outputs.
 
-    Parameters
-    ----------
-    main
-        The experiment's data file.
-    base
-        Folder to which paths are relative.
-    reader
-        A plugin's data formats.
+    `base` is the folder to which paths are relative, and `reader` has the data formats of
+    plugins.
     """
 
     def __init__(self, main: Sampled, base: Path, reader: Reader | None) -> None:
@@ -187,18 +150,13 @@ class Grid:
 
     @property
     def notes(self) -> tuple[Diagnostic, ...]:
-        """What came up when the other files were read."""
+        """Notes from reading the other files."""
         return tuple(n for path, s in self._files.items() if path is not None for n in s.notes)
 
     def file(self, output: Section, path: Path | None) -> Sampled:
         """Return the table of an output, merged into the grid.
 
-        Parameters
-        ----------
-        output
-            Its table of the problem file.
-        path
-            Its file; ``None``: that of the experiment.
+        `output` is its table of the problem file; `path` ``None`` means the experiment's file.
         """
         layout = read_layout(output)
         if path is None:
@@ -235,13 +193,7 @@ class Grid:
         return self._files[path]
 
     def _shift(self, output: Section, table: Table, column: str) -> float:
-        """Return what is added to the times of another file so that they count from one instant.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            Only one of the two files has time stamps, or only one of them a time zone.
-        """
+        """Return the offset that aligns the times of another file with those of the main file."""
         main = self._files[None]
         first, second = main.table.origins.get(main.time_column), table.origins.get(column)
         if first is None and second is None:
@@ -261,28 +213,17 @@ class Grid:
         return (second.nanoseconds - first.nanoseconds) / 1e9
 
     def on_grid(self, path: Path | None, values: F64) -> F64:
-        """Return values of a file's rows at the instants of the grid; NaN in between."""
+        """Return values of a file's rows at the instants of the grid; NaN elsewhere."""
         full = np.full(self.times.size, np.nan)
         full[np.searchsorted(self.times, self._stamps[path])] = values
         return full
 
 
 def prepared(experiment: Section, table: Table, times: F64) -> tuple[Table, tuple[Diagnostic, ...]]:
-    """Return an experiment's table after its data step, and warnings.
+    """Return an experiment's table after preprocessing, and warnings.
 
-    Parameters
-    ----------
-    experiment
-        The experiment's table of the problem file.
-    table
-        Its data as read.
-    times
-        Its time axis, s, shape (n,).
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Keys that are wrong, or a step that these data do not allow; with the line.
+    `table` is the data as read, with the time axis `times`, s, shape (n,). Raises
+    `ProblemError`, with the line, for wrong keys or a step that the data do not allow.
     """
     if not experiment.has("prepare"):
         return table, ()
@@ -294,23 +235,13 @@ def prepared(experiment: Section, table: Table, times: F64) -> tuple[Table, tupl
 
 
 def read_preparation(section: Section) -> Preparation:
-    """Read the table.
+    """Read the table ``[experiments.prepare]``.
 
-    Parameters
-    ----------
-    section
-        ``[experiments.prepare]``: ``columns`` with either ``cutoff`` (a number or ``"auto"``,
-        and ``order``) or
-        ``passband`` and ``stopband`` (and ``ripple``, ``attenuation``); ``padding``;
-        ``derivatives``; ``hampel`` (columns, or a table with ``columns``, ``window`` or
-        ``samples``, ``threshold``, ``replace``); ``exclude``.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        Keys that are unknown, missing or exclude each other.
-    fmident.errors.DataError
-        Values out of their range.
+    Its keys are ``columns`` with either ``cutoff`` (a number or ``"auto"``, and ``order``)
+    or ``passband`` and ``stopband`` (and ``ripple``, ``attenuation``); ``padding``;
+    ``derivatives``; ``hampel`` (columns, or a table with ``columns``, ``window`` or
+    ``samples``, ``threshold``, ``replace``); ``exclude``. Raises `ProblemError` for
+    unknown, missing or conflicting keys and `DataError` for values out of range.
     """
     columns = section.words("columns") or ()
     derivatives = section.table("derivatives", {})
@@ -359,7 +290,7 @@ def read_preparation(section: Section) -> Preparation:
 
 
 def _hampel(section: Section) -> Hampel | None:
-    """Read ``hampel``: names of columns, or a table with them."""
+    """Read ``hampel``: column names, or a table with them."""
     if not section.has("hampel"):
         return None
     given = section.raw("hampel")
@@ -374,7 +305,7 @@ def _hampel(section: Section) -> Hampel | None:
         )
     samples = _whole(inner, "samples", Hampel.samples)
     replace = inner.flag("replace", Hampel.replace)
-    found = Hampel(
+    hampel = Hampel(
         inner.words("columns") or (),
         inner.number("window", None),
         Hampel.samples if samples is None else samples,
@@ -382,7 +313,7 @@ def _hampel(section: Section) -> Hampel | None:
         replace,
     )
     inner.finish()
-    return found
+    return hampel
 
 
 def _whole(section: Section, key: str, default: int | None) -> int | None:
@@ -395,17 +326,9 @@ def _whole(section: Section, key: str, default: int | None) -> int | None:
 
 
 def read_layout(section: Section) -> Layout:
-    """Return what the keys of a table say.
+    """Return the layout given by the table of an experiment or output.
 
-    Parameters
-    ----------
-    section
-        Of an experiment or an output.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A value that is not one, with its line.
+    Raises `ProblemError`, with the line, for an invalid value.
     """
     separator = section.choice("separator", SEPARATORS, None)
     decimal = section.choice("decimal", (".", ","), None)

@@ -22,34 +22,22 @@ def read_stages(
     load: Callable[[Path], Problem],
     read_cost: Callable[[Section], Cost],
 ) -> tuple[Stage, ...]:
-    """Read the array ``stages``; nothing when the file has none.
+    """Read the array ``stages``; empty if the file has none.
 
-    Parameters
-    ----------
-    root
-        The file.
-    problem
-        What it says otherwise, which is what a stage says nothing else of.
-    load
-        Reads the problem file of a stage that has one of its own.
-    read_cost
-        Reads a table ``cost``.
-
-    Raises
-    ------
-    ProblemError
-        With the place in the file.
+    `problem` provides everything that a stage does not override, `load` reads the problem
+    file of a stage that has its own, and `read_cost` reads a table ``cost``. Raises
+    `ProblemError`.
     """
     tables = root.raw("stages", [])
     if isinstance(tables, Mapping):
         raise root.error("write [[stages]] with double brackets", "stages")
     if not isinstance(tables, list) or not all(isinstance(t, Mapping) for t in tables):
         raise root.wrong("stages", tables, "tables, each written [[stages]]")
-    found: list[Stage] = []
+    stages: list[Stage] = []
     for position, table in enumerate(tables):
         section = Section(root.source, ("stages", position), table)
         name = section.text("name", f"stage {position + 1}")
-        if not name.strip() or name in (s.name for s in found):
+        if not name.strip() or name in (s.name for s in stages):
             raise section.error(
                 f"two stages are called '{name}'" if name.strip() else "a stage has no name",
                 "name",
@@ -61,8 +49,8 @@ def read_stages(
         else:
             stage = _stage(section, name, problem, read_cost)
         section.finish()
-        found.append(replace(stage, propagate=propagate))
-    return tuple(found)
+        stages.append(replace(stage, propagate=propagate))
+    return tuple(stages)
 
 
 def _stage(
@@ -84,7 +72,7 @@ def _stage(
 
 
 def _with_starts(section: Section, stage: Stage) -> Stage:
-    """Read the initial values and bounds that a stage sets itself."""
+    """Read the initial values and bounds set by a stage itself."""
     tables = section.table("parameters", {})
     known = {q.name: q for q in stage.problem.parameters}
     starts: dict[str, float] = {}
@@ -156,7 +144,7 @@ def _parameter(section: Section, q: Parameter, starts: dict[str, float]) -> Para
 def _from_file(
     section: Section, name: str, problem: Problem, load: Callable[[Path], Problem]
 ) -> Stage:
-    """Return the stage whose model, data, cost and estimator are in a file of their own."""
+    """Return a stage whose model, data, cost and estimator are in its own file."""
     path = Path(section.source.path).parent / section.text("problem")
     for key in ("free", "experiments", "cost", "estimator", "parameters"):
         if section.has(key):

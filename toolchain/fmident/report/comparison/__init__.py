@@ -1,4 +1,4 @@
-"""Results side by side: parameters with intervals, fit, validation, which model to take, effort."""
+"""Comparison of results: parameters, fit, validation, model selection, effort."""
 
 from fmident.report.comparison.choice import Compared
 from fmident.report.comparison.results import (

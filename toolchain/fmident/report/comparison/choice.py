@@ -1,4 +1,4 @@
-"""Which of the results to take: criteria, weights, tests of nested problems."""
+"""Model selection: information criteria, weights, tests of nested problems."""
 
 from __future__ import annotations
 
@@ -50,18 +50,11 @@ _ROUNDED = 1e-8
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is known of one result.
+    """Model selection data of one result.
 
-    Parameters
-    ----------
-    criteria
-        With the samples taken for independent.
-    effective
-        With as many as are independent; the same as `criteria` where the residuals are white.
-    weight, effective_weight
-        Of Akaike, by AICc of either; NaN where there is none.
-    fit
-        ``None`` without criteria.
+    `criteria` assume independent samples; `effective` ones use their effective number and
+    are the same for white residuals. The Akaike weights are from the AICc of either, NaN if
+    there is none; `fit` is ``None`` without criteria.
     """
 
     criteria: Criteria
@@ -73,16 +66,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Compared:
-    """One of the results.
+    """A result in a comparison.
 
-    Parameters
-    ----------
-    name
-        As short as tells it from the others.
-    result
-        As stored.
-    found
-        Criteria and weights.
+    `name` is as short as possible while unique; `found` has criteria and weights.
     """
 
     name: str
@@ -115,25 +101,13 @@ class NestedTest:
 
 @dataclass(frozen=True)
 class Choice:
-    """What criteria and tests say of all results.
+    """Criteria and tests of all results.
 
-    Parameters
-    ----------
-    candidates
-        In the order of the results.
-    tests
-        Of each pair that is nested.
-    untested
-        Why others were not tested: names of two results, reason.
-    inflation
-        Samples that hold as much as one independent sample, by the residuals of `reference`; 1 for
-        white residuals.
-    reference
-        Name of the result that fits best.
-    modelled
-        Names of the results with a model of the noise, where others have none.
-    caution
-        What keeps criteria from being compared as they are; empty where nothing does.
+    `candidates` are in the order of the results, `tests` has one per nested pair, and
+    `untested` the other pairs with the reason. `inflation` is the number of samples
+    equivalent to one independent sample, from the residuals of `reference`, the best fit; 1
+    for white residuals. `modelled` names results with a noise model, if others have none,
+    and `caution` says why criteria are not directly comparable, if so.
     """
 
     candidates: tuple[Candidate, ...]
@@ -158,14 +132,8 @@ def choose(
 ) -> Choice:
     """Return criteria and tests of results.
 
-    Parameters
-    ----------
-    names, results
-        Of the same length, as are the others.
-    tables
-        ``fit.csv`` of each.
-    files
-        Problem file of each as it was run.
+    All arguments have the same length; `tables` has the ``fit.csv`` and `files` the problem
+    file as run of each result.
     """
     reasons, samples = _reasons(results, tables)
     fits = [
@@ -202,11 +170,11 @@ def choose(
     untested: list[tuple[str, str, str]] = []
     for i, j in permutations(known, 2):
         if _pair_is_asked(results, i, j):
-            found = _test(names, results, samples, files, (i, j), inflation)
-            if isinstance(found, str):
-                untested.append((names[i], names[j], found))
+            outcome = _test(names, results, samples, files, (i, j), inflation)
+            if isinstance(outcome, str):
+                untested.append((names[i], names[j], outcome))
             else:
-                tests.append(found)
+                tests.append(outcome)
     return Choice(
         tuple(candidates), tuple(tests), tuple(untested), inflation, names[best],
         tuple(modelled) if len(modelled) < len(known) else (), caution,
@@ -220,7 +188,7 @@ def _deviance(fit: Fit | None) -> float:
 def _reasons(
     results: Sequence[EstimationResult], tables: Sequence[pd.DataFrame | None]
 ) -> tuple[list[str], list[Samples | None]]:
-    """Return why a result has no criteria beside the others, and the samples of each."""
+    """Return why a result has no comparable criteria, and the samples of each."""
     reasons: list[str] = []
     samples: list[Samples | None] = []
     first: Samples | None = None
@@ -239,13 +207,13 @@ def _reasons(
 
 
 def _pair_is_asked(results: Sequence[EstimationResult], i: int, j: int) -> bool:
-    """Return whether j may contain i: each pair is asked for once, the one with less first."""
+    """Return whether j may contain i; each pair is tested once, the smaller problem first."""
     less, more = len(searched(results[i])), len(searched(results[j]))
     return less < more
 
 
 def _orders(result: EstimationResult) -> dict[str, int] | None:
-    """Return the order of the noise of each output; ``None`` without a model of the noise."""
+    """Return the noise order of each output; ``None`` without a noise model."""
     noise = modelled_noise(result)
     return None if noise is None else {o.name: o.order for o in noise.outputs}
 
@@ -259,9 +227,9 @@ def _test(
     inflation: float,
 ) -> NestedTest | str:
     i, j = pair
-    found = containment(results[i], results[j], (files[i], files[j]))
-    if isinstance(found, str):
-        return found
+    nesting = containment(results[i], results[j], (files[i], files[j]))
+    if isinstance(nesting, str):
+        return nesting
     less, more = samples[i], samples[j]
     assert less is not None
     assert more is not None
@@ -281,11 +249,11 @@ def _test(
     return NestedTest(
         names[i],
         names[j],
-        found.extra,
-        found.boundary,
-        found.doubts,
-        likelihood_ratio(smaller, larger, boundary=len(found.boundary)),
-        likelihood_ratio(smaller, larger, boundary=len(found.boundary), inflation=inflation),
+        nesting.extra,
+        nesting.boundary,
+        nesting.doubts,
+        likelihood_ratio(smaller, larger, boundary=len(nesting.boundary)),
+        likelihood_ratio(smaller, larger, boundary=len(nesting.boundary), inflation=inflation),
     )
 
 
@@ -293,14 +261,8 @@ def _test(
 class Containment:
     """How a problem contains another.
 
-    Parameters
-    ----------
-    extra
-        Parameters that it searches and the other does not.
-    boundary
-        Those of them that the other holds at a bound.
-    doubts
-        What keeps the theory of the test from holding as it is.
+    `extra` are parameters that it searches and the other does not, `boundary` those of them
+    that the other holds at a bound, and `doubts` violated assumptions of the test.
     """
 
     extra: tuple[str, ...]
@@ -320,13 +282,9 @@ def containment(
 ) -> Containment | str:
     """Return how one problem contains another, or why it does not.
 
-    Parameters
-    ----------
-    smaller, larger
-        Results; the larger one searches all parameters of the smaller one, and more.
-    files
-        Problem files of both as they were run, where there are some: values that are set without
-        being parameters are compared, and the columns of inputs whose values are not known.
+    The larger one searches all parameters of the smaller one, and more. If the problem
+    `files` as run are given, values set without being parameters are compared, and the
+    columns of inputs whose values are unknown.
     """
     if (smaller.fmu_name, smaller.fmu_guid) != (larger.fmu_name, larger.fmu_guid):
         return "their FMUs differ"
@@ -401,7 +359,7 @@ def _other_relations(
 
 
 def _other_inputs(smaller: EstimationResult, larger: EstimationResult) -> str:
-    """Return which input of the experiments that were fitted differs; empty for none."""
+    """Return the input of the fitted experiments that differs; empty if none does."""
     one, other = _inputs_of(smaller), _inputs_of(larger)
     for key in one.keys() | other.keys():
         what = f"the input '{key[1]}' of experiment '{key[0]}'"
@@ -452,7 +410,7 @@ def _inputs_known(
 def _other_settings(
     files: tuple[Path | None, Path | None], extra: set[str], *, inputs: bool
 ) -> str:
-    """Return which setting differs; columns of inputs where `inputs` says so."""
+    """Return the setting that differs, including columns of inputs if `inputs` is true."""
     one, other = (_settings(f) for f in files)
     if one is None or other is None:
         return ""
@@ -466,7 +424,7 @@ def _other_settings(
 
 
 def _settings(file: Path | None) -> dict[_Key, Any] | None:
-    """Return what a problem file sets without parameters, each by what, experiment and name."""
+    """Return the settings of a problem file by kind, experiment and name, without parameters."""
     if file is None or not file.exists():
         return None
     try:
@@ -494,8 +452,8 @@ def _settings(file: Path | None) -> dict[_Key, Any] | None:
 
 
 def _table(content: Mapping[str, Any], key: str) -> dict[str, Any]:
-    found = content.get(key, {})
-    return found if isinstance(found, dict) else {}
+    value = content.get(key, {})
+    return value if isinstance(value, dict) else {}
 
 
 def _doubts(
@@ -504,7 +462,7 @@ def _doubts(
     extra: set[str],
     files: tuple[Path | None, Path | None],
 ) -> list[str]:
-    found = [
+    doubts = [
         f"the {which} problem ended with the status '{r.status}'"
         for which, r in (("smaller", smaller), ("larger", larger))
         if r.status != "converged"
@@ -512,17 +470,17 @@ def _doubts(
     common = [e.name for e in larger.estimates if e.at_bound and e.name not in extra]
     common += [e.name for e in smaller.estimates if e.at_bound and e.name not in common]
     if common:
-        found.append(f"{', '.join(common)} at a bound: the test takes the value for known")
+        doubts.append(f"{', '.join(common)} at a bound: the test takes the value for known")
     if not _inputs_known(smaller, larger, files):
-        found.append(
+        doubts.append(
             "that both have the same values of the inputs was not verified: there is no inputs.csv"
         )
     if any(f is None or not f.exists() for f in files):
-        found.append(
+        doubts.append(
             "that both have the same gains, offsets, delays and start values was not verified:"
             " there is no file"
         )
-    return found
+    return doubts
 
 
 def _at_bound(value: float, e: ParameterEstimate) -> bool:

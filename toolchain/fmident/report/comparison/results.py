@@ -1,4 +1,4 @@
-"""Results side by side, as an object, from folders or from memory."""
+"""Comparison of results from folders or from memory."""
 
 from __future__ import annotations
 
@@ -38,14 +38,9 @@ _TEXT = 92
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Results side by side.
+    """Comparison of results.
 
-    Parameters
-    ----------
-    results
-        In the order in which they were given.
-    choice
-        Tests of nested problems, and what is known of coloured residuals.
+    `choice` has the tests of nested problems and the effect of coloured residuals.
     """
 
     results: tuple[Compared, ...]
@@ -71,9 +66,9 @@ class Comparison:
 
     @property
     def figures(self) -> pd.DataFrame:
-        """One row per result: status, cost, NRMSE, criteria, effort; NaN where there is none.
+        """One row per result: status, cost, NRMSE, criteria, effort; NaN if there is none.
 
-        ``weight`` is that of Akaike; ``effective_...`` count independent samples.
+        ``weight`` is the Akaike weight; ``effective_...`` use the effective number of samples.
         """
         import pandas as pd  # here, since it is slow to import and seldom needed
 
@@ -136,12 +131,12 @@ class Comparison:
         return pd.DataFrame(rows, columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain types for JSON; what is not finite becomes ``null``."""
+        """Return the comparison as JSON types; non-finite numbers become ``null``."""
         return comparison_json(self.results, self.choice)
 
 
 def _cells(table: pd.DataFrame) -> list[list[str]]:
-    """Return the rows of a table as texts."""
+    """Return the rows of a table as strings."""
     return [
         [plain(v) if isinstance(v, float) else "" if v is None else str(v) for v in row]
         for row in table.itertuples(index=False)
@@ -149,17 +144,9 @@ def _cells(table: pd.DataFrame) -> list[list[str]]:
 
 
 def compare_results(paths: Sequence[Path]) -> Comparison:
-    """Read results that are to be compared.
+    """Compare results given as result folders or their ``result.json``.
 
-    Parameters
-    ----------
-    paths
-        Result folders, or their ``result.json``.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        One of them is not a result.
+    Raises `EstimationError` if one of them is not a result.
     """
     return _compared(_names(paths), [_read(p) for p in paths])
 
@@ -169,22 +156,16 @@ def compare_any(
 ) -> Comparison:
     """Compare results in memory, in folders, or both.
 
-    Parameters
-    ----------
-    results
-        Results, result folders or their ``result.json``.
-    names
-        Of the results; by default the ends of their paths, or ``"result 1"`` and so on.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        Fewer than two, another number of names, or one that is not a result.
+    Their `names` are by default the ends of their paths, or ``"result 1"`` and so on.
+    Raises `EstimationError` for fewer than two, another number of names, or one that is not
+    a result.
     """
     paths = [r for r in results if isinstance(r, Path)]
     short = dict(zip(paths, _names(paths), strict=True)) if paths else {}
-    found = [short[r] if isinstance(r, Path) else f"result {k}" for k, r in enumerate(results, 1)]
-    chosen = found if names is None else list(names)
+    default_names = [
+        short[r] if isinstance(r, Path) else f"result {k}" for k, r in enumerate(results, 1)
+    ]
+    chosen = default_names if names is None else list(names)
     if len(results) < 2 or len(chosen) != len(results) or len(set(chosen)) < len(chosen):
         raise EstimationError(
             f"{len(results)} results with the names {', '.join(map(repr, chosen))} cannot be"
@@ -226,7 +207,7 @@ def _compared(names: Sequence[str], stored: Sequence[_Stored]) -> Comparison:
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """Return a name for each result: the end of its path that tells it from the others."""
+    """Return a name for each result: the end of its path that makes it unique."""
     parts = [(p if p.is_dir() else p.parent).resolve().parts for p in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(p[-depth:]) for p in parts]
@@ -236,7 +217,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def comparison_json(compared: Sequence[Compared], choice: Choice) -> Json:
-    """Return the comparison for programs."""
+    """Return the comparison as JSON types."""
     content = {
         "results": [
             {

@@ -1,4 +1,4 @@
-"""The samples of a result, as far as criteria and tests of models need them."""
+"""Samples of a result, as needed for criteria and tests of models."""
 
 from __future__ import annotations
 
@@ -30,14 +30,10 @@ _WANTED = {*_KEYS, "measured", "fitted", "sigma"}
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples that were compared, sorted by experiment, output and time.
+    """Compared samples, sorted by experiment, output and time.
 
-    Parameters
-    ----------
-    outputs
-        Experiment and output of each, shape (m, 2).
-    times, measured, fitted, sigma
-        Shape (m,).
+    `outputs` has the experiment and output of each, shape (m, 2); the other fields have
+    shape (m,).
     """
 
     outputs: npt.NDArray[np.object_]
@@ -59,30 +55,30 @@ class Samples:
         )
 
     def fit(self, result: EstimationResult, sigma: F64 | None = None) -> Fit:
-        """Return what criteria need; with another `sigma`, shape (m,), where it is given."""
+        """Return the data for criteria; with another `sigma`, shape (m,), if given."""
         assert result.residuals is not None
         chosen = self.sigma if sigma is None else sigma
         residuals = (self.measured - self.fitted) / chosen
         constant = float(np.sum(np.log(2.0 * np.pi * chosen**2)))
         searched = sum(e.searched for e in result.estimates)
-        found = self._modelled(result)
-        if found is not None:
-            rest = found.deviance - residuals.size * (1.0 + math.log(2.0 * math.pi))
+        likelihood = self._modelled(result)
+        if likelihood is not None:
+            rest = likelihood.deviance - residuals.size * (1.0 + math.log(2.0 * math.pi))
             return Fit(
                 residuals.size, float(residuals.size), constant + rest, searched, False,
-                found.unknowns,
+                likelihood.unknowns,
             )  # fmt: skip
         known = not math.isnan(result.residuals.noise_ratio)
         return Fit(residuals.size, float(np.sum(residuals**2)), constant, searched, known)
 
     def series(self, result: EstimationResult) -> list[F64]:
-        """Return what is to be white of each output, in order of time.
+        """Return the series of each output that should be white, in order of time.
 
-        The residuals over sigma, or the innovations of a model of the noise.
+        These are the residuals over sigma, or the innovations of a noise model.
         """
-        found = self._modelled(result)
+        likelihood = self._modelled(result)
         changes = (self.outputs[1:] != self.outputs[:-1]).any(axis=1)
-        white = self._residuals if found is None else found.innovations
+        white = self._residuals if likelihood is None else likelihood.innovations
         return np.split(white, np.flatnonzero(changes) + 1)
 
     @property
@@ -90,7 +86,7 @@ class Samples:
         return (self.measured - self.fitted) / self.sigma
 
     def _modelled(self, result: EstimationResult) -> ModelledLikelihood | None:
-        """Return the likelihood of a result's model of the noise; ``None`` without one."""
+        """Return the likelihood of a result's noise model; ``None`` without one."""
         noise = modelled_noise(result)
         if noise is None:
             return None
@@ -110,7 +106,7 @@ class Samples:
         return outputs_of(signals())
 
     def difference(self, other: Samples) -> str:
-        """Return what the samples of another result are not the same in; empty for the same."""
+        """Return how the samples differ from those of another result; empty if they do not."""
         if len(self.outputs) != len(other.outputs):
             return f"there are {len(other.outputs)} of them, not {len(self.outputs)}"
         if (self.outputs != other.outputs).any():
@@ -124,7 +120,7 @@ class Samples:
         return ""
 
     def same_noise(self, other: Samples, *, known: bool) -> bool:
-        """Return whether both assume the same sigma; up to a factor where it is not known."""
+        """Return whether both assume the same sigma, up to a factor if it is unknown."""
         if known:
             return bool(_equal(self.sigma, other.sigma).all())
         ratio = other.sigma / self.sigma
@@ -139,7 +135,7 @@ def _equal(one: F64, other: F64) -> npt.NDArray[np.bool_]:
 
 
 def stored_table(folder: Path) -> pd.DataFrame | None:
-    """Return ``fit.csv``, ``None`` where there is none that can be read."""
+    """Return ``fit.csv``, or ``None`` if there is no readable one."""
     import pandas as pd  # here, since it is slow to import and seldom needed
 
     try:
@@ -158,18 +154,18 @@ def stored_table(folder: Path) -> pd.DataFrame | None:
 
 
 def table_of(result: EstimationResult) -> pd.DataFrame | None:
-    """Return the same of a result in memory."""
+    """Return the table ``fit.csv`` of a result in memory."""
     return fit_table(result.fits) if any(f.times.size for f in result.fits) else None
 
 
 def modelled_noise(result: EstimationResult) -> CountedNoise | None:
-    """Return the noise that was estimated with the parameters; ``None`` where it was not."""
-    found = result.noise
-    return found if found is not None and found.modelled else None
+    """Return the noise estimated with the parameters; ``None`` if it was not."""
+    noise = result.noise
+    return noise if noise is not None and noise.modelled else None
 
 
 def why_not(result: EstimationResult, table: pd.DataFrame | None) -> str:
-    """Return why a result has no likelihood at its maximum; empty where it has."""
+    """Return why a result has no maximum likelihood; empty if it has."""
     options = result.settings.get("options", {})
     loss = options.get("loss", "linear") if isinstance(options, dict) else "linear"
     if result.cost != "time-domain" or result.cost_options.get("normalisation", "none") != "none":

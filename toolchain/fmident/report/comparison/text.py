@@ -19,15 +19,7 @@ _REASONS = 3
 
 
 def comparison_text(compared: Sequence[Compared], choice: Choice, width: int) -> str:
-    """Return tables for the terminal.
-
-    Parameters
-    ----------
-    compared, choice
-        The results, and which to take.
-    width
-        Of the terminal, columns.
-    """
+    """Return tables for a terminal of `width` columns."""
     header = ["parameter", "result", "value", "+-", "95 % interval", "unit", "intervals"]
     rows = [row for name in parameter_names(compared) for row in _parameter_rows(compared, name)]
     blocks = [
@@ -44,7 +36,7 @@ def comparison_text(compared: Sequence[Compared], choice: Choice, width: int) ->
 
 
 def _choice(compared: Sequence[Compared], choice: Choice, width: int) -> list[str]:
-    """Return criteria, tests of nested problems, and what is to be known of both."""
+    """Return criteria, tests of nested problems, and remarks on both."""
     known = [c for c in compared if not c.found.criteria.missing]
     if not known:
         return []
@@ -87,13 +79,13 @@ def _criteria(rows: Sequence[tuple[Compared, Criteria, float]], width: int) -> s
         [
             c.name,
             str(c.found.fit.parameters if c.found.fit is not None else 0),
-            plain(found.aic, 7),
-            plain(found.aicc, 7),
-            plain(found.aicc - least, 4) if math.isfinite(found.aicc) else "n/a",
+            plain(criteria.aic, 7),
+            plain(criteria.aicc, 7),
+            plain(criteria.aicc - least, 4) if math.isfinite(criteria.aicc) else "n/a",
             plain(weight, 2) if weight >= 1e-4 else "< 1e-4",
-            plain(found.bic, 7),
+            plain(criteria.bic, 7),
         ]
-        for c, found, weight in rows
+        for c, criteria, weight in rows
     ]
     header = ["result", "estimated", "AIC", "AICc", "above the best", "Akaike weight", "BIC"]
     align = ["<", *[">"] * 6]
@@ -101,7 +93,7 @@ def _criteria(rows: Sequence[tuple[Compared, Criteria, float]], width: int) -> s
 
 
 def _tests(choice: Choice, width: int) -> list[str]:
-    """Return the table of the likelihood-ratio tests, and when they are valid."""
+    """Return the table of the likelihood-ratio tests, and their validity."""
     blocks = []
     if choice.tests:
         header = ["likelihood ratio", "further", "statistic", "if the smaller is right", "p"]
@@ -121,7 +113,7 @@ def _tests(choice: Choice, width: int) -> list[str]:
         align = ["<", "<", ">", "<", ">", ">"][: len(header)]
         spare = ["if the smaller is right", "statistic"]
         blocks.append(narrow_table(header, rows, align, width, spare))  # type: ignore[arg-type]
-        said = "\n".join(
+        sentences = "\n".join(
             wrap(text, width, "  - ")
             for text in (
                 "p is the probability of such a statistic if the smaller problem is right; below"
@@ -132,11 +124,11 @@ def _tests(choice: Choice, width: int) -> list[str]:
                 *(f"{t.smaller} in {t.larger}: {d}" for t in choice.tests for d in t.doubts),
             )
         )
-        blocks.append(said)
-    shown = choice.untested[:_REASONS] if not choice.tests else ()
+        blocks.append(sentences)
+    reasons = choice.untested[:_REASONS] if not choice.tests else ()
     blocks += [
         wrap(f"{one} and {other}: no likelihood-ratio test, since {reason}", width)
-        for one, other, reason in shown
+        for one, other, reason in reasons
     ]
     return blocks
 
@@ -152,25 +144,25 @@ def _bounds(choice: Choice) -> list[str]:
 
 
 def parameter_names(compared: Sequence[Compared]) -> list[str]:
-    """Return the names of the parameters of all results, each once."""
+    """Return the names of the parameters of all results without duplicates."""
     return list(dict.fromkeys(row_key(e) for c in compared for e in c.result.rows))
 
 
 def row_key(e: ParameterEstimate) -> str:
-    """Return what a parameter is compared by: a base parameter with those of the same formula."""
+    """Return the comparison key of a parameter; base parameters are matched by formula."""
     return f"{e.name} = {e.expression}" if e.factors else e.name
 
 
 def _parameter_rows(compared: Sequence[Compared], name: str) -> list[list[str]]:
-    """Return a row for each result that has the parameter."""
-    found = [(c, e) for c in compared for e in c.result.rows if row_key(e) == name]
-    own = found[0][1].name
+    """Return a row per result that has the parameter."""
+    matches = [(c, e) for c in compared for e in c.result.rows if row_key(e) == name]
+    own = matches[0][1].name
     if len({row_key(e) for c in compared for e in c.result.rows if e.name == own}) == 1:
         name = own  # the formula is not needed to tell them apart
-    same_unit = len({e.unit for _, e in found}) == 1
-    pictures = _forest([e for _, e in found]) if same_unit else [""] * len(found)
+    same_unit = len({e.unit for _, e in matches}) == 1
+    pictures = _forest([e for _, e in matches]) if same_unit else [""] * len(matches)
     rows = []
-    for k, ((c, e), picture) in enumerate(zip(found, pictures, strict=True)):
+    for k, ((c, e), picture) in enumerate(zip(matches, pictures, strict=True)):
         value, error = with_error(e.value, e.standard_error)
         if e.fixed:
             cells = [plain(e.value), "", "fixed"]  # the column of errors is left out first
@@ -235,6 +227,6 @@ def _overall(fits: Sequence[OutputFit]) -> str:
 
 
 def mean_square(fits: Sequence[OutputFit]) -> float:
-    """Return the root mean square of the NRMSE of all outputs; NaN where none has one."""
+    """Return the root mean square of the NRMSE of all outputs; NaN if none has one."""
     known = [f.nrmse for f in fits if math.isfinite(f.nrmse)]
     return math.sqrt(sum(x * x for x in known) / len(known)) if known else math.nan

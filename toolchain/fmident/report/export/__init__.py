@@ -1,8 +1,4 @@
-"""Identified values in the forms that modelling tools read: Modelica text and SSV.
-
-``values`` picks from a result what belongs to the model, ``tree`` sorts it into
-components and arrays, then one module per form.
-"""
+"""Export of identified values to modelling tools: Modelica text and SSV."""
 
 from fmident.report.export.modelica import modifier, record
 from fmident.report.export.ssv import FORMS, export_reporters, write_ssv

@@ -30,19 +30,9 @@ def modifier(
 ) -> str:
     """Return ``Class instance(parameter = value, ...);`` over several lines.
 
-    Parameters
-    ----------
-    exports
-        From :func:`~fmident.report.export.exported_values`.
-    class_name
-        Full name of the class; by default what the FMU calls its model.
-    instance
-        Name of the component; by default made from that of the class.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A name that is not a Modelica name; elements of an array that are not known.
+    The full class name is by default the model name of the FMU, and the instance name is
+    derived from it. Raises `EstimationError` for an invalid Modelica name or unknown
+    elements of an array.
     """
     model = checked_class(class_name or exports.model)
     name = instance if instance is not None else instance_name(model)
@@ -54,12 +44,9 @@ def modifier(
 
 
 def checked_class(name: str) -> str:
-    """Return a class name that Modelica can read.
+    """Return a class name after checking that it is valid Modelica.
 
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It cannot.
+    Raises `EstimationError` if it is not.
     """
     if not _CLASS.fullmatch(name):
         raise EstimationError(
@@ -70,7 +57,7 @@ def checked_class(name: str) -> str:
 
 
 def instance_name(model: str) -> str:
-    """Return a name for a component of a class: ``DeltaInverse`` gives ``deltaInverse``."""
+    """Return an instance name for a class: ``DeltaInverse`` gives ``deltaInverse``."""
     last = model.rpartition(".")[2]
     return last[0].lower() + last[1:] if last[0].isupper() else f"my_{last}"
 
@@ -83,9 +70,10 @@ def _arguments(branch: Branch, depth: int) -> list[str]:
     for number, (name, child) in enumerate(children):
         comma = "," if number < len(children) - 1 else ""
         if isinstance(child, Leaf):
-            said = remark(child)
+            comment = remark(child)
             lines.append(
-                f"{pad}{name} = {child.literal()}{comma}" + (f" // {_line(said)}" if said else "")
+                f"{pad}{name} = {child.literal()}{comma}"
+                + (f" // {_line(comment)}" if comment else "")
             )
         else:
             lines += [f"{pad}{name}(", *_arguments(child, depth + 1), f"{pad}){comma}"]
@@ -97,22 +85,11 @@ def _line(text: str) -> str:
 
 
 def record(exports: Exports, *, class_name: str | None = None, name: str | None = None) -> str:
-    """Return a file with one record; components become records inside it.
+    """Return a file with one record; components become nested records.
 
-    Parameters
-    ----------
-    exports
-        From :func:`~fmident.report.export.exported_values`.
-    class_name
-        Full name of the class that the values are for; by default what the FMU calls its
-        model.
-    name
-        Of the record; by default ``CLASSIdentified``.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A name that is not a Modelica name; elements of an array that are not known.
+    `class_name` is the full name of the model class, by default that of the FMU's model;
+    the record is called ``CLASSIdentified`` unless `name` is given. Raises
+    `EstimationError` for an invalid Modelica name or unknown elements of an array.
     """
     model = checked_class(class_name or exports.model)
     own = record_name(model) if name is None else name
@@ -134,7 +111,7 @@ def record_name(model: str) -> str:
 
 
 def string(text: str) -> str:
-    """Return a Modelica string."""
+    """Return a Modelica string literal."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -167,25 +144,25 @@ def _declaration(leaf: Leaf) -> str:
 
 
 def _annotation(leaf: Leaf) -> str:
-    """Return the uncertainty for programs, as an annotation of this tool."""
+    """Return the uncertainty as a vendor annotation for programs."""
     parts = []
     for index, element in zip(indices(leaf), leaf.elements, strict=True):
         if math.isfinite(element.standard_error):
             low, high = element.interval_95
-            said = [f"standardError={real(element.standard_error)}"]
+            fields = [f"standardError={real(element.standard_error)}"]
             if math.isfinite(low) and math.isfinite(high):
-                said.append(f"interval95={{{real(low)}, {real(high)}}}")
+                fields.append(f"interval95={{{real(low)}, {real(high)}}}")
             if index:
-                said.insert(0, f"element={{{', '.join(map(str, index))}}}")
-            parts.append(f"__fmident({', '.join(said)})")
+                fields.insert(0, f"element={{{', '.join(map(str, index))}}}")
+            parts.append(f"__fmident({', '.join(fields)})")
     # An annotation may hold a name once: only scalars say it to programs.
     return f" annotation ({parts[0]})" if len(parts) == 1 and not leaf.shape else ""
 
 
 def _documentation(exports: Exports, model: str, own: str, tree: Branch) -> str:
     use = f"{own} {_DATA}; {model} {instance_name(model)}({_use(tree, _DATA)});"
-    said = "".join(f"<p>{html.escape(line)}.</p>" for line in header(exports))
-    return f"<html>{said}<p>Use:</p><pre>{html.escape(use, quote=False)}</pre></html>"
+    paragraphs = "".join(f"<p>{html.escape(line)}.</p>" for line in header(exports))
+    return f"<html>{paragraphs}<p>Use:</p><pre>{html.escape(use, quote=False)}</pre></html>"
 
 
 def _use(branch: Branch, place: str) -> str:

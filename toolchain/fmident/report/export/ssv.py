@@ -1,4 +1,4 @@
-"""A parameter set of the System Structure and Parameterization standard.
+"""Export as a parameter set of System Structure and Parameterization (SSP).
 
 Source: SSP 1.0, section 6 (System Structure Parameter Values) and 4.5.3 (units).
 """
@@ -33,16 +33,9 @@ SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
 
 
 def write_ssv(exports: Exports, path: Path, *, name: str | None = None) -> None:
-    """Write an SSV file, by the FMU's own names of variables.
+    """Write an SSV file with the FMU's variable names.
 
-    Parameters
-    ----------
-    exports
-        From :func:`~fmident.report.export.exported_values`.
-    path
-        The file.
-    name
-        Of the parameter set; by default that of the model.
+    The parameter set is named after the model unless `name` is given.
     """
     from fmident._version import __version__
 
@@ -65,8 +58,8 @@ def write_ssv(exports: Exports, path: Path, *, name: str | None = None) -> None:
     parameters = SubElement(root, f"{{{SSV}}}Parameters")
     for value in exports.values:
         attributes = {"name": value.name}
-        if said := _text(value):
-            attributes["description"] = said
+        if description := _text(value):
+            attributes["description"] = description
         parameter = SubElement(parameters, f"{{{SSV}}}Parameter", attributes)
         real = SubElement(parameter, f"{{{SSV}}}Real", {"value": repr(float(value.value))})
         if value.unit:
@@ -82,7 +75,7 @@ def _text(value: ExportedValue) -> str:
 
 
 def _units(root: Element, exports: Exports) -> None:
-    """Define every unit that is used, as the standard demands."""
+    """Define every unit in use, as the standard requires."""
     used = sorted({value.unit for value in exports.values if value.unit})
     if not used:
         return
@@ -128,13 +121,7 @@ FORMS: dict[str, Callable[[Exports, Path], None]] = {
 
 
 def export_reporters(forms: Iterable[str]) -> list[tuple[str, type[Reporter]]]:
-    """Return a reporter for each form that is asked for, with its name.
-
-    Parameters
-    ----------
-    forms
-        Names from :data:`FORMS`.
-    """
+    """Return a named reporter for each requested format, one of :data:`FORMS`."""
     return [(f"export-{form}", _reporter(FORMS[form], form)) for form in dict.fromkeys(forms)]
 
 

@@ -32,23 +32,23 @@ class ExportedValue:
     Parameters
     ----------
     name
-        Of the variable, such as ``"axis.mass"`` or ``"c[2]"``.
+        Name of the variable, such as ``"axis.mass"`` or ``"c[2]"``.
     value
         In `unit`.
     unit
         The variable's own, or ``None``.
     description
-        Text of the modeller.
+        From the model.
     standard_error
-        ``nan`` when there is none.
+        ``nan`` if there is none.
     interval_95
-        Lower and upper end; ``nan`` or infinite when there is none.
+        Lower and upper end; ``nan`` or infinite if there is none.
     origin
-        ``"identified"``, ``"dependent"`` on others, ``"fixed"`` in the problem, ``"silent"``
-        without influence on the outputs, or ``"default"`` of the FMU: an array can be given as a
-        whole only.
+        ``"identified"``, ``"dependent"`` on others, ``"fixed"`` in the problem,
+        ``"silent"`` without influence on the outputs, or ``"default"`` of the FMU, to
+        complete an array.
     expression
-        How a dependent one follows from others.
+        Defining expression of a dependent one.
     base
         Names of the base parameters of which it is a member.
     """
@@ -66,23 +66,13 @@ class ExportedValue:
 
 @dataclass(frozen=True)
 class Exports:
-    """What can be exported of a result.
+    """Exportable values of a result.
 
-    Parameters
-    ----------
-    model
-        Full name of the Modelica class, as the FMU calls its model.
-    values
-        The model's.
-    left_out
-        Parameters that no model can take, with the reason.
-    source
-        How the values came about, for comments.
-    elements
-        All parameters of the FMU by name, for elements of arrays that were not searched;
-        ``None`` when the FMU is not at hand.
-    base
-        Combinations that the data determine in place of their members.
+    `model` is the full class name from the FMU. `left_out` has parameters that cannot be
+    set in a model with the reason, and `source` the origin of the values for comments.
+    `elements` are all parameters of the FMU by name, for array elements that were not
+    searched; ``None`` if the FMU is not available. `base` are combinations that the data
+    determine instead of their members.
     """
 
     model: str
@@ -98,22 +88,11 @@ def exported_values(
     description: ModelDescription | None = None,
     start_values: Mapping[str, float | int | bool | str] | None = None,
 ) -> Exports:
-    """Return what can be exported of a result.
+    """Return the exportable values of an estimation result.
 
-    Parameters
-    ----------
-    result
-        Of an estimation.
-    description
-        The FMU's; needed when single elements of arrays were identified.
-    start_values
-        Values that the problem gave to FMU variables in all experiments; they take the
-        place of the FMU's own for the other elements of such arrays.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The result holds no values of model parameters.
+    If single elements of arrays were identified, the FMU's `description` is needed for the
+    other elements, whose values are replaced by the problem's `start_values`. Raises
+    `EstimationError` if the result has no values of model parameters.
     """
     values: list[ExportedValue] = []
     left_out: dict[str, str] = {}
@@ -171,32 +150,26 @@ def _origin(estimate: ParameterEstimate, judged: Identifiability | None) -> str:
 def _elements(
     description: ModelDescription, start_values: Mapping[str, float | int | bool | str]
 ) -> dict[str, ExportedValue]:
-    found: dict[str, ExportedValue] = {}
+    values: dict[str, ExportedValue] = {}
     for variable in description.parameters:
         value = start_values.get(variable.name, variable.start)
         if variable.type == "Real" and isinstance(value, int | float):
-            found[variable.name] = ExportedValue(
+            values[variable.name] = ExportedValue(
                 variable.name,
                 float(value),
                 variable.unit,
                 variable.description,
                 origin="default",
             )
-    return found
+    return values
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A scalar, or a whole array.
+    """A scalar, or a whole array with its elements in row-major order, as in Modelica.
 
-    Parameters
-    ----------
-    path
-        Names from the model down, without indices.
-    shape
-        Of the array; ``()`` for a scalar.
-    elements
-        In Modelica's order, the last index the fastest.
+    `path` has the names from the model down, without indices; `shape` is ``()`` for a
+    scalar.
     """
 
     path: tuple[str, ...]
@@ -209,13 +182,13 @@ class Leaf:
         return self.path[-1]
 
     def literal(self) -> str:
-        """Return the value or values as Modelica text, with all digits."""
+        """Return the value or values as Modelica text with full precision."""
         return _nested([real(e.value) for e in self.elements], self.shape)
 
 
 @dataclass
 class Branch:
-    """A component: its own leaves and the components in it, in order."""
+    """A component: its leaves and subcomponents, in order."""
 
     children: dict[str, Leaf | Branch] = field(default_factory=dict)
 
@@ -229,12 +202,9 @@ class Branch:
 
 
 def build_tree(exports: Exports) -> Branch:
-    """Sort values into components and arrays.
+    """Arrange values in components and arrays.
 
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A name that is not a Modelica name; elements of an array that are not known.
+    Raises `EstimationError` for an invalid Modelica name or unknown elements of an array.
     """
     groups: dict[tuple[str, ...], dict[tuple[int, ...], ExportedValue]] = {}
     for value in exports.values:
@@ -257,10 +227,7 @@ def build_tree(exports: Exports) -> Branch:
 def split_name(name: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the parts of a variable's name without indices, and all indices in order.
 
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It is not a Modelica name.
+    Raises `EstimationError` if it is not a Modelica name.
     """
     path: list[str] = []
     index: list[int] = []
@@ -277,7 +244,7 @@ def split_name(name: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 
 def real(value: float) -> str:
-    """Return a number as Modelica writes it, with as many digits as it takes to read it back."""
+    """Return a Modelica literal with enough digits to restore the number exactly."""
     text = repr(float(value))
     return text if any(c in text for c in ".einf") else f"{text}.0"
 
@@ -285,14 +252,14 @@ def real(value: float) -> str:
 def _by_path(
     elements: Mapping[str, ExportedValue],
 ) -> dict[tuple[str, ...], dict[tuple[int, ...], ExportedValue]]:
-    found: dict[tuple[str, ...], dict[tuple[int, ...], ExportedValue]] = {}
+    values_by_path: dict[tuple[str, ...], dict[tuple[int, ...], ExportedValue]] = {}
     for name, value in elements.items():
         try:
             path, index = split_name(name)
         except EstimationError:
             continue  # a name of another tool; only those that are asked for matter
-        found.setdefault(path, {})[index] = value
-    return found
+        values_by_path.setdefault(path, {})[index] = value
+    return values_by_path
 
 
 def _leaf(
@@ -336,7 +303,7 @@ def _nested(values: list[str], shape: tuple[int, ...]) -> str:
 
 
 def header(exports: Exports) -> list[str]:
-    """Return how the values came about, what could not be exported, and the base parameters."""
+    """Return the origin of the values, those not exported, and the base parameters."""
     from fmident._version import __version__
 
     lines = [f"Identified with fmident {__version__} ({exports.source})"]
@@ -345,20 +312,20 @@ def header(exports: Exports) -> list[str]:
 
 
 def base_lines(exports: Exports) -> list[str]:
-    """Return the base parameters with formula, value and interval, in one line each."""
-    found = []
+    """Return a line per base parameter with formula, value and interval."""
+    lines = []
     for e in exports.base:
         low, high = e.interval_95
-        said = f"{e.name} = {e.expression} = {plain(e.value, 8)} {e.unit or ''}".rstrip()
+        line = f"{e.name} = {e.expression} = {plain(e.value, 8)} {e.unit or ''}".rstrip()
         if math.isfinite(low) and math.isfinite(high):
-            said += f", standard error {plain(e.standard_error, 3)}"
-            said += f", 95 % interval {plain(low, 6)} to {plain(high, 6)}"
-        found.append(said)
-    return found
+            line += f", standard error {plain(e.standard_error, 3)}"
+            line += f", 95 % interval {plain(low, 6)} to {plain(high, 6)}"
+        lines.append(line)
+    return lines
 
 
 def remark(leaf: Leaf) -> str:
-    """Return unit, standard error and interval of a leaf, in one line."""
+    """Return unit, standard error and interval of a leaf in one line."""
     if not leaf.shape:
         return of_value(leaf.elements[0])
     units = sorted({e.unit for e in leaf.elements if e.unit})
@@ -392,7 +359,7 @@ def of_value(value: ExportedValue, *, unit: bool = True) -> str:
 
 
 def indices(leaf: Leaf) -> list[tuple[int, ...]]:
-    """Return the indices of a leaf's elements, in their order."""
+    """Return the indices of a leaf's elements in order."""
     found: list[tuple[int, ...]] = [()]
     for size in leaf.shape:
         found = [(*index, k) for index in found for k in range(1, size + 1)]

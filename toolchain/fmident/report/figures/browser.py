@@ -1,7 +1,8 @@
-"""The JavaScript that draws charts: that of Bokeh, and what tells it what to draw.
+"""JavaScript for drawing charts: that of Bokeh, and fmident's own.
 
-Bokeh's Python package brings its JavaScript; nothing of the package is imported, which would take
-longer than a small estimation. It goes into a page compressed, a third of its size.
+Bokeh's Python package contains its JavaScript; the package is not imported, which would
+take longer than a small estimation. Compressed in a page, the library is a third of its
+size.
 """
 
 from __future__ import annotations
@@ -50,16 +51,10 @@ _SEEN = 1e-5
 
 @dataclass(frozen=True)
 class Scripts:
-    """What a page with charts runs.
+    """The scripts of a page with charts.
 
-    Parameters
-    ----------
-    packed
-        Base64 of the library, compressed as by zlib.
-    own
-        The script of fmident, which unpacks the library.
-    hashes
-        Sources for the policy of the page, one for each.
+    `packed` is the zlib-compressed library in Base64, `own` the script of fmident that
+    unpacks it, and `hashes` are the script sources for the page's content security policy.
     """
 
     packed: str
@@ -69,12 +64,9 @@ class Scripts:
 
 @functools.cache
 def scripts() -> Scripts:
-    """Return the scripts; they are read once.
+    """Return the scripts, which are cached.
 
-    Raises
-    ------
-    fmident.errors.FmidentError
-        Bokeh is not installed, or lacks its JavaScript.
+    Raises `FmidentError` if Bokeh is not installed or lacks its JavaScript.
     """
     folder = _folder()
     try:
@@ -94,12 +86,12 @@ def scripts() -> Scripts:
 
 
 def _packed(library: bytes, name: str) -> str:
-    """Return Base64 of the compressed library; it is kept, since packing it takes its time."""
+    """Return the compressed library as Base64, cached because compression is slow."""
     folder = cache_folder("scripts")
     place = None if folder is None else folder / f"{name}-{_LEVEL}"
-    kept = None if place is None else kept_bytes(place)
-    if kept is not None:
-        return kept.decode("ascii")
+    cached = None if place is None else kept_bytes(place)
+    if cached is not None:
+        return cached.decode("ascii")
     packed = base64.b64encode(zlib.compress(library, _LEVEL))
     if place is not None:
         keep_bytes(place, packed)
@@ -111,14 +103,14 @@ def _text(content: bytes) -> str:
 
 
 def _folder() -> Path:
-    found = importlib.util.find_spec("bokeh")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("bokeh")
+    if spec is None or spec.origin is None:
         raise FmidentError(
             "Bokeh, whose JavaScript draws the report, is not installed",
             hint="pip install bokeh",
             code=Code.UNUSABLE_FILE,
         )
-    return Path(found.origin).parent / "server" / "static" / "js"
+    return Path(spec.origin).parent / "server" / "static" / "js"
 
 
 def _source(digest: bytes) -> str:
@@ -126,15 +118,10 @@ def _source(digest: bytes) -> str:
 
 
 def column_json(values: F64, *, is_place: bool = False) -> Any:
-    """Return one column.
+    """Return one column, shape (n,); NaN and infinity are missing.
 
-    Parameters
-    ----------
-    values
-        Shape (n,); NaN and infinity are missing.
-    is_place
-        They say where samples are, in ascending order: a regular grid is kept as such, another one
-        with all digits.
+    With `is_place` the values are ascending positions: a regular grid is stored as such,
+    another one with all digits.
     """
     values = np.asarray(values, dtype=np.float64)
     if values.size <= _SHORT:
@@ -147,7 +134,7 @@ def column_json(values: F64, *, is_place: bool = False) -> Any:
 
 
 def regular_grid(values: F64) -> dict[str, float] | None:
-    """Return start, step and count of places of equal distance; of others ``None``."""
+    """Return start, step and count of equidistant positions; ``None`` for others."""
     if values.size < 2:
         return None
     step = (values[-1] - values[0]) / (values.size - 1)
@@ -158,7 +145,7 @@ def regular_grid(values: F64) -> dict[str, float] | None:
 
 
 def _offset(values: F64) -> float:
-    """Return what to take off a signal that varies little about a large value."""
+    """Return the offset to subtract from a signal that varies little about a large value."""
     finite = values[np.isfinite(values)]
     if finite.size == 0:
         return 0.0
@@ -172,24 +159,14 @@ def _base64(values: F64, kind: str) -> str:
 
 
 def extremes(signals: Sequence[F64], most: int) -> Indices:
-    """Return which samples show long signals at any zoom.
+    """Return ascending indices, shape (k,), of samples that show long signals at any zoom.
 
-    Three quarters are the first and the last sample, and the smallest and the largest of strips of
-    equal numbers of samples. The others are where a line through these would be furthest off,
-    such as beside a single peak. Of several signals it is those of each: all signals have values
-    at all places that are kept. Of the longest gaps as many samples are kept as show them.
-
-    Parameters
-    ----------
-    signals
-        Shape (n,) each; NaN and infinity are missing.
-    most
-        So many samples are kept at most, but both ends and the extremes of each; of fewer, all.
-
-    Returns
-    -------
-    array of int, shape (k,)
-        In ascending order.
+    Three quarters are the first and the last sample, and the minimum and maximum of strips
+    of equal numbers of samples. The others are where a line through these would deviate
+    most, such as beside a single peak. Several signals, shape (n,) each with NaN or
+    infinity for missing samples, share the indices of all. The longest gaps are kept
+    visible. At most `most` samples are selected beyond both ends and the extremes of each;
+    shorter signals are kept whole.
     """
     count = signals[0].size
     if count <= most:
@@ -197,41 +174,41 @@ def extremes(signals: Sequence[F64], most: int) -> Indices:
     held = [np.where(np.isfinite(signal), signal, np.nan) for signal in signals]
     gaps = _gaps(held, int(_GAP_SHARE * most))
     most -= gaps.size
-    found = _envelope(held, most - most // 4)
+    indices = _envelope(held, most - most // 4)
     off = np.zeros(count)
     for signal in held:
-        there = found[np.isfinite(signal[found])]
+        there = indices[np.isfinite(signal[indices])]
         if there.size and (size := np.ptp(signal[there])) > 0.0:
             line = np.interp(np.arange(count), there, signal[there])
             np.fmax(off, np.abs(signal - line) / size, out=off)
-    room = max(most - found.size, 0)
+    room = max(most - indices.size, 0)
     more = np.argpartition(off, count - 1 - room)[count - room :]
-    return np.unique(np.concatenate([found, more[off[more] > _SEEN], gaps]))
+    return np.unique(np.concatenate([indices, more[off[more] > _SEEN], gaps]))
 
 
 def _envelope(signals: Sequence[F64], most: int) -> Indices:
-    """Return the first, the last and the extremes of strips that are as short as `most` allows."""
+    """Return the first, the last and the extremes of strips as short as `most` allows."""
     count = signals[0].size
     size = 2 * count // most
     while True:
-        kept = np.zeros(count, dtype=bool)
-        kept[[0, -1]] = True
+        mask = np.zeros(count, dtype=bool)
+        mask[[0, -1]] = True
         whole = count - count % size
         for signal in signals:
             for sign in (1.0, -1.0):
                 filled = np.where(np.isnan(signal), np.inf, sign * signal)
                 inside = np.argmin(filled[:whole].reshape(-1, size), axis=1)
-                kept[inside + np.arange(0, whole, size)] = True
+                mask[inside + np.arange(0, whole, size)] = True
                 if whole < count:
-                    kept[whole + np.argmin(filled[whole:])] = True
-        found = np.flatnonzero(kept)
-        if found.size <= most or size >= count:
-            return found
-        size = max(size * found.size // most, size + 1)
+                    mask[whole + np.argmin(filled[whole:])] = True
+        indices = np.flatnonzero(mask)
+        if indices.size <= most or size >= count:
+            return indices
+        size = max(size * indices.size // most, size + 1)
 
 
 def _gaps(signals: Sequence[F64], most: int) -> Indices:
-    """Return the first samples of the longest gaps, one more than a line is drawn across."""
+    """Return the first samples of the longest gaps, one more than lines would bridge."""
     begins, lengths = [], []
     for signal in signals:
         there = np.flatnonzero(np.isfinite(signal))

@@ -28,24 +28,11 @@ Hover: TypeAlias = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One axis of a panel.
+    """One axis of a panel, from `low` to `high`, both positive if it is logarithmic.
 
-    Parameters
-    ----------
-    low, high
-        Its ends.
-    label
-        With the unit.
-    log
-        Whether it is logarithmic; both ends are then positive.
-    whole
-        Whether only whole numbers have labels.
-    ticks
-        Words at places, instead of numbers.
-    link
-        Axes of the same link, of any chart of the page, are moved together. For horizontal ones.
-    fixed
-        Zooming leaves it alone. For vertical ones.
+    With `whole`, only integers have labels; `ticks` are positions with text labels instead
+    of numbers. Horizontal axes with the same `link` move together in all charts of the
+    page; a `fixed` vertical axis is excluded from zooming.
     """
 
     low: float
@@ -68,9 +55,9 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A line through samples of any number, x ascending; NaN leaves gaps.
+    """A line through any number of samples with ascending x; NaN leaves gaps.
 
-    One that is `hidden` is shown by a click on its name in the legend.
+    A `hidden` line is shown by a click on its name in the legend.
     """
 
     x: F64
@@ -85,7 +72,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A straight line across the panel: at a value of y, or of x."""
+    """A straight line across the panel at a value of y or x."""
 
     value: float
     color: str
@@ -126,7 +113,7 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Straight pieces from (x0, y0) to (x1, y1)."""
+    """Straight segments from (x0, y0) to (x1, y1)."""
 
     x0: F64
     y0: F64
@@ -144,20 +131,9 @@ class Segments:
 class Dots:
     """Single points.
 
-    Parameters
-    ----------
-    x, y
-        Where.
-    color, values
-        One colour, or a number for each dot, which becomes a colour; the last of `hover` names it.
-    name
-        In the legend.
-    size, marker, hollow, alpha
-        How they look; `marker` is one of Bokeh's.
-    hover
-        What is said under the pointer: of ``x``, ``y``, ``color`` and columns of `extra`.
-    extra
-        Further columns, of numbers or words.
+    They have one `color`, or a number per dot in `values` mapped to a colour, which the
+    last of `hover` names. `marker` is one of Bokeh's. The tooltip, `hover`, shows ``x``,
+    ``y``, ``color`` and columns of `extra`, which are numbers or strings.
     """
 
     x: F64
@@ -243,11 +219,9 @@ class Chart:
     def json(self, most: int | None = None) -> dict[str, Any]:
         """Return the chart for the browser: columns, panels, jumps.
 
-        Parameters
-        ----------
-        most
-            Samples of a line, of a band and of dots. Of more, those are drawn that show the
-            extremes at any zoom; ``envelope`` says how many of how many of the lines.
+        `most` limits the samples of a line, a band and dots. Longer ones are reduced to samples
+        that show the extremes at any zoom; ``envelope`` gives the numbers of line samples after
+        and before.
         """
         panels, envelope = (self.panels, None) if most is None else _envelopes(self.panels, most)
         stored = _Stored()
@@ -261,23 +235,23 @@ class Chart:
 
 
 def _envelopes(panels: Sequence[Panel], most: int) -> tuple[list[Panel], list[int] | None]:
-    """Return panels whose marks have so many samples, and how many of how many those of lines."""
+    """Return panels with reduced marks, and the numbers of line samples after and before."""
     marks = [mark for panel in panels for mark in panel.marks]
     together: dict[int, list[Line]] = {}  # lines over the same places
     for mark in marks:
         if isinstance(mark, Line):
             together.setdefault(id(mark.x), []).append(mark)
-    shown: dict[int, Mark] = {
+    replacements: dict[int, Mark] = {
         id(mark): _shorter(mark, most) for mark in marks if isinstance(mark, Band | Dots)
     }
-    kept = count = 0
+    drawn_count = count = 0
     for group in together.values():
         count += group[0].x.size
         if group[0].x.size <= most:
-            kept += group[0].x.size
+            drawn_count += group[0].x.size
             continue
         places = extremes([total(line.y) for line in group], most)
-        kept += places.size
+        drawn_count += places.size
         columns = {name: values[places] for name, values in _columns(group).items()}
         x = group[0].x[places]
         for line in group:
@@ -285,11 +259,11 @@ def _envelopes(panels: Sequence[Panel], most: int) -> tuple[list[Panel], list[in
             drawn = (
                 tuple(columns[id(part)] for part in y) if isinstance(y, tuple) else columns[id(y)]
             )
-            shown[id(line)] = replace(line, x=x, y=drawn)
+            replacements[id(line)] = replace(line, x=x, y=drawn)
     return [
-        replace(panel, marks=[shown.get(id(mark), mark) for mark in panel.marks])
+        replace(panel, marks=[replacements.get(id(mark), mark) for mark in panel.marks])
         for panel in panels
-    ], ([kept, count] if kept < count else None)
+    ], ([drawn_count, count] if drawn_count < count else None)
 
 
 def _shorter(mark: Band | Dots, most: int) -> Band | Dots:
@@ -311,7 +285,7 @@ def _shorter(mark: Band | Dots, most: int) -> Band | Dots:
 
 
 def long_band(band: Band, most: int = LONGEST_BAND) -> Band:
-    """Return a band with so many samples, among which are the extremes of both of its ends."""
+    """Return a band reduced to `most` samples that include the extremes of both edges."""
     places = extremes([band.low, band.high], most)
     return replace(band, x=band.x[places], low=band.low[places], high=band.high[places])
 
@@ -327,7 +301,7 @@ def total(values: Values) -> F64:
 
 
 class _Stored:
-    """Columns under short names; one that is used by several marks is kept once."""
+    """Columns under short names; a column shared by several marks is stored once."""
 
     def __init__(self) -> None:
         self.columns: dict[str, Any] = {}
@@ -359,12 +333,12 @@ def _panel(panel: Panel, stored: _Stored) -> dict[str, Any]:
 
 
 def _mark(mark: Mark, stored: _Stored) -> dict[str, Any]:
-    said: dict[str, Any] = {"kind": mark.kind, "color": mark.color, "name": mark.name}
+    content: dict[str, Any] = {"kind": mark.kind, "color": mark.color, "name": mark.name}
     for key in ("width", "value", "axis", "alpha", "size", "marker", "hollow", "hidden"):
         if hasattr(mark, key):
-            said[key] = getattr(mark, key)
+            content[key] = getattr(mark, key)
     if getattr(mark, "dashed", False):
-        said["dash"] = [5, 3]
+        content["dash"] = [5, 3]
     columns: dict[str, Any] = {}
     for key in _COLUMNS[mark.kind]:
         place = key == "x" and mark.kind in ("line", "band")
@@ -377,9 +351,9 @@ def _mark(mark: Mark, stored: _Stored) -> dict[str, Any]:
             columns[key] = stored.name(given)
         else:
             texts[key] = list(given)
-    said["data"], said["texts"] = columns, texts
+    content["data"], content["texts"] = columns, texts
     hover = [
         [w, key, "text" if key in texts else "number"] for w, key in getattr(mark, "hover", ())
     ]
-    said["hover"] = hover or None
-    return said
+    content["hover"] = hover or None
+    return content

@@ -1,4 +1,4 @@
-"""The picture of one or several cost maps."""
+"""Figure of one or several cost maps."""
 
 from __future__ import annotations
 
@@ -31,18 +31,11 @@ _COLORS = "viridis_r"
 def draw_cost_maps(
     maps: Sequence[CostMap], path: Path, *, result: Mapping[str, float] | None = None
 ) -> None:
-    """Draw maps of all pairs of some parameters as a triangle.
+    """Draw cost maps of all pairs of some parameters as a triangle.
 
-    The start is a square, the result a star, local minima on the grid are circles.
-
-    Parameters
-    ----------
-    maps
-        In the order of :func:`~fmident.evaluation.cost_map.pairs_of`.
-    path
-        PNG, SVG or PDF, by its suffix.
-    result
-        Values found, by name.
+    The start is a square, the `result` a star, and local minima on the grid are circles.
+    `maps` are in the order of :func:`~fmident.evaluation.cost_map.pairs_of`. The format,
+    PNG, SVG or PDF, follows from the suffix of `path`.
     """
     columns = list(dict.fromkeys(m.first.name for m in maps))
     rows = list(dict.fromkeys(m.second.name for m in maps))
@@ -71,11 +64,11 @@ def _draw(axes: Axes, one: CostMap, norm: Normalize, result: Mapping[str, float]
     x, y = one.first.values, one.second.values
     costs = np.where(np.isfinite(one.costs), one.costs, np.nan)
     axes.set_facecolor("#d8dce2")  # where simulations failed
-    shown = np.clip(costs, norm.vmin, norm.vmax)
-    drawn = axes.pcolormesh(x, y, shown, cmap=_COLORS, norm=norm, shading="nearest")
-    levels = _levels(shown, norm)
+    clipped = np.clip(costs, norm.vmin, norm.vmax)
+    drawn = axes.pcolormesh(x, y, clipped, cmap=_COLORS, norm=norm, shading="nearest")
+    levels = _levels(clipped, norm)
     if levels.size:
-        axes.contour(x, y, shown, levels=levels, colors="white", linewidths=0.5, alpha=0.6)
+        axes.contour(x, y, clipped, levels=levels, colors="white", linewidths=0.5, alpha=0.6)
     _scale(axes, one.first, one.second)
     axes.grid(visible=False)
     start = (one.start[one.first.name], one.start[one.second.name])
@@ -87,8 +80,8 @@ def _draw(axes: Axes, one: CostMap, norm: Normalize, result: Mapping[str, float]
     )  # fmt: skip
     _mark(axes, start, "s", INITIAL, 7, "initial")
     if result is not None and one.first.name in result and one.second.name in result:
-        found = (result[one.first.name], result[one.second.name])
-        _mark(axes, found, "*", RESULT, 13, "result")
+        estimate = (result[one.first.name], result[one.second.name])
+        _mark(axes, estimate, "*", RESULT, 13, "result")
     number = len(one.minima)
     axes.set_title(
         f"{number} local minim{'um' if number == 1 else 'a'}", fontsize=9, color="#5b6673"
@@ -112,7 +105,7 @@ def _mark(
 
 
 def _norm(costs: F64) -> Normalize:
-    """Return a logarithmic scale over at most some decades, when costs are positive."""
+    """Return a logarithmic scale limited to some decades if the costs are positive."""
     finite = costs[np.isfinite(costs)]
     if finite.size == 0:
         return Normalize(0.0, 1.0)

@@ -224,7 +224,7 @@ def _between(mark: object, begin: float, end: float) -> F64:
 
 
 def _color_bar(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
-    """Say what the colours of dots mean, which are the same in all panels."""
+    """Add a colour bar for the dots, whose colours are the same in all panels."""
     names = [
         mark.hover[-1][0]
         for panel in chart.panels

@@ -32,7 +32,7 @@ _TRACE, _HEIGHT, _PAIR = 150, 220, 270
 
 
 def trace_chart(result: EstimationResult) -> Chart | None:
-    """Return the course of some chains, a panel per parameter; ``None`` without draws."""
+    """Return the traces of some chains, a panel per parameter; ``None`` without draws."""
     if result.draws is None or not result.draws.values.size:
         return None
     values = result.draws.values

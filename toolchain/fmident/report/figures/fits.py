@@ -1,4 +1,4 @@
-"""Measured, initial and fitted over time, with the residuals below."""
+"""Charts of measured, initial and fitted signals with the residuals below."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def fit_chart(fit: OutputFit, *, link: str) -> Chart:
     known = bool(np.all(np.isfinite(fit.fitted)))
     measured: Values = (fit.fitted, residual) if known else fit.measured
     low, high = focus(fit)
-    gone = excluded_marks(fit)
+    excluded = excluded_marks(fit)
     time = Axis(begin, end, "time (s)", link=link)
     part = excerpt(fit)
     jumps = [] if part is None else [("largest change", *_ends(times, part))]
@@ -88,7 +88,7 @@ def fit_chart(fit: OutputFit, *, link: str) -> Chart:
                     Line(times, measured, style.MEASURED, "measured", width=_HALO),
                     Line(times, fit.initial, style.INITIAL, "initial", width=1.1, dashed=True),
                     Line(times, fit.fitted, style.FITTED, "fitted", width=1.3),
-                    *([_dots(gone)] if gone.times.size else []),
+                    *([_dots(excluded)] if excluded.times.size else []),
                 ],
                 _SIGNALS,
             ),
@@ -110,16 +110,10 @@ def fit_chart(fit: OutputFit, *, link: str) -> Chart:
 
 @dataclass(frozen=True, eq=False)
 class ExcludedMarks:
-    """Where samples that do not count are drawn.
+    """Marks of excluded samples, very many of which are reduced to the extremes of strips.
 
-    Parameters
-    ----------
-    times, values
-        Shape (n,); of very many only the extremes of narrow strips.
-    reasons
-        Why each does not count, n of them.
-    name
-        In the legend; it says how many lie beyond the vertical axis.
+    All have shape (n,). The `name` in the legend tells how many lie beyond the vertical
+    axis.
     """
 
     times: F64
@@ -129,7 +123,7 @@ class ExcludedMarks:
 
 
 def excluded_marks(fit: OutputFit) -> ExcludedMarks:
-    """Return the samples that do not count as they are drawn."""
+    """Return the excluded samples as they are drawn."""
     known = [e for e in fit.excluded if e.times.size]
     times = np.concatenate([np.empty(0), *(e.times for e in known)])
     values = np.concatenate([np.empty(0), *(e.values for e in known)])
@@ -138,11 +132,11 @@ def excluded_marks(fit: OutputFit) -> ExcludedMarks:
     low, high = focus(fit)
     beyond = int(np.count_nonzero((values < low) | (values > high)))
     order = np.argsort(times, kind="stable")
-    shown = order[extremes([values[order]], MOST_DOTS)]
+    selected = order[extremes([values[order]], MOST_DOTS)]
     return ExcludedMarks(
-        times[shown],
-        values[shown],
-        tuple(words[k] for k in which[shown]),
+        times[selected],
+        values[selected],
+        tuple(words[k] for k in which[selected]),
         f"excluded, {beyond} beyond the axis" if beyond else "excluded",
     )
 
@@ -162,28 +156,28 @@ def _dots(gone: ExcludedMarks) -> Dots:
 
 
 def excerpt(fit: OutputFit) -> slice | None:
-    """Return the stretch of a long signal in which initial and fitted differ most."""
+    """Return the part of a long signal in which initial and fitted differ most."""
     count = fit.times.size
     length = max(round(_EXCERPT_SHARE * count), 2)
     if count < _LONG:
         return None
-    moved = np.nan_to_num(fit.fitted - fit.initial, posinf=0.0, neginf=0.0)
-    total = np.concatenate([[0.0], np.cumsum(moved**2)])
+    change = np.nan_to_num(fit.fitted - fit.initial, posinf=0.0, neginf=0.0)
+    total = np.concatenate([[0.0], np.cumsum(change**2)])
     sums = total[length:] - total[:-length]
     begin = int(np.argmax(sums)) if np.any(sums > 0.0) else (count - length) // 2
     return slice(begin, begin + length)
 
 
 def focus(fit: OutputFit) -> tuple[float, float]:
-    """Return limits within which what is wild does not flatten what counts.
+    """Return limits that show the relevant signals despite extreme values.
 
-    Wild may be the initial simulation, and the samples that are excluded.
+    The initial simulation and excluded samples may be extreme.
     """
-    shown = np.concatenate([fit.measured, fit.fitted])
-    shown = shown[np.isfinite(shown)]
-    if shown.size == 0:
+    values = np.concatenate([fit.measured, fit.fitted])
+    values = values[np.isfinite(values)]
+    if values.size == 0:
         return 0.0, 1.0
-    low, high = float(np.min(shown)), float(np.max(shown))
+    low, high = float(np.min(values)), float(np.max(values))
     margin = 0.06 * (high - low) or 0.06 * max(abs(high), 1e-12)
     wild = np.concatenate([fit.initial, *(e.values for e in fit.excluded)])
     wild = wild[np.isfinite(wild)]
@@ -206,7 +200,7 @@ def _around(values: F64) -> tuple[float, float]:
 
 
 def _noise(fit: OutputFit, times: F64) -> list[Mark]:
-    """Return where 95 % of the residuals of a perfect model lie."""
+    """Return the range of 95 % of the residuals of a perfect model."""
     sigma = np.broadcast_to(fit.sigma, fit.times.shape)
     if not np.all(np.isfinite(sigma)) or times.size < 2:
         return []
@@ -218,13 +212,7 @@ def _noise(fit: OutputFit, times: F64) -> list[Mark]:
 
 
 def inputs_chart(inputs: Sequence[InputSignal]) -> Chart:
-    """Return one panel for each input.
-
-    Parameters
-    ----------
-    inputs
-        Of one experiment, at least one.
-    """
+    """Return one panel per input of an experiment, which has at least one."""
     experiment = inputs[0].experiment
     begin, end = float(inputs[0].times[0]), float(inputs[0].times[-1])
     panels = []
@@ -254,12 +242,8 @@ def _steps(signal: InputSignal) -> tuple[F64, F64]:
 def series_chart(series: TimeSeriesEstimate, final: F64) -> Chart:
     """Return each parameter over time with its 95 % interval and the final estimate.
 
-    Parameters
-    ----------
-    series
-        Of one experiment.
-    final
-        Estimates of the whole run, shape (n,).
+    `series` is that of one experiment, and `final` has the final estimates of the run,
+    shape (n,).
     """
     times = np.asarray(series.times, dtype=np.float64)
     count = len(series.names)
@@ -270,7 +254,7 @@ def series_chart(series: TimeSeriesEstimate, final: F64) -> Chart:
 
 
 def series_range(series: TimeSeriesEstimate, j: int, final: float) -> tuple[float, float] | None:
-    """Return where nine tenths of the estimates lie: near singular windows they go far."""
+    """Return the range of nine tenths of the estimates, which diverge near singular windows."""
     good = series.values[series.good, j]
     good = good[np.isfinite(good)]  # none for a parameter of other experiments
     if good.size == 0:
@@ -301,14 +285,9 @@ def _series_panel(
 
 
 def band_chart(band: OutputBand, level: str) -> Chart:
-    """Return an output with its bands, and both bands around the mean below.
+    """Return an output with its bands, and below it both bands relative to the mean.
 
-    Parameters
-    ----------
-    band
-        The output.
-    level
-        Probability of the bands as text.
+    `level` is the probability of the bands as text.
     """
     times = band.times
     begin, end = (float(times[0]), float(times[-1])) if times.size else (0.0, 1.0)

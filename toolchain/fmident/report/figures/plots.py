@@ -49,14 +49,14 @@ Panels = npt.NDArray[np.object_]
 def plot_fit(
     result: EstimationResult, output: str | None, experiment: str | None, ax: Any
 ) -> Panels:
-    """Draw measured, initial and fitted signals; see ``EstimationResult.plot_fit``."""
+    """Plot measured, initial and fitted signals; see ``EstimationResult.plot_fit``."""
     return _over_time(_chosen(result, output, experiment), 0, ax)
 
 
 def plot_residuals(
     result: EstimationResult, output: str | None, experiment: str | None, ax: Any
 ) -> Panels:
-    """Draw residuals over time; see ``EstimationResult.plot_residuals``."""
+    """Plot residuals over time; see ``EstimationResult.plot_residuals``."""
     return _over_time(_chosen(result, output, experiment), 1, ax)
 
 
@@ -72,19 +72,19 @@ def _over_time(fits: Sequence[OutputFit], which: int, ax: Any) -> Panels:
 
 
 def plot_intervals(result: EstimationResult, ax: Any) -> Axes:
-    """Draw the intervals of all parameters; see ``EstimationResult.plot_intervals``."""
-    shown = [e for e in result.rows if not (e.fixed or e.base)]
-    panel = intervals_panel(shown, [_value_text(e) for e in shown])
-    (axes,) = _plotted([panel], ax, height=1.0 + _ROW * len(shown), legend=False)
+    """Plot the intervals of all parameters; see ``EstimationResult.plot_intervals``."""
+    estimates = [e for e in result.rows if not (e.fixed or e.base)]
+    panel = intervals_panel(estimates, [_value_text(e) for e in estimates])
+    (axes,) = _plotted([panel], ax, height=1.0 + _ROW * len(estimates), legend=False)
     one: Axes = axes
-    for (row, _), estimate in zip(panel.y.ticks, shown, strict=True):
+    for (row, _), estimate in zip(panel.y.ticks, estimates, strict=True):
         text = f" {_interval_text(estimate)}"
         one.text(panel.x.high, row, text, va="center", fontsize=8.5, parse_math=False)
     return one
 
 
 def plot_convergence(result: EstimationResult, ax: Any) -> Axes:
-    """Draw the cost over the iterations; see ``EstimationResult.plot_convergence``."""
+    """Plot the cost over the iterations; see ``EstimationResult.plot_convergence``."""
     lines = searches(result.history)
     if not lines:
         raise EstimationError(
@@ -97,7 +97,7 @@ def plot_convergence(result: EstimationResult, ax: Any) -> Axes:
 
 
 def plot_profile(result: ProfileResult, name: str | None, kind: Kind, ax: Any) -> Panels:
-    """Draw profiles; see ``ProfileResult.plot_profile``."""
+    """Plot profiles; see ``ProfileResult.plot_profile``."""
     if kind not in ("tau", "rise"):
         raise EstimationError(f"the kind is '{kind}'", hint="give 'tau' or 'rise'")
     profiles: Sequence[ParameterProfile] = result.profiles
@@ -111,7 +111,7 @@ def plot_profile(result: ProfileResult, name: str | None, kind: Kind, ax: Any) -
 
 
 def plot_draws(result: EstimationResult, name: str | None, ax: Any) -> Panels:
-    """Draw the course of some chains; see ``EstimationResult.plot_draws``."""
+    """Plot the traces of some chains; see ``EstimationResult.plot_draws``."""
     chart = trace_chart(_with_draws(result))
     assert chart is not None
     names = [e.name for e in result.estimates if e.searched]
@@ -119,30 +119,27 @@ def plot_draws(result: EstimationResult, name: str | None, ax: Any) -> Panels:
 
 
 def plot_draws_corner(result: EstimationResult, ax: Any) -> Panels:
-    """Draw the draws in pairs; see ``EstimationResult.plot_corner``."""
+    """Plot the draws in pairs; see ``EstimationResult.plot_corner``."""
     return _corner(draws_corner(_with_draws(result)), ax)
 
 
 def plot_replicates(result: BootstrapResult, name: str | None, ax: Any) -> Panels:
-    """Draw histograms of the replicates; see ``BootstrapResult.plot_replicates``."""
+    """Plot histograms of the replicates; see ``BootstrapResult.plot_replicates``."""
     panels = _one_of(name, result.names, replicates_chart(result).panels)
     return _plotted(panels, ax, columns=_COLUMNS, height=3.0)
 
 
 def plot_replicates_corner(result: BootstrapResult, ax: Any) -> Panels:
-    """Draw the replicates in pairs; see ``BootstrapResult.plot_corner``."""
+    """Plot the replicates in pairs; see ``BootstrapResult.plot_corner``."""
     return _corner(replicates_corner(result), ax)
 
 
 def plot_bands(
     bands: Sequence[OutputBand], level: float, output: str | None, experiment: str | None, ax: Any
 ) -> Panels:
-    """Draw outputs with their bands; see ``Prediction.plot_bands``.
+    """Plot outputs with their bands; see ``Prediction.plot_bands``.
 
-    Raises
-    ------
-    fmident.errors.EstimationError
-        There is nothing of these names, or no band at all.
+    Raises `EstimationError` if there are no such outputs or no bands.
     """
     _check_names(bands, output, experiment)
     chosen = [b for b in bands if output in (None, b.name) and experiment in (None, b.experiment)]
@@ -161,18 +158,15 @@ def plot_bands(
 
 
 def plot_scores(result: CrossValidation, ax: Any) -> Panels:
-    """Draw the scores fold by fold; see ``CrossValidation.plot_scores``."""
+    """Plot the scores over the folds; see ``CrossValidation.plot_scores``."""
     panels = scores_chart(result).panels
     return _plotted(panels, ax, columns=len(panels), height=3.0)
 
 
 def plot_parameters(result: CrossValidation, ax: Any) -> Panels:
-    """Draw the parameters fold by fold; see ``CrossValidation.plot_parameters``.
+    """Plot the parameters over the folds; see ``CrossValidation.plot_parameters``.
 
-    Raises
-    ------
-    fmident.errors.EstimationError
-        There is none.
+    Raises `EstimationError` if there are none.
     """
     chart = parameters_chart(result)
     if chart is None:
@@ -242,13 +236,7 @@ def _axes(count: int, ax: Any, *, columns: int, height: float) -> Panels:
 def _chosen(
     result: EstimationResult, output: str | None, experiment: str | None
 ) -> list[OutputFit]:
-    """Return the outputs that are asked for.
-
-    Raises
-    ------
-    EstimationError
-        There is none of these names, or no samples at all.
-    """
+    """Return the requested outputs."""
     held_out = result.validation.fits if result.validation is not None else ()
     every = [*result.fits, *held_out]
     _check_names(every, output, experiment)

@@ -1,8 +1,8 @@
-"""Profiles: tau over the parameter, and the rise of the cost.
+"""Charts of profiles: tau over the parameter, and the cost increase.
 
-Tau is the signed root of the rise of the cost (Bates and Watts 1988, section 6.1): a straight line
-where the linearisation holds, bent where it does not, level where the data do not determine the
-parameter.
+Tau is the signed root of the cost increase (Bates and Watts 1988, section 6.1):
+straight if the linearisation is valid, curved if not, flat if the data do not determine
+the parameter.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _REGION_HEIGHT = 420
 
 
 def profile_chart(profile: ParameterProfile, result: ProfileResult) -> Chart:
-    """Return tau and the rise of the cost of one parameter side by side."""
+    """Return tau and the cost increase of one parameter side by side."""
     panels = [profile_panel(profile, result, "tau"), profile_panel(profile, result, "rise")]
     words = f"Profile of {profile.name}: tau, and the rise of the cost, with the linearised ones"
     return Chart(panels, words, side_by_side=True)
@@ -105,15 +105,15 @@ def profile_panel(profile: ParameterProfile, result: ProfileResult, kind: Kind) 
 def _outside(
     profile: ParameterProfile, low: float, high: float, bottom: float, top: float
 ) -> list[Mark]:
-    """Shade what lies outside of the bounds."""
-    found: list[Mark] = []
+    """Return shading outside the bounds."""
+    marks: list[Mark] = []
     for first, last in ((-math.inf, profile.bounds[0]), (profile.bounds[1], math.inf)):
         left, right = max(first, low), min(last, high)
         if left < right:
             ends = np.array([left, right])
             name = "outside of the bounds"
-            found.append(Band(ends, np.full(2, bottom), np.full(2, top), _OUTSIDE, name))
-    return found
+            marks.append(Band(ends, np.full(2, bottom), np.full(2, top), _OUTSIDE, name))
+    return marks
 
 
 def _span(profile: ParameterProfile, critical: float) -> tuple[float, float]:
@@ -183,7 +183,7 @@ def region_chart(region: JointRegion) -> Chart:
 
 
 def _closed(x: F64, y: F64, color: str, name: str, width: float) -> Segments:
-    """Return the pieces of a curve; those with an end that is missing are left out."""
+    """Return the segments of a closed curve; those with a missing end are omitted."""
     known = np.isfinite(x[:-1]) & np.isfinite(x[1:]) & np.isfinite(y[:-1]) & np.isfinite(y[1:])
     return Segments(x[:-1][known], y[:-1][known], x[1:][known], y[1:][known], color, name, width)
 

@@ -1,4 +1,4 @@
-"""What the residuals of one output are like: distribution, correlation, spectrum."""
+"""Charts of the residuals of one output: distribution, correlation, spectrum."""
 
 from __future__ import annotations
 
@@ -35,39 +35,30 @@ _BARS, _HISTOGRAM_HEIGHT = 60, 220
 def diagnostics_chart(fit: OutputFit, inputs: Mapping[str, F64], most_inputs: int) -> Chart | None:
     """Return histogram, quantiles, autocorrelation, spectrum and correlation with each input.
 
-    Parameters
-    ----------
-    fit
-        One output of one experiment.
-    inputs
-        At the times of `fit`, shape (n,) each.
-    most_inputs
-        So many are drawn: those that are correlated most.
-
-    Returns
-    -------
-    Chart or None
-        ``None`` where there are too few residuals.
+    `inputs` are sampled at the times of `fit`, shape (n,); at most `most_inputs` of them,
+    the most correlated ones, are drawn. It is ``None`` if there are too few residuals.
     """
     residuals = _scaled(fit)
     finite = residuals[np.isfinite(residuals)]
     if finite.size < 8:
         return None
     step = _step(fit.times)
-    shown = [
+    candidates = [
         histogram_panel(finite, _HEIGHT, "Histogram"),
         _quantiles(finite),
         _correlated("Autocorrelation", autocorrelation(residuals), step, "lag"),
         None if step is None else _spectrum(residuals, step),
     ]
-    found = {name: cross_correlation(residuals, u) for name, u in inputs.items()}
+    correlations = {name: cross_correlation(residuals, u) for name, u in inputs.items()}
     varied = sorted(
-        ((name, c) for name, c in found.items() if c is not None),
+        ((name, c) for name, c in correlations.items() if c is not None),
         key=lambda one: -float(np.max(np.abs(one[1].values)) / one[1].bound),
     )
     for name, correlation in varied[:most_inputs]:
-        shown.append(_correlated(f"With the input {name}", correlation, step, "input before by"))
-    panels = [panel for panel in shown if panel is not None]
+        candidates.append(
+            _correlated(f"With the input {name}", correlation, step, "input before by")
+        )
+    panels = [panel for panel in candidates if panel is not None]
     words = f"Residuals of {fit.name} of {fit.experiment}: histogram, quantiles, correlation"
     return Chart(panels, words, side_by_side=True)
 
@@ -84,7 +75,7 @@ def _scaled(fit: OutputFit) -> F64:
 
 
 def _step(times: F64) -> float | None:
-    """Return the time between samples where it is always the same."""
+    """Return the time between samples if it is constant, else ``None``."""
     if times.size < 2:
         return None
     steps = np.diff(times)
@@ -144,10 +135,10 @@ def _correlated(
 
 
 def _spectrum(residuals: F64, step: float) -> Panel | None:
-    found = spectrum(residuals, step)
-    if found is None or not np.all(found[1] > 0.0):
+    result = spectrum(residuals, step)
+    if result is None or not np.all(result[1] > 0.0):
         return None
-    frequencies, density = found
+    frequencies, density = result
     white = 2.0 * step
     ends, log = log_range(np.append(density, white))
     return Panel(
@@ -163,19 +154,16 @@ def _spectrum(residuals: F64, step: float) -> Panel | None:
 
 
 def whitened(fit: OutputFit) -> F64:
-    """Return residuals over their standard deviation, shape (n,); NaN where missing."""
+    """Return residuals over their standard deviation, shape (n,); NaN if missing."""
     with np.errstate(all="ignore"):
-        found: F64 = (fit.measured - fit.fitted) / np.broadcast_to(fit.sigma, fit.times.shape)
-    return found
+        residuals: F64 = (fit.measured - fit.fitted) / np.broadcast_to(fit.sigma, fit.times.shape)
+    return residuals
 
 
 def histogram_chart(fits: Sequence[OutputFit]) -> Chart | None:
     """Return the histogram of all whitened residuals with the standard normal density.
 
-    Returns
-    -------
-    Chart or None
-        ``None`` when there is no residual.
+    It is ``None`` if there is no residual.
     """
     parts = [whitened(fit) for fit in fits]
     every = np.concatenate(parts) if parts else np.empty(0)

@@ -1,4 +1,4 @@
-"""How cost and parameters went over the iterations, and where several starts ended."""
+"""Charts of cost and parameters over the iterations, and of the ends of several starts."""
 
 from __future__ import annotations
 
@@ -35,26 +35,23 @@ _FAILED = "#c9ced6"
 
 
 def searches(history: Sequence[Iteration]) -> list[list[float]]:
-    """Return the finite costs of each start in order; those of the last stage only."""
-    found: dict[float, list[float]] = {}
+    """Return the finite costs of each start in order, for the last stage only."""
+    costs_by_start: dict[float, list[float]] = {}
     stage = history[-1].stage if history else ""
     for state in history:
         if state.stage != stage:  # its cost may be another
             continue
         cost = state.details.get("local_cost", state.cost)
-        costs = found.setdefault(state.details.get("start", 1.0), [])
+        costs = costs_by_start.setdefault(state.details.get("start", 1.0), [])
         if np.isfinite(cost):
             costs.append(cost)
-    return [costs for costs in found.values() if costs]
+    return [costs for costs in costs_by_start.values() if costs]
 
 
 def cost_chart(history: Sequence[Iteration]) -> Chart | None:
-    """Return the cost over the iterations; of several starts one line each.
+    """Return the cost over the iterations, one line per start.
 
-    Returns
-    -------
-    Chart or None
-        ``None`` when there are fewer than two iterations with a finite cost.
+    It is ``None`` if fewer than two iterations have a finite cost.
     """
     lines = searches(history)
     if sum(len(costs) for costs in lines) < 2:
@@ -84,12 +81,9 @@ def cost_panel(lines: Sequence[Sequence[float]]) -> Panel:
 
 
 def path_chart(result: EstimationResult, most: int = 24) -> Chart | None:
-    """Return the best parameters so far over the iterations of the last stage.
+    """Return the best parameters over the iterations of the last stage.
 
-    Returns
-    -------
-    Chart or None
-        ``None`` when there are fewer than two iterations.
+    It is ``None`` if there are fewer than two iterations.
     """
     stage = result.history[-1].stage if result.history else ""
     history = [state for state in result.history if state.stage == stage]
@@ -124,12 +118,9 @@ def path_chart(result: EstimationResult, most: int = 24) -> Chart | None:
 
 
 def starts_chart(result: EstimationResult, most: int = 24) -> Chart | None:
-    """Return where the searches from several starts ended: costs in order, parameters over them.
+    """Return the ends of the searches: sorted costs, and the parameters over them.
 
-    Returns
-    -------
-    Chart or None
-        ``None`` when there was one start.
+    It is ``None`` if there was only one start.
     """
     local = _local_results(result.settings)
     free = [e for e in result.estimates if e.searched]
@@ -176,67 +167,55 @@ def starts_chart(result: EstimationResult, most: int = 24) -> Chart | None:
 
 
 def _local_results(settings: Mapping[str, Any]) -> list[tuple[float, list[float]]]:
-    found: list[tuple[float, list[float]]] = []
+    results: list[tuple[float, list[float]]] = []
     for one in settings.get("local_results", ()):
         values = one.get("parameters")
         values = list(values.values()) if isinstance(values, Mapping) else values
         if values is not None and np.isfinite(one.get("cost", np.nan)):
-            found.append((float(one["cost"]), [float(v) for v in values]))
-    return found
+            results.append((float(one["cost"]), [float(v) for v in values]))
+    return results
 
 
 def by_stage(
     result: EstimationResult,
 ) -> list[tuple[str, list[Generation], list[ParameterEstimate]]]:
-    """Return the generations of each stage and the parameters that it searched.
+    """Return name, generations and searched parameters of each stage.
 
-    Stages minimise different costs, which have no scale in common. Without stages there is one
-    group, whose name is empty.
-
-    Returns
-    -------
-    list
-        Name of the stage, its generations with the columns of the searched parameters only, and
-        these parameters from the first vector of the stage to its result.
+    Stages have different costs, which are not comparable. Without stages there is one group
+    with an empty name. The generations have the columns of the searched parameters only,
+    and the parameters go from the first vector of the stage to its result.
     """
     free = [e for e in result.estimates if e.searched]
-    found = {s.name: s.parameters for s in result.stages}
+    values_by_stage = {s.name: s.parameters for s in result.stages}
     groups: list[tuple[str, list[Generation], list[ParameterEstimate]]] = []
     for stage in dict.fromkeys(g.stage for g in result.generations):
         own = [g for g in result.generations if g.stage == stage]
         if not stage:
             groups.append((stage, own, free))
             continue
-        columns = [k for k, e in enumerate(free) if e.name in found[stage]]
-        kept = [Generation.of(g.points[:, columns], g.costs, stage) for g in own]
-        points = np.vstack([g.points for g in kept])
+        columns = [k for k, e in enumerate(free) if e.name in values_by_stage[stage]]
+        reduced = [Generation.of(g.points[:, columns], g.costs, stage) for g in own]
+        points = np.vstack([g.points for g in reduced])
         searched = [
             # The bounds are those of the last stage that searched it; another may have had wider.
             dataclasses.replace(
                 free[k],
                 initial=float(points[0, j]),
-                value=found[stage][free[k].name],
+                value=values_by_stage[stage][free[k].name],
                 lower=min(free[k].lower, float(points[:, j].min())),
                 upper=max(free[k].upper, float(points[:, j].max())),
             )
             for j, k in enumerate(columns)
         ]
-        groups.append((stage, kept, searched))
+        groups.append((stage, reduced, searched))
     return groups
 
 
 def generations_chart(generations: Sequence[Generation]) -> Chart | None:
     """Return the best cost so far, and median and spread of each generation.
 
-    Parameters
-    ----------
-    generations
-        In order; the first is the initial point.
-
-    Returns
-    -------
-    Chart or None
-        ``None`` when there are fewer than two generations.
+    The first of the `generations` is the initial point. It is ``None`` if there are fewer
+    than two.
     """
     if len(generations) < 2:
         return None
@@ -321,22 +300,22 @@ def population_chart(
 
 
 def has_log_axis(parameter: ParameterEstimate) -> bool:
-    """Return whether the bounds of a parameter span so much that only a logarithm shows it."""
+    """Return whether the bounds of a parameter span so much that a log axis is needed."""
     low, high = parameter.lower, parameter.upper
     return bool(low > 0.0 and np.isfinite(high) and high >= _WIDE_RANGE * low)
 
 
 def quantiles(costs: F64) -> F64:
-    """Return 5 %, 50 % and 95 % of the finite costs, shape (3,); NaN without any."""
+    """Return the 5 %, 50 % and 95 % quantiles of the finite costs, shape (3,); NaN if none."""
     finite = costs[np.isfinite(costs)]
     if finite.size == 0:
         return np.full(3, np.nan)
-    found: F64 = np.quantile(finite, [0.05, 0.5, 0.95])
-    return found
+    quantile_values: F64 = np.quantile(finite, [0.05, 0.5, 0.95])
+    return quantile_values
 
 
 def thinned(points: F64, costs: F64, most: int) -> tuple[F64, F64]:
-    """Return vectors so that good ones are drawn over bad ones, and not too many."""
+    """Return at most `most` vectors, ordered so that good ones are drawn last."""
     order = np.argsort(-costs, kind="stable")
     points, costs = points[order], costs[order]
     if costs.size > most:
@@ -346,7 +325,7 @@ def thinned(points: F64, costs: F64, most: int) -> tuple[F64, F64]:
 
 
 def color_limits(costs: F64) -> tuple[float, float]:
-    """Return the ends of the scale of colours; both positive where it can be logarithmic."""
+    """Return the range of the colour scale; both ends are positive if it can be logarithmic."""
     finite = costs[np.isfinite(costs)]
     low, high = float(finite.min()), float(np.quantile(finite, 0.98))
     if low > 0.0 and high > low:

@@ -26,7 +26,7 @@ SERIES = (
 
 
 def padded(low: float, high: float, share: float = 0.05) -> tuple[float, float]:
-    """Return both ends, moved outwards by a share of what lies between them."""
+    """Return both ends moved outwards by a fraction of their distance."""
     if not (np.isfinite(low) and np.isfinite(high)):
         return 0.0, 1.0
     margin = share * (high - low) or share * max(abs(high), 1e-12) or 1.0
@@ -34,10 +34,7 @@ def padded(low: float, high: float, share: float = 0.05) -> tuple[float, float]:
 
 
 def log_range(values: F64, share: float = 0.06) -> tuple[tuple[float, float], bool]:
-    """Return the ends of an axis for some values, and whether it is logarithmic.
-
-    It is where all are positive.
-    """
+    """Return the axis range for some values, and whether it is logarithmic (all positive)."""
     finite = values[np.isfinite(values)]
     if finite.size == 0:
         return (0.0, 1.0), False
@@ -49,24 +46,19 @@ def log_range(values: F64, share: float = 0.06) -> tuple[tuple[float, float], bo
 
 
 def with_unit(name: str, unit: str | None) -> str:
-    """Return the label of an axis: name and unit, or one of them."""
+    """Return an axis label: name and unit, or one of them."""
     return f"{name} ({unit})" if name and unit else name or unit or ""
 
 
 def time_link(experiment: str) -> str:
-    """Return the link of the time axes of an experiment: they move together in all sections."""
+    """Return the link of an experiment's time axes, which move together in all sections."""
     return f"time of {experiment}"
 
 
 def short_names(names: Sequence[str], most: int = 24) -> list[str]:
-    """Return names of which none is long: without what all begin with, then without their middle.
+    """Return names shortened to `most` characters: without common prefix, then without middle.
 
-    Parameters
-    ----------
-    names
-        Such as ``"drive.gearbox.friction"``.
-    most
-        Letters of the longest.
+    A name is, for example, ``"drive.gearbox.friction"``.
     """
     if all(len(name) <= most for name in names):
         return list(names)
@@ -76,13 +68,13 @@ def short_names(names: Sequence[str], most: int = 24) -> list[str]:
 
 
 def _shared(parts: Sequence[Sequence[str]]) -> int:
-    """Return how many parts all names begin with, their last one left out."""
+    """Return the number of leading parts that all names share, excluding their last one."""
     least = min(len(p) for p in parts) - 1
     return next((k for k in range(least) if len({p[k] for p in parts}) > 1), least)
 
 
 def short_name(name: str, most: int) -> str:
-    """Return a name without its middle where it is long: its end tells it from others."""
+    """Return a long name without its middle, since its end distinguishes it from others."""
     if len(name) <= most:
         return name
     begin = most // 3

@@ -47,8 +47,8 @@ def forest_chart(result: EstimationResult) -> Chart | None:
     Chart or None
         ``None`` without a parameter that was searched and is not zero.
     """
-    shown = [e for e in result.estimates if e.searched and not e.base]
-    rows = [e for e in (*shown, *result.base_parameters) if e.value != 0.0][:_MOST]
+    searched = [e for e in result.estimates if e.searched and not e.base]
+    rows = [e for e in (*searched, *result.base_parameters) if e.value != 0.0][:_MOST]
     if not rows:
         return None
     names = short_names([e.name for e in rows])
@@ -180,12 +180,9 @@ def _ends(pair: tuple[float, float]) -> str:
 
 
 def identifiability_chart(judged: Identifiability | None) -> Chart | None:
-    """Return the singular values, and the shares of the parameters in the weakest directions.
+    """Return the singular values, and the parameters' shares in the weakest directions.
 
-    Returns
-    -------
-    Chart or None
-        ``None`` with fewer than two parameters between their bounds.
+    It is ``None`` with fewer than two parameters within their bounds.
     """
     if judged is None or len(judged.singular_values) < 2:
         return None
@@ -202,19 +199,19 @@ def identifiability_chart(judged: Identifiability | None) -> Chart | None:
 def _singular_values(judged: Identifiability) -> Panel | None:
     values = np.asarray(judged.singular_values, dtype=np.float64)
     numbers = np.arange(1.0, values.size + 1.0)
-    shown = np.isfinite(values) & (values > 0.0)
-    if not shown.any():
+    positive = np.isfinite(values) & (values > 0.0)
+    if not positive.any():
         return None
-    ends, log = log_range(values[shown])
+    ends, log = log_range(values[positive])
     marks: list[Mark] = []
     for which, color, name in (
         (numbers <= judged.rank, style.FITTED, "determined"),
         (numbers > judged.rank, style.THRESHOLD, "not determined"),
     ):
-        if np.any(which & shown):
+        if np.any(which & positive):
             marks.append(
                 Dots(
-                    numbers[which & shown], values[which & shown], color, name, 8.0,
+                    numbers[which & positive], values[which & positive], color, name, 8.0,
                     hover=[("combination", "x"), ("singular value", "y")],
                 )
             )  # fmt: skip
@@ -229,36 +226,33 @@ def _singular_values(judged: Identifiability) -> Panel | None:
 
 def _direction(direction: WeakDirection) -> Panel:
     ordered = sorted(direction.shares.items(), key=lambda one: -abs(one[1]))
-    kept = [one for one in ordered if abs(one[1]) >= _LEAST_SHARE][:_MOST_PARAMETERS]
-    names: Sequence[str] = [name for name, _ in kept]
-    shares = np.array([share for _, share in kept])
-    rows = np.arange(float(len(kept)), 0.0, -1.0)
+    largest = [one for one in ordered if abs(one[1]) >= _LEAST_SHARE][:_MOST_PARAMETERS]
+    names: Sequence[str] = [name for name, _ in largest]
+    shares = np.array([share for _, share in largest])
+    rows = np.arange(float(len(largest)), 0.0, -1.0)
     ticks = list(zip(rows.tolist(), short_names(names), strict=True))
     word = plain(direction.singular_value, 3)
     title = f"Singular value {word}" if direction.determined else "Not determined"
     return Panel(
         Axis(-1.05, 1.05, "share"),
-        Axis(0.4, len(kept) + 0.6, ticks=ticks, fixed=True),
+        Axis(0.4, len(largest) + 0.6, ticks=ticks, fixed=True),
         [
             Segments(
-                np.zeros(len(kept)), rows, shares, rows.copy(),
+                np.zeros(len(largest)), rows, shares, rows.copy(),
                 style.FITTED if direction.determined else style.THRESHOLD, "", 12.0,
                 hover=[("parameter", "parameter"), ("share", "x1")], extra={"parameter": names},
             ),
             Level(0.0, style.RESIDUAL, axis="x", width=0.9),
         ],
-        max(_SHARE_ROW * len(kept) + _SHARE_REST, 130),
+        max(_SHARE_ROW * len(largest) + _SHARE_REST, 130),
         title,
     )  # fmt: skip
 
 
 def sensitivity_chart(one: OutputSensitivity) -> Chart | None:
-    """Return a line for each parameter that the output shows; few of them are seen at first.
+    """Return a line per parameter that affects the output; only a few are visible initially.
 
-    Returns
-    -------
-    Chart or None
-        ``None`` where the output shows none.
+    It is ``None`` if no parameter affects it.
     """
     seen = [int(j) for j in np.argsort(-one.shares, kind="stable") if one.shares[j] > 0.0][
         :_MOST_LINES

@@ -31,7 +31,7 @@ _MOST_PARAMETERS = 24
 
 @dataclass(frozen=True)
 class Line:
-    """One line of an entry; code is set in a typewriter face."""
+    """One line of an entry; code is set in a monospaced font."""
 
     text: str
     code: bool = False
@@ -39,7 +39,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Entry:
-    """Lines of text, or a table when there are rows."""
+    """Lines of text, or a table if there are rows."""
 
     heading: str
     lines: Sequence[Line]
@@ -67,12 +67,12 @@ def origin_of(result: Path) -> str:
 
 
 def run_section(entries: Sequence[Entry]) -> str:
-    """Return a list of facts."""
+    """Return a list of entries."""
     return fragment("run", entries=entries)
 
 
 def estimate_facts(result: EstimationResult, version: str) -> list[Entry]:
-    """Return the facts of an estimation."""
+    """Return the information on an estimation."""
     cost = f"{plain(result.cost_initial)} → {plain(result.cost_final)} ({_cost_meaning(result)})"
     simulated = f"{result.simulations} simulations, {jacobians(result)}"
     path = str(result.fmu_path) if result.fmu_path is not None else ""
@@ -92,7 +92,7 @@ def estimate_facts(result: EstimationResult, version: str) -> list[Entry]:
 
 
 def _settings(settings: Mapping[str, object]) -> list[Entry]:
-    """Return what the run was set to: mappings of mappings and lists of mappings as tables."""
+    """Return the settings of the run; nested mappings and lists of mappings become tables."""
     groups: list[Entry] = []
     for key, value in settings.items():
         heading = key.replace("_", " ").capitalize()
@@ -114,7 +114,7 @@ def _settings(settings: Mapping[str, object]) -> list[Entry]:
 
 
 def _stage_options(name: str, options: object) -> Entry:
-    """Return what one stage was set to."""
+    """Return the settings of one stage."""
     heading = f"Options of stage '{name}'"
     if not isinstance(options, Mapping) or not options:
         return Entry.of(heading, "none")
@@ -122,7 +122,7 @@ def _stage_options(name: str, options: object) -> Entry:
 
 
 def _cost_meaning(result: EstimationResult) -> str:
-    """Return what was minimised."""
+    """Return a description of the minimised cost."""
     chosen = {k: v for k, v in result.cost_options.items() if v is not None}
     if result.cost == "time-domain" and chosen.get("normalisation", "none") == "none":
         return "half the sum of the squared whitened residuals"
@@ -186,14 +186,9 @@ class _Row:
 
 
 def parameters_section(result: EstimationResult, *, picture: bool = True) -> str:
-    """Return the table of all parameters, fixed ones included, and their intervals as a picture.
+    """Return the table of all parameters, fixed ones included, and a chart of their intervals.
 
-    Parameters
-    ----------
-    result
-        What the run found.
-    picture
-        Whether to show the picture; only a page with the report's script can draw it.
+    The chart needs the report's script, so it is omitted elsewhere with ``picture=False``.
     """
     forest = forest_chart(result) if picture else None
     rows = [_row(e, result) for e in result.estimates]
@@ -246,13 +241,13 @@ def population_section(result: EstimationResult) -> str:
     """Return costs over the generations and all vectors; empty without generations."""
     if not result.generations:
         return ""
-    found = []
+    populations = []
     for stage, generations, searched in search.by_stage(result):
         history = search.generations_chart(generations)
         pairs = search.population_chart(generations, searched)
         left_out = max(0, len(searched) - search.MOST_PARAMETERS)
         if history or pairs:
-            found.append(
+            populations.append(
                 _Population(
                     stage,
                     history.html() if history else "",
@@ -261,11 +256,11 @@ def population_section(result: EstimationResult) -> str:
                     left_out,
                 )
             )
-    return fragment("population", populations=found) if found else ""
+    return fragment("population", populations=populations) if populations else ""
 
 
 def iterations_section(result: EstimationResult) -> str:
-    """Return the path of each parameter; empty where there is one point only."""
+    """Return the path of each parameter; empty if there is only one point."""
     path = search.path_chart(result, _MOST_PARAMETERS)
     return "" if path is None else fragment("iterations", chart=path.html(), **_counts(result))
 
@@ -302,11 +297,11 @@ def stages_section(result: EstimationResult) -> str:
 
 
 def _held(stage: StageResult) -> str:
-    """Return what of the values that a stage held its intervals count."""
-    found = stage.uncertainty
-    if found is None:
+    """Return which held values the intervals of a stage account for."""
+    uncertainty = stage.uncertainty
+    if uncertainty is None:
         return ""
-    counted = f"{', '.join(found.counted)} (uncertainty counted)"
-    known = f"{', '.join(found.taken_for_known)} (taken for exactly known)"
-    parts = [(found.counted, counted), (found.taken_for_known, known)]
+    counted = f"{', '.join(uncertainty.counted)} (uncertainty counted)"
+    known = f"{', '.join(uncertainty.taken_for_known)} (taken for exactly known)"
+    parts = [(uncertainty.counted, counted), (uncertainty.taken_for_known, known)]
     return "; ".join(text for names, text in parts if names)

@@ -1,4 +1,4 @@
-"""From templates to HTML."""
+"""Render templates to HTML."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def document(
         When the result was made, and of which data.
     """
     # Made by templates, which have escaped what they were given.
-    shown, contents = _numbered([html for html in sections if html])
-    drawing = scripts() if any(CHART in html for html in shown) else None
+    numbered, contents = _numbered([html for html in sections if html])
+    drawing = scripts() if any(CHART in html for html in numbered) else None
     return (
         _environment()
         .get_template("page.html")
@@ -62,7 +62,7 @@ def document(
             headline=headline,
             subtitle=subtitle,
             origin=origin,
-            sections=[Markup(html) for html in shown],
+            sections=[Markup(html) for html in numbered],
             contents=[(anchor, Markup(title)) for anchor, title in contents],
             packed=drawing and drawing.packed,
             script=drawing and Markup(drawing.own),
@@ -72,42 +72,37 @@ def document(
 
 
 def _numbered(sections: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return sections that can be linked to, and anchor and title of each but the first.
+    """Return sections with anchors, and anchor and title of each but the first.
 
-    The first one is the verdict, where the page begins.
+    The first one is the verdict at the top of the page.
     """
-    shown, contents = list(sections), []
+    numbered, contents = list(sections), []
     for number, html in enumerate(sections):
         title = _TITLE.search(html)
         if number and title is not None:
             anchor = f"section-{number}"
-            shown[number] = html.replace("<section", f'<section id="{anchor}"', 1)
+            numbered[number] = html.replace("<section", f'<section id="{anchor}"', 1)
             contents.append((anchor, title.group(1)))
-    return shown, contents
+    return numbered, contents
 
 
 def embedded(kicker: str, sections: Iterable[str]) -> str:
-    """Return sections for a page of somebody else, such as a notebook.
+    """Return sections for embedding in another page, such as a notebook.
 
-    Parameters
-    ----------
-    kicker
-        What is shown.
-    sections
-        HTML, empty where there is nothing to show.
+    `kicker` is the kind of content; a section is HTML, empty if there is nothing to show.
     """
     # Made by templates, which have escaped what they were given.
-    made = [Markup(html) for html in sections if html]
-    return _environment().get_template("notebook.html").render(kicker=kicker, sections=made)
+    markup = [Markup(html) for html in sections if html]
+    return _environment().get_template("notebook.html").render(kicker=kicker, sections=markup)
 
 
 def fragment(name: str, /, **values: object) -> str:
-    """Return one section as HTML, from its template."""
+    """Return one section as HTML from its template."""
     return _environment().get_template(f"sections/{name}.html").render(values)
 
 
 def image_of(svg: bytes | None) -> str:
-    """Return a picture as a data URL; empty without one."""
+    """Return a figure as a data URL; empty without one."""
     if svg is None:
         return ""
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
@@ -129,25 +124,22 @@ def _environment() -> jinja2.Environment:
 
 
 class CompiledTemplates(BytecodeCache):
-    """A folder with a file for each template; unlike Jinja's own, it never ends a run.
+    """A folder with a file per template; unlike Jinja's own cache, its failures are ignored.
 
-    Parameters
-    ----------
-    folder
-        Of one version of Jinja and one set of its options.
+    `folder` belongs to one version of Jinja and one set of its options.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket, if its template is there as it was written."""
+        """Fill the bucket if its template is cached intact."""
         content = kept_bytes(self._folder / bucket.key)
         if content is not None:
             bucket.load_bytecode(io.BytesIO(content))
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Write what the bucket holds."""
+        """Write the content of the bucket."""
         stream = io.BytesIO()
         bucket.write_bytecode(stream)
         keep_bytes(self._folder / bucket.key, stream.getvalue())
@@ -155,13 +147,7 @@ class CompiledTemplates(BytecodeCache):
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph.
-
-    Parameters
-    ----------
-    text
-        Plain text; HTML in it is shown as it is written.
-    """
+    """A paragraph of plain text; HTML in it is escaped."""
 
     text: str
     kind: ClassVar[str] = "text"
@@ -169,15 +155,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
-
-    Parameters
-    ----------
-    header
-        Titles of the columns.
-    rows
-        Cells, as many per row as there are titles. Columns of numbers are aligned to the right.
-    """
+    """A table of cells with column titles; numeric columns are right-aligned."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str | float]]
@@ -185,7 +163,7 @@ class Table:
 
     @property
     def right(self) -> list[bool]:
-        """Whether each column holds numbers alone."""
+        """Whether each column is purely numeric."""
         return [
             bool(self.rows) and all(isinstance(row[k], (int, float)) for row in self.rows)
             for k in range(len(self.header))
@@ -194,15 +172,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture.
-
-    Parameters
-    ----------
-    svg
-        A whole SVG file. It becomes part of the page.
-    caption
-        What it shows.
-    """
+    """A figure, given as a complete SVG file that is embedded in the page, with a caption."""
 
     svg: bytes
     caption: str = ""
@@ -210,7 +180,7 @@ class Figure:
 
     @property
     def image(self) -> str:
-        """The picture as a data URL."""
+        """The figure as a data URL."""
         return image_of(self.svg)
 
 
@@ -219,21 +189,13 @@ Block: TypeAlias = Text | Table | Figure | Chart
 
 @dataclass(frozen=True)
 class Section:
-    """A section of ``report.html``.
-
-    Parameters
-    ----------
-    title
-        Its heading.
-    blocks
-        What it shows, in this order.
-    """
+    """A section of ``report.html``: a heading and blocks in order."""
 
     title: str
     blocks: Sequence[Block]
 
     def html(self) -> str:
-        """Return the section as HTML; it is made once."""
+        """Return the section as HTML, which is cached."""
         return self._html
 
     @cached_property

@@ -59,15 +59,7 @@ class _Plot:
 
 
 def fits_section(result: EstimationResult, most: int | None = None) -> str:
-    """Return one plot for each measured output.
-
-    Parameters
-    ----------
-    result
-        What the run found.
-    most
-        Samples of a line; by default all.
-    """
+    """Return one plot per measured output; `most` limits the samples of a line."""
     drawn = result.fits[:MOST_FITS]
     return fragment(
         "fits",
@@ -92,7 +84,7 @@ def _plot(fit: OutputFit, most: int | None) -> _Plot:
 
 
 def residuals_section(result: EstimationResult) -> str:
-    """Return both plots; empty where there is neither."""
+    """Return both plots; empty if there is neither."""
     histogram, history = histogram_chart(result.fits), cost_chart(result.history)
     if histogram is None and history is None:
         return ""
@@ -104,7 +96,7 @@ def residuals_section(result: EstimationResult) -> str:
 
 
 def diagnostics_section(result: EstimationResult) -> str:
-    """Return the residuals of each output, compared with the inputs; empty without any."""
+    """Return the residuals of each output compared with the inputs; empty without any."""
     outputs = []
     held_out = () if result.validation is None else result.validation.fits
     fits = [
@@ -132,7 +124,7 @@ def inputs_at(fit: OutputFit, result: EstimationResult) -> dict[str, F64]:
 
 
 def bands_section(bands: Sequence[OutputBand], level: float) -> str:
-    """Return one picture for each output; empty without any."""
+    """Return one chart per output; empty without any."""
     if not bands:
         return ""
     pictures = []
@@ -150,15 +142,7 @@ def bands_section(bands: Sequence[OutputBand], level: float) -> str:
 
 
 def series_section(result: EstimationResult, most: int | None = None) -> str:
-    """Return one plot for each experiment; empty where there is no series.
-
-    Parameters
-    ----------
-    result
-        What the run found.
-    most
-        Samples of a line; by default all.
-    """
+    """Return one plot per experiment; empty without series; `most` limits a line's samples."""
     if not result.series:
         return ""
     final = np.array([e.value for e in result.estimates if e.searched])
@@ -167,15 +151,7 @@ def series_section(result: EstimationResult, most: int | None = None) -> str:
 
 
 def inputs_section(result: EstimationResult, most: int | None = None) -> str:
-    """Return one plot for each experiment; empty without inputs.
-
-    Parameters
-    ----------
-    result
-        What the run found.
-    most
-        Samples of a line; by default all.
-    """
+    """Return one plot per experiment; empty without inputs; `most` limits a line's samples."""
     experiments = inputs_of(result)
     drawn = list(experiments.items())[:MOST_EXPERIMENTS]
     plots = [
@@ -192,22 +168,17 @@ def inputs_section(result: EstimationResult, most: int | None = None) -> str:
 
 def inputs_of(result: EstimationResult) -> dict[str, list[InputSignal]]:
     """Return the inputs of each experiment that has any."""
-    found: dict[str, list[InputSignal]] = {}
+    signals: dict[str, list[InputSignal]] = {}
     for signal in result.inputs:
         if signal.times.size > 1:
-            found.setdefault(signal.experiment, []).append(signal)
-    return found
+            signals.setdefault(signal.experiment, []).append(signal)
+    return signals
 
 
 def validation_section(result: EstimationResult, most: int | None = None) -> str:
-    """Return a table of all outputs and a plot of each that was not fitted; empty without any.
+    """Return a table of all outputs, and a plot of each that was not fitted; empty if none.
 
-    Parameters
-    ----------
-    result
-        What the run found.
-    most
-        Samples of a line; by default all.
+    `most` limits the samples of a line.
     """
     if result.validation is None:
         return ""
@@ -232,16 +203,10 @@ def validation_section(result: EstimationResult, most: int | None = None) -> str
 
 
 class Lines(NamedTuple):
-    """Lines over the same places.
+    """Lines over the same abscissae.
 
-    Parameters
-    ----------
-    samples
-        Of each.
-    numbers
-        That each sample takes, without its place.
-    regular
-        Whether samples have equal distances: their places take no room where all are drawn.
+    Each has `samples` with a number of values, `numbers`, excluding the abscissa. The
+    abscissae of `regular` samples take no space if all are drawn.
     """
 
     samples: int
@@ -255,26 +220,19 @@ class Lines(NamedTuple):
 
 
 def lines_over(times: F64, numbers: int) -> Lines:
-    """Return what lines over some times take."""
+    """Return the size of lines over some times."""
     return Lines(times.size, numbers, regular_grid(times) is not None)
 
 
 def band_over(times: F64, numbers: int = _BAND) -> Lines:
-    """Return what bands over some times take."""
+    """Return the size of bands over some times."""
     return Lines(min(times.size, LONGEST_BAND), numbers)
 
 
 def most_samples(lines: Iterable[Lines], room: int = _ROOM) -> int:
-    """Return how many samples of a line are drawn at most, so that all lines have room.
+    """Return the maximum number of samples of a line such that all lines fit into `room`.
 
-    Short lines are drawn whole; what they leave is shared by the long ones.
-
-    Parameters
-    ----------
-    lines
-        Of the page.
-    room
-        Numbers of all lines together.
+    Short lines are drawn completely; the long ones share the remaining space.
     """
     whole = sorted(lines)
     left, width = room - sum(one.whole for one in whole), 0
@@ -288,7 +246,7 @@ def most_samples(lines: Iterable[Lines], room: int = _ROOM) -> int:
 
 
 def samples_of_page(result: EstimationResult) -> int:
-    """Return how many samples of a line the page of an estimation has room for."""
+    """Return how many samples of a line fit into the page of an estimation."""
     return most_samples(_lines(result))
 
 

@@ -46,16 +46,10 @@ class _ShareCell:
 
 
 def sensitivities_section(result: EstimationResult, most: int | None = None) -> str:
-    """Return what each output says about each parameter, and its sensitivities over time.
+    """Return the information of each output on each parameter, and sensitivities over time.
 
-    A sentence where there are none; empty where the run ended before any fit.
-
-    Parameters
-    ----------
-    result
-        What the run found.
-    most
-        Samples of a line; by default all.
+    It is a sentence if there are none, and empty if the run ended before any fit. `most`
+    limits the samples of a line.
     """
     every = result.sensitivities
     if not every:
@@ -96,7 +90,7 @@ def _share(parameters: tuple[str, ...], shares: list[float], name: str) -> float
 
 
 def share_text(share: float) -> str:
-    """Return a part of a whole in percent, to one decimal."""
+    """Return a fraction as a percentage with one decimal."""
     if 0.0 < share < _LEAST_SHARE:
         return f"< {100.0 * _LEAST_SHARE:g} %"
     return f"{100.0 * share:.1f} %"
@@ -109,7 +103,7 @@ def _share_cell(share: float | None) -> _ShareCell | None:
 
 
 def draws_section(result: EstimationResult) -> str:
-    """Return the table of draws, their course and each pair of parameters; empty without any."""
+    """Return the table of draws, their traces and parameter pairs; empty without any."""
     if result.draws is None:
         return ""
     trace, pairs = trace_chart(result), pairs_chart(result)
@@ -126,36 +120,36 @@ def draws_section(result: EstimationResult) -> str:
 
 def _fixing(number: int, step: FixingStep) -> dict[str, str]:
     """Return one step of the ranking as text."""
-    moved = sorted(step.shifts.items(), key=lambda one: -abs(one[1]))
-    shown = [f"{name} {10.0 * x:+.2g} %" for name, x in moved if abs(x) >= _LEAST_SHIFT]
-    more = len(shown) - _MOST_SHIFTS
+    shifts = sorted(step.shifts.items(), key=lambda one: -abs(one[1]))
+    texts = [f"{name} {10.0 * x:+.2g} %" for name, x in shifts if abs(x) >= _LEAST_SHIFT]
+    more = len(texts) - _MOST_SHIFTS
     return {
         "number": str(number),
         "name": step.name,
         "before": collinearity_text(step.before),
         "after": collinearity_text(step.after),
-        "shifts": ", ".join(shown[:_MOST_SHIFTS]) + (f" and {more} others" if more > 0 else ""),
+        "shifts": ", ".join(texts[:_MOST_SHIFTS]) + (f" and {more} others" if more > 0 else ""),
     }
 
 
 def identifiability_section(result: EstimationResult) -> str:
     """Return singular values and weakest directions; empty with fewer than two parameters."""
-    judged = result.identifiability
-    chart = identifiability_chart(judged)
-    if judged is None or chart is None:
+    identifiability = result.identifiability
+    chart = identifiability_chart(identifiability)
+    if identifiability is None or chart is None:
         return ""
     return fragment(
         "identifiability",
         chart=chart.html(),
-        verdict=judged.verdict,
-        directions=bool(judged.weakest),
+        verdict=identifiability.verdict,
+        directions=bool(identifiability.weakest),
         stage=result.stages[-1].name if result.stages else "",
-        fixing=[_fixing(number, step) for number, step in enumerate(judged.fixing, 1)],
+        fixing=[_fixing(number, step) for number, step in enumerate(identifiability.fixing, 1)],
     )
 
 
 def prior_facts(found: PriorKnowledge) -> list[str]:
-    """Return what is to be said of all priors together, a sentence each."""
+    """Return statements on all priors together, a sentence each."""
     facts = []
     if found.compared:
         p = probability(found.p_value)
@@ -168,8 +162,8 @@ def prior_facts(found: PriorKnowledge) -> list[str]:
     own = {c.name for c in found.checks}
     others = {n: s for n, s in found.shares.items() if n not in own and s > 0.01}
     if others:
-        shown = ", ".join(f"{n} {percent(float(f'{s:.2g}'))}" for n, s in others.items())
-        facts.append(f"Priors of others also tell what these are, by shares of: {shown}.")
+        shares_text = ", ".join(f"{n} {percent(float(f'{s:.2g}'))}" for n, s in others.items())
+        facts.append(f"Priors of others also tell what these are, by shares of: {shares_text}.")
     return facts
 
 
@@ -189,21 +183,21 @@ def priors_section(result: EstimationResult) -> str:
 
 
 def truncation_section(result: EstimationResult) -> str:
-    """Return resolution and bias; empty where nothing was held."""
-    found = result.truncation
-    if found is None:
+    """Return resolution and bias; empty if nothing was held."""
+    truncation = result.truncation
+    if truncation is None:
         return ""
     about = (
         "From data: how much of the value the data determine; the rest is where the parameter"
         " started. +- of start: error of the value if each start is wrong by one scale, which no"
         " interval counts. +- of noise: standard error if the start is right along what was held."
     )
-    parts: list[Text | Table] = [Text(found.sentence), Text(about)]
+    parts: list[Text | Table] = [Text(truncation.sentence), Text(about)]
     parts.append(Table(TRUNCATION_HEADER, truncation_rows(result)))
-    held = [name for name in found.held if name not in found.untouched]
+    held = [name for name in truncation.held if name not in truncation.untouched]
     if 0 < len(held) <= _MOST_STARTS:
         parts.append(Text("Change of each value if the start of one of them changes by 1:"))
-        rows = [[name, *(plain(found.bias[name][of], 3) for of in held)] for name in held]
+        rows = [[name, *(plain(truncation.bias[name][of], 3) for of in held)] for name in held]
         parts.append(Table(["value", *(f"start of {name}" for name in held)], rows))
     return Section("What was held at the start", parts).html()
 
@@ -216,7 +210,7 @@ class _CorrelationCell:
 
 
 def correlation_section(result: EstimationResult) -> str:
-    """Return the lower triangle of the correlation matrix; empty when there is nothing in it."""
+    """Return the lower triangle of the correlation matrix; empty if it has no entries."""
     names = [e.name for e in result.estimates if e.searched]
     matrix = np.asarray(result.correlation, dtype=np.float64)
     if len(names) < 2 or matrix.shape != (len(names), len(names)):

@@ -1,5 +1,5 @@
-"""The checks: each takes a subject and raises when it does not do what it must.
+"""The conformance checks, which raise if their subject does not conform.
 
-A module's functions whose names begin with ``check_`` are its checks; the first line of their
-docstrings says what is checked.
+They are the functions whose names begin with ``check_``; the first lines of their
+docstrings describe what is checked.
 """

@@ -1,4 +1,4 @@
-"""Whether the answer is right: on good data, on bad data, near bounds and beyond them."""
+"""Checks of the estimates: on good data, on bad data, near bounds and beyond them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SURE = 4.0
 
 
 def check_the_truth_lies_in_the_intervals(subject: Subject) -> None:
-    """Noisy data: what was found differs from the truth by no more than its errors say."""
+    """Noisy data: the estimates deviate from the truth no more than their errors suggest."""
     _check_truth(subject, subject.bench.problem())
 
 
@@ -46,19 +46,19 @@ def check_several_experiments(subject: Subject) -> None:
 
 
 def check_local_parameters(subject: Subject) -> None:
-    """One parameter has a value of its own in each of two experiments."""
+    """One parameter has a separate value in each of two experiments."""
     local = next(iter(subject.bench.truth))
     _check_truth(subject, subject.bench.problem(noise=0.2, experiments=2, local=local))
 
 
 def check_missing_samples(subject: Subject) -> None:
-    """Leave out a few samples: they were not measured."""
+    """Leave out a few samples that were not measured."""
     times = subject.bench.times
     _check_truth(subject, subject.bench.problem(missing=(times.size // 3, times.size // 3 + 1)))
 
 
 def check_excluded_samples(subject: Subject) -> None:
-    """Exclude a few samples: what was measured there changes nothing, however wrong it is."""
+    """Exclude a few samples: their measured values have no effect, however wrong they are."""
     third = subject.bench.times.size // 3
     out = np.array([third, third + 1])
     results = [
@@ -81,7 +81,7 @@ def check_log_scaling(subject: Subject) -> None:
 
 
 def check_fixed_parameters(subject: Subject) -> None:
-    """Fix one parameter: it keeps its value to the last bit; the only free one is found."""
+    """Fix one parameter: it keeps its value exactly; the only free one is estimated."""
     for name, true in subject.bench.truth.items():
         problem = subject.bench.problem(fixed=[name])
         result = _check_truth(subject, problem)
@@ -89,7 +89,7 @@ def check_fixed_parameters(subject: Subject) -> None:
 
 
 def check_parameters_that_follow_from_others(subject: Subject) -> None:
-    """Let a parameter follow from another: it has the value and the error that follow."""
+    """Make a parameter dependent on another: it has the resulting value and error."""
     problem = subject.bench.problem()
     first, second = list(subject.bench.truth)[:2]
     ratio = subject.bench.truth[second] / subject.bench.truth[first]
@@ -103,7 +103,7 @@ def check_parameters_that_follow_from_others(subject: Subject) -> None:
 
 
 def check_constraints(subject: Subject) -> None:
-    """Keep an equality that holds for the truth, and an inequality that does not."""
+    """Impose an equality that the truth satisfies, and an inequality that it violates."""
     bench = subject.bench
     first, second = list(bench.truth)[:2]
     one, two = bench.truth[first], bench.truth[second]
@@ -121,7 +121,7 @@ def check_constraints(subject: Subject) -> None:
 
 
 def check_a_start_at_the_solution(subject: Subject) -> None:
-    """Start at the solution of data without noise: nothing is left to do."""
+    """Start at the solution of noise-free data: nothing is left to do."""
     problem = subject.bench.problem(noise=0.0, initial=subject.bench.truth)
     result = subject.run(problem)
     _expect_sane(result)
@@ -137,7 +137,7 @@ def check_a_start_at_the_solution(subject: Subject) -> None:
 
 
 def check_bounds_hold_in_every_simulation(subject: Subject) -> None:
-    """No simulation has a parameter outside its bounds, not even where the truth is there."""
+    """No simulation has a parameter outside its bounds, even if the truth is there."""
     bench = subject.bench
     upper = {name: share * bench.truth[name] for name, share in _shares(bench.truth, 0.9, 0.85)}
     problem = bench.problem(upper=upper)
@@ -155,7 +155,7 @@ def check_bounds_hold_in_every_simulation(subject: Subject) -> None:
 
 
 def check_missing_bounds(subject: Subject) -> None:
-    """Without bounds the problem is solved, or refused with a reason; nothing breaks."""
+    """Without bounds the problem is solved, or rejected with a reason; nothing breaks."""
     problem = subject.bench.problem(bounded=False)
     try:
         options = build_options(subject.kind, subject.table(problem))
@@ -170,7 +170,7 @@ def check_missing_bounds(subject: Subject) -> None:
 
 
 def check_failing_simulations_are_survived(subject: Subject) -> None:
-    """Let simulations fail, not far from the start and from the solution."""
+    """Let simulations fail not far from the start and from the solution."""
     bench = subject.bench
     start = {name: 0.8 * value for name, value in bench.truth.items()}
     problem = bench.problem(noise=0.2, initial=start)
@@ -183,7 +183,7 @@ def check_failing_simulations_are_survived(subject: Subject) -> None:
 
 
 def check_a_solution_that_cannot_be_simulated(subject: Subject) -> None:
-    """Let the simulation fail at the truth: the result does not claim otherwise."""
+    """Expect no claim of success where the simulation fails at the truth."""
     bench = subject.bench
     limits = {name: share * bench.truth[name] for name, share in _shares(bench.truth, 0.95, 0.9)}
     result = subject.run(bench.problem(), Fragile(bench.model, limits))
@@ -196,7 +196,7 @@ def check_a_solution_that_cannot_be_simulated(subject: Subject) -> None:
 
 
 def check_the_estimate_can_be_kept(subject: Subject) -> None:
-    """Look at the answer: it is of the kinds that the result's files can hold."""
+    """Expect only types that the result files can represent."""
     estimator, answers = subject.watched()
     problem = subject.bench.problem()
     subject.run(problem, estimator=estimator)
@@ -214,7 +214,7 @@ def check_the_estimate_can_be_kept(subject: Subject) -> None:
 
 
 def check_sample_by_sample_is_the_whole_record(subject: Subject) -> None:
-    """Take one sample at a time: what is found is what the whole record gives."""
+    """Expect the same estimate from one sample at a time as from the whole record."""
     problem = subject.bench.problem()
     estimator = subject.kind()
     assert isinstance(estimator, OnlineEstimator)
@@ -232,7 +232,7 @@ def check_sample_by_sample_is_the_whole_record(subject: Subject) -> None:
 
 
 def check_how_much_it_will_simulate(subject: Subject) -> None:
-    """Ask for the effort before the run: it is a number, or not known."""
+    """Request the expected effort before the run: it is a positive integer or ``None``."""
     problem = subject.bench.problem()
     options = build_options(subject.kind, subject.table(problem))
     expected = subject.kind().expected_simulations(options, problem)
@@ -243,12 +243,14 @@ def check_how_much_it_will_simulate(subject: Subject) -> None:
 
 
 def _excluding(problem: Problem, samples: npt.NDArray[np.intp], wrong: float) -> Problem:
-    """Return a problem that remembers what was measured at samples that it excludes."""
-    gone = Exclusion("a condition", samples, np.full(samples.size, wrong))
+    """Return a problem that records the measured values of excluded samples."""
+    exclusion = Exclusion("a condition", samples, np.full(samples.size, wrong))
     experiments = tuple(
         dataclasses.replace(
             e,
-            measurements=tuple(dataclasses.replace(m, exclusions=(gone,)) for m in e.measurements),
+            measurements=tuple(
+                dataclasses.replace(m, exclusions=(exclusion,)) for m in e.measurements
+            ),
         )
         for e in problem.experiments
     )
@@ -256,7 +258,7 @@ def _excluding(problem: Problem, samples: npt.NDArray[np.intp], wrong: float) ->
 
 
 def _with(problem: Problem, name: str, **changes: Any) -> Problem:
-    """Return the problem with changes of one parameter."""
+    """Return the problem with changes to one parameter."""
     parameters = (
         dataclasses.replace(q, **changes) if q.name == name else q for q in problem.parameters
     )
@@ -274,7 +276,7 @@ def _check_truth(subject: Subject, problem: Problem) -> EstimationResult:
 
 
 def _expect_gain(result: EstimationResult) -> None:
-    """Require a lower cost; who ran out of time may be where it was."""
+    """Require a lower cost, unless the run was ended by a limit."""
     least = result.cost_initial
     gained = result.cost_final < least or (result.status == "limit" and result.cost_final == least)
     expect(gained, f"the cost went from {least:g} to {result.cost_final:g}")
@@ -304,35 +306,35 @@ def _expect_truth(result: EstimationResult, problem: Problem, subject: Subject) 
 
 def _own_errors(result: EstimationResult, problem: Problem) -> dict[str, float]:
     """Return the smallest standard error of the series' last estimates, by parameter."""
-    found: dict[str, float] = {}
+    errors: dict[str, float] = {}
     for series in result.series:
         last = series.last
         if last is None:
             continue
         for q, error in zip(problem.free, last.standard_errors.tolist(), strict=True):
             if q.acts_on(series.experiment) and np.isfinite(error):
-                found[q.name] = min(error, found.get(q.name, np.inf))
-    return found
+                errors[q.name] = min(error, errors.get(q.name, np.inf))
+    return errors
 
 
 def _expect_near(result: EstimationResult, truth: Mapping[str, float], relative: float) -> None:
     drawn = {} if result.draws is None else result.draws.parameters
     for name, true in truth.items():
-        found = result.values[name]
+        estimate = result.values[name]
         scatter = _BY_DRAWS * drawn[name].sd if name in drawn else 0.0
         expect(
-            abs(found - true) <= relative * abs(true) + scatter,
-            f"'{name}' is {found:g}, but its true value is {true:g}",
+            abs(estimate - true) <= relative * abs(true) + scatter,
+            f"'{name}' is {estimate:g}, but its true value is {true:g}",
         )
 
 
 def _shares(truth: Mapping[str, float], *shares: float) -> list[tuple[str, float]]:
-    """Return the shares by parameter, from the first one again if there are more parameters."""
+    """Return the shares by parameter, repeated cyclically."""
     return list(zip(truth, itertools.cycle(shares), strict=False))
 
 
 def _not_plain(value: Any, place: str) -> str | None:
-    """Return what a result file cannot hold, and where it is."""
+    """Return what a result file cannot represent, and where it is."""
     if value is None or isinstance(value, (str, bool, Real, np.bool_)):
         return None
     parts: list[tuple[str, Any]]
@@ -351,7 +353,7 @@ def _not_plain(value: Any, place: str) -> str | None:
 
 
 def check_the_same_run_gives_the_same_bits(subject: Subject) -> None:
-    """Run twice, and with an instance that has solved something else: the bits are equal."""
+    """Run twice, and with an instance that has solved another problem: results are identical."""
     problem = subject.bench.problem()
     first = subject.run(problem)
     _expect_equal(first, subject.run(problem), "a second run")
@@ -361,14 +363,14 @@ def check_the_same_run_gives_the_same_bits(subject: Subject) -> None:
 
 
 def check_it_does_not_matter_who_simulates(subject: Subject) -> None:
-    """Let simulations end in another order and come as copies: no bit changes."""
+    """Expect the same bits when simulations end in another order and come as copies."""
     problem = subject.bench.problem(experiments=2)
-    elsewhere = ShuffledExecutor(problem, subject.bench.model)
-    _expect_equal(subject.run(problem), subject.run(problem, executor=elsewhere), "the other run")
+    shuffled = ShuffledExecutor(problem, subject.bench.model)
+    _expect_equal(subject.run(problem), subject.run(problem, executor=shuffled), "the other run")
 
 
 def check_random_numbers_come_from_the_seed(subject: Subject) -> None:
-    """Look at the global generators: neither used nor moved; another seed is another run."""
+    """Global random generators are neither used nor changed; another seed gives another run."""
     problem = subject.bench.problem()
     seeded = "seed" in {f.name for f in dataclasses.fields(subject.kind.options_type)}
     seed = {"seed": 7} if seeded else {}
@@ -395,7 +397,7 @@ def check_random_numbers_come_from_the_seed(subject: Subject) -> None:
 
 
 def check_nothing_that_was_handed_over_is_changed(subject: Subject) -> None:
-    """Compare the problem and the table of options: they are as they were."""
+    """Expect the problem and the table of options as they were."""
     problem = subject.bench.problem(experiments=2)
     table = subject.table(problem)
     before, options = copy.deepcopy(problem), copy.deepcopy(table)
@@ -430,7 +432,7 @@ def _expect_equal(first: EstimationResult, second: EstimationResult, what: str) 
 
 
 def _difference(one: Any, two: Any, place: str) -> str | None:
-    """Return where two trees of dataclasses, mappings, sequences and arrays differ first."""
+    """Return the first difference of two trees of dataclasses, mappings, sequences, arrays."""
     parts: list[tuple[str, Any, Any]] = []
     if dataclasses.is_dataclass(one) and not isinstance(one, type):
         names = [f.name for f in dataclasses.fields(one)]
@@ -462,10 +464,10 @@ def _restore(states: bytes) -> None:
 
 
 class ShuffledExecutor(PythonExecutor):
-    """Runs tasks in an order of its own, and hands on copies, as worker processes do.
+    """Runs tasks in a different order and returns copies, as worker processes do.
 
-    Tasks and outcomes go through pickle, and the outcomes are reported in the order in which they
-    were finished, which is not that of the batch.
+    Tasks and outcomes are pickled, and the outcomes are reported in the order of
+    completion, which is not that of the batch.
     """
 
     simultaneous = 4
@@ -473,14 +475,14 @@ class ShuffledExecutor(PythonExecutor):
     def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
         """Run all tasks."""
         order = [int(k) for k in np.random.default_rng(len(tasks)).permutation(len(tasks))]
-        found: dict[int, Simulated] = {}
+        outcomes: dict[int, Simulated] = {}
         for index in order:
             task: SimulationTask = pickle.loads(pickle.dumps(tasks[index]))
             (outcome,) = super().run([task])
-            found[index] = pickle.loads(pickle.dumps(outcome))
+            outcomes[index] = pickle.loads(pickle.dumps(outcome))
             if done is not None:
-                done(index, found[index])
-        return [found[index] for index in range(len(tasks))]
+                done(index, outcomes[index])
+        return [outcomes[index] for index in range(len(tasks))]
 
     def run_other(
         self,
@@ -489,8 +491,8 @@ class ShuffledExecutor(PythonExecutor):
         values: Sequence[Mapping[str, float]],
         sensitivities: Sequence[str] = (),
     ) -> list[Simulated]:
-        """Evaluate an experiment that need not be one of the problem's, last things first."""
+        """Evaluate an experiment, possibly not one of the problem's, in reverse order."""
         sent = pickle.loads(pickle.dumps((experiment, tuple(variables), list(values))))
-        found = super().run_other(sent[0], sent[1], sent[2][::-1], tuple(sensitivities))
-        received: list[Simulated] = pickle.loads(pickle.dumps(found[::-1]))
+        outcomes = super().run_other(sent[0], sent[1], sent[2][::-1], tuple(sensitivities))
+        received: list[Simulated] = pickle.loads(pickle.dumps(outcomes[::-1]))
         return received

@@ -1,4 +1,4 @@
-"""How an estimator behaves: reports, requests to stop, Ctrl-C, other costs, priors."""
+"""Checks of the behaviour: reports, stop requests, Ctrl-C, other costs, priors."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ _ROUNDING = 1e-9
 
 
 class _At:
-    """Raises something at an iteration."""
+    """Observer that raises an exception at an iteration."""
 
     def __init__(self, number: int, what: type[BaseException]) -> None:
         self._number, self._what = number, what
 
     def iteration(self, state: Iteration) -> None:
-        """Take note of an iteration."""
+        """Handle an iteration."""
         if state.number == self._number:
             raise self._what("enough")
 
 
 class _Calls:
-    """Remembers how many simulations there had been at the first and at the last iteration."""
+    """Records the number of simulations at the first and at the last iteration."""
 
     def __init__(self, model: Counted) -> None:
         self._model = model
         self.at: list[int] = []
 
     def iteration(self, state: Iteration) -> None:
-        """Take note of an iteration."""
+        """Handle an iteration."""
         self.at.append(self._model.calls)
 
 
 def check_iterations_are_reported_from_the_start(subject: Subject) -> None:
-    """Read the history: it begins at the initial point, and the best cost never rises."""
+    """Expect a history from the initial point on, with a best cost that never increases."""
     problem = subject.bench.problem()
     result = subject.run(problem)
     history = result.history
@@ -90,7 +90,7 @@ def check_iterations_are_reported_from_the_start(subject: Subject) -> None:
 
 
 def check_a_request_to_stop_is_honoured(subject: Subject) -> None:
-    """``StopEstimation`` passes through, and the result is what was reported last."""
+    """``StopEstimation`` propagates, and the result is what was reported last."""
     problem = subject.bench.problem()
     for number in (0, 1):
         result = subject.run(problem, observers=[_At(number, StopEstimation)])
@@ -104,7 +104,7 @@ def check_a_request_to_stop_is_honoured(subject: Subject) -> None:
 
 
 def check_ctrl_c_between_iterations(subject: Subject) -> None:
-    """``KeyboardInterrupt`` passes through, and the result is what was reported last."""
+    """``KeyboardInterrupt`` propagates, and the result is what was reported last."""
     problem = subject.bench.problem()
     for number in (0, 1):
         result = subject.run(problem, observers=[_At(number, KeyboardInterrupt)])
@@ -128,7 +128,7 @@ def check_ctrl_c_in_a_simulation(subject: Subject) -> None:
 
 
 def check_resume_after_an_interruption(subject: Subject) -> None:
-    """Go on from the journal of an interrupted run: it ends with the same bits."""
+    """Resume from the journal of an interrupted run: the result is identical bit for bit."""
     problem = subject.bench.problem()
     whole = Counted(subject.bench.model)
     expected = subject.run(problem, executor=PythonExecutor(problem, whole))
@@ -153,7 +153,7 @@ def check_resume_after_an_interruption(subject: Subject) -> None:
 
 
 def check_other_costs_are_minimised_or_refused(subject: Subject) -> None:
-    """Ask for a cost of a plugin: it is minimised, or refused by name."""
+    """Use a cost of a plugin: it is minimised, or rejected by name."""
     plain = subject.bench.problem(outliers=range(3, min(50, subject.bench.times.size), 12))
     problem = dataclasses.replace(plain, cost=_Gentle())
     if not subject.kind.any_cost:
@@ -173,17 +173,17 @@ def check_other_costs_are_minimised_or_refused(subject: Subject) -> None:
     with Evaluator(problem, PythonExecutor(problem, subject.bench.model)) as evaluator:
         least = evaluator.cost(_argument(evaluator, problem))
         with Evaluator(plain, PythonExecutor(plain, subject.bench.model)) as usual:
-            elsewhere = evaluator.cost(_argument(usual, plain))
+            usual_cost = evaluator.cost(_argument(usual, plain))
     expect(
-        result.cost_final - least < 0.1 * (elsewhere - least),
+        result.cost_final - least < 0.1 * (usual_cost - least),
         f"{result.cost_final:.6g} was reached of a cost whose minimum is {least:.6g}; that of "
-        f"the usual cost has {elsewhere:.6g}: minimise what the evaluator gives, or set any_cost "
+        f"the usual cost has {usual_cost:.6g}: minimise what the evaluator gives, or set any_cost "
         "to False",
     )
 
 
 def check_priors_count_or_are_refused(subject: Subject) -> None:
-    """Give a parameter a prior beside its true value: it pulls the estimate, or is refused."""
+    """Give a parameter a prior off its true value: it affects the estimate, or is rejected."""
     for sigma_known in (True, False):
         plain = subject.bench.problem()
         if not sigma_known:
@@ -214,16 +214,16 @@ def check_priors_count_or_are_refused(subject: Subject) -> None:
             continue
         with Evaluator(problem, PythonExecutor(problem, subject.bench.model)) as evaluator:
             least = evaluator.cost(_argument(evaluator, problem))
-            elsewhere = evaluator.cost(best)
-            found = evaluator.cost(np.array([result.values[p.name] for p in problem.free]))
-        high = elsewhere - least
+            cost_without_prior = evaluator.cost(best)
+            cost_reached = evaluator.cost(np.array([result.values[p.name] for p in problem.free]))
+        high = cost_without_prior - least
         # One that has not converged may be anywhere but at the minimum without the prior.
-        ended = result.status != "converged" and abs(found - elsewhere) > 0.1 * high
+        ended = result.status != "converged" and abs(cost_reached - cost_without_prior) > 0.1 * high
         expect(
-            ended or found - least < 0.1 * high,
-            f"{found:.6g} was reached of a cost whose minimum is {least:.6g}; that without the"
-            f" prior has {elsewhere:.6g}: minimise what the evaluator gives, or set takes_priors"
-            " to False",
+            ended or cost_reached - least < 0.1 * high,
+            f"{cost_reached:.6g} was reached of a cost whose minimum is {least:.6g}; that without"
+            f" the prior has {cost_without_prior:.6g}: minimise what the evaluator gives, or set"
+            " takes_priors to False",
         )
 
 
@@ -239,7 +239,7 @@ def _without_sigma(problem: Problem) -> Problem:
 
 
 def check_nothing_is_printed(subject: Subject) -> None:
-    """Look at the standard output: it is the host's, which is silent when asked to be."""
+    """Nothing is printed to standard output, which belongs to the host."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         subject.run(subject.bench.problem())
     text = printed.getvalue()
@@ -247,14 +247,16 @@ def check_nothing_is_printed(subject: Subject) -> None:
 
 
 def _argument(evaluator: Evaluator, problem: Problem) -> F64:
-    """Return the free parameters with the least cost, without any derivatives."""
+    """Return the free parameters of minimum cost, without using derivatives."""
     bounds = list(zip(problem.lower, problem.upper, strict=True))
-    found = optimize.minimize(evaluator.cost, problem.initial, method="Nelder-Mead", bounds=bounds)
-    return np.asarray(found.x, dtype=np.float64)
+    minimum = optimize.minimize(
+        evaluator.cost, problem.initial, method="Nelder-Mead", bounds=bounds
+    )
+    return np.asarray(minimum.x, dtype=np.float64)
 
 
 def _reports_the_cost(result: EstimationResult) -> bool:
-    """Return whether what is reported is the problem's cost, not a robust loss of it."""
+    """Return whether the reported cost is that of the problem, not a robust loss."""
     history = result.history
     return bool(history) and bool(
         np.isclose(history[0].cost, result.cost_initial, rtol=_ROUNDING, atol=0.0)
@@ -263,7 +265,7 @@ def _reports_the_cost(result: EstimationResult) -> bool:
 
 @dataclass(frozen=True)
 class _Gentle(Cost):
-    """``1/2 sum |e|^1.5``: outliers count less than with squares, and it is smooth."""
+    """``1/2 sum |e|^1.5``: smooth, with less weight on outliers than squares."""
 
     name: ClassVar[str] = "conformance"
     summary: ClassVar[str] = "sum of |e|^1.5"
@@ -277,12 +279,11 @@ class _Gentle(Cost):
 
 
 def _moments(subject: Subject, problem: Problem, *, remembering: bool = False) -> list[int]:
-    """Return numbers of simulations in which a run can be interrupted, at most three.
+    """Return at most three simulation numbers at which a run can be interrupted.
 
-    Counted without equal simulations, if these are remembered.
-
-    The first belongs to the initial point and the last ones to the uncertainty, which are the
-    host's; what lies between is the estimator's, and what the host looks at before it.
+    With `remembering`, equal simulations are counted once. The first belongs to the initial
+    point and the last ones to the uncertainty, which are run by the host; those in between
+    are the estimator's and the host's preliminary ones.
     """
     model = Counted(subject.bench.model)
     calls = _Calls(model)
@@ -317,17 +318,17 @@ def _expect_interrupted(result: EstimationResult) -> None:
 
 
 def _expect_last_reported(result: EstimationResult, problem: Problem) -> None:
-    found = np.array([result.values[q.name] for q in problem.free])
+    estimate = np.array([result.values[q.name] for q in problem.free])
     expect(
-        bool(np.array_equal(found, result.history[-1].parameters)),
+        bool(np.array_equal(estimate, result.history[-1].parameters)),
         "the result is not the point that was reported last",
     )
 
 
 def check_name_and_summary(subject: Subject) -> None:
-    """There is a line for ``fmident plugins``, and there are words for what is required.
+    """There is a line for ``fmident plugins``, and the requirements have descriptions.
 
-    The name is looked at before any check, see :func:`expect_usable`.
+    The name is checked before all others, see :func:`expect_usable`.
     """
     kind = subject.kind
     expect(bool(kind.summary.strip()), "the summary is empty: one line for 'fmident plugins'")
@@ -339,7 +340,7 @@ def check_name_and_summary(subject: Subject) -> None:
 
 
 def check_options(subject: Subject) -> None:
-    """Defaults, if each has one, make valid options, frozen; what is not an option is refused."""
+    """Default values form valid, frozen options; unknown options are rejected."""
     problem = subject.bench.problem()
     defaults: list[dict[str, Any]] = [] if _has_required_fields(subject.kind.options_type) else [{}]
     for raw in (*defaults, subject.table(problem)):
@@ -355,19 +356,10 @@ def check_options(subject: Subject) -> None:
 
 
 def expect_usable(kind: type[Estimator[Any]], tables: Any) -> None:
-    """Require what no check can do without, and tell everything that is wrong at once.
+    """Raise `ConformanceError` with everything that prevents the checks, and its remedy.
 
-    Parameters
-    ----------
-    kind
-        What is said to be an estimator's class.
-    tables
-        What is said to be tables of options for the checks.
-
-    Raises
-    ------
-    ConformanceError
-        With what is wrong, and how to write it.
+    `kind` is supposedly an estimator class, and `tables` are tables of options for the
+    checks.
     """
     if not (isinstance(kind, type) and issubclass(kind, Estimator)):
         raise ConformanceError(f"{kind!r} is not a subclass of fmident.estimation.Estimator")

@@ -1,9 +1,10 @@
-"""What may be expected of an integration at a tolerance, signal by signal.
+"""Expected accuracy of an integration at a tolerance, signal by signal.
 
-An integrator at relative tolerance T keeps the error of *one step* below T. What becomes of it
-in a signal depends on the signal: a stable oscillator damps it, a differentiated signal or a
-difference of large terms raises it. So the condition is measured: the same equations are
-integrated at T and far below it, and what they differ by is the error that T leaves.
+An integrator with relative tolerance T keeps the error of *one step* below T. Its
+effect depends on the signal: a stable oscillator damps it, while a differentiated
+signal or a difference of large terms amplifies it. Therefore the condition is measured:
+the same equations are integrated at T and far below it, and the difference is the error
+due to T.
 """
 
 from __future__ import annotations
@@ -29,18 +30,11 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Limits:
-    """How far a signal may be off.
+    """Permissible deviations of signals, each of shape (outputs,), at a tolerance T.
 
-    Parameters
-    ----------
-    allowed
-        Per signal, in its own unit, shape (outputs,).
-    scale
-        Range of each signal, its size where it does not move, shape (outputs,).
-    error
-        Measured error of an integration at the tolerance over `scale`, shape (outputs,).
-    tolerance
-        T.
+    `allowed` is in the signal's unit, `scale` is its range, or its magnitude if it is
+    constant, and `error` is the measured error of an integration at the tolerance over
+    `scale`.
     """
 
     allowed: F64
@@ -49,14 +43,10 @@ class Limits:
     tolerance: float
 
     def worst(self, found: F64, expected: F64) -> tuple[int, float, float]:
-        """Return the signal that uses most of its limit: column, deviation, limit.
+        """Return column, deviation and limit of the signal that uses most of its limit.
 
-        Deviation and limit are relative to the signal's range.
-
-        Parameters
-        ----------
-        found, expected
-            Results, shape (n, outputs).
+        Deviation and limit are relative to the signal's range; the results have shape (n,
+        outputs).
         """
         gaps = np.max(np.abs(found - expected), axis=0)
         column = int(np.argmax(gaps / self.allowed))
@@ -66,16 +56,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Magnitudes:
-    """How large signals are, each shape (outputs,).
+    """Magnitudes of signals, each of shape (outputs,).
 
-    Parameters
-    ----------
-    span, size
-        Range and largest absolute value.
-    terms
-        The largest size among the signals of the same unit: what a signal may be a difference of.
-    nominal
-        Nominal value, 1 where none is given.
+    `span` and `size` are range and maximum absolute value. `terms` is the maximum magnitude
+    among the signals of the same unit, of which a signal may be a difference, and `nominal`
+    is 1 if none is given.
     """
 
     span: F64
@@ -85,29 +70,22 @@ class Magnitudes:
 
     @property
     def scale(self) -> F64:
-        """What deviations are relative to: the range, the size of what does not move.
+        """Reference of deviations: the range, or the magnitude of a constant signal.
 
-        A signal that only trembles at the rounding of its terms has no range of its own.
+        A signal that varies only by the rounding of its terms counts as constant.
         """
         moving = np.where(self.span > 1e-9 * self.size, self.span, self.size)
         return np.maximum(moving, ROUNDING * (self.terms + self.nominal))
 
     def noise(self, tolerance: float) -> F64:
-        """Return what integrations at a tolerance leave in differences of large terms."""
+        """Return the integration error remaining in differences of large terms at a tolerance."""
         return OTHER_STEPS * tolerance * self.terms + ROUNDING * self.nominal
 
 
 def magnitudes(values: F64, names: Sequence[str], description: ModelDescription) -> Magnitudes:
-    """Return how large signals are.
+    """Return the magnitudes of signals, shape (n, outputs).
 
-    Parameters
-    ----------
-    values
-        Shape (n, outputs).
-    names
-        Of the outputs.
-    description
-        Units and nominal values.
+    `names` are the outputs, and `description` gives units and nominal values.
     """
     size = np.max(np.abs(values), axis=0)
     variables = [description.variable(name) for name in names]
@@ -128,22 +106,10 @@ def limits(
 ) -> Limits:
     """Derive limits from two integrations of the same equations.
 
-    Parameters
-    ----------
-    precise, rough
-        Results far below `tolerance` and at it, shape (n, outputs).
-    tolerance
-        T.
-    names
-        Of the outputs.
-    description
-        Units and nominal values.
-
-    Returns
-    -------
-    Limits
-        ``10*error + 100*T*size + T*terms + 1e-12*nominal``: of a signal that is small because
-        terms cancel, `terms` is the largest signal of the same unit among the outputs.
+    They are ``10*error + 100*T*size + T*terms + 1e-12*nominal``: for a signal that is small
+    because terms cancel, `terms` is the largest signal of the same unit among the outputs.
+    `precise` and `rough` are results far below the tolerance T and at it, shape (n,
+    outputs).
     """
     known = magnitudes(precise, names, description)
     error = np.max(np.abs(rough - precise), axis=0)

@@ -1,4 +1,4 @@
-"""The checks by name, in the order in which they run."""
+"""The checks by name, in the order of execution."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ FOLLOWING = ("parameters", "repeatability", "memory", "step sizes")
 
 
 def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:
-    """Return the checks that a plan asks for, by name.
+    """Return the checks required by a plan, by name.
 
-    ``model description`` and ``FMI rules`` are not among them: they run no code of the FMU,
-    and the first needs a library that takes long to load, so the parent does them.
+    ``model description`` and ``FMI rules`` are not included: they run no code of the FMU,
+    and the first needs a library that is slow to load, so the parent process runs them.
     """
-    found: dict[str, CheckFunction] = {"identity": check_identity, "contents": check_contents}
+    checks: dict[str, CheckFunction] = {"identity": check_identity, "contents": check_contents}
     if plan.interface is not None:
-        found["interface"] = check_interface
-    found[SIMULATION] = check_simulation
+        checks["interface"] = check_interface
+    checks[SIMULATION] = check_simulation
     for reference in plan.references:
         name = f"reference {reference.trajectory.name}"
-        found[name] = partial(check_reference, reference=reference, name=name)
+        checks[name] = partial(check_reference, reference=reference, name=name)
     if plan.interface is not None and plan.interface.identifiable:
-        found["parameters"] = check_parameters
+        checks["parameters"] = check_parameters
     if supports_model_exchange(plan.path):
-        found["model exchange"] = check_model_exchange
-    found["repeatability"] = check_repeatability
-    found["memory"] = check_memory
-    found["step sizes"] = check_step_sizes
-    return found if plan.only is None else {n: c for n, c in found.items() if n in plan.only}
+        checks["model exchange"] = check_model_exchange
+    checks["repeatability"] = check_repeatability
+    checks["memory"] = check_memory
+    checks["step sizes"] = check_step_sizes
+    return checks if plan.only is None else {n: c for n, c in checks.items() if n in plan.only}
 
 
 def check_simulation(bench: Bench) -> Check:
-    """Run the FMU's own experiment, with the inputs that the catalogue gives."""
+    """Run the FMU's own experiment with the inputs from the catalogue."""
     name = "simulation"
     end = ""
     try:

@@ -1,4 +1,4 @@
-"""What the FMU says of itself."""
+"""Contents of the FMU according to its description."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fmident.words import counted
 
 
 def check_identity(bench: Bench) -> Check:
-    """Name the model, the FMI version and the tool."""
+    """Report the model, the FMI version and the tool."""
     about = bench.description
     tool = f", made by {about.generation_tool}" if about.generation_tool else ""
     kind = "Model Exchange" if about.capabilities.kind == "model-exchange" else "Co-Simulation"
@@ -21,7 +21,7 @@ def check_identity(bench: Bench) -> Check:
 
 
 def check_contents(bench: Bench) -> Check:
-    """Count what can be driven, set and recorded; one without outputs is a finding."""
+    """Count inputs, settable parameters and outputs; no outputs are a finding."""
     about = bench.description
     detail = ", ".join(
         (
@@ -37,7 +37,7 @@ def check_contents(bench: Bench) -> Check:
 
 
 def check_description(path: Path) -> Check:
-    """Return what FMPy's validation says of an FMU."""
+    """Return the result of FMPy's validation of an FMU."""
     from fmpy.validation import validate_fmu as problems_of
 
     began = time.perf_counter()
@@ -52,7 +52,7 @@ def check_description(path: Path) -> Check:
 
 
 def _illegal_name(name: str, line: str) -> str:
-    """Say what is wrong with a name; FMPy prints what its parser expected in its place."""
+    """Describe an illegal name; FMPy prints only what its parser expected."""
     legal = structured_name(name)
     instead = f"; it would be '{legal}'" if legal != name else ""
     return (
@@ -62,7 +62,7 @@ def _illegal_name(name: str, line: str) -> str:
 
 
 def _in_words(problem: str, path: Path) -> str:
-    """Explain where FMPy gives no more than a unit's name, which it did not find."""
+    """Explain a message in which FMPy gives only the name of an undefined unit."""
     illegal = re.match(r'"(.*)" \(line (\d+)\) is not a legal variable name', problem)
     if illegal is not None:
         return _illegal_name(illegal[1], illegal[2])

@@ -1,4 +1,4 @@
-"""Whether the FMU offers what the catalogue says."""
+"""Check that the FMU provides what the catalogue specifies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = 200
 
 
 def check_interface(bench: Bench) -> Check:
-    """Compare inputs, outputs and identifiable parameters: names, units, what can be set."""
+    """Compare inputs, outputs and identifiable parameters: names, units, settability."""
     interface = bench.plan.interface
     assert interface is not None  # the check is asked for only then
     about = bench.description
@@ -54,13 +54,13 @@ def check_parameters(bench: Bench) -> Check:
     assert interface is not None  # the check is asked for only then
     waiting = [p for p in interface.identifiable if p in bench.description.by_name]
     weakest, weakest_name = math.inf, ""
-    moved = False
+    varies = False
     try:
         # The first reference shows most of them; the others are for what it does not move.
         for experiment in _experiments(bench):
             if not waiting:
                 break
-            moved = moved or _moves(experiment)
+            varies = varies or _moves(experiment)
             effects = _effects(bench, _thinned(experiment), waiting)
             for parameter, effect in effects.items():
                 if effect < weakest:
@@ -70,7 +70,7 @@ def check_parameters(bench: Bench) -> Check:
         return Check(name, "failed", error.message)
     if waiting:
         listed = ", ".join(f"'{p}'" for p in waiting)
-        if bench.description.inputs and not moved:
+        if bench.description.inputs and not varies:
             why = "no input moves in any of the experiments, which may be why: give a reference"
             return Check(name, "skipped", f"no output changes with {listed}; {why}")
         return Check(name, "failed", f"no output changes with {listed}: frozen in the FMU")
@@ -92,13 +92,13 @@ def _experiments(bench: Bench) -> Iterator[Experiment]:
 
 
 def _moves(experiment: Experiment) -> bool:
-    """Return whether any input changes in the course of an experiment."""
+    """Return whether any input varies during an experiment."""
     inputs = experiment.setup.inputs
     return inputs is not None and bool(np.ptp(inputs, axis=0).any())
 
 
 def _thinned(experiment: Experiment) -> Experiment:
-    """Return about the same experiment, cheaper: fewer instants, the FMU's own tolerance."""
+    """Return a cheaper version of an experiment: fewer instants, the FMU's own tolerance."""
     setup = experiment.setup
     assert setup.inputs is not None  # set by SimulationSetup itself
     stride = max(1, setup.times.size // _ROWS)
@@ -109,14 +109,14 @@ def _thinned(experiment: Experiment) -> Experiment:
 
 
 def _effects(bench: Bench, experiment: Experiment, names: Sequence[str]) -> dict[str, float]:
-    """Return parameters that have an effect: the largest change over range of any output."""
+    """Return the parameters with an effect, and the largest change over range of any output."""
     setup = experiment.setup
     base = bench.simulator.simulate(setup, experiment.values)
     spans = {
         n: max(float(column.max() - column.min()), 1e-300)
         for n, column in zip(setup.output_names, base.T, strict=True)
     }
-    found: dict[str, float] = {}
+    effects: dict[str, float] = {}
     for name in names:
         try:
             effect = influence(
@@ -125,10 +125,10 @@ def _effects(bench: Bench, experiment: Experiment, names: Sequence[str]) -> dict
         except SimulationError:
             continue  # the run without the change has succeeded above
         if effect.failure is not None:
-            found[name] = math.inf  # it was made use of
+            effects[name] = math.inf  # it was made use of
         elif effect.changed:
-            found[name] = max(change / spans[n] for n, change in effect.largest.items())
-    return found
+            effects[name] = max(change / spans[n] for n, change in effect.largest.items())
+    return effects
 
 
 def _differences(kind: str, wanted: Mapping[str, str], found: Sequence[Variable]) -> list[str]:
@@ -155,10 +155,7 @@ def _same_unit(wanted: str, found: str | None) -> bool:
 def same_meaning(first: str, second: str) -> bool:
     """Return whether a number means the same in two units, such as N.m and J.
 
-    Raises
-    ------
-    fmident.errors.UnitError
-        One of them cannot be read.
+    Raises `UnitError` if one of them cannot be parsed.
     """
     a, b = parse_unit(first), parse_unit(second)
     return (a.dimension, a.factor, a.offset) == (b.dimension, b.factor, b.offset)

@@ -1,4 +1,4 @@
-"""Whether the Co-Simulation part agrees with the same FMU as Model Exchange."""
+"""Check that Co-Simulation agrees with Model Exchange of the same FMU."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_ROWS = 40_000
 
 
 def supports_model_exchange(fmu: Path) -> bool:
-    """Return whether an FMU has a Model Exchange part beside the other one."""
+    """Return whether an FMU has a Model Exchange interface besides the other one."""
     try:
         kinds = {interface.kind for interface in read_description(fmu).interfaces}
     except FmidentError:
@@ -42,25 +42,11 @@ def supports_model_exchange(fmu: Path) -> bool:
 
 
 def exchange(fmu: Path, setup: SimulationSetup, tolerance: float = PRECISE) -> F64:
-    """Simulate an FMU as Model Exchange, with CVODE.
+    """Simulate an FMU as Model Exchange with CVODE; return outputs of shape (n, outputs).
 
-    Parameters
-    ----------
-    fmu
-        The file.
-    setup
-        What to simulate; inputs run on lines between the instants, or are held if it says so.
-    tolerance
-        Of the integration, whatever the setup asks for.
-
-    Returns
-    -------
-    ndarray, shape (n, outputs)
-
-    Raises
-    ------
-    FmidentError
-        The FMU does not fit the setup, or the simulation failed.
+    Inputs are interpolated linearly between the instants, or held if the setup says so.
+    `tolerance` applies instead of that of the setup. Raises `FmidentError` if the FMU does
+    not fit the setup, or the simulation failed.
     """
     parts = int(np.clip(_MOST_ROWS // max(setup.times.size, 1), 1, PARTS))
     finer = _refined(setup, parts)
@@ -71,28 +57,17 @@ def exchange(fmu: Path, setup: SimulationSetup, tolerance: float = PRECISE) -> F
 
 
 def exchange_limits(fmu: Path, setup: SimulationSetup, expected: F64, tolerance: float) -> Limits:
-    """Return how far a Co-Simulation at a tolerance may be off an exact solution.
+    """Return the permissible deviation of a Co-Simulation from an exact solution.
 
-    Parameters
-    ----------
-    fmu, setup
-        As for :func:`exchange`.
-    expected
-        What that returned.
-    tolerance
-        At which the Co-Simulation integrates.
-
-    Raises
-    ------
-    FmidentError
-        The simulation failed.
+    `expected` is the result of :func:`exchange`, and `tolerance` that of the
+    Co-Simulation's integration. Raises `FmidentError` if the simulation failed.
     """
     rough = exchange(fmu, setup, max(tolerance, 10.0 * PRECISE))
     return limits(expected, rough, tolerance, setup.output_names, read_description(fmu))
 
 
 def own_tolerance(fmu: Path, setup: SimulationSetup) -> float:
-    """Return the tolerance at which an FMU's Co-Simulation, if it has one, integrates a setup."""
+    """Return the tolerance with which an FMU's Co-Simulation, if any, integrates a setup."""
     description = read_description(fmu)
     if any(interface.kind == "co-simulation" for interface in description.interfaces):
         description = description.with_interface("co-simulation")
@@ -101,11 +76,11 @@ def own_tolerance(fmu: Path, setup: SimulationSetup) -> float:
 
 
 def check_model_exchange(bench: Bench) -> Check:
-    """Integrate the model equations outside of the FMU and compare.
+    """Integrate the model equations outside the FMU and compare.
 
-    An exporter's Co-Simulation can be far coarser than its model: one Euler step per
-    communication step is the usual trap. How much it may be off is derived from the
-    tolerance at which it integrates, see :mod:`fmident.validation.checks.accuracy`.
+    An exporter's Co-Simulation can be far less accurate than its model; one Euler step per
+    communication step is common. The permissible deviation is derived from its integration
+    tolerance, see :mod:`fmident.validation.checks.accuracy`.
     """
     name = "model exchange"
     experiment = bench.main
@@ -123,11 +98,11 @@ def check_model_exchange(bench: Bench) -> Check:
     late = bench.description.sees_events_late
     try:
         with bench.beside("co-simulation") as simulator:
-            found = simulator.simulate(given)
+            outputs = simulator.simulate(given)
     except FmidentError as error:
         if not late:
             return Check(name, "failed", error.message)
-        found = None  # Model Exchange is what is simulated
+        outputs = None  # Model Exchange is what is simulated
     try:
         expected = exchange(fmu, given)
         tolerance = own_tolerance(fmu, setup)
@@ -135,12 +110,12 @@ def check_model_exchange(bench: Bench) -> Check:
     except FmidentError as error:
         return Check(name, "failed", f"as Model Exchange it fails: {error.message}")
     if late:
-        return _exchange_alone(bench, setup, derived, found, expected)
-    assert found is not None  # else it has failed above
+        return _exchange_alone(bench, setup, derived, outputs, expected)
+    assert outputs is not None  # else it has failed above
     tube = bench.plan.exchange_tube
-    column, gap, allowed = derived.worst(found, expected)
+    column, gap, allowed = derived.worst(outputs, expected)
     if tube is not None:
-        gaps = np.max(np.abs(found - expected), axis=0) / derived.scale
+        gaps = np.max(np.abs(outputs - expected), axis=0) / derived.scale
         column, allowed = int(np.argmax(gaps)), tube
         gap = float(gaps[column])
     whose = "its" if bench.states_tolerance else "a usual"
@@ -158,7 +133,7 @@ def check_model_exchange(bench: Bench) -> Check:
 def _exchange_alone(
     bench: Bench, setup: SimulationSetup, derived: Limits, found: F64 | None, expected: F64
 ) -> Check:
-    """Judge an FMU that is simulated as Model Exchange; report its Co-Simulation."""
+    """Assess an FMU that is simulated as Model Exchange; report its Co-Simulation."""
     known = magnitudes(expected, setup.output_names, bench.description)
     rough = max(derived.tolerance, 10.0 * PRECISE)
     limit = (bench.plan.exchange_tube or STEP_TUBE) + known.noise(rough) / known.scale
@@ -182,7 +157,7 @@ def _exchange_alone(
 
 
 def _refined(setup: SimulationSetup, parts: int) -> SimulationSetup:
-    """Return a setup with `parts` steps for each of its own, under the same inputs."""
+    """Return a setup with each step divided into `parts`, with the same inputs."""
     if parts == 1 or setup.times.size < 2:
         return setup
     assert setup.inputs is not None  # set by SimulationSetup itself

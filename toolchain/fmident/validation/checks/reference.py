@@ -1,8 +1,8 @@
-"""Whether the FMU follows a recorded trajectory, within a tube in time and value around it.
+"""Check that the FMU follows a recorded trajectory within a tube in time and value.
 
-A signal is inside when at each instant t it lies within ``width`` (times the range of the
-reference) of a value that the reference takes between ``t - time_width`` and
-``t + time_width``; between its samples the reference is a straight line.
+A signal is inside if at each instant t it lies within ``width`` (times the range of the
+reference) of a value that the reference takes between ``t - time_width`` and ``t +
+time_width``; between its samples the reference is a straight line.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NO_RANGE = 1e-12
 
 
 def check_reference(bench: Bench, reference: Reference, name: str) -> Check:
-    """Repeat the trajectory; every signal must stay in the tube around it."""
+    """Reproduce the trajectory; every signal must stay in the tube around it."""
     asked, trajectory = reference.experiment, reference.trajectory
     try:
         experiment = bench.reference(reference)
-        found = bench.simulate(experiment.setup, experiment.values)[:: experiment.stride]
+        outputs = bench.simulate(experiment.setup, experiment.values)[:: experiment.stride]
     except FmidentError as error:
         return Check(name, "failed", error.message)
     assert experiment.expected is not None  # an experiment of a reference has it
@@ -35,7 +35,7 @@ def check_reference(bench: Bench, reference: Reference, name: str) -> Check:
             trajectory.times,
             experiment.expected[:, column],
             trajectory.times,
-            found[:, column],
+            outputs[:, column],
             asked.tube_time,
         )
         excesses.append((excess.deviation / asked.tubes.get(signal, asked.tube), signal, excess))
@@ -52,9 +52,9 @@ def check_reference(bench: Bench, reference: Reference, name: str) -> Check:
         detail += f"; there it is {worst.value:.9g}, the reference {_interval(worst)}"
         detail += f"; outside too: {', '.join(others)}" if others else ""
     given = {*experiment.setup.input_names, *experiment.values}
-    kept = [v.name for v in bench.description.inputs if v.name not in given]
-    if kept:
-        detail += f"; without a column, inputs keep their start values: {', '.join(kept)}"
+    held = [v.name for v in bench.description.inputs if v.name not in given]
+    if held:
+        detail += f"; without a column, inputs keep their start values: {', '.join(held)}"
     if experiment.left_out and not reference.strict:
         detail += f"; not in the FMU: {', '.join(experiment.left_out)}"
     return Check(name, "ok" if passed else "failed", detail, figure)
@@ -68,17 +68,11 @@ def _interval(excess: Excess) -> str:
 
 @dataclass(frozen=True)
 class Excess:
-    """Where a signal is farthest from its reference.
+    """Point of a signal's largest deviation from its reference.
 
-    Parameters
-    ----------
-    deviation
-        Distance from the values that the reference takes within the time width, over its
-        range; infinite when the signal is not finite.
-    time
-        s.
-    value, low, high
-        The signal there, and the values that the reference takes near there.
+    `deviation` is the distance from the values of the reference within the time width, over
+    its range; infinite if the signal is not finite. `value` is the signal there, and `low`
+    to `high` the range of the reference around it.
     """
 
     deviation: float
@@ -89,9 +83,9 @@ class Excess:
 
 
 def scale_of(reference: F64) -> float:
-    """Return what deviations are measured by: range, else size, else 1.
+    """Return the reference of deviations: range, else magnitude, else 1.
 
-    A signal that does not move is compared by its size, one that is zero absolutely.
+    A constant signal is compared relative to its magnitude, a zero signal absolutely.
     """
     span = float(np.ptp(reference))
     size = float(np.max(np.abs(reference)))
@@ -101,20 +95,9 @@ def scale_of(reference: F64) -> float:
 
 
 def band(times: F64, reference: F64, at: F64, time_width: float) -> tuple[F64, F64]:
-    """Return the least and greatest value of the reference around each instant.
+    """Return the minimum and maximum of the reference around each instant `at`, shape (m,).
 
-    Parameters
-    ----------
-    times, reference
-        Shape (n,), times increasing.
-    at
-        Instants, shape (m,).
-    time_width
-        Half width in time, s.
-
-    Returns
-    -------
-    low, high : ndarray, shape (m,)
+    `times` are increasing, shape (n,), and `time_width` is a half width, s.
     """
     centre = np.interp(at, times, reference)
     if time_width <= 0.0:
@@ -138,16 +121,10 @@ def band(times: F64, reference: F64, at: F64, time_width: float) -> tuple[F64, F
 def largest_excess(
     times: F64, reference: F64, at: F64, values: F64, time_width: float = 0.0
 ) -> Excess:
-    """Return where `values` at the instants `at` are farthest from the reference.
+    """Return where `values` at the instants `at` deviate most from the reference.
 
-    Parameters
-    ----------
-    times, reference
-        Shape (n,).
-    at, values
-        Shape (m,).
-    time_width
-        Half width of the tube in time, s.
+    They have shape (m,); `times` and `reference` have shape (n,), and `time_width` is the
+    half width of the tube in time, s.
     """
     low, high = band(times, reference, at, time_width)
     outside = np.maximum(np.maximum(values - high, low - values), 0.0)

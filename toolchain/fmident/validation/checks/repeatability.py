@@ -1,4 +1,4 @@
-"""Whether the same run gives the same result."""
+"""Check that equal runs give equal results."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _PARTS = 4
 
 
 def check_repeatability(bench: Bench) -> Check:
-    """Run, run with other values, run again after reset and in a fresh instance.
+    """Run, run with other values, then run again after reset and in a new instance.
 
     An estimator compares runs whose parameters differ by a millionth: differences must stay
-    below :data:`ALLOWED` of a signal's range. FMUs of the embedded compiler agree to the last bit,
-    and must; an integrator of another tool may keep its step size over a reset.
+    below :data:`ALLOWED` of a signal's range. FMUs of the embedded compiler must agree bit
+    for bit; an integrator of another tool may keep its step size over a reset.
     """
     name = "repeatability"
     try:
@@ -53,8 +53,8 @@ def check_repeatability(bench: Bench) -> Check:
         if share > _allowed(bench):
             return Check(name, "failed", f"{difference} after reset")
         with bench.new_simulator() as fresh:
-            anew = bench.simulate(experiment.setup, experiment.values, fresh)
-        fresh_share, difference = _difference(bench.description, experiment, first, anew)
+            repeated = bench.simulate(experiment.setup, experiment.values, fresh)
+        fresh_share, difference = _difference(bench.description, experiment, first, repeated)
         if fresh_share > _allowed(bench):
             return Check(name, "failed", f"{difference} in a fresh instance")
     except FmidentError as error:
@@ -70,7 +70,7 @@ def _allowed(bench: Bench) -> float:
 
 
 def _other_values(bench: Bench, experiment: Experiment) -> dict[str, Value]:
-    """Return values that leave other traces in the instance: one parameter 1 % off."""
+    """Return values that leave a different state in the instance: one parameter 1 % off."""
     for variable in bench.description.settable_parameters:
         value = experiment.values.get(variable.name, variable.start)
         if variable.type == "Real" and isinstance(value, float) and value != 0.0:
@@ -84,7 +84,7 @@ def _other_values(bench: Bench, experiment: Experiment) -> dict[str, Value]:
 def _simulate_or_ignore(
     bench: Bench, experiment: Experiment, values: dict[str, Value], simulator: Simulator
 ) -> None:
-    """Run with other values; that this run may fail is not the business of this check."""
+    """Run with other values; a failure of this run is irrelevant here."""
     try:
         bench.simulate(experiment.setup, values, simulator)
     except FmidentError:
@@ -94,7 +94,7 @@ def _simulate_or_ignore(
 def _difference(
     description: ModelDescription, experiment: Experiment, first: F64, second: F64
 ) -> tuple[float, str]:
-    """Return the largest difference over its signal's range, and the same in words."""
+    """Return the largest difference over its signal's range, and its description."""
     if np.array_equal(first, second):
         return 0.0, ""
     gaps = np.abs(second - first)
@@ -109,8 +109,8 @@ def _difference(
 def check_memory(bench: Bench) -> Check:
     """Run and reset many times; the process's resident memory must not grow steadily.
 
-    Growth that estimations bound, by replacing the instance or the worker process, is a finding.
-    FMUs of the embedded compiler must not grow at all.
+    Growth that estimations limit by replacing the instance or the worker process is a
+    finding. FMUs of the embedded compiler must not grow at all.
     """
     name = "memory"
     if resident_bytes() is None:
@@ -155,7 +155,7 @@ def check_memory(bench: Bench) -> Check:
 
 
 def _measure(bench: Bench) -> tuple[list[tuple[int, float]], float]:
-    """Return runs done and resident bytes at some marks, and what a new instance gives back."""
+    """Return completed runs and resident bytes at some points, and the gain of a new instance."""
     experiment = bench.main
     setup = _short(experiment.setup)
     runs = bench.plan.resets

@@ -1,6 +1,7 @@
-"""Check an FMU's files for what FMPy's validation does not look for; none of its code runs.
+"""Check an FMU's files for defects that FMPy does not detect, without running its code.
 
-A rule is here because an FMU of a tool breaks it, or because what breaks it gives wrong results.
+A rule is included if an FMU of some tool breaks it, or if breaking it gives wrong
+results.
 """
 
 from __future__ import annotations
@@ -28,16 +29,10 @@ _SOURCE = re.compile(r"sources/.*\.(c|cc|cpp|cxx)", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Rule:
-    """One demand of the standard.
+    """One requirement of the standard.
 
-    Parameters
-    ----------
-    demand
-        What must be so.
-    sections
-        Where FMI 2.0.5 and FMI 3.0.2 say it; empty where a version does not.
-    seen_in
-        An FMU that breaks it.
+    `sections` are those of FMI 2.0.5 and FMI 3.0.2, empty if a version does not require it;
+    `seen_in` is an FMU that breaks it.
     """
 
     demand: str
@@ -88,18 +83,10 @@ RULES: Mapping[str, Rule] = {
 
 @dataclass(frozen=True)
 class Broken:
-    """A rule that an FMU breaks.
+    """Violation of a rule by an FMU.
 
-    Parameters
-    ----------
-    rule
-        Its name.
-    message
-        What breaks it.
-    line
-        Where in the description, if it is there.
-    wrong
-        Whether results are wrong by it, which is a failure.
+    `line` is that in the description, if it is there. A violation is a failure if it makes
+    results `wrong`.
     """
 
     rule: str
@@ -108,14 +95,14 @@ class Broken:
     wrong: bool = False
 
     def text(self, major: int) -> str:
-        """Return place, message and section."""
+        """Return location, message and section."""
         place = "" if self.line is None else f"line {self.line}: "
         section = f"{STANDARDS[major]}, {RULES[self.rule].sections[major - 2]}"
         return f"{place}{self.message} ({section})"
 
 
 def check_rules(path: Path) -> Check:
-    """Return which rules an FMU breaks."""
+    """Return the rules that an FMU breaks."""
     from fmpy import read_model_description
 
     began = time.perf_counter()
@@ -136,19 +123,19 @@ def check_rules(path: Path) -> Check:
 
 
 def _texts(broken: list[Broken], major: int) -> Iterator[str]:
-    shown: dict[tuple[str, bool], int] = {}
+    counts: dict[tuple[str, bool], int] = {}
     for item in broken:
         key = (item.rule, item.wrong)
-        shown[key] = shown.get(key, 0) + 1
-        if shown[key] <= _MOST:
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= _MOST:
             yield " ".join(item.text(major).split())
-    for (rule, _), count in shown.items():
+    for (rule, _), count in counts.items():
         if count > _MOST:
             yield f"{count - _MOST} more of the rule '{rule}'"
 
 
 def _variables(description: Any, major: int) -> Iterator[Broken]:
-    """Yield what is wrong with variables; `description` is FMPy's."""
+    """Yield defects of variables; `description` is FMPy's."""
     if major == 2:
         yield from _aliases(description)
         states = {d.variable.derivative for d in description.derivatives}
@@ -194,16 +181,16 @@ def _aliases(description: Any) -> Iterator[Broken]:
             units = (_unit(first), _unit(variable))
             if units[0] == units[1]:
                 continue
-            said = " and ".join("no unit" if u is None else f"the unit '{u}'" for u in units)
+            texts = " and ".join("no unit" if u is None else f"the unit '{u}'" for u in units)
             message = (
                 f"'{first.name}' (line {first.sourceline}) and '{variable.name}', which have one"
-                f" value reference, have {said}"
+                f" value reference, have {texts}"
             )
             yield Broken("alias unit", message, variable.sourceline, _contradict(*units))
 
 
 def _settable(variable: Any) -> bool:
-    """Whether fmi2SetXXX may be called, at whatever time."""
+    """Return whether fmi2SetXXX may be called at any time."""
     if variable.variability == "constant":
         return False
     return bool(variable.causality == "input" or variable.initial in ("exact", "approx"))
@@ -215,7 +202,7 @@ def _unit(variable: Any) -> str | None:
 
 
 def _contradict(first: str | None, second: str | None) -> bool:
-    """Whether one number cannot be meant in both units."""
+    """Return whether a number cannot have the same meaning in both units."""
     if first is None or second is None:
         return False
     try:
@@ -225,7 +212,7 @@ def _contradict(first: str | None, second: str | None) -> bool:
 
 
 def _files(path: Path, description: Any, major: int) -> Iterator[Broken]:
-    """Yield what is wrong with the files of the archive."""
+    """Yield defects of the files in the archive."""
     from fmpy.model_description import read_build_description
 
     names = {
@@ -233,7 +220,7 @@ def _files(path: Path, description: Any, major: int) -> Iterator[Broken]:
         "CoSimulation": description.coSimulation,
         "ScheduledExecution": description.scheduledExecution,
     }
-    interfaces = {name: found for name, found in names.items() if found is not None}
+    interfaces = {name: kinds for name, kinds in names.items() if kinds is not None}
     identifiers = {interface.modelIdentifier for interface in interfaces.values()}
     with zipfile.ZipFile(path) as archive:
         members = {e.filename.replace("\\", "/") for e in archive.infolist() if not e.is_dir()}
@@ -248,7 +235,7 @@ def _files(path: Path, description: Any, major: int) -> Iterator[Broken]:
             message = f"'{build.modelIdentifier}' is not the modelIdentifier of an interface"
             yield Broken("build configurations", f"buildDescription.xml: {message}")
     tools = [name for name, interface in interfaces.items() if interface.needsExecutionTool]
-    said = {f"documentation/externalDependencies.{ending}" for ending in ("txt", "html")}
-    if tools and not said & members:
+    documents = {f"documentation/externalDependencies.{ending}" for ending in ("txt", "html")}
+    if tools and not documents & members:
         message = f"{tools[0]} needs a tool, which no documentation/externalDependencies names"
         yield Broken("external dependencies", message)

@@ -1,4 +1,4 @@
-"""Whether the result depends on the communication step."""
+"""Check that the result does not depend on the communication step."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MOST_ROWS = 4001
 
 
 def check_step_sizes(bench: Bench) -> Check:
-    """Run with the communication steps h, 2h and h/2 under the very same input signals.
+    """Run with the communication steps h, 2h and h/2 and exactly the same input signals.
 
-    A signal that is a difference of large terms may differ by what the FMU's tolerance leaves in
-    these. The inputs are what the coarsest step can express: straight lines where the FMU follows
-    these, else steps.
+    A signal that is a difference of large terms may differ by the error that the FMU's
+    tolerance leaves in these. The inputs are those that the coarsest step can represent:
+    straight lines if the FMU interpolates, else steps.
     """
     name = "step sizes"
     if not bench.description.can_handle_variable_step and bench.description.default_step:
@@ -38,7 +38,7 @@ def check_step_sizes(bench: Bench) -> Check:
         return Check(name, "failed", error.message)
     coarse, middle, fine = results
     outputs = experiment.setup.output_names
-    if not any(bool(np.ptp(found, axis=0).any()) for found in results):
+    if not any(bool(np.ptp(result, axis=0).any()) for result in results):
         return Check(name, "skipped", "no output moves: there is nothing to compare")
     known = magnitudes(fine, outputs, bench.description)
     allowed = (bench.plan.step_tube or STEP_TUBE) * known.scale + known.noise(
@@ -60,7 +60,7 @@ def check_step_sizes(bench: Bench) -> Check:
 
 
 def _grids(experiment: Experiment) -> tuple[F64, F64, F64] | None:
-    """Return the instants with steps of 2h, h and h/2; all end together."""
+    """Return the instants with steps of 2h, h and h/2, with a common end."""
     middle = experiment.setup.times[:_MOST_ROWS]
     if middle.size % 2 == 0:
         middle = middle[:-1]

@@ -1,4 +1,4 @@
-"""The sensitivities of a run, and with which shifted instances they are found."""
+"""Sensitivities of a run, and the shifted instances used to compute them."""
 
 from __future__ import annotations
 
@@ -22,26 +22,12 @@ _KINK = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """The run of the instance that is simulated, as its sensitivities see it.
+    """The run of the simulated instance, as needed for its sensitivities.
 
-    Parameters
-    ----------
-    times
-        Communication points, s.
-    relative
-        Relative tolerance.
-    library, inputs
-        The FMU, and what drives it.
-    table, reals
-        What the compiled loop shares with Python.
-    states
-        Returns the continuous states at the time reached.
-    roots
-        Returns for each event indicator whether it has just become zero: 1 upwards, -1 downwards.
-    moved
-        Returns the program of the inputs that an event sets; of none for False.
-    assignment
-        Returns what sets variables of these names.
+    `times` are communication points, s. `states` returns the present continuous states,
+    `roots` which event indicators have just become zero (1 upwards, -1 downwards), `moved`
+    the program of the inputs that an event sets (empty for False), and `assignment` that of
+    the named variables.
     """
 
     times: F64
@@ -62,28 +48,11 @@ class Simulated:
 
 
 class Columns:
-    """Sensitivities of the states with respect to each parameter, and their differences.
+    """Sensitivities of the states with respect to each parameter, shape (parameters, n).
 
-    Parameters
-    ----------
-    stencils
-        One for each parameter.
-    starts
-        States of each instance, shape (members, n): the one that is not shifted, then those of the
-        first parameter, and so on.
-    nominals
-        Nominal values of the states, shape (n,).
-
-    Attributes
-    ----------
-    first
-        Of each parameter, and the end.
-    offsets, weights
-        Of each member.
-    now
-        Shape (parameters, n).
-    sizes
-        Largest absolute values of the states so far, shape (n,).
+    `starts` are the states of each instance, shape (members, n): the unshifted one, then
+    those of the first parameter's stencil, and so on; `first` are the first members, and
+    the end. `sizes` are the largest absolute values of the states so far, shape (n,).
     """
 
     def __init__(self, stencils: Sequence[Stencil], starts: F64, nominals: F64) -> None:
@@ -98,7 +67,7 @@ class Columns:
         self.take(starts)
 
     def take(self, results: F64) -> None:
-        """Set the sensitivities to what differences of states are, shape (members, n)."""
+        """Set the sensitivities to differences of states, shape (members, n)."""
         for j in range(len(self.stencils)):
             chosen = slice(int(self.first[j]), int(self.first[j + 1]))
             self.now[j] = self.weights[chosen] @ results[chosen]
@@ -108,32 +77,22 @@ class Columns:
         return int(np.searchsorted(self.first, member, side="right")) - 1
 
     def name_of(self, member: int) -> str:
-        """Return what an instance is shifted in, in words."""
+        """Return a description of an instance's shift."""
         if member == 0:
             return "the parameters of the run"
         return f"'{self.stencils[self.of(member)].name}' shifted by {self.offsets[member]:.1e}"
 
     def states_of(self, member: int, x: F64) -> F64:
-        """Return the states of an instance on its own trajectory, where the run is at `x`."""
+        """Return the states of an instance on its own trajectory, when the run is at `x`."""
         if member == 0:
             return x.copy()
-        found: F64 = x + self.offsets[member] * self.now[self.of(member)]
-        return found
+        states: F64 = x + self.offsets[member] * self.now[self.of(member)]
+        return states
 
     def check_smooth(self, results: F64, t: float, where: str) -> None:
-        """Refuse what has a kink or a jump in a parameter.
+        """Raise `RunFailed` for a kink or jump in a parameter: different one-sided derivatives.
 
-        Parameters
-        ----------
-        results
-            Of each instance, shape (members, n).
-        t, where
-            When, and in words.
-
-        Raises
-        ------
-        RunFailed
-            One-sided derivatives differ.
+        `results` are those of the instances, shape (members, n).
         """
         for j, stencil in enumerate(self.stencils):
             low, high = results[self.first[j]], results[self.first[j + 1] - 1]

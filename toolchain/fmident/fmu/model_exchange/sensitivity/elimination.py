@@ -9,7 +9,7 @@ from fmident.fmu.native_code.native import compiled
 
 @compiled
 def _pivot(rows: Any, k: int, n: int, width: int) -> bool:
-    """Bring the largest element of a column to row k; return whether it is not zero."""
+    """Move the largest element of a column to row k; return whether it is not zero."""
     best, most = k, abs(rows[k, k])
     for i in range(k + 1, n):
         size = abs(rows[i, k])
@@ -17,23 +17,18 @@ def _pivot(rows: Any, k: int, n: int, width: int) -> bool:
             best, most = i, size
     if best != k:
         for j in range(k, width):
-            kept = rows[k, j]
+            element = rows[k, j]
             rows[k, j] = rows[best, j]
-            rows[best, j] = kept
+            rows[best, j] = element
     return bool(most != 0.0)
 
 
 @compiled
 def eliminate(rows: Any, n: int, width: int) -> bool:
-    """Solve linear equations by elimination with partial pivoting; return whether that can be done.
+    """Solve linear equations by elimination with partial pivoting; return success.
 
-    Parameters
-    ----------
-    rows
-        The matrix and, beside it, the right-hand sides, shape (n, width); these become the
-        solutions.
-    n, width
-        Numbers of equations, and of columns.
+    Beside the matrix, `rows` has right-hand sides, shape (n, width), which become
+    solutions.
     """
     for k in range(n):
         if not _pivot(rows, k, n, width):

@@ -1,4 +1,4 @@
-"""The Jacobian df/dx of the states' derivatives, and whether it is what the FMU says."""
+"""Jacobian df/dx of the state derivatives, and checks of the FMU's information on it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MOST_KINKS = 24
 
 @compiled
 def _by_directions(head: Any, t: float, states: int, matrix: int) -> Any:
-    """Write the Jacobian, column by column, by directional derivatives."""
+    """Write the Jacobian, by columns, using directional derivatives."""
     n, table = head[STATES], member_table(head, 0)
     status = place(table, t, states)
     count, component = table[loop.REFERENCE_COUNT], table[COMPONENT]
@@ -71,9 +71,9 @@ def _by_directions(head: Any, t: float, states: int, matrix: int) -> Any:
     if status != 0:
         head[WHY] = LIES  # what does not work is as good as what is wrong
         return status
-    found = doubles(matrix, n * n)
+    elements = doubles(matrix, n * n)
     for i in range(n * n):
-        if not np.isfinite(found[i]):
+        if not np.isfinite(elements[i]):
             head[WHY] = LIES
             return -1
     return 0
@@ -81,7 +81,7 @@ def _by_directions(head: Any, t: float, states: int, matrix: int) -> Any:
 
 @compiled
 def _sizes(head: Any, states: int) -> None:
-    """Write by how much each state is shifted to AWAY."""
+    """Write the shift of each state to AWAY."""
     n = head[STATES]
     x, sizes, nominals = doubles(states, n), doubles(head[SIZES], n), doubles(head[NOMINALS], n)
     away, factors = doubles(head[AWAY], n), doubles(head[FACTORS], n)
@@ -110,7 +110,7 @@ def _both_sides(head: Any, t: float, states: int, colour: int, every: bool) -> A
 
 @compiled
 def _bent(head: Any) -> float:
-    """Return the largest second difference of VALUES, BASE and OTHER, divided by the first."""
+    """Return the largest second difference of VALUES, BASE and OTHER, relative to the first."""
     n, worst = head[STATES], 0.0
     above, below = doubles(head[VALUES], n), doubles(head[OTHER], n)
     base, swing = doubles(head[BASE], n), doubles(head[SWING], n)
@@ -131,7 +131,7 @@ def _scale(head: Any, colour: int, every: bool, factor: float) -> None:
 
 @compiled
 def _fitting(head: Any, t: float, states: int, colour: int, every: bool) -> Any:
-    """Take differences over a distance within which the derivatives are nearly straight lines."""
+    """Compute differences over a distance in which the derivatives are nearly linear."""
     limit, last = doubles(head[REALS], LIMIT + 1)[LIMIT], np.inf
     for attempt in range(14):
         _sizes(head, states)
@@ -156,15 +156,12 @@ def _fitting(head: Any, t: float, states: int, colour: int, every: bool) -> Any:
 
 @compiled
 def by_differences(head: Any, t: float, states: int, matrix: int, dense: bool) -> Any:
-    """Write the Jacobian, column by column, by central differences of groups of columns.
-
-    The derivatives at these states are in BASE.
-    """
+    """Write the Jacobian, by columns, using central differences of groups around BASE."""
     n = head[STATES]
     x, away = doubles(states, n), doubles(head[AWAY], n)
     above, below = doubles(head[VALUES], n), doubles(head[OTHER], n)
     colours, pattern = whole(head[COLOURS], n), whole(head[PATTERN], n * n)
-    found = doubles(matrix, n * n)
+    elements = doubles(matrix, n * n)
     every = dense or head[COLOUR_COUNT] == n
     unresolved = head[UNRESOLVED]
     for colour in range(n if every else head[COLOUR_COUNT]):
@@ -176,7 +173,7 @@ def by_differences(head: Any, t: float, states: int, matrix: int, dense: bool) -
                 inverse = 1.0 / ((x[j] + away[j]) - (x[j] - away[j]))
                 for i in range(n):
                     depends = dense or pattern[i * n + j] != 0
-                    found[n * j + i] = (above[i] - below[i]) * inverse if depends else 0.0
+                    elements[n * j + i] = (above[i] - below[i]) * inverse if depends else 0.0
     if head[UNRESOLVED] == unresolved:
         head[UNRESOLVED] = 0
     elif head[UNRESOLVED] > _MOST_KINKS:
@@ -187,12 +184,16 @@ def by_differences(head: Any, t: float, states: int, matrix: int, dense: bool) -
 
 @compiled
 def _tells_the_truth(head: Any, t: float, states: int, matrix: int) -> Any:
-    """Whether a Jacobian is that which differences of single columns give, to three digits."""
+    """Return whether a Jacobian agrees with differences of single columns to three digits."""
     n = head[STATES]
     status = by_differences(head, t, states, head[SMALL], True)
     if status != 0:
         return status
-    said, seen, away = doubles(matrix, n * n), doubles(head[SMALL], n * n), doubles(head[AWAY], n)
+    elements, seen, away = (
+        doubles(matrix, n * n),
+        doubles(head[SMALL], n * n),
+        doubles(head[AWAY], n),
+    )
     f = doubles(head[BASE], n)
     for i in range(n):
         largest = 0.0
@@ -200,7 +201,7 @@ def _tells_the_truth(head: Any, t: float, states: int, matrix: int) -> Any:
             largest = max(largest, abs(seen[n * j + i]) * away[j])
         noise = 1e-9 * SHIFT * abs(f[i]) + 1e-3 * largest
         for j in range(n):
-            if abs(said[n * j + i] - seen[n * j + i]) * away[j] > noise:
+            if abs(elements[n * j + i] - seen[n * j + i]) * away[j] > noise:
                 head[WHY] = LIES
                 return -1
     return 0
@@ -208,9 +209,9 @@ def _tells_the_truth(head: Any, t: float, states: int, matrix: int) -> Any:
 
 @compiled
 def jacobian(head: Any, t: float, states: int, matrix: int) -> Any:
-    """Write df/dx at states at an address to another; BASE has the derivatives there.
+    """Write df/dx for the states at one address to another; BASE has the derivatives there.
 
-    What the FMU says of it, derivatives or dependencies, is checked now and then.
+    The FMU's derivatives or dependencies are checked occasionally.
     """
     if head[DIRECTIONAL] != 0:
         status = _by_directions(head, t, states, matrix)

@@ -1,7 +1,7 @@
-"""Derivatives of states that jump where the FMU announces no event.
+"""Jumps of state derivatives without an event announced by the FMU.
 
-The variational equation knows nothing of such a jump: its share of the sensitivities would be
-missing. An integrator gets over it by a step so short that the jump does not matter to the states.
+An integrator passes them with tiny steps, but the variational equation misses their
+contribution to the sensitivities.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _slope_at(head: Any, t: float, end: float, place: int) -> Any:
 
 @compiled
 def jumps(head: Any, t: float, end: float) -> Any:
-    """Refuse a step within which a derivative of a state jumps; 0 for none."""
+    """Refuse a step in which the derivative of a state jumps; return 0 otherwise."""
     n = head[STATES]
     before, middle, after = (
         doubles(head[BEFORE], n), doubles(head[MIDDLE], n), doubles(head[AFTER], n),

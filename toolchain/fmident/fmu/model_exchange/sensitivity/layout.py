@@ -1,4 +1,4 @@
-"""What compiled sensitivities share with Python, and how instances are evaluated."""
+"""Data that compiled sensitivities share with Python, and evaluation of instances."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def whole(address: int, size: int) -> Any:
 
 @compiled
 def member_table(head: Any, member: int) -> Any:
-    """Return the table of an instance; 0 is the one that is not shifted."""
+    """Return the table of an instance; 0 is the unshifted one."""
     return whole(head[TABLES] + 8 * loop.SIZE * member, loop.SIZE)
 
 
 @compiled
 def value(head: Any, member: int, t: float, states: int, result: int) -> Any:
-    """Write the derivatives of the states, as an instance gives them, to an address."""
+    """Write the state derivatives of an instance to an address."""
     table, n = member_table(head, member), head[STATES]
     status = place(table, t, states)
     if status == 0:
@@ -62,9 +62,9 @@ def value(head: Any, member: int, t: float, states: int, result: int) -> Any:
         head[FAILED_MEMBER] = member
         head[WHY] = FAILED_CALL
         return status
-    found = doubles(result, n)
+    derivatives = doubles(result, n)
     for i in range(n):
-        if not np.isfinite(found[i]):
+        if not np.isfinite(derivatives[i]):
             head[FAILED_MEMBER] = member
             head[WHY] = NOT_FINITE
             return -1
@@ -73,7 +73,7 @@ def value(head: Any, member: int, t: float, states: int, result: int) -> Any:
 
 @compiled
 def point_at(head: Any, t: float, end: float) -> Any:
-    """Bring the states at time `t` of the step that ends at `end` to POINT."""
+    """Write the states at time `t` of the step that ends at `end` to POINT."""
     n, main = head[STATES], whole(head[MAIN], loop.SIZE)
     point = doubles(head[POINT], n)
     if t == end:
@@ -89,7 +89,7 @@ def point_at(head: Any, t: float, end: float) -> Any:
 
 @compiled
 def shift(head: Any, known: int, amount: float) -> None:
-    """Write the states, moved along a column of the sensitivities, to SHIFTED."""
+    """Write the states, shifted along a column of the sensitivities, to SHIFTED."""
     n, main = head[STATES], whole(head[MAIN], loop.SIZE)
     x, shifted = doubles(main[loop.VECTOR_DATA], n), doubles(head[SHIFTED], n)
     column = doubles(head[SENSITIVITIES] + 8 * n * known, n)
@@ -99,7 +99,7 @@ def shift(head: Any, known: int, amount: float) -> None:
 
 @compiled
 def bent(low: float, middle: float, high: float, size: float) -> float:
-    """Return a second difference divided by the first; 0 where it is rounding."""
+    """Return a second difference relative to the first; 0 if it is only rounding."""
     bend = abs(low - 2.0 * middle + high)
     if bend <= 1e3 * 2.2e-16 * size:
         return 0.0

@@ -1,15 +1,15 @@
-"""How sensitivities jump at events.
+"""Jumps of sensitivities at events.
 
-At a state event, where an indicator g(t, x, p) becomes zero, the time of the event depends on the
-parameters: dt/dp = -(g_x*s + g_p)/(g_t + g_x*f). With the states after the event x+ = R(t, x, p)
-and the derivatives f before and f+ after it,
+At a state event, where an indicator g(t, x, p) becomes zero, the time of the event
+depends on the parameters: dt/dp = -(g_x*s + g_p)/(g_t + g_x*f). With the states after
+the event x+ = R(t, x, p) and the derivatives f before and f+ after it,
 
     s+ = R_x*(s + f*dt/dp) + R_t*dt/dp + R_p - f+*dt/dp
 
-(Rozenvasser, General sensitivity equations of discontinuous systems, 1967; Hiskens and Pai,
-Trajectory sensitivity analysis of hybrid systems, 2000). The instances with shifted parameters
-handle the event where and when their own trajectories reach it, so differences of what they return
-are the first three terms, and what the event does to discrete states is theirs from then on.
+(Rozenvasser, General sensitivity equations of discontinuous systems, 1967; Hiskens and
+Pai, Trajectory sensitivity analysis of hybrid systems, 2000). The first three terms are
+differences of the instances with shifted parameters, which handle the event on their
+own trajectories and then have their own discrete states.
 """
 
 from __future__ import annotations
@@ -39,19 +39,10 @@ _FAR = 1e-4
 
 
 class Saltation:
-    """Events of one run.
+    """Events of one run, for the simulated instance and the shifted ones, `members`.
 
-    Parameters
-    ----------
-    run
-        That of the instance that is simulated.
-    columns, members
-        The sensitivities, and the instances for them.
-    reduce
-        Makes the shift of a parameter smaller in the next run, by a factor; whether that is
-        possible.
-    restart
-        Called when the sensitivities have jumped.
+    `reduce` decreases the shift of a parameter in the next run by a factor, if possible;
+    `restart` is called after sensitivities have jumped.
     """
 
     def __init__(
@@ -80,20 +71,20 @@ class Saltation:
             raise self._failed(member, t)
 
     def slope(self, member: int, t: float, x: F64) -> F64:
-        """Return the derivatives of the states by one instance, shape (n,)."""
-        found = np.zeros(self._n)
+        """Return the state derivatives of one instance, shape (n,)."""
+        slope = np.zeros(self._n)
         if self._n:
             self._place(member, t, x)
             what = "ContinuousStateDerivatives" if self._three else "Derivatives"
-            self._call(member, t, what, found)
-        return found
+            self._call(member, t, what, slope)
+        return slope
 
     def indicators(self, member: int, t: float, x: F64) -> F64:
-        """Return the event indicators by one instance, shape (indicators,)."""
-        found = np.zeros(self._count)
+        """Return the event indicators of one instance, shape (indicators,)."""
+        values = np.zeros(self._count)
         self._place(member, t, x)
-        self._call(member, t, "EventIndicators", found)
-        return found
+        self._call(member, t, "EventIndicators", values)
+        return values
 
     @property
     def _three(self) -> bool:
@@ -113,7 +104,7 @@ class Saltation:
     # ------------------------------------------------------------------ the event
 
     def before(self, inputs: bool) -> None:
-        """Let all shifted instances handle the event that the simulated one is about to handle."""
+        """Let all shifted instances handle the event, before the simulated one does."""
         columns, n = self._columns, self._n
         t = float(self._run.reals[program.TIME])
         x = self._states()
@@ -138,20 +129,20 @@ class Saltation:
             if not root:
                 delays = waits
         after = np.zeros((len(delays), n))
-        moved, row = self._run.moved(inputs), int(self._run.table[program.ROW])
+        input_program, row = self._run.moved(inputs), int(self._run.table[program.ROW])
         for m, delay in enumerate(delays):
             wait = delay + extra
             self._place(m, t + wait, columns.states_of(m, x) + wait * self._slope)
             self._members.tables[m][program.ROW] = row
             try:
-                after[m] = self._members.handle(m, self._run, moved, row, t + wait)[:n]
+                after[m] = self._members.handle(m, self._run, input_program, row, t + wait)[:n]
             except CallFailed as failed:
                 self._members.give_up(m, failed)
                 raise self._failed(m, t) from None
         self._after, self._delays = after, delays
 
     def after(self) -> None:
-        """Let the sensitivities jump, after the simulated instance has handled the event."""
+        """Apply the jump to the sensitivities after the simulated instance handled the event."""
         x = self._states()
         t = float(self._run.reals[program.TIME])
         slope = self.slope(0, t, x)
@@ -167,13 +158,13 @@ class Saltation:
         return self._run.states()[: self._n].copy()
 
     def check_slopes(self, t: float, x: F64, where: str) -> None:
-        """Refuse derivatives of the states with a kink: discrete states may have jumped."""
+        """Refuse state derivatives with a kink, since discrete states may have jumped."""
         members = range(len(self._columns.offsets))
         slopes = [self.slope(m, t, self._columns.states_of(m, x)) for m in members]
         self._columns.check_smooth(np.array(slopes), t, where)
 
     def _refuse_far(self) -> None:
-        """Ask for smaller shifts where they move states too far for first-order terms."""
+        """Request smaller shifts if states move too far for first-order terms."""
         columns = self._columns
         again = False
         for j, stencil in enumerate(columns.stencils):
@@ -189,7 +180,7 @@ class Saltation:
     # ------------------------------------------------------------------ when it happens
 
     def _of_time(self, t: float, due: F64) -> F64:
-        """Return by how much later each instance has the time event."""
+        """Return the delay of the time event in each instance."""
         if not np.isfinite(due).all():
             m = int(np.argmin(np.isfinite(due)))
             raise not_differentiable(
@@ -198,13 +189,10 @@ class Saltation:
         return due - t
 
     def _of_root(self, t: float, x: F64, slope: F64) -> tuple[F64, float]:
-        """Return by how much later each instance has the event, s.
-
-        Also how much later than that all indicators are on the other side.
-        """
+        """Return the delay of the event in each instance, s, and that until all signs changed."""
         columns = self._columns
         directions = self._run.roots()
-        found = np.flatnonzero(directions)
+        indices = np.flatnonzero(directions)
         base = self.indicators(0, t, x)
         own = np.array(
             [self.indicators(m, t, columns.states_of(m, x)) for m in range(len(columns.offsets))]
@@ -215,29 +203,31 @@ class Saltation:
         rates = (later - earlier) / (2.0 * width)
         nearer = self.indicators(0, t + 0.01 * width, x + 0.01 * width * slope)
         nearer -= self.indicators(0, t - 0.01 * width, x - 0.01 * width * slope)
-        if (jumping := found[np.abs(nearer[found]) > 0.5 * np.abs(later - earlier)[found]]).size:
+        if (
+            jumping := indices[np.abs(nearer[indices]) > 0.5 * np.abs(later - earlier)[indices]]
+        ).size:
             raise not_differentiable(
                 f"event indicator {int(jumping[0])} jumps at t = {t!r} s: by how much parameters"
                 " move the event cannot be seen from it",
                 t,
             )
-        delays = np.zeros((len(found), len(columns.offsets)))
-        for k, i in enumerate(found):
+        delays = np.zeros((len(indices), len(columns.offsets)))
+        for k, i in enumerate(indices):
             self._refuse_grazing(int(i), t, x, slope, float(rates[i]), float(directions[i]))
             delays[k] = -(own[:, i] - base[i]) / rates[i]
         first = delays[0]
         span = np.max(np.abs(delays))
         if np.max(np.abs(delays - first)) > 1e-3 * span + 1e-13 * max(abs(t), 1.0):
-            which = ", ".join(str(int(i)) for i in found)
+            which = ", ".join(str(int(i)) for i in indices)
             raise not_differentiable(
                 f"the event indicators {which} become zero together at t = {t!r} s, and the order"
                 " of their events depends on the parameters",
                 t,
             )
-        return first, self._beyond(t, x, slope, first, found, directions, rates, base)
+        return first, self._beyond(t, x, slope, first, indices, directions, rates, base)
 
     def _short(self, slope: F64, share: float) -> float:
-        """Return a time in which no state changes by more than a share of its size, s."""
+        """Return a time in which no state changes by more than a fraction of its size, s."""
         size = np.where(self._columns.sizes > 0.0, self._columns.sizes, self._columns.nominals)
         with np.errstate(divide="ignore"):
             return float(min(share * self._run.interval, *(share * size / np.abs(slope)), np.inf))
@@ -253,7 +243,7 @@ class Saltation:
         rates: F64,
         base: F64,
     ) -> float:
-        """Return how much later all instances are on the other side of the event."""
+        """Return the additional delay after which all instances have passed the event."""
         extra = 0.0
         others = np.setdiff1d(np.arange(self._count), found)
         for _ in range(12):
@@ -281,10 +271,9 @@ class Saltation:
     def _refuse_grazing(
         self, i: int, t: float, x: F64, slope: F64, rate: float, direction: float
     ) -> None:
-        """Refuse an indicator that hardly becomes zero: its event may just as well not happen.
+        """Refuse an indicator that barely reaches zero, so that the event may as well not happen.
 
-        That is so where the parabola through it has its extremum nearer to zero than the error
-        that the integrator's tolerance allows.
+        The extremum of its parabola is then closer to zero than the integrator's error.
         """
         columns = self._columns
         width = self._short(slope, 0.02)

@@ -1,9 +1,9 @@
-"""Instances of the same FMU with shifted parameters, beside the one that is simulated.
+"""Instances of the same FMU with shifted parameters, next to the simulated one.
 
-They are evaluated at the states and times of the run ("internal differentiation": Bock, Numerical
-treatment of inverse problems in chemical reaction kinetics, 1981), so that differences of them are
-free of the integrator's error. Member 0 is not shifted: the one that is simulated is never called
-for derivatives, so its outputs keep their bits.
+They are evaluated at the states and times of the run ("internal differentiation": Bock,
+Numerical treatment of inverse problems in chemical reaction kinetics, 1981), so that
+their differences are free of the integrator's error. Member 0 is not shifted: the
+outputs of the simulated instance are unaffected.
 """
 
 from __future__ import annotations
@@ -27,13 +27,7 @@ Maker = Callable[[], BaseInstance]
 
 
 class ShiftedInstances:
-    """The instances of a plan with sensitivities; kept from run to run.
-
-    Parameters
-    ----------
-    make
-        Instantiates the FMU.
-    """
+    """Instances of a plan with sensitivities, reused for all runs."""
 
     def __init__(self, make: Maker) -> None:
         self._make = make
@@ -46,7 +40,7 @@ class ShiftedInstances:
         self._nominals: F64 = np.zeros((0, 1))
 
     def begin(self, beside: BaseInstance) -> None:
-        """Get ready for a run beside an instance; with a new one all others are new, too."""
+        """Prepare for a run of another instance; if that is new, all others are renewed, too."""
         if beside is not self._of:
             self.free()
         self._of = beside
@@ -59,15 +53,7 @@ class ShiftedInstances:
         assignment: Assignment,
         values: Mapping[str, Value],
     ) -> None:
-        """Initialise one of them with its values, up to continuous-time mode.
-
-        Raises
-        ------
-        CallFailed
-            The FMU refuses.
-        RunFailed
-            Its initial events do not settle.
-        """
+        """Initialise a member with its values, up to continuous-time mode."""
         instance = self._fresh(member)
         begin, end = float(run.times[0]), float(run.times[-1])
         instance.enter_initialisation(
@@ -85,7 +71,7 @@ class ShiftedInstances:
         self._settle(member, loop.start(table, reals), run, begin)
 
     def resize(self, members: int, states: int) -> None:
-        """Make room for so many instances, with so many states."""
+        """Allocate space for the given numbers of instances and states."""
         for instance in self._instances[members:]:
             _free(instance)
         del self._instances[members:]
@@ -109,13 +95,7 @@ class ShiftedInstances:
         return self._instances[member]
 
     def handle(self, member: int, run: Simulated, moved: I64, row: int, time: float) -> F64:
-        """Let an instance handle an event where it is placed; return its states after it.
-
-        Raises
-        ------
-        RunFailed
-            It fails.
-        """
+        """Let an instance handle an event at its present position; return its states afterwards."""
         table, reals = self.tables[member], self.reals[member]
         reals[program.TIME] = time
         self._settle(member, loop.handle(table, reals, moved, row), run, time)
@@ -149,7 +129,7 @@ class ShiftedInstances:
                     return
 
     def replace(self, member: int, failed: CallFailed) -> bool:
-        """Make one anew that has failed; return False where FMI forbids to go on with any."""
+        """Replace a failed instance; return False if FMI forbids further use of any."""
         if failed.status == FATAL:
             self.give_up(member, failed)
             return False
@@ -160,7 +140,7 @@ class ShiftedInstances:
         return True
 
     def give_up(self, member: int, failed: CallFailed) -> None:
-        """Part with all instances after a failure of one of them."""
+        """Free all instances after a failure of one of them."""
         if member < len(self._instances):
             _free(self._instances.pop(member), failed.status)
         self.free()
@@ -180,6 +160,6 @@ def _free(instance: BaseInstance, status: int = 0) -> None:
 
 
 def in_words(stencil: Stencil, failed: CallFailed) -> str:
-    """Say which shifted instance has failed."""
+    """Return a description of the shifted instance that failed."""
     near = " or ".join(f"{v!r}" for v in stencil.values if v not in (0.0,))
     return f"{failed.function} returned {status_word(failed.status)} with '{stencil.name}' = {near}"

@@ -1,4 +1,4 @@
-"""By how much parameters and start values are shifted, and how differences weigh the shifts."""
+"""Shifts of parameters and start values, and weights for differences."""
 
 from __future__ import annotations
 
@@ -19,18 +19,9 @@ _WEIGHTS = {2: (-0.5, 0.5), 3: (-1.5, 2.0, -0.5)}
 
 @dataclass(frozen=True)
 class Stencil:
-    """Values of one parameter, and the weights that make differences of them.
+    """Values of one parameter, and weights of a difference formula.
 
-    Parameters
-    ----------
-    name
-        Of the parameter or start value.
-    values
-        What it is set to.
-    offsets
-        The same, less its value in the run.
-    weights
-        Sum of weights times results: the derivative.
+    `offsets` are relative to the value in the run.
     """
 
     name: str
@@ -40,7 +31,7 @@ class Stencil:
 
 
 def scale_of(variable: Variable, value: float) -> float:
-    """Return the size of a parameter: of its value, its start value, or its nominal value."""
+    """Return the scale of a parameter, from its value, start value or nominal value."""
     sizes = [abs(value), abs(variable.nominal or 0.0)]
     if isinstance(variable.start, (int, float)):
         sizes.append(abs(float(variable.start)))
@@ -48,20 +39,10 @@ def scale_of(variable: Variable, value: float) -> float:
 
 
 def stencils_of(variable: Variable, value: float, factor: float = 1.0) -> list[Stencil]:
-    """Return the stencils that the range of the variable allows, the best first.
-
-    Parameters
-    ----------
-    variable
-        The parameter or start value.
-    value
-        In this run.
-    factor
-        By which the shift is reduced.
-    """
+    """Return the stencils that the variable's range permits, the best first, by `factor`."""
     unit = RELATIVE_SHIFT * factor * scale_of(variable, value)
     unit = 2.0 ** round(math.log2(unit))
-    found = []
+    stencils = []
     low = -math.inf if variable.minimum is None else variable.minimum
     high = math.inf if variable.maximum is None else variable.maximum
     for pattern in PATTERNS:
@@ -72,5 +53,5 @@ def stencils_of(variable: Variable, value: float, factor: float = 1.0) -> list[S
         width = (values[-1] - values[0]) / (pattern[-1] - pattern[0])
         weights = tuple(w / width for w in _WEIGHTS[len(pattern)])
         if width != 0.0:
-            found.append(Stencil(variable.name, values, offsets, weights))
-    return found
+            stencils.append(Stencil(variable.name, values, offsets, weights))
+    return stencils

@@ -1,4 +1,4 @@
-"""Event indicators that come near to zero and turn back: whether there is an event is in doubt."""
+"""Event indicators that come close to zero and turn back, so that an event is doubtful."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _GOLDEN = 0.6180339887498949
 
 @compiled
 def _indicators(head: Any, t: float, states: int, result: int) -> Any:
-    """Write the event indicators at states to an address."""
+    """Write the event indicators for given states to an address."""
     table = member_table(head, 0)
     status = place(table, t, states)
     if status == 0:
@@ -52,7 +52,7 @@ def _indicators(head: Any, t: float, states: int, result: int) -> Any:
 
 @compiled
 def _with_rates(head: Any, t: float, short: float, result: int) -> Any:
-    """Write indicators at the states in POINT, and their rates, one after the other."""
+    """Write indicators at the states in POINT, followed by their rates."""
     n, count = head[STATES], head[INDICATORS]
     point, later = doubles(head[POINT], n), doubles(head[SHIFTED], n)
     status = value(head, 0, t, head[POINT], head[VALUES])
@@ -63,17 +63,17 @@ def _with_rates(head: Any, t: float, short: float, result: int) -> Any:
         later[i] = point[i] + short * slope[i]
     if status == 0:
         status = _indicators(head, t + short, head[SHIFTED], result + 8 * count)
-    found = doubles(result, 2 * count)
+    values = doubles(result, 2 * count)
     for k in range(count):
-        found[count + k] = (found[count + k] - found[k]) / short
+        values[count + k] = (values[count + k] - values[k]) / short
     return status
 
 
 @compiled
 def _least(head: Any, t: float, end: float, which: int, scratch: int) -> Any:
-    """Bring the states where an indicator is nearest to zero to POINT; return when that is."""
+    """Write the states where an indicator is closest to zero to POINT; return the time."""
     count = head[INDICATORS]
-    found = doubles(scratch, count)
+    indicators = doubles(scratch, count)
     low, high = t, end
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = -1.0, -1.0
@@ -81,14 +81,14 @@ def _least(head: Any, t: float, end: float, which: int, scratch: int) -> Any:
         if at_left < 0.0:
             if point_at(head, left, end) != 0 or _indicators(head, left, head[POINT], scratch) != 0:
                 return np.nan
-            at_left = abs(found[which])
+            at_left = abs(indicators[which])
         if at_right < 0.0:
             if (
                 point_at(head, right, end) != 0
                 or _indicators(head, right, head[POINT], scratch) != 0
             ):
                 return np.nan
-            at_right = abs(found[which])
+            at_right = abs(indicators[which])
         if at_left < at_right:
             high, right, at_right = right, left, at_left
             left, at_left = high - _GOLDEN * (high - low), -1.0
@@ -103,14 +103,14 @@ def _least(head: Any, t: float, end: float, which: int, scratch: int) -> Any:
 
 @compiled
 def doubt_of(head: Any, t: float, which: int, scratch: int) -> Any:
-    """Return what the error of the states in POINT, as the tolerance allows it, does to one."""
+    """Return the change of an indicator within the permitted error of the states in POINT."""
     n, count = head[STATES], head[INDICATORS]
     point, away = doubles(head[POINT], n), doubles(head[SHIFTED], n)
     sizes, nominals = doubles(head[SIZES], n), doubles(head[NOMINALS], n)
-    found = doubles(scratch, count)
+    indicators = doubles(scratch, count)
     if _indicators(head, t, head[POINT], scratch) != 0:
         return np.nan
-    base, total = found[which], 0.0
+    base, total = indicators[which], 0.0
     for j in range(n):
         for i in range(n):
             away[i] = point[i]
@@ -118,16 +118,13 @@ def doubt_of(head: Any, t: float, which: int, scratch: int) -> Any:
         away[j] += 1e-6 * scale
         if _indicators(head, t, head[SHIFTED], scratch) != 0:
             return np.nan
-        total += abs(found[which] - base) / 1e-6
+        total += abs(indicators[which] - base) / 1e-6
     return total * doubles(head[REALS], RELATIVE + 1)[RELATIVE]
 
 
 @compiled
 def touches(head: Any, t: float, end: float) -> Any:
-    """Refuse a step in which an indicator touches zero and turns back.
-
-    It does where it comes nearer to zero than the error that the integrator's tolerance allows.
-    """
+    """Refuse a step in which an indicator turns back within the integrator's error of zero."""
     count = head[INDICATORS]
     if count == 0:
         return 0

@@ -1,10 +1,10 @@
-"""The variational equation over one step of the integrator, compiled.
+"""Compiled variational equation over one step of the integrator.
 
-The sensitivities S = dx/dp obey S' = A(t)*S + B(t), A = df/dx and B = df/dp along the trajectory
-that CVODE has found; its dense output is read, and nothing of it is changed. The equation is
-linear: the Radau IIA method of order 5 takes one factorisation for all columns. Steps end where
-CVODE's do, and are divided where the sensitivities change faster than the states. Source of method
-and error estimate: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8.
+The sensitivities S = dx/dp satisfy S' = A(t)*S + B(t), A = df/dx and B = df/dp along
+CVODE's trajectory, read from its dense output. As the equation is linear, the Radau IIA
+method of order 5 needs one factorisation for all columns (Hairer and Wanner, Solving
+Ordinary Differential Equations II, section IV.8). Steps end where CVODE's do, and are
+divided where the sensitivities change faster than the states.
 """
 
 from __future__ import annotations
@@ -124,9 +124,9 @@ def _linearise(head: Any, t: float, slot: int) -> Any:
 
 @compiled
 def _force(head: Any, t: float, known: int, target: int) -> Any:
-    """Write df/dp for one parameter to an address; refuse differences that are too coarse."""
+    """Write df/dp of one parameter to an address; refuse differences that are too coarse."""
     n = head[STATES]
-    forces, found, weights = doubles(target, n), doubles(head[VALUES], n), head[WEIGHTS]
+    forces, rates, weights = doubles(target, n), doubles(head[VALUES], n), head[WEIGHTS]
     low, middle, base = doubles(head[OTHER], n), doubles(head[MIDDLE], n), doubles(head[BASE], n)
     first = whole(head[FIRST], known + 2)
     begin, end = first[known], first[known + 1]
@@ -139,15 +139,15 @@ def _force(head: Any, t: float, known: int, target: int) -> Any:
             return status
         weight = doubles(weights + 8 * m, 1)[0]
         for i in range(n):
-            forces[i] += weight * found[i]
+            forces[i] += weight * rates[i]
             if m == begin:
-                low[i] = found[i]
+                low[i] = rates[i]
             elif m < end - 1:
-                middle[i] = found[i]
+                middle[i] = rates[i]
     limit, swing, worst = doubles(head[LIMITS], known + 1)[known], doubles(head[SWING], n), 0.0
     for i in range(n):
         size = max(swing[i], abs(base[i]))
-        worst = max(worst, bent(low[i], middle[i], found[i], size))
+        worst = max(worst, bent(low[i], middle[i], rates[i], size))
     if worst > limit:
         head[WHY], head[WHICH] = ROUGH, known
         reals = doubles(head[REALS], BENT + 1)
@@ -173,7 +173,7 @@ def _rates(head: Any, slot: int) -> None:
 
 @compiled
 def _try(head: Any, t: float, size: float, end: float) -> Any:
-    """Take a step of Radau IIA; return the error relative to what is allowed, or -1.0."""
+    """Take a step of Radau IIA; return the error relative to the tolerance, or -1.0."""
     if head[KEPT] == 0:
         if point_at(head, t, end) != 0 or _linearise(head, t, 3) != 0:
             return -1.0
@@ -195,7 +195,7 @@ def _rows(address: int, count: int, width: int) -> Any:
 
 @compiled
 def _solve_stages(head: Any, size: float) -> Any:
-    """Compute the stages from their A and B; return the error relative to what is allowed."""
+    """Compute the stages from their A and B; return the error relative to the tolerance."""
     n, knowns = head[STATES], head[KNOWNS]
     wide = 3 * n
     big, slopes = _rows(head[BIG], wide, wide + knowns), _rows(head[RIGHT], wide, knowns)
@@ -227,7 +227,7 @@ def _solve_stages(head: Any, size: float) -> Any:
 
 @compiled
 def _error(head: Any, size: float) -> Any:
-    """Return the estimated error of the step relative to what is allowed."""
+    """Return the estimated error of the step relative to the tolerance."""
     n, knowns = head[STATES], head[KNOWNS]
     wide = 3 * n
     big, small = _rows(head[BIG], wide, wide + knowns), _rows(head[SMALL], n, n + knowns)
@@ -259,11 +259,11 @@ def _error(head: Any, size: float) -> Any:
 
 @compiled
 def _integrate(head: Any, t: float, end: float) -> Any:
-    """Integrate the sensitivities over a step of the integrator; 0 when it succeeds."""
+    """Integrate the sensitivities over a step of the integrator; return 0 on success."""
     n, knowns = head[STATES], head[KNOWNS]
     reals, wide = doubles(head[REALS], 2), 3 * n
     now, largest = doubles(head[SENSITIVITIES], knowns * n), doubles(head[LARGEST], knowns * n)
-    taken = 0
+    steps = 0
     while t < end:
         rest = end - t
         size = rest if reals[NEXT_SIZE] >= 0.9 * rest else reals[NEXT_SIZE]
@@ -272,11 +272,11 @@ def _integrate(head: Any, t: float, end: float) -> Any:
         error = _try(head, t, size, end)
         if error < 0.0:
             return 1
-        taken += 1
+        steps += 1
         factor = min(8.0, 0.9 / max(error, 1e-12) ** 0.25)
         if error > 1.0:
             reals[NEXT_SIZE] = size * max(0.1, factor)
-            if taken > MOST_SUBSTEPS or t + reals[NEXT_SIZE] <= t:
+            if steps > MOST_SUBSTEPS or t + reals[NEXT_SIZE] <= t:
                 head[WHY] = TOO_SMALL
                 return 1
             continue
@@ -295,7 +295,7 @@ def _integrate(head: Any, t: float, end: float) -> Any:
 
 @compiled
 def _complete(head: Any, t: float) -> Any:
-    """Tell all instances, each at its own states, that a step is complete."""
+    """Report a completed step to all instances, each with its own states."""
     knowns = head[KNOWNS]
     first, offsets = whole(head[FIRST], knowns + 1), doubles(head[OFFSETS], head[MEMBERS])
     for k in range(-1, knowns):
@@ -316,7 +316,7 @@ def _complete(head: Any, t: float) -> Any:
 
 @callback(types.int32(types.int64, types.float64, types.float64))
 def step(address: int, t: float, end: float) -> int:
-    """Bring sensitivities and shifted instances from `t` to `end`, where the integrator is."""
+    """Advance sensitivities and shifted instances from `t` to the integrator's time `end`."""
     head = whole(address, SIZE)
     n, main = head[STATES], whole(head[MAIN], loop.SIZE)
     for m in range(head[MEMBERS]):
@@ -355,15 +355,14 @@ def _read(head: Any, member: int, t: float) -> Any:
 def record(address: int, t: float, row: int) -> int:
     """Write the derivatives of the outputs at an instant to a row.
 
-    Instances with shifted parameters are read at shifted states; where that would be too far, the
-    two parts are differentiated each for itself.
+    If shifted states are too far away, parameters and states are differentiated separately.
     """
     head = whole(address, SIZE)
     n, knowns, width = head[STATES], head[KNOWNS], head[WIDTH]
     if width == 0:
         return 0
     first, offsets = whole(head[FIRST], knowns + 1), doubles(head[OFFSETS], head[MEMBERS])
-    weights, found = doubles(head[WEIGHTS], head[MEMBERS]), doubles(head[OUTPUTS], width)
+    weights, outputs = doubles(head[WEIGHTS], head[MEMBERS]), doubles(head[OUTPUTS], width)
     sizes, nominals = doubles(head[SIZES], n), doubles(head[NOMINALS], n)
     now, places = doubles(head[SENSITIVITIES], knowns * n), whole(head[PLACES], width)
     result = doubles(head[DERIVATIVES] + 8 * row * knowns * width, knowns * width)
@@ -382,7 +381,7 @@ def record(address: int, t: float, row: int) -> int:
             if _read(head, m, t) != 0:
                 return 1
             for c in range(width):
-                target[c] += weights[m] * found[c]
+                target[c] += weights[m] * outputs[c]
         if apart:
             amount = SHIFT / far
             for sign in (1.0, -1.0):
@@ -390,7 +389,7 @@ def record(address: int, t: float, row: int) -> int:
                 if _read(head, 0, t) != 0:
                     return 1
                 for c in range(width):
-                    target[c] += 0.5 * sign / amount * found[c]
+                    target[c] += 0.5 * sign / amount * outputs[c]
         for c in range(width):
             if places[c] >= 0:
                 target[c] = now[k * n + places[c]]

@@ -1,7 +1,7 @@
-"""Sensitivities of one setup: what the compiled step shares with Python, and the run's course.
+"""Sensitivities of one setup: data shared by the compiled step and Python, and control.
 
-Columns of a Jacobian without common rows share one difference (Curtis, Powell and Reid, On the
-estimation of sparse Jacobian matrices, 1974).
+Columns of a Jacobian without common rows share one difference (Curtis, Powell and Reid,
+On the estimation of sparse Jacobian matrices, 1974).
 """
 
 from __future__ import annotations
@@ -40,24 +40,7 @@ _SMALLEST_FACTOR = 1e-4
 
 
 class Variations:
-    """What integrates the sensitivities beside the states.
-
-    Parameters
-    ----------
-    setup, description
-        What is simulated, and the FMU.
-    sundials
-        For the dense output.
-    run
-        That of the instance that is simulated.
-    make
-        Instantiates the FMU.
-
-    Raises
-    ------
-    FmuError
-        Something that cannot be differentiated, or not with respect to.
-    """
+    """Integrates the sensitivities in addition to the states, using CVODE's dense output."""
 
     def __init__(
         self,
@@ -89,7 +72,7 @@ class Variations:
     # ------------------------------------------------------------------ the outputs
 
     def _outputs(self, setup: SimulationSetup) -> None:
-        """Lay out what is read at each instant."""
+        """Lay out the variables to read at each instant."""
         names, rows = setup.output_names, setup.times.size
         variables = [output_variable(self._description, name) for name in names]
         self._coarse = [v.name for v in variables if native_type(v) == "Float32"]
@@ -119,11 +102,11 @@ class Variations:
 
     def beside(self, outputs: F64) -> F64:
         """Return outputs of shape (rows, n) with their derivatives, (rows, n * (1 + k))."""
-        found = np.zeros((len(outputs), 1 + len(self._known), self._count))
-        found[:, 0] = outputs
+        table = np.zeros((len(outputs), 1 + len(self._known), self._count))
+        table[:, 0] = outputs
         for place, column in self._read:
-            found[:, 1:, place] = self.derivatives[:, :, column]
-        return found.reshape(len(outputs), -1)
+            table[:, 1:, place] = self.derivatives[:, :, column]
+        return table.reshape(len(outputs), -1)
 
     # ------------------------------------------------------------------ start of a run
 
@@ -132,13 +115,7 @@ class Variations:
         instance: BaseInstance,
         values: Mapping[str, Value],
     ) -> None:
-        """Initialise the shifted instances, after the one that is simulated.
-
-        Raises
-        ------
-        CallFailed, RunFailed
-            They cannot be initialised; initial values that jump.
-        """
+        """Initialise the shifted instances, after the simulated one."""
         run, n = self._run, int(self._run.table[loop.STATES])
         self.raised = None
         if self._coarse:
@@ -156,8 +133,8 @@ class Variations:
         self.members.add(0, run, run.assignment(tuple(values)), values)
         stencils: list[Stencil] = []
         member = 1
-        for name, found in zip(self._known, choices, strict=True):
-            stencils.append(self._first_good(name, found, member, values))
+        for name, candidates in zip(self._known, choices, strict=True):
+            stencils.append(self._first_good(name, candidates, member, values))
             member += len(stencils[-1].values)
         starts = self.members.starts[:member, :n]
         self._columns = Columns(stencils, starts, self._nominals(n))
@@ -184,7 +161,7 @@ class Variations:
         values: Mapping[str, Value],
     ) -> Stencil:
         """Return the first stencil with which the FMU can be initialised."""
-        said = "its range has no room for a difference"
+        reason = "its range has no room for a difference"
         # Only this one is set beside what the run sets: others may be aliases of it.
         assignment = self._run.assignment(tuple({**values, name: 0.0}))
         for stencil in choices:
@@ -193,12 +170,12 @@ class Variations:
                     shifted = {**values, name: value}
                     self.members.add(member + k, self._run, assignment, shifted)
             except CallFailed as failed:
-                said = in_words(stencil, failed)
+                reason = in_words(stencil, failed)
                 if not self.members.replace(member + k, failed):
                     break
                 continue
             return stencil
-        raise not_differentiable(f"with respect to '{name}': {said}", float(self._run.times[0]))
+        raise not_differentiable(f"with respect to '{name}': {reason}", float(self._run.times[0]))
 
     def _lay_out(self, n: int) -> None:
         """Fill the table of the compiled step."""
@@ -252,18 +229,18 @@ class Variations:
         table[loop.VARY_EVENT] = ctypes.cast(self._event, ctypes.c_void_p).value or 0
 
     def _limits(self) -> F64:
-        """Return for each parameter what second differences may be of first ones."""
-        found = np.full(len(self._known), self._limit)
-        found[list(self._rough)] = np.inf
-        return found
+        """Return for each parameter the limit of second differences relative to first ones."""
+        limits = np.full(len(self._known), self._limit)
+        limits[list(self._rough)] = np.inf
+        return limits
 
     def _nominals(self, n: int) -> F64:
         allowed = np.ctypeslib.as_array(
             ctypes.cast(int(self._run.table[loop.TOLERANCE_DATA]), ctypes.POINTER(ctypes.c_double)),
             (max(n, 1),),
         )
-        found: F64 = allowed[:n] / self._run.relative
-        return found
+        nominals: F64 = allowed[:n] / self._run.relative
+        return nominals
 
     def _make_vector(self, n: int, block: F64 | I64) -> None:
         self._free_vector()
@@ -278,15 +255,15 @@ class Variations:
         self._vector = None
 
     def _restart(self) -> None:
-        """Integrate anew, after an event."""
+        """Restart the integration after an event."""
         head = self.head
         head[step.KEPT] = head[step.TRACKED] = head[step.FOLLOWED] = 0
         self._reals[step.NEXT_SIZE] = np.inf
 
     def remarks(self) -> list[str]:
-        """Return what the user should know, once."""
-        said, self._said = self._said, []
-        return said
+        """Return notes for the user, only once."""
+        notes, self._said = self._said, []
+        return notes
 
     # ------------------------------------------------------------------ within a run
 
@@ -308,7 +285,7 @@ class Variations:
         return 0
 
     def failure(self, time: float) -> BaseException:
-        """Return why the loop stopped for the sake of sensitivities."""
+        """Return why the loop stopped because of sensitivities."""
         error, self.raised = self.raised, None
         if error is not None:
             return error
@@ -357,10 +334,7 @@ class Variations:
         return not_differentiable(f"the FMU fails{at} with {name}", time)
 
     def _finer(self, j: int, bent: float) -> RunFailed:
-        """Return what to do about differences over which the derivatives are too curved.
-
-        Smaller shifts make second differences smaller, unless there is a kink or only rounding.
-        """
+        """Return how to proceed, such as smaller shifts, if derivatives are too curved."""
         last, again = self._bent.get(j, math.inf), RunFailed("other shifts", time=0.0, again=True)
         if bent > 3.0 * last:  # rounding: the shift before was better
             self._factors[j] *= 10.0
@@ -380,14 +354,14 @@ class Variations:
         return again
 
     def _reduce(self, j: int, factor: float) -> bool:
-        """Shift a parameter by less in further runs; return whether that is possible."""
+        """Decrease the shift of a parameter in later runs; return whether that is possible."""
         if self._factors[j] * factor < _SMALLEST_FACTOR:
             return False
         self._factors[j] *= factor
         return True
 
     def refuse_not_finite(self, begin: int, end: int) -> None:
-        """Raise RunFailed where a derivative in these rows is NaN or infinite."""
+        """Raise RunFailed if a derivative in these rows is NaN or infinite."""
         block = self.derivatives[begin:end]
         if np.isfinite(block).all():
             return
@@ -398,11 +372,11 @@ class Variations:
         )
 
     def close(self) -> None:
-        """End a run; the instances stay."""
+        """End a run; keep the instances."""
         self._free_vector()
 
     def free(self) -> None:
-        """Free everything; doing so twice does nothing."""
+        """Free everything; repeated calls have no effect."""
         self.close()
         self.members.free()
 
@@ -411,13 +385,7 @@ class Variations:
 
 
 def refuse_unknown(description: ModelDescription, known: Sequence[str]) -> None:
-    """Refuse what cannot be differentiated, or not with respect to.
-
-    Raises
-    ------
-    FmuError
-        With the reason.
-    """
+    """Raise `FmuError` for variables that cannot be differentiated, or not with respect to."""
     if description.only_once_per_process:
         raise FmuError(
             f"the FMU of '{description.name}' allows one instance per process, and derivatives need"
@@ -435,22 +403,10 @@ def refuse_unknown(description: ModelDescription, known: Sequence[str]) -> None:
 
 
 def colours_of(known: Sequence[Sequence[int] | None], n: int) -> tuple[I64, I64]:
-    """Return a colour for each state, and the pattern of df/dx.
+    """Return a colour for each of n states, and the pattern of df/dx, shape (n, n).
 
-    Parameters
-    ----------
-    known
-        For each derivative, on which states it depends; ``None``: perhaps on all. Empty: nothing is
-        known.
-    n
-        Number of states.
-
-    Returns
-    -------
-    colours : ndarray, shape (n,)
-        States of the same colour have no derivative in common.
-    pattern : ndarray, shape (n, n)
-        1 where a derivative may depend on a state.
+    `known` are the states on which each derivative depends, ``None`` for possibly all.
+    States of the same colour have no derivative in common.
     """
     pattern = np.ones((n, n), np.int64)
     if len(known) == n:
@@ -461,6 +417,6 @@ def colours_of(known: Sequence[Sequence[int] | None], n: int) -> tuple[I64, I64]
     colours = np.full(n, -1, np.int64)
     for j in range(n):
         rows = pattern[:, j] == 1
-        taken = {int(colours[k]) for k in range(j) if np.any(pattern[rows, k])}
-        colours[j] = next(c for c in range(n) if c not in taken)
+        used = {int(colours[k]) for k in range(j) if np.any(pattern[rows, k])}
+        colours[j] = next(c for c in range(n) if c not in used)
     return colours, pattern
