@@ -53,9 +53,14 @@ class Entry:
 
 
 def origin_of(result: Path) -> str:
-    """Return the date of a result file and the data files of the problem beside it, as one line."""
+    """Return the date of a result and the data files of the problem beside it, as one line.
+
+    The date is that of the file, or today where the file is still to be written.
+    """
     try:
-        written = datetime.fromtimestamp(result.stat().st_mtime)
+        written = (
+            datetime.fromtimestamp(result.stat().st_mtime) if result.exists() else datetime.now()
+        )
         problem = tomllib.loads((result.parent / "problem.toml").read_text("utf-8"))
     except (OSError, ValueError):
         return ""
