@@ -74,7 +74,7 @@ def test_an_inequality_that_is_a_bound_is_named_all_the_same(study: Study, capsy
     checks = {c["name"]: (c["active"], c["violated"]) for c in found["constraints"]}
     assert checks == {"stiff": (True, False), "light": (False, False)}
     said = " ".join(capsys.readouterr().out.split())
-    assert "the constraint 'stiff' (k >= 450 N/m) hides the fit: correct it" in said
+    assert "The constraint 'stiff' (k >= 450 N/m) hides the fit: correct it" in said
     assert "Active constraint: 'stiff' (k >= 450 N/m)" in said
     assert "widen the bounds" not in said
 

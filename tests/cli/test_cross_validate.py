@@ -54,7 +54,7 @@ def test_blocks_of_a_right_model(study: Study, capsys: Capture) -> None:
     table = pd.read_csv("out/parameters.csv", keep_default_na=False)
     assert len(table) == 3 * 5
     page = Path("out/cross-validation.html").read_text()
-    assert "Fold by fold." in page
+    assert "Scores fold by fold" in page
 
 
 def test_models_side_by_side(study: Study, capsys: Capture) -> None:

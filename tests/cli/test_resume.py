@@ -448,7 +448,7 @@ sys.exit(main(sys.argv[1:]))
     )  # fmt: skip
     told = done.stdout + done.stderr
     assert "Traceback" not in told
-    assert done.stdout.count("the journal cannot be written") == 1
+    assert done.stdout.count("he journal cannot be written") == 1
     # Parameters are told; the result does not fit, either, and that is said.
     assert "The estimation converged" in done.stdout
     assert done.returncode == 2
@@ -468,7 +468,7 @@ def test_no_room_for_the_journal_but_for_the_result(
     monkeypatch.setattr(os, "pwritev", full)
     assert main(["estimate", "problem.toml", "-o", "out"]) == 0
     shown = capsys.readouterr()
-    assert (shown.out + shown.err).count("the journal cannot be written (No space left") == 1
+    assert (shown.out + shown.err).count("he journal cannot be written (No space left") == 1
     assert numbers(study.folder / "out")["status"] == "converged"
 
 

@@ -44,7 +44,7 @@ def summary(result: EstimationResult, width: int = _WIDTH) -> str:
         _validation(result, width),
         "\n".join(wrap(text, width) for text in result.assumed_units),
         "\n".join(wrap(text, width, "  - ") for text in judgement.more),
-        "\n".join(wrap(f"note: {f.note}", width) for f in result.findings if f.code != "reading"),
+        "\n".join(wrap(f"note: {f.note}", width) for f in result.findings),
         wrap(
             f"{result.estimator}: {result.message.rstrip('.')}; "
             f"{result.simulations} simulations, {jacobians(result)}, "

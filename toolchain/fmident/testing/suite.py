@@ -10,11 +10,11 @@ from typing import Any
 
 from fmident.errors import FmidentError, ProblemError
 from fmident.estimation import Estimator, OnlineEstimator, build_options
-from fmident.testing.checks import answers, conduct
+from fmident.testing.checks import answers, conduct, declaration
 from fmident.testing.problems import ConformanceProblem, conformance_problems
 from fmident.testing.subject import ConformanceError, EndlessSearch, Subject
 
-_MODULES: tuple[ModuleType, ...] = (conduct, answers)
+_MODULES: tuple[ModuleType, ...] = (declaration, answers, conduct)
 
 _ONLINE_ONLY = {answers.check_sample_by_sample_is_the_whole_record}
 """For estimators that go through the data sample by sample; others have nothing to compare."""
@@ -92,7 +92,7 @@ def estimator_checks(
             check()
     """
     tables = trials if trials is None or isinstance(trials, Mapping) else list(trials)
-    conduct.expect_usable(kind, getattr(kind, "trials", None) if trials is None else tables)
+    declaration.expect_usable(kind, getattr(kind, "trials", None) if trials is None else tables)
     chosen = [_suited(kind)] if problems is None else problems
     subjects = [
         Subject(kind, bench, dict(table))

@@ -61,7 +61,7 @@ def origin_of(result: Path) -> str:
         written = (
             datetime.fromtimestamp(result.stat().st_mtime) if result.exists() else datetime.now()
         )
-        problem = tomllib.loads((result.parent / "problem.toml").read_text("utf-8"))
+        problem = tomllib.loads((result.parent / "problem.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
     experiments = [e for e in problem.get("experiments", ()) if isinstance(e, Mapping)]
