@@ -86,7 +86,7 @@ def test_noise_of_different_size_in_outputs_without_sigma_is_told(ratio: float, 
     estimator = load_plugins().estimators.get("least-squares")()
     with Evaluator(problem, PythonExecutor(problem, two)) as evaluator:
         result = run_estimation(problem, evaluator, estimator)
-    found = [n for n in result.notes if "more weight than they deserve" in n]
+    found = [n for n in result.notes if "too much weight" in n]
     assert bool(found) == told
     if told:
         assert "The residuals of 'y' of 'data' are" in found[0]
