@@ -102,7 +102,7 @@ def test_the_shift_of_the_estimate_by_the_solver_of_the_fmu(
     assert check["needed"] is None
     # To first order, as the statement is meant.
     assert check["shifts"]["k"] == pytest.approx((K - EULER) / k["standard_error"], rel=0.05)
-    assert 'set evaluation.interface to "model-exchange"' in said
+    assert 'Set evaluation.interface to "model-exchange"' in said
     assert "The error of the FMU's own solver, which ignores the tolerance, moves" in said
 
 

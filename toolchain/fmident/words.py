@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 _SIGNIFICANT_OF_ERROR = 2
@@ -184,9 +185,15 @@ def sentence(text: str) -> str:
 
     >>> sentence("the fit is good"), sentence("is it?")
     ('The fit is good.', 'Is it?')
+
+    A name at the beginning stays as it is.
+
+    >>> sentence("fmi2Reset fails")
+    'fmi2Reset fails.'
     """
     text = text.strip()
-    text = text[:1].upper() + text[1:]
+    if re.match(r"[a-z][a-z'-]*(?![\w.(])", text):
+        text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
