@@ -6,16 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from fmident.arrays import F64
 from fmident.errors import Code, DataError, FmidentError, Location, advice_on
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SHOWN = 5
 _TIMES = ("time", "t", "zeit", "timestamp")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from fmident.data.csv import are_units, bare_unit
 from fmident.errors import DataError, Location
 from fmident_readers.columns import nothing, titled
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row = tuple[Any, ...]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,9 +21,6 @@ from fmident.errors import DataError, Location, UnitError
 from fmident.units import parse_unit
 from fmident_readers.columns import nothing, of_equal_length, titled
 from fmident_readers.hdf5 import read_hdf5
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _AT = (0, 512)

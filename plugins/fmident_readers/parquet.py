@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from fmident_readers.columns import titled
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def read_parquet(path: Path) -> pd.DataFrame:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from fmident.problem import ModelResolver
     from fmident.problem.model import Problem
     from fmident.problem.reading.file import Plugins
-    from fmident.toml_file import Source
 
 
 Report = Callable[[Iterable[Diagnostic]], None]

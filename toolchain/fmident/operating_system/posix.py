@@ -17,13 +17,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from fmident.operating_system import linux
 from fmident.operating_system.contract import ChildProcess, TakenError
-
-if TYPE_CHECKING:
-    import subprocess
 
 assert sys.platform != "win32", "this branch is for POSIX"  # mypy leaves it out for Windows
 

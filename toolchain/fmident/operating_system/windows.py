@@ -32,13 +32,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p, c_wchar_p
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from fmident.operating_system.contract import ChildProcess, TakenError
-
-if TYPE_CHECKING:
-    import subprocess
-
 
 COPIES_PROCESSES = False
 """Whether :func:`in_a_copy` works."""

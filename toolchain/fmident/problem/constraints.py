@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +33,6 @@ from fmident.problem.jets import Jet, advised, check_sides, jet_of, value_of
 from fmident.problem.model import Parameter, Problem, with_notes
 from fmident.problem.search_space import SearchSpace
 from fmident.words import listed
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
-
 
 _KEPT = "constraint_functions"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from fmident.arrays import F64
 from fmident.profiles.landscape import Landscape, State
@@ -113,8 +114,6 @@ def linear_step(
 
 
 def _bounded(rows: F64, target: F64, low: F64, high: F64) -> F64:
-    from scipy.optimize import lsq_linear  # here, since it is slow to import and seldom needed
-
     solution: F64 = np.asarray(np.linalg.lstsq(rows, target, rcond=1e-14)[0])
     if bool(((solution >= low) & (solution <= high)).all()):
         return solution

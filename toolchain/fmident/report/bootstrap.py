@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fmident.prediction import OutputBand
-    from fmident.resampling import BootstrapParameter, BootstrapResult
 
 
 CORNER, HISTOGRAMS = "corner.png", "replicates.svg"

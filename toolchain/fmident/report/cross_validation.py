@@ -47,7 +47,6 @@ from fmident.words import duration, plain, with_error
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fmident.cross_validation import CrossValidation
     from fmident.problem.model import Problem
     from fmident.report.figures.chart import Chart
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from fmident.arrays import F64
 from fmident.evaluation import JacobianError
@@ -237,8 +238,6 @@ class _Refit:
 
     def _bounded(self, gram: F64, gradient: F64, low: F64, high: F64) -> tuple[F64, F64]:
         """Return the step of minimum linearised cost within bounds, and its reduced coordinates."""
-        from scipy.optimize import lsq_linear  # here, since it is slow to import and seldom needed
-
         inverse = np.linalg.pinv(self._origin.directions)
         root = np.linalg.cholesky(gram).T
         target = -np.linalg.solve(root.T, gradient)

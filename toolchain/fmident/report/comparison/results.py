@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import fmident.report.result_json  # noqa: F401  # layouts
+import pandas as pd
+
 from fmident.errors import Code, EstimationError
 from fmident.report.codec import Json, dump
 from fmident.report.comparison.choice import Choice, Compared, choose
@@ -25,10 +26,8 @@ from fmident.report.tables import with_inputs
 from fmident.words import plain
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fmident.estimation.result import EstimationResult, OutputFit
-    from fmident.report.comparison.choice import Choice, NestedTest
+    from fmident.report.comparison.choice import NestedTest
     from fmident.statistics.choice import Criteria
 
 
@@ -70,8 +69,6 @@ class Comparison:
 
         ``weight`` is the Akaike weight; ``effective_...`` use the effective number of samples.
         """
-        import pandas as pd  # here, since it is slow to import and seldom needed
-
         rows = [
             {
                 "status": c.result.status,
@@ -97,8 +94,6 @@ class Comparison:
     @property
     def parameters(self) -> pd.DataFrame:
         """One row per parameter or base parameter and result, with standard error and interval."""
-        import pandas as pd  # here, since it is slow to import and seldom needed
-
         rows = [
             {
                 "parameter": e.name,
@@ -120,8 +115,6 @@ class Comparison:
     @property
     def tests(self) -> pd.DataFrame:
         """One row per pair of nested problems: the likelihood-ratio test."""
-        import pandas as pd  # here, since it is slow to import and seldom needed
-
         columns = ["smaller", "larger", "extra", "statistic", "p_value", "effective_p_value"]
         rows = [
             (t.smaller, t.larger, ", ".join(t.extra), t.ratio.statistic, t.ratio.p_value,

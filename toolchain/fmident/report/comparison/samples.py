@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from fmident.arrays import F64
 from fmident.report.tables import fit_table
@@ -17,8 +18,6 @@ from fmident.statistics.choice import Fit, ModelledLikelihood, modelled_likeliho
 from fmident.statistics.noise import NoisyOutput, outputs_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fmident.estimation.result import CountedNoise, EstimationResult
 
 _SAME = 1e-8
@@ -136,8 +135,6 @@ def _equal(one: F64, other: F64) -> npt.NDArray[np.bool_]:
 
 def stored_table(folder: Path) -> pd.DataFrame | None:
     """Return ``fit.csv``, or ``None`` if there is no readable one."""
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
     try:
         # A name such as "NA" is a name, not a gap.
         table = pd.read_csv(
