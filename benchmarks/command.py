@@ -57,7 +57,6 @@ outputs = { y = { column = "y", sigma = 0.01 } }
 
 [estimator]
 name = "least-squares"
-solver = "ceres"
 """
 
 PEER = """import fmpy

@@ -26,8 +26,13 @@ from pathlib import Path
 import numpy as np
 
 import fmident
-from fmident.evaluation import Executor, InProcessExecutor, SimulationFailure, SimulationTask
-from fmident.evaluation.executors import ProcessExecutor
+from fmident.evaluation import (
+    Executor,
+    InProcessExecutor,
+    ProcessExecutor,
+    SimulationFailure,
+    SimulationTask,
+)
 from fmident.problem.model import Problem
 from fmident_dask import DaskExecutor
 
@@ -67,7 +72,7 @@ def sized(problem: Problem, seconds: float) -> Problem:
     """Return the problem whose simulation takes about the time asked for."""
     with InProcessExecutor(problem) as executor:
         tasks = make_tasks(problem, 10)
-        executor.run(tasks)
+        executor.run_all(tasks)
         each = min(timed(executor, [task]) for task in tasks)
     return repeated(problem, seconds / each)
 
@@ -75,13 +80,13 @@ def sized(problem: Problem, seconds: float) -> Problem:
 def timed(executor: Executor, tasks: Sequence[SimulationTask]) -> float:
     """Return the seconds that a batch takes."""
     begin = time.perf_counter()
-    executor.run(tasks)
+    executor.run_all(tasks)
     return time.perf_counter() - begin
 
 
 def agree(executors: dict[str, Executor], tasks: Sequence[SimulationTask]) -> bool:
     """Return whether all give the same bits; this also warms them up."""
-    found = {name: executor.run(tasks) for name, executor in executors.items()}
+    found = {name: executor.run_all(tasks) for name, executor in executors.items()}
     expected = found.pop("this process")
     return all(
         not isinstance(one, SimulationFailure)

@@ -7,7 +7,7 @@ instance (FMPy reads an output with the input of the sample before; that shifts 
 estimates, not its time). Start-up (imports, opening the FMU, reading the data) is left
 out on both sides.
 
-    python benchmarks/estimation.py [--solver ceres] [--repeat 3]
+    python benchmarks/estimation.py [--repeat 3]
 
 Prints the times and their ratio; ends with 1 when the ratio is below 10.
 """
@@ -87,13 +87,11 @@ def fmpy_estimation(measured: np.ndarray, start: np.ndarray, names: list[str]) -
 def main() -> int:
     """Run both, interleaved, and compare medians."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--solver", choices=["scipy", "ceres"], default="ceres")
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     problem = fmident.load_problem(ROOT / "examples" / "delta" / "problem.toml")
     problem = dataclasses.replace(
         problem,
-        estimator=dataclasses.replace(problem.estimator, options={"solver": args.solver}),
         evaluation=dataclasses.replace(problem.evaluation, check=False),
     )
     names = [p.name for p in problem.free]
@@ -110,9 +108,7 @@ def main() -> int:
         peer.append(seconds)
     a, b = statistics.median(ours), statistics.median(peer)
     print(f"{'':<24}{'median s':>10}{'simulations':>13}{'ms/simulation':>15}")
-    print(
-        f"{'fmident, ' + args.solver:<24}{a:>10.3f}{simulations:>13}{1e3 * a / simulations:>15.2f}"
-    )
+    print(f"{'fmident':<24}{a:>10.3f}{simulations:>13}{1e3 * a / simulations:>15.2f}")
     print(
         f"{'FMPy + least_squares':<24}{b:>10.3f}{peer_simulations:>13}"
         f"{1e3 * b / peer_simulations:>15.2f}"

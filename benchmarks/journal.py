@@ -115,14 +115,14 @@ def main() -> int:
                 plain.append(spent(lambda p=points[0]: without.residuals_many(p)))
             asked += tasks(points[1])
         journal.close()
-        size = journal.size
+        size = journal.path.stat().st_size
         copies = copying(
             Path(name, "copy"), 8 * sum(r.size for r in recorded.simulate(points[1][0]))
         )
         journal = Journal(Path(name))
         again = RecordedExecutor(executor, keys, journal)
-        disk = [seconds(lambda task=task: again.run([task])) for task in asked]
-        memory = [seconds(lambda task=task: again.run([task])) for task in asked[-20:]]
+        disk = [seconds(lambda task=task: again.run_all([task])) for task in asked]
+        memory = [seconds(lambda task=task: again.run_all([task])) for task in asked[-20:]]
         assert again.served.simulated == 0
         assert again.served.restored == len(asked)
         journal.close()

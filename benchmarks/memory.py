@@ -63,12 +63,12 @@ def watch(problem: fmident.Problem, kind: str, runs: int) -> tuple[list[int], fl
     began = time.perf_counter()
     sizes = []
     with (InProcessExecutor if kind == "inline" else ProcessExecutor)(problem) as executor:
-        executor.run(tasks[:10])
+        executor.run_all(tasks[:10])
         pid = executor.pids[0] if isinstance(executor, ProcessExecutor) else None
         size = PrivateMemory(pid)
         sizes.append(size())
         for done in range(0, runs, BATCH):
-            found = executor.run(tasks[: min(BATCH, runs - done)])
+            found = executor.run_all(tasks[: min(BATCH, runs - done)])
             assert not any(isinstance(outcome, SimulationFailure) for outcome in found)
             del found
             sizes.append(size())

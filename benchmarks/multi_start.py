@@ -36,16 +36,15 @@ from fmident.evaluation import (
     Executor,
     InProcessExecutor,
     JacobianError,
+    Outcomes,
     ProcessExecutor,
-    Simulated,
     SimulationTask,
 )
-from fmident.evaluation.executors.base import Done
 from fmident.evaluation.journal import RecordedExecutor
 from fmident.evaluation.journal.keys import SimulationKeys
 from fmident.operating_system import processors
 from fmident.problem.model import Problem
-from fmident_estimators.least_squares import LeastSquares
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 ROOT = Path(__file__).resolve().parents[1]
 GAIN = 1.3
@@ -78,10 +77,10 @@ class Counting(InProcessExecutor):
 
     rounds = 0
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
         """Run all tasks."""
         self.rounds += (len(tasks) + 1) // 2
-        return super().run(tasks, done)
+        return super().run(tasks)
 
 
 def counted(kind: type[Evaluator], problem: Problem, starts: int) -> int:
@@ -111,7 +110,7 @@ def estimate(
     # What several searches ask for is simulated once either way, as in an estimation.
     evaluator = kind(problem, RecordedExecutor(executor, SimulationKeys(problem, b"")))
     began = clock()
-    options = {"starts": starts, "solver": "ceres", "max_iterations": 6}
+    options = {"starts": starts, "max_iterations": 6}
     result = run_estimation(problem, evaluator, LeastSquares(), options, intervals=False)
     return clock() - began, result
 

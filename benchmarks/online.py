@@ -22,10 +22,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fmident_estimators.algebraic import AlgebraicStream, AlgebraicWindow, WindowDesign
-from fmident_estimators.algebraic.estimator import AlgebraicTracker
-from fmident_estimators.kalman_bucy import KalmanBucy, differentiator
-from fmident_estimators.linear_equation import Formula, LinearEquation, ParameterMap, Setup
+from fmident.problem import Expression
+from fmident_estimators.algebraic.estimator import (
+    AlgebraicStream,
+    AlgebraicTracker,
+    AlgebraicWindow,
+    WindowDesign,
+)
+from fmident_estimators.kalman_bucy.recursion import KalmanBucy, differentiator
+from fmident_estimators.linear_equation import LinearEquation, ParameterMap
 
 ALLOWED = 20.0  # microseconds
 STEP = 1e-3
@@ -81,9 +86,9 @@ def plain_numpy(samples: int) -> Callable[[float, float], object]:
 def tracker_of(samples: int) -> Callable[[float, float], object]:
     """Return the whole of what ``fmident follow`` calls per sample."""
     window = AlgebraicWindow(EQUATION, WindowDesign(samples, STEP), 1e-4)
-    formulas = [Formula("3*a0"), Formula("3*a1")]
-    setup = Setup(EQUATION, ParameterMap(("a0", "a1"), formulas, {}), "F", "x")
-    tracker = AlgebraicTracker(window, setup, (0, 0), np.full(2, np.inf))
+    formulas = [Expression("3*a0"), Expression("3*a1")]
+    parameters = ParameterMap(("a0", "a1"), formulas, {})
+    tracker = AlgebraicTracker(window, parameters, (0, 0), np.full(2, np.inf))
     now = [0.0]
 
     def update(y: float, u: float) -> object:

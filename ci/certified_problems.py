@@ -27,7 +27,7 @@ import fmident
 from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
-from fmident_estimators.least_squares import LeastSquares
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 REQUIRED = 6.0
 OF_MODELS = 8.0
@@ -42,7 +42,6 @@ SOLVERS: Mapping[str, Mapping[str, str]] = {
     "default": {},
     "trf": {"method": "trf"},
     "dogbox": {"method": "dogbox"},
-    "ceres": {"solver": "ceres"},
 }
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Formula = Callable[..., Array]

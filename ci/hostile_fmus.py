@@ -79,11 +79,11 @@ def batch(executor: str, behaviour: str, seed: int, fmu: Path) -> str | None:
     sound = faults.make_problem(fmu, executor="inline")
     plain = [faults.task(v, k % 2, kind=0.0, at=0.5) for k, v in enumerate(values)]
     with open_fmu(fmu) as opened, InProcessExecutor(sound, opened) as inline:
-        expected = inline.run(plain)
+        expected = inline.run_all(plain)
     before = Path.cwd()
     with make_executor(problem, load_plugins().executors.by_name) as made:
-        found = made.run(tasks)
-        again = made.run(plain)  # the executor is as good as before
+        found = made.run_all(tasks)
+        again = made.run_all(plain)  # the executor is as good as before
     if before != Path.cwd():
         return "another working directory"
     for k, outcome in enumerate(found):

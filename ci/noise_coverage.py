@@ -21,13 +21,18 @@ from scipy import signal
 
 import fmident
 from fmident.arrays import F64
-from fmident.estimation.diagnostics.disturbances import disturbance_notes
-from fmident.estimation.diagnostics.noise import coarse_sensors, noise_of, noisy_outputs
+from fmident.estimation.diagnostics.noise import (
+    coarse_sensors,
+    disturbance_notes,
+    noise_of,
+    noisy_outputs,
+)
 from fmident.evaluation import Evaluator, InProcessExecutor
 from fmident.problem.model import Problem
-from fmident.statistics import ParameterStatistics, parameter_statistics
-from fmident.statistics.noise import NoiseModel, fit_noise, spanned, waves_found, whitened_finding
-from fmident.statistics.uncertainty import t_quantile
+from fmident.statistics.distributions import student_quantile
+from fmident.statistics.local_model import LocalModel
+from fmident.statistics.noise.covariance import waves_found, whitened_finding
+from fmident.statistics.noise.processes import NoiseModel, fit_noise, spanned
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples" / "delta"))
@@ -264,16 +269,14 @@ def _there(problem: Problem, k: int, kind: str, rng: np.random.Generator, y: F64
     return noise_of_kind(kind, rng, whole.size, whole)[measurement.rows]
 
 
-def _count(
-    count: Count, truth: F64, p: F64, found: ParameterStatistics, notes: Sequence[str]
-) -> None:
+def _count(count: Count, truth: F64, p: F64, found: LocalModel, notes: Sequence[str]) -> None:
     low, high = found.intervals.T
     count.held += (low <= truth) & (truth <= high)
-    white = found.linearisation.white_errors() * t_quantile(0.95, found.degrees_of_freedom)
+    white = found.white_errors * student_quantile(0.975, found.degrees_of_freedom)
     count.white += np.abs(p - truth) <= white
     count.estimates.append(p)
     count.errors.append(found.standard_errors)
-    count.counted += found.linearisation.coloured is not None
+    count.counted += found.coloured is not None
     count.noted += bool(notes)
 
 
@@ -300,7 +303,7 @@ def with_data(problem: Problem, data: F64) -> Problem:
 
 def fitted(
     problem: Problem, evaluator: Evaluator, start: F64, data: F64, model: str
-) -> tuple[F64, ParameterStatistics, list[str]] | None:
+) -> tuple[F64, LocalModel, list[str]] | None:
     """Return the estimate, its statistics, and what is said of tones and of steps.
 
     Parameters
@@ -332,9 +335,7 @@ def fitted(
         residuals, jacobian = noise.whiten(residuals), noise.whiten(jacobian)
         found = whitened_finding(noise, residuals, jacobian)
     names = [q.name for q in problem.free]
-    statistics = parameter_statistics(
-        jacobian, residuals, p, names, sigma_known=False, coloured=found
-    )
+    statistics = LocalModel(names, p, jacobian, residuals, sigma_known=False, coloured=found)
     return p, statistics, disturbance_notes(measured, residuals, found)
 
 

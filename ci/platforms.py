@@ -21,12 +21,15 @@ from pathlib import Path
 
 import numpy as np
 
-from fmident.api.model_sources import expand, with_libraries
+from fmident.api.builds import expand, with_libraries
 from fmident.arrays import F64
 from fmident.catalog import Entry, read_catalog
 from fmident.compilers.base import BuildRequest
-from fmident.compilers.embedded.backend.compiling.c_compilers import CCompiler, compiler_for
-from fmident.compilers.embedded.backend.compiling.toolchain import find_fmi_headers
+from fmident.compilers.embedded.backend.compiling import (
+    CCompiler,
+    compiler_for,
+    find_fmi_headers,
+)
 from fmident.compilers.embedded.compiler import EmbeddedCompiler
 from fmident.compilers.platforms import Platform, read_platforms, this_platform
 from fmident.errors import CompilationError, FmidentError

@@ -26,7 +26,7 @@ from fmident.compilers.embedded.compiler import EmbeddedCompiler
 from fmident.compilers.libraries import buildable_classes
 from fmident.errors import CompilationError, FmidentError
 from fmident.fmu import SimulationSetup, read_description
-from fmident.fmu.processes.apart import simulate_apart
+from fmident.fmu.processes.guard import simulate_apart
 
 DOMAINS = (
     "Modelica.Blocks",

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident.api.model_sources import find_library
+from fmident.api.builds import find_library
 from fmident.compilers.base import Compiler
-from fmident.fmu.native_code.floating import standard_maker
+from fmident.fmu.native_code.loops import loops
 from fmident.fmu.processes import guard
 
 from .kept import VARIABLE, library_fmu
@@ -49,6 +49,13 @@ def pytest_configure(config: pytest.Config) -> None:
         own = tempfile.TemporaryDirectory(prefix="fmident-test-fmus-")
         os.environ[VARIABLE] = os.environ["FMIDENT_CACHE"] = own.name
         config.add_cleanup(own.cleanup)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave the cases that `each_time` does not name to the night."""
+    chosen = item.get_closest_marker("each_time")
+    if chosen is not None and item.callspec.id not in chosen.args:  # type: ignore[attr-defined]
+        item.add_marker(pytest.mark.nightly)
 
 
 def in_root() -> set[str]:
@@ -130,7 +137,7 @@ def measure(build_fmu: BuildFmu) -> Callable[[int], pd.DataFrame]:
 @pytest.fixture(autouse=True)
 def standard_floating_point() -> None:
     """Begin each test with the standard state: a library with -ffast-math changes it for good."""
-    standard_maker()()
+    loops().restore_floating_point()
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import random
 import pytest
 
 from fmident.checking import CheckReport
-from fmident.checking.report import sorted_findings
-from fmident.errors import Diagnostic
 from fmident.findings import SEVERITIES, Finding, finding, gravity, in_order, sentence
 
 
@@ -35,14 +33,14 @@ def test_a_clause_becomes_a_sentence(text: str, expected: str) -> None:
 
 
 def test_no_lesser_warning_of_a_check_hides_that_parameters_cannot_be_told_apart() -> None:
-    apart = Diagnostic("warning", "m and k cannot be told apart", rule="not-identifiable")
-    slow = Diagnostic("warning", "'x' is sampled slowly", rule="sampling-slow")
-    far = Diagnostic("warning", "'x' is far from the model", rule="initial-far-from-model")
-    broken = Diagnostic("error", "it fails", rule="initial-simulation-fails")
+    apart = Finding("not-identifiable", "warning", "m and k cannot be told apart")
+    slow = Finding("sampling-slow", "warning", "'x' is sampled slowly")
+    far = Finding("initial-far-from-model", "warning", "'x' is far from the model")
+    broken = Finding("initial-simulation-fails", "error", "it fails")
 
-    def report(*found: Diagnostic) -> CheckReport:
-        return CheckReport("problem.toml", "x.fmu", "least-squares", sorted_findings([*found]))
+    def report(*found: Finding) -> CheckReport:
+        return CheckReport("problem.toml", "x.fmu", "least-squares", in_order(found))
 
     assert report(slow, far, apart).findings == (apart, slow, far)
-    assert apart.message in report(slow, far, apart).headline
-    assert broken.message in report(slow, apart, broken).headline
+    assert apart.text in report(slow, far, apart).headline
+    assert broken.text in report(slow, apart, broken).headline

@@ -16,6 +16,7 @@ def test_there_is_one_for_each_tutorial() -> None:
     assert {p.stem for p in NOTEBOOKS} == {"first_identification", "from_python"}
 
 
+@pytest.mark.each_time("first_identification")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_it_runs_and_shows(path: Path, tmp_path: Path) -> None:
     jupytext = pytest.importorskip("jupytext")

@@ -37,7 +37,7 @@ def test_value_and_error_share_their_last_digit(
 def test_open_intervals_are_words() -> None:
     assert interval((-math.inf, math.inf), math.nan) == "unbounded"
     assert interval((math.nan, math.nan), math.nan) == "n/a"
-    assert interval((0.0, math.inf), 0.1) == "[0.00, infinite]"
+    assert interval((0.0, math.inf), 0.1) == "above 0.00"
 
 
 def test_zero_is_zero() -> None:

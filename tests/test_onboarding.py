@@ -46,11 +46,12 @@ def tree() -> list[tuple[PurePosixPath, str]]:
     return lines
 
 
-@pytest.mark.parametrize(("around", "line"), tree(), ids=lambda x: str(x)[:40])
-def test_what_the_tree_names_exists(around: PurePosixPath, line: str) -> None:
-    inside = ROOT / around / line.split()[0]
-    for name in NAME.findall(line):
-        assert (ROOT / around / name).exists() or (inside / name).exists(), name
+def test_what_the_tree_names_exists(subtests: pytest.Subtests) -> None:
+    for around, line in tree():
+        with subtests.test(f"{around}/{line}"):
+            inside = ROOT / around / line.split()[0]
+            for name in NAME.findall(line):
+                assert (ROOT / around / name).exists() or (inside / name).exists(), name
 
 
 def test_the_tree_has_every_package_in_the_order_of_imports() -> None:
@@ -76,11 +77,12 @@ def cells() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("title", "name"), cells(), ids=lambda x: str(x)[:50])
-def test_what_the_tables_name_exists(title: str, name: str) -> None:
-    if any(part.isupper() for part in re.split(r"[/.]", name)):
-        name = name.rpartition("/")[0]  # NAME stands for the newcomer's own
-    assert exists(name), title
+def test_what_the_tables_name_exists(subtests: pytest.Subtests) -> None:
+    for title, name in cells():
+        with subtests.test(f"{title}/{name}"):
+            if any(part.isupper() for part in re.split(r"[/.]", name)):
+                name = name.rpartition("/")[0]  # NAME stands for the newcomer's own
+            assert exists(name), title
 
 
 def test_there_are_rows_to_check() -> None:

@@ -23,7 +23,8 @@ from fmident.options import (
     Requires,
 )
 from fmident.plugins import load_plugins
-from fmident.toml_file.options import OptionRow, build_dataclass, option_rows
+from fmident.toml_file.options import OptionRow, option_rows
+from fmident.toml_file.section import build_dataclass
 
 from .refused import refused
 
@@ -171,18 +172,16 @@ def test_a_table_of_the_options() -> None:
             "radius", "", "a number, positive, requires solver = 'ceres'", "Of `box`, in sizes."
         ),
         OptionRow("solver", "'scipy'", "'scipy' or 'ceres'", ""),
-        OptionRow(
-            "ends", "", "a list, each item a number, each from 0 to 1", "Of `box`, in sizes."
-        ),
+        OptionRow("ends", "", "a list of numbers, each from 0 to 1", "Of `box`, in sizes."),
         OptionRow(
             "limits", "", "a table, each value a number, each zero or positive and finite", ""
         ),
         OptionRow("size", "", "a number, positive", ""),
-        OptionRow("parts", "", "a list, each item an integer, each at least 1", ""),
+        OptionRow("parts", "", "a list of integers, each at least 1", ""),
         OptionRow(
             "span",
             "[0.0, 20.0]",
-            "a list of 2, each item a number, each zero or positive, each above 10",
+            "a list of 2 numbers, each zero or positive, each above 10",
             "",
         ),
         OptionRow("more", "1.0", "a number, positive", "Than others."),

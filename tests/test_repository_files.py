@@ -17,8 +17,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fmident.api.studies import REPOSITORY
 from fmident.cli.main import build_parser
+from fmident.cli.start import REPOSITORY
 
 yaml = pytest.importorskip("yaml")
 
@@ -170,6 +170,7 @@ def run_action(folder: Path, **inputs: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, given.read_text() if given.exists() else ""
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_action_builds_and_validates_a_catalogue(
     study: Path, embedded_compiler: object

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -38,13 +39,18 @@ NOT_BUT = {
 }
 
 
+@functools.cache
+def texts() -> dict[Path, str]:
+    return {path: path.read_text(encoding="utf-8") for path in TEXTS}
+
+
 @pytest.mark.parametrize("pattern", NOT_BUT, ids=list(NOT_BUT.values()))
 def test_words_of_the_style_guide(pattern: str) -> None:
+    search = re.compile(pattern, re.MULTILINE)
     found = [
-        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for path in TEXTS
+        f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
+        for path, text in texts().items()
         if pattern != STANDS or path.suffix in (".py", ".md")
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if re.search(pattern, line)
+        for match in search.finditer(text)
     ]
     assert not found, f"write {NOT_BUT[pattern]!r}:\n" + "\n".join(found)

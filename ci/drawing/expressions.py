@@ -18,7 +18,7 @@ from drawing.tree import (
     Operation,
     Ref,
 )
-from fmident.compilers.embedded.frontend.reading.source.scanner import Token, tokens
+from fmident.compilers.scanner import Token, tokens
 
 NAMES = frozenset({"word", "quoted"})
 """Kinds of tokens that are names."""

@@ -202,7 +202,7 @@ class Kinds:
 
     def journal(self, folder: Path, random: Random) -> Case:
         """Change what an unfinished run has left."""
-        names = ("run.json", "run.json", "simulations.journal", "problem.toml", "ended")
+        names = ("run.json", "run.json", "simulations.sqlite", "problem.toml", "ended")
         path = folder / ".out.run" / random.choice(names)
         content = path.read_bytes() if path.exists() else b"limit\n"
         if path.name == "run.json" and random.random() < 0.6:

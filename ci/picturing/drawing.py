@@ -21,6 +21,8 @@ F64 = npt.NDArray[np.float64]
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pictures"
 
+BLANK = b'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="290"/>\n'
+
 MOST = 700
 """Points of a line; more are thinned out, with the extremes kept."""
 
@@ -79,11 +81,17 @@ def picture(name: str, width: float = 7.6, height: float = 2.9) -> Callable[[Dra
     return registered
 
 
-def write(name: str) -> int:
-    """Draw a picture in both palettes, and return the bytes written."""
+def is_drawn(name: str) -> bool:
+    """Return whether the picture is there in both palettes, and not empty."""
+    files = [FOLDER / f"{name}{suffix}.svg" for suffix in ("", "-dark")]
+    return all(file.exists() and file.read_bytes() != BLANK for file in files)
+
+
+def write(name: str, *, blank: bool = False) -> int:
+    """Draw a picture in both palettes, or write an empty one, and return the bytes written."""
     FOLDER.mkdir(exist_ok=True)
     return sum(
-        (FOLDER / f"{name}{suffix}.svg").write_bytes(_svg(name, palette))
+        (FOLDER / f"{name}{suffix}.svg").write_bytes(BLANK if blank else _svg(name, palette))
         for suffix, palette in (("", LIGHT), ("-dark", DARK))
     )
 

@@ -74,7 +74,7 @@ def which_number(figure: Figure, colours: Palette) -> None:
     modelled = fmident.estimate(unknown(coloured(4), noise={"model": "ar"}))
     better = next(e for e in modelled.estimates if e.name == "k")
     replicates = fmident.bootstrap(asked, result)
-    drawn = next(b for b in replicates.parameters if b.name == "k")
+    drawn = next(b for b in replicates.estimates if b.name == "k")
     profiles = fmident.profile(asked, result, parameters=["k"])
     (profile,) = profiles.profiles
     assert profile.lower.value is not None
@@ -117,7 +117,7 @@ def bootstrap(figure: Figure, colours: Palette) -> None:
     left.set_xlabel("m (kg)")
     left.set_ylabel("d (N.s/m)")
     legend(left, ["replicates", "linearised, 95 %"], loc="lower left")
-    (row,) = [p for p in found.parameters if p.name == "m"]
+    (row,) = [p for p in found.estimates if p.name == "m"]
     edges = np.linspace(columns["m"].min(), columns["m"].max(), 36)
     right.hist(columns["m"], edges, histtype="stepfilled", color=colours.measured, alpha=0.6)
     for ends, colour, name in (

@@ -4,7 +4,7 @@ Each draw puts fresh noise on the torques and runs the same estimation; a good i
 holds the true value in 95 % of the draws. With 7 parameters and 200 draws the pooled
 share has a standard deviation of about 0.6 % (a single parameter's: 1.5 %).
 
-    python examples/delta/monte_carlo.py [--draws 200] [--solver ceres] [--sigma 0.01]
+    python examples/delta/monte_carlo.py [--draws 200] [--sigma 0.01]
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--sigma", type=float, default=generate.SIGMA, help="N.m")
-    parser.add_argument("--solver", choices=["scipy", "ceres"], default="ceres")
     args = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +58,6 @@ def main() -> int:
         base = fmident.load_problem(file)
     base = dataclasses.replace(
         base,
-        estimator=dataclasses.replace(base.estimator, options={"solver": args.solver}),
         evaluation=dataclasses.replace(base.evaluation, check=False),
     )
 
@@ -85,7 +83,7 @@ def main() -> int:
             print(f"  {draw + 1} draws, {time.perf_counter() - began:.0f} s", file=sys.stderr)
 
     found = np.array(values)
-    print(f"solver {args.solver}, {args.draws} draws, sigma {args.sigma} N.m")
+    print(f"{args.draws} draws, sigma {args.sigma} N.m")
     print(f"{'parameter':<18}{'truth':>10}{'mean':>12}{'std':>11}{'coverage':>10}")
     for i, name in enumerate(names):
         print(
@@ -128,12 +126,9 @@ def main() -> int:
             columns=["parameter", "unit", "start", "truth", "estimate", "95 % interval"],
         )
         generate.record(
-            f"cycle.csv, {args.solver}",
-            shown_first,
-            **{f"{args.solver}, cycle.csv": f"{first.simulations} simulations in all"},
+            "cycle.csv", shown_first, **{"simulations": f"{first.simulations} simulations in all"}
         )
-        facts = {f"{args.solver}, {what}": text for what, text in effort.items()}
-        generate.record(f"draws, {args.solver}", shown, **facts)
+        generate.record("draws", shown, **effort)
     return 0
 
 

@@ -21,15 +21,11 @@ from typing import Literal
 import numpy as np
 from generate import Oscillator, noise_level
 
-from fmident_estimators.algebraic import AlgebraicWindow, WindowDesign, kernels
+from fmident_estimators.algebraic import kernels
+from fmident_estimators.algebraic.estimator import AlgebraicWindow, WindowDesign
 from fmident_estimators.algebraic.kernels import Quadrature
-from fmident_estimators.kalman_bucy import (
-    KalmanBucy,
-    best_ratio,
-    differentiator,
-    finite_differences,
-    variance_factor,
-)
+from fmident_estimators.kalman_bucy.estimator import best_ratio, variance_factor
+from fmident_estimators.kalman_bucy.recursion import KalmanBucy, differentiator, finite_differences
 from fmident_estimators.linear_equation import LinearEquation
 
 FOLDER = Path(__file__).resolve().parent

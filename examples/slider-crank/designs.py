@@ -17,7 +17,7 @@ from generate import PERIOD, TRAINING
 from monte_carlo import record
 
 import fmident
-from fmident.designing.information import Information
+from fmident.designing.excitation import Information
 from fmident.evaluation import Evaluator, make_executor
 
 FILE = Path(__file__).with_name("design.toml")

@@ -10,10 +10,10 @@ from multiprocessing import cpu_count, get_context
 from typing import Any, Literal
 
 from fmident.evaluation import (
-    Done,
     Executor,
     ExecutorKind,
     InProcessExecutor,
+    Outcomes,
     Simulated,
     SimulationFailure,
     SimulationTask,
@@ -23,7 +23,7 @@ from fmident.plugins import Registry, hookimpl
 from fmident.problem import Problem
 
 _own: dict[str, Any] = {}
-"""Of each process of the pool: the problem, and the executor once it is needed."""
+"""The problem of each process of the pool, and its executor once it is needed."""
 
 
 @dataclass(frozen=True)
@@ -36,41 +36,38 @@ class PoolOptions(Options):
 class PoolExecutor(Executor):
     """Hands each simulation to the next free process, which has an instance of the FMU."""
 
-    isolated = True
+    isolated = other_experiments = True
 
     def __init__(self, problem: Problem, options: PoolOptions) -> None:
         self.simultaneous = problem.evaluation.workers or cpu_count()
         self._make = self.simultaneous, get_context(options.start), _begin, (problem,)
         self._pool = ProcessPoolExecutor(*self._make)
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks; `done` is called with each outcome as soon as it is known."""
-        found: dict[int, Simulated] = {}
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Run all tasks, and yield each outcome as soon as it is known."""
+        waiting = set(range(len(tasks)))
 
-        def attempt(chosen: Sequence[int]) -> list[int]:
-            """Return those that a crash has left without an outcome."""
+        def attempt(chosen: Sequence[int]) -> Outcomes:
+            """Yield the outcomes of some tasks up to a crash, which loses the others."""
             futures: dict[Any, int] = {}
             try:
                 futures.update((self._pool.submit(_simulate, tasks[k]), k) for k in chosen)
                 for future in as_completed(futures):
-                    keep(futures[future], future.result())
+                    outcome = future.result()
+                    waiting.remove(futures[future])
+                    yield futures[future], outcome
             except BrokenExecutor:
                 self.close()
                 self._pool = ProcessPoolExecutor(*self._make)
             finally:  # after Ctrl-C nobody waits for the rest
                 for future in futures:
                     future.cancel()
-            return [k for k in chosen if k not in found]
 
-        def keep(k: int, outcome: Simulated) -> None:
-            found[k] = outcome
-            if done is not None:
-                done(k, outcome)
-
-        for k in attempt(range(len(tasks))):  # a crash loses them all: whose was it?
-            if attempt([k]):
-                keep(k, SimulationFailure("its process died", None, dict(tasks[k].values)))
-        return [found[k] for k in range(len(tasks))]
+        yield from attempt(range(len(tasks)))
+        for k in sorted(waiting):  # a crash loses them all: whose was it?
+            yield from attempt([k])
+            if k in waiting:
+                yield k, SimulationFailure("its process died", None, dict(tasks[k].values))
 
     def close(self) -> None:
         """End the processes."""
@@ -85,7 +82,7 @@ def _begin(problem: Problem) -> None:
 def _simulate(task: SimulationTask) -> Simulated:
     if "executor" not in _own:
         _own["executor"] = InProcessExecutor(_own["problem"])
-    outcomes: list[Simulated] = _own["executor"].run([task])
+    outcomes: list[Simulated] = _own["executor"].run_all([task])
     return outcomes[0]
 
 

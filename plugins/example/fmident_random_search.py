@@ -9,7 +9,7 @@ import numpy as np
 
 from fmident.errors import ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation.contract import Evaluator
+from fmident.evaluation import Evaluator
 from fmident.options import NOT_NEGATIVE, Options, Range
 from fmident.plugins import Registry, hookimpl
 from fmident.problem.model import Problem

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from fmident.evaluation import ExecutorKind
     from fmident.plugins.registry import Registry
     from fmident_dask.executor import DaskExecutor
-    from fmident_dask.kind import DASK
-    from fmident_dask.options import DaskOptions
+    from fmident_dask.kind import DASK, DaskOptions
 
 __all__ = ["DASK", "DaskExecutor", "DaskOptions", "fmident_register_executors"]
 
 __getattr__, _ = lazy_face(
-    __name__, {"DASK": "kind", "DaskExecutor": "executor", "DaskOptions": "options"}
+    __name__, {"DASK": "kind", "DaskExecutor": "executor", "DaskOptions": "kind"}
 )
 
 

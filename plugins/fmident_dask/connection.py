@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import distributed
+from distributed import Client
 
 from fmident import __version__
 from fmident.errors import Code, Diagnostic, EstimationError, Location
-
-if TYPE_CHECKING:
-    from distributed import Client
+from fmident_dask.worker import version
 
 CONNECT_SECONDS = 5.0
 """A scheduler that does not answer within this time is taken for unreachable."""
@@ -58,19 +58,6 @@ class TroubleTimeout:
         self._told = False
 
 
-def import_distributed(place: Location | None = None) -> Any:
-    """Return the package ``distributed``; raises `EstimationError` if it is not installed."""
-    try:
-        return importlib.import_module("distributed")
-    except ImportError as error:
-        raise EstimationError(
-            f"executor = \"dask\" needs the package 'distributed', which is missing: {error}",
-            location=place,
-            hint="pip install 'fmident[dask]', or choose executor = \"processes\"",
-            code=Code.NOT_INSTALLED,
-        ) from error
-
-
 def connect(
     address: str,
     place: Location | None,
@@ -84,7 +71,6 @@ def connect(
     (:data:`CONNECT_SECONDS` by default). With `direct`, results come from the workers, not
     through the scheduler. Raises `EstimationError` if no scheduler answers.
     """
-    distributed = import_distributed(place)
     if not _ADDRESS.fullmatch(address):
         # A client of Dask would wait, and complain of itself when it is thrown away.
         raise EstimationError(
@@ -111,10 +97,8 @@ def connect(
     return client
 
 
-def greet_workers(
-    client: Client, keys: Sequence[str], place: Location | None = None
-) -> dict[str, tuple[str, ...]]:
-    """Compare versions with all workers; return which shipments each of them lacks.
+def check_workers(client: Client, place: Location | None = None) -> None:
+    """Compare the versions of all workers with those of this process.
 
     `place` is where the problem file sets the scheduler's address. Raises `EstimationError`
     for a worker with another Python or fmident, or without fmident.
@@ -122,31 +106,15 @@ def greet_workers(
     # This works for workers that have neither fmident nor a Python that could read its objects.
     versions: Any = client.get_versions(packages=[_PACKAGE])
     check_versions(versions, place)
-    return ask_workers(client, keys, place)
-
-
-def ask_workers(
-    client: Client,
-    keys: Sequence[str],
-    place: Location | None = None,
-    workers: Sequence[str] | None = None,
-) -> dict[str, tuple[str, ...]]:
-    """Return which shipments all or certain workers lack; see :func:`greet_workers`."""
-    from fmident_dask.worker import greet
-
-    chosen = None if workers is None else list(workers)
-    lacking = {}
     # A worker that leaves or comes now is dealt with when it answers to its first chunk.
-    for worker, answer in client.run(greet, tuple(keys), workers=chosen, on_error="return").items():
+    for worker, answer in client.run(version, on_error="return").items():
         if isinstance(answer, OSError):
             continue
         if isinstance(answer, BaseException):
             # What cannot be imported there arrives as a bare exception with the words of another.
             raise _misfit([f"worker {worker} cannot load fmident {__version__}: {answer}"], place)
-        version, lacking[worker] = answer
-        if version != __version__:
-            raise _misfit([_differs(worker, _PACKAGE, version, __version__)], place)
-    return lacking
+        if answer != __version__:
+            raise _misfit([_differs(worker, _PACKAGE, answer, __version__)], place)
 
 
 def check_versions(versions: Mapping[str, Any], place: Location | None = None) -> None:

@@ -1,63 +1,70 @@
-"""The executor that runs simulations on Dask."""
+"""The executor that runs simulations on Dask, and how it sends a batch.
+
+A batch goes out in chunks, which must be long against the milliseconds that the cluster
+takes for each, and short against the rest of the batch, so that no worker is idle at its
+end: a chunk takes a part of what is left (guided self-scheduling: Polychronopoulos and
+Kuck, IEEE Trans. Computers C-36, 1987). It comes back after a fraction of a second with
+what is done by then, which keeps Ctrl-C and lost workers cheap.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import queue
 import time
 import uuid
 import warnings
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import Any
 
-from fmident.errors import Code, Diagnostic, EstimationError, Location
+from distributed import Client, Future, KilledWorker
+
+from fmident.errors import Code, Diagnostic, EstimationError, FmidentError
 from fmident.evaluation import (
-    Done,
     Executor,
     ExecutorReport,
+    OtherExperiment,
+    Outcomes,
     Simulated,
+    SimulationFailure,
     SimulationTask,
     Warn,
     simulation_setup,
-    simulation_setups,
 )
 from fmident.fmu.sensitivities import differentiable
 from fmident.operating_system import processors
-from fmident_dask.batch import Batch
-from fmident_dask.connection import (
-    TroubleTimeout,
-    ask_workers,
-    connect,
-    greet_workers,
-    import_distributed,
-)
-from fmident_dask.local import ChunkSizes
-from fmident_dask.options import DaskOptions
-from fmident_dask.shipments import (
-    Chunk,
-    Shipment,
-    WorkerCounts,
-    pack_other,
-    pack_problem,
-)
-
-if TYPE_CHECKING:
-    from distributed import Client
-
-    from fmident.data.experiment import Experiment
-    from fmident.problem.model import Problem
-    from fmident_dask.local import LocalCluster
+from fmident.problem.model import Problem
+from fmident_dask.connection import TroubleTimeout, check_workers, connect
+from fmident_dask.kind import DaskOptions, place_of
+from fmident_dask.local import LocalCluster
+from fmident_dask.worker import Study, call_off, keep, release, run_chunk
 
 PATIENCE = 60.0
 """A cluster without workers, or without its scheduler, is waited for so long, s."""
 
+LOOK_SECONDS = 0.5
+"""The cluster is looked at when no answer has come for this time, s."""
+
+SECONDS = 0.2
+"""Longest chunk, unless one simulation takes longer."""
+
+_PER_SLOT = 0.01
+"""Seconds per slot that a chunk may take in large clusters: this side must keep up."""
+
+_AHEAD = 2
+"""Chunks per slot on their way, so that a worker has the next one when it is done."""
+
+_ATTEMPTS = 20
+"""A chunk that comes back unrun more often than this is an error."""
+
 _REFRESH = 1.0
 """The number of workers is asked for at most this often, s."""
-
-_OTHERS = 8
-_FLOAT = 8
 
 
 def _warn(diagnostic: Diagnostic) -> None:
@@ -67,10 +74,9 @@ def _warn(diagnostic: Diagnostic) -> None:
 class DaskExecutor(Executor):
     """Runs simulations on the workers of a Dask cluster.
 
-    Every worker receives the FMU and the problem once, identified by their SHA-256, and
-    keeps the FMU beyond this executor. For a simulation only its parameter values are sent.
-    Losing a worker only costs time: its simulations run on another one. Raises
-    `EstimationError` if the cluster cannot be used.
+    Every worker receives the FMU and the problem once. For a simulation only its parameter
+    values are sent. Losing a worker only costs time: its simulations run on another one.
+    Raises `EstimationError` if the cluster cannot be used.
 
     Without a `scheduler`, here and in the problem's options, workers are started on this
     machine. `workers`, the simulations at once, are those of the problem by default, or
@@ -87,35 +93,32 @@ class DaskExecutor(Executor):
         patience: float = PATIENCE,
         warn: Warn | None = None,
     ) -> None:
-        setups = simulation_setups(problem)
-        sizes = [s.times.size * len(s.output_names) * _FLOAT for s in setups]
-        self._problem = problem
-        self._sizes = ChunkSizes(sizes)
-        self._fmu = Shipment.of(problem.fmu.name, problem.fmu.read_bytes())
-        self._study = pack_problem(problem)
-        self._shipments = {p.key: p for p in (self._fmu, self._study)}
-        self._others: OrderedDict[str, ChunkSizes] = OrderedDict()
-        self._trouble = TroubleTimeout(patience, warn or _warn)
         own = problem.evaluation.executor_options
-        self._address = scheduler or (own.scheduler if isinstance(own, DaskOptions) else None)
+        address = scheduler or (own.scheduler if isinstance(own, DaskOptions) else None)
+        self._place = place_of(problem, "executor" if address is None else "scheduler")
+        self._problem = problem
         self._workers = workers or problem.evaluation.workers
-        self._place = _place(problem, "executor" if self._address is None else "scheduler")
+        self._trouble = TroubleTimeout(patience, warn or _warn)
         self._slots, self._asked = 0, 0.0
-        self._counts = WorkerCounts()
+        self._counts: Counter[str] = Counter()
+        self._notes: dict[str, None] = {}
+        self._doubts: dict[str, None] = {}
         self._closed = False
-        import_distributed(self._place)
-        self._local: LocalCluster | None = None
-        if self._address is None:
-            from fmident_dask.local import LocalCluster
-
-            self._local = LocalCluster(self._workers or processors())
         self._client: Client | None = None
-        self._quiet: _Quiet | None = None
+        study = Study.of(problem)
+        self._key, self._study = study.key, None
+        self._local = None if address is not None else LocalCluster(self._workers or processors())
+        self._address = address or (self._local.address if self._local is not None else "")
+        # Dask's client is silent, since the executor reports trouble itself.
+        self._silent: Callable[[logging.LogRecord], bool] = lambda _: False
+        logging.getLogger("distributed.client").addFilter(self._silent)
         try:
-            address = self._address if self._local is None else self._local.address
-            self._quiet = _Quiet()
-            self._client = connect(address or "", self._place, direct=self._local is not None)
-            self._begin()
+            self._client = connect(self._address, self._place, direct=self._local is not None)
+            while self._count_slots(fresh=True) == 0:
+                self.look()
+                time.sleep(0.1)
+            check_workers(self._client, self._place)
+            self._study = self._kept(study)
         except BaseException:
             self.close()
             raise
@@ -132,47 +135,39 @@ class DaskExecutor(Executor):
         """FMU variables for which tasks may request sensitivities."""
         return differentiable(self._problem.fmu, self._problem.evaluation.interface)
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks; `done` is called after each chunk of them.
+    other_experiments = True
+
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Run all tasks, in chunks.
 
         Raises `EstimationError` if the cluster is lost, `FmuError` if a worker cannot use the
         FMU, such as when it has no binary for that machine.
         """
+        begin = 0
+        for other, group in groupby(tasks, key=lambda task: task.other):
+            # An experiment goes to each worker once, not with each task.
+            sent = [replace(task, other=None) for task in group]
+            for index, outcome in self._batch(sent, other).run():
+                yield begin + index, outcome
+            begin += len(sent)
 
-        def name_of(task: SimulationTask) -> str:
-            return self._problem.experiments[task.experiment].name
-
-        return self._run(tasks, None, self._sizes, done, name_of=name_of)
-
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-        sensitivities: Sequence[str] = (),
-    ) -> list[Simulated]:
-        """Simulate an experiment that need not belong to the problem."""
-        simulation_setup(self._problem, experiment, variables)  # refuses what cannot be
-        shipment = pack_other(experiment, variables)
-        sizes = self._others.pop(shipment.key, None)
-        if sizes is None:
-            sizes = ChunkSizes([experiment.times.size * len(variables) * _FLOAT])
-        self._others[shipment.key] = sizes
-        self._shipments[shipment.key] = shipment
-        while len(self._others) > _OTHERS:
-            old, _ = self._others.popitem(last=False)
-            del self._shipments[old]
-        tasks = [SimulationTask(0, dict(v), None, tuple(sensitivities)) for v in values]
-        return self._run(tasks, shipment.key, sizes, name_of=lambda _: experiment.name)
+    def _batch(self, tasks: Sequence[SimulationTask], other: OtherExperiment | None) -> Batch:
+        if other is None:
+            return Batch(self, tasks, [e.name for e in self._problem.experiments])
+        experiment = other.experiment
+        simulation_setup(self._problem, experiment, other.variables)  # refuses what cannot be
+        slim = replace(experiment, measurements=(), notes=())
+        return Batch(self, tasks, [experiment.name], self._kept(replace(other, experiment=slim)))
 
     def report(self) -> ExecutorReport:
         """Return a report of the executor's activity so far."""
-        total = self._counts
-        lost = f"simulations were run again since a Dask worker was lost, {total.again} times"
-        notes = (*total.notes, *((lost,) if total.again else ()))
+        count, notes = self._counts, [*self._notes]
+        if again := count["again"]:
+            notes.append(f"simulations were run again since a Dask worker was lost, {again} times")
         return ExecutorReport(
-            "dask", self._slots, total.renewals, total.crashes, total.timeouts, notes, total.doubts
-        )
+            "dask", self._slots, count["renewals"], count["crashes"], count["timeouts"],
+            tuple(notes), tuple(self._doubts),
+        )  # fmt: skip
 
     def close(self) -> None:
         """Release the workers' executors, close the connection and stop local workers."""
@@ -182,77 +177,55 @@ class DaskExecutor(Executor):
         client = self._client
         if client is not None:
             if client.status == "running" and self._local is None:
-                from fmident_dask.worker import release_study
-
                 with contextlib.suppress(OSError, RuntimeError):
-                    client.run(release_study, self._fmu.key, self._study.key, on_error="ignore")
+                    client.run(release, self._key, on_error="ignore")
             client.close()
         if self._local is not None:
             self._local.close()
-        if self._quiet is not None:
-            self._quiet.end()
-
-    # ------------------------------------------------------------------ the batch
-
-    def _run(
-        self,
-        tasks: Sequence[SimulationTask],
-        other: str | None,
-        sizes: ChunkSizes,
-        done: Done | None = None,
-        *,
-        name_of: Callable[[SimulationTask], str],
-    ) -> list[Simulated]:
-        if not tasks:
-            return []
-        if self._closed or self._client is None:
-            raise EstimationError("the executor is closed", hint="make a new one")
-        template = Chunk(self._fmu.key, self._study.key, other, uuid.uuid4().hex, 0.0, ())
-        batch = Batch(
-            self._client,
-            template,
-            tasks,
-            sizes,
-            self._count_slots,
-            self._supply,
-            self._look,
-            self._trouble.fine,
-            self._explain,
-            done,
-            name_of,
-        )
-        try:
-            return batch.run()
-        finally:
-            self._counts += batch.counts
-
-    def _begin(self) -> None:
-        """Wait for a worker, compare versions and send the missing shipments."""
-        assert self._client is not None
-        while self._count_slots(fresh=True) == 0:
-            self._look()
-            time.sleep(0.1)
-        self._send(greet_workers(self._client, tuple(self._shipments), self._place))
-
-    def _supply(self, worker: str, keys: Sequence[str]) -> None:
-        """Check a worker's version and send it the shipments that it lacks."""
-        assert self._client is not None
-        self._send(ask_workers(self._client, keys, self._place, (worker,)))
-
-    def _send(self, lacking: Mapping[str, Sequence[str]]) -> None:
-        from fmident_dask.worker import receive_shipments
-
-        assert self._client is not None
-        groups: dict[tuple[str, ...], list[str]] = {}
-        for worker, keys in lacking.items():
-            if keys:
-                groups.setdefault(tuple(keys), []).append(worker)
-        for keys, workers in groups.items():
-            shipments = [self._shipments[key] for key in keys]
-            with contextlib.suppress(OSError):  # lost on the way: it will not ask again
-                self._client.run(receive_shipments, shipments, workers=workers, on_error="ignore")
+        logging.getLogger("distributed.client").removeFilter(self._silent)
 
     # ---------------------------------------------------------------- the cluster
+
+    @property
+    def client(self) -> Client:
+        """The connection; raises `EstimationError` if it is closed."""
+        if self._closed or self._client is None:
+            raise EstimationError("the executor is closed", hint="make a new one")
+        return self._client
+
+    def _kept(self, data: object) -> Future:
+        """Return data that Dask sends to each worker once, also to those that come later."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Dask's, of large data: they are needed everywhere
+            return self._sent(keep, data)
+
+    def _sent(self, function: Callable[..., object], *arguments: object) -> Future:
+        try:
+            return self.client.submit(function, *arguments, pure=False)
+        except Exception:
+            self.look()  # the client may have been closed since the last look
+            raise
+
+    def submit(self, tasks: Sequence[SimulationTask], other: Future | None, batch: str) -> Future:
+        """Send a chunk of a batch."""
+        seconds = max(SECONDS, _PER_SLOT * self._slots)
+        return self._sent(run_chunk, self._study, other, batch, seconds, tuple(tasks))
+
+    def call_off(self, futures: Sequence[Future], batch: str) -> None:
+        """Cancel a batch, so that the workers stop: its outcomes are not awaited."""
+        # Whatever a client that has lost its scheduler raises here would hide the reason.
+        with contextlib.suppress(Exception, CancelledError):
+            self.client.cancel(list(futures), force=True)
+            self.client.run(call_off, batch, on_error="ignore")
+
+    def take(
+        self, counts: Counter[str], notes: Sequence[str] = (), doubts: Sequence[str] = ()
+    ) -> None:
+        """Add the counts and notes of a worker to the report; a worker that answers is well."""
+        self._trouble.fine()
+        self._counts += counts
+        self._notes |= dict.fromkeys(notes)
+        self._doubts |= dict.fromkeys(doubts)
 
     def _count_slots(self, *, fresh: bool = False) -> int:
         """Return how many simulations run at once; asks the scheduler only now and then."""
@@ -264,78 +237,169 @@ class DaskExecutor(Executor):
         return self._slots
 
     def _threads(self) -> int:
-        assert self._client is not None
-        if self._client.scheduler is None:  # what is left when the connection was given up
+        client = self.client
+        if client.scheduler is None:  # what is left when the connection was given up
             return 0
         try:
-            return sum(self._client.nthreads().values())
+            return sum(client.nthreads().values())
         except (OSError, RuntimeError, ValueError, AttributeError):  # not connected just now
             return 0
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Check that the cluster exists; raises `EstimationError` if it is lost for too long."""
-        assert self._client is not None
-        if self._local is not None:
-            self._local.revive()
-        if self._client.status == "closed":
+        local = self._local
+        at = f" at '{self._address}'" if local is None else " on this machine"
+        if local is not None:
+            local.revive()
+        status = self.client.status
+        if status == "closed":
             raise EstimationError(
-                f"the Dask scheduler{self._at} is gone",
+                f"the Dask scheduler{at} is gone",
                 hint="start the cluster again, then go on with 'fmident estimate --resume'",
                 code=Code.EXECUTOR_LOST,
             )
-        if self._client.status != "running":
+        if status != "running":
             self._trouble.trouble(
-                f"the connection to the Dask scheduler{self._at} is lost",
+                f"the connection to the Dask scheduler{at} is lost",
                 "is the scheduler still running?",
             )
         elif self._count_slots(fresh=True) == 0:
             self._trouble.trouble(
-                f"the Dask scheduler{self._at} has no workers",
-                "new ones are being started"
-                if self._local is not None
-                else f"start some with 'dask worker {self._address}'",
+                f"the Dask scheduler{at} has no workers",
+                f"start some with 'dask worker {self._address}'"
+                if local is None
+                else "new ones are being started",
             )
         else:
             self._trouble.fine()
 
-    def _explain(self, error: BaseException) -> None:
+    def explain(self) -> None:
         """Raise a more helpful error if a worker that joined later has other versions."""
-        assert self._client is not None
-        greet_workers(self._client, (), self._place)
-
-    @property
-    def _at(self) -> str:
-        return " on this machine" if self._local is not None else f" at '{self._address}'"
+        check_workers(self.client, self._place)
 
 
-class _Quiet:
-    """Silences the log of Dask's client, since the executor reports trouble itself."""
+@dataclass
+class _Part:
+    """Tasks `begin` to `end` of the batch, `end` excluded."""
 
-    _held = 0
-    _before = logging.NOTSET
-
-    def __init__(self) -> None:
-        logger = logging.getLogger("distributed.client")
-        if not _Quiet._held:
-            _Quiet._before = logger.level
-            logger.setLevel(logging.CRITICAL)
-        _Quiet._held += 1
-
-    def end(self) -> None:
-        """Restore the log when no other executor needs it silent."""
-        _Quiet._held -= 1
-        if not _Quiet._held:
-            logging.getLogger("distributed.client").setLevel(_Quiet._before)
+    begin: int
+    end: int
+    attempts: int = 0
 
 
-def _place(problem: Problem, key: str) -> Location | None:
-    """Return where the problem file sets a key of ``[evaluation]``."""
-    if problem.source is None:
-        return None
-    try:
-        as_written = problem.source.read_text(encoding="utf-8") == problem.file.text
-    except OSError:
-        as_written = False
-    if not as_written:  # settings of the command line are not in the file
-        return problem.where()
-    return problem.where("evaluation", key)
+class Batch:
+    """Runs one batch of tasks on the cluster of an executor.
+
+    `names` are those of the experiments, `other` the :class:`OtherExperiment` that replaces
+    them.
+    """
+
+    def __init__(
+        self,
+        executor: DaskExecutor,
+        tasks: Sequence[SimulationTask],
+        names: Sequence[str],
+        other: Future | None = None,
+    ) -> None:
+        self._executor, self._tasks, self._names = executor, tasks, names
+        self._other = other
+        self._name = uuid.uuid4().hex
+        self._parts = deque([_Part(0, len(tasks))])
+        self._flying: dict[Future, _Part] = {}
+        self._answers: queue.SimpleQueue[tuple[Future, Any]] = queue.SimpleQueue()
+        self._finished = 0
+        self._outcomes: deque[tuple[int, Simulated]] = deque()
+
+    def run(self) -> Outcomes:
+        """Run all tasks."""
+        try:
+            while self._finished < len(self._tasks):
+                self._submit()
+                try:
+                    future, answer = self._answers.get(timeout=LOOK_SECONDS)
+                except queue.Empty:
+                    self._executor.look()
+                else:
+                    self._take(self._flying.pop(future), answer)
+                    self._finished += len(self._outcomes)
+                    while self._outcomes:
+                        yield self._outcomes.popleft()
+        except BaseException:  # Ctrl-C as well
+            self._executor.call_off(list(self._flying), self._name)
+            raise
+
+    def _submit(self) -> None:
+        slots = self._executor.simultaneous
+        while self._parts and len(self._flying) < _AHEAD * slots:
+            part = self._parts.popleft()
+            left = part.end - part.begin + sum(p.end - p.begin for p in self._parts)
+            middle = min(part.end, part.begin + -(-left // (2 * slots)))
+            if middle < part.end:
+                self._parts.appendleft(_Part(middle, part.end, part.attempts))
+                part.end = middle
+            chunk = self._tasks[part.begin : part.end]
+            future = self._executor.submit(chunk, self._other, self._name)
+            self._flying[future] = part
+            future.add_done_callback(self._fetch)
+
+    def _fetch(self, future: Future) -> None:
+        """Fetch the answer; called by Dask in a separate thread, as it may take a while."""
+        try:
+            answer: Any = future.result()
+        except (Exception, CancelledError) as error:
+            answer = error  # is raised where it was asked for
+        self._answers.put((future, answer))
+
+    def _take(self, part: _Part, answer: Any) -> None:
+        if isinstance(answer, CancelledError):  # a connection was lost
+            self._executor.look()
+            time.sleep(0.05)  # it is being made again
+            self._executor.take(Counter(again=1))
+            self._retry(part, "the cluster cancels every simulation")
+        elif isinstance(answer, KilledWorker):
+            self._isolate(part)
+        elif isinstance(answer, BaseException):
+            if not isinstance(answer, FmidentError):
+                self._executor.explain()
+            raise answer
+        else:
+            self._executor.take(answer.counts, answer.notes, answer.doubts)
+            self._keep(part, answer.outcomes)
+
+    def _keep(self, part: _Part, outcomes: Sequence[Simulated]) -> None:
+        for index, outcome in enumerate(outcomes, part.begin):
+            if not isinstance(outcome, SimulationFailure):
+                outcome = outcome.copy()  # out of the read-only memory of a network message
+            self._outcomes.append((index, outcome))
+        middle = part.begin + len(outcomes)
+        if not outcomes:
+            self._retry(part, "the workers leave out simulations")
+        elif middle < part.end:
+            self._parts.append(_Part(middle, part.end))
+
+    def _retry(self, part: _Part, reason: str) -> None:
+        part.attempts += 1
+        if part.attempts > _ATTEMPTS:
+            raise EstimationError(
+                f"{reason}: {part.attempts} attempts to run the same simulations",
+                hint="look at the workers' logs; restart the cluster",
+                code=Code.EXECUTOR_LOST,
+            )
+        self._parts.append(part)
+
+    def _isolate(self, part: _Part) -> None:
+        """Send tasks that killed workers one by one, and give up the one that does."""
+        if part.end - part.begin > 1:
+            self._parts += [_Part(k, k + 1) for k in range(part.begin, part.end)]
+            return
+        task = self._tasks[part.begin]
+        failure = SimulationFailure(
+            "every worker of the cluster that tried this simulation was lost",
+            None,
+            dict(task.values),
+            experiment=self._names[task.experiment],
+            hint="look at the workers' logs: did the system end them for their memory?",
+            final=False,
+            code=Code.PROCESS_CRASHED,
+        )
+        self._keep(part, [failure])

@@ -3,14 +3,6 @@
 The scheduler runs in this process, each worker in one of its own that ends when this process
 ends, however it does. Workers are started by command, not by ``multiprocessing``, which would
 run the user's script again in each. Everything listens on the loopback interface only.
-
-How many simulations go into one chunk.
-
-Chunks must be long against the milliseconds that the cluster takes for each, and short
-against the rest of the batch, so that no worker is idle at its end. So a chunk takes a part
-of what is left (guided self-scheduling: Polychronopoulos and Kuck, IEEE Trans. Computers
-C-36, 1987), but not longer than a fraction of a second, which keeps Ctrl-C and lost workers
-cheap.
 """
 
 from __future__ import annotations
@@ -21,38 +13,24 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import distributed
+
 from fmident.errors import Code, EstimationError
-from fmident.evaluation.tasks import SimulationTask
 from fmident.fmu.processes.child import ScratchFolder
 from fmident.operating_system import own_group
-from fmident_dask.connection import import_distributed
 
 START_SECONDS = 60.0
 """Workers that are not up after this time are given up."""
 
 LOSSES, PERIOD = 6, 60.0
-"""So many workers lost within so many seconds are too many."""
+"""Workers lost within a period, and that period, s, from which on the run is given up."""
 
 _CLOSE_SECONDS = 5.0
 _LAST_WORDS = 3
-
-
-SECONDS = 0.2
-"""Longest chunk, as expected, unless one simulation takes longer."""
-
-_PER_SLOT = 0.01
-"""Seconds per slot that a chunk may take in large clusters: this side must keep up."""
-
-LARGEST_BYTES = 32_000_000
-"""Outputs that one chunk may give."""
-
-_NEWEST = 0.5
-"""Weight of the latest measurement."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +66,7 @@ class LocalCluster:
         self._started = 0
         self._losses: deque[float] = deque(maxlen=LOSSES)
         self._workers: list[_Worker] = []
-        self._cluster: Any = import_distributed().LocalCluster(
+        self._cluster: Any = distributed.LocalCluster(
             n_workers=0,
             threads_per_worker=1,
             host="127.0.0.1",
@@ -180,41 +158,3 @@ class LocalCluster:
                     hint='choose executor = "processes", which needs no Dask',
                 )
             time.sleep(0.02)
-
-
-class ChunkSizes:
-    """Sizes chunks by the measured duration of simulations and the size of their outputs."""
-
-    def __init__(self, output_bytes: Sequence[int]) -> None:
-        self._bytes = [max(1, size) for size in output_bytes]
-        self._seconds: dict[int, float] = {}
-
-    def observe(self, tasks: Sequence[SimulationTask], seconds: float) -> None:
-        """Record the time that tasks took, one after the other."""
-        expected = [self._seconds.get(task.experiment, 0.0) for task in tasks]
-        total = sum(expected)
-        for task, share in zip(tasks, expected, strict=True):
-            # Experiments of unlike length share the time as they did before.
-            measured = seconds * share / total if total > 0.0 else seconds / len(tasks)
-            known = self._seconds.get(task.experiment, measured)
-            self._seconds[task.experiment] = known + _NEWEST * (measured - known)
-
-    @staticmethod
-    def longest(slots: int) -> float:
-        """Return the maximum duration of a chunk, s."""
-        return max(SECONDS, _PER_SLOT * slots)
-
-    def take(self, tasks: Sequence[SimulationTask], begin: int, slots: int) -> int:
-        """Return the end of the chunk that starts at task `begin`, for `slots` parallel tasks."""
-        longest = self.longest(slots)
-        most = max(1, -(-(len(tasks) - begin) // (2 * slots)))
-        time, size = 0.0, 0
-        for end in range(begin, min(begin + most, len(tasks))):
-            seconds = self._seconds.get(tasks[end].experiment)
-            if seconds is None:
-                return max(end, begin + 1)  # how long it takes is found out with one
-            time += seconds
-            size += self._bytes[tasks[end].experiment] * (1 + len(tasks[end].sensitivities))
-            if end > begin and (time > longest or size > LARGEST_BYTES):
-                return end
-        return min(begin + most, len(tasks))

@@ -14,14 +14,14 @@ import threading
 from pathlib import Path
 from typing import NoReturn
 
+from distributed import Worker
+
 _LINGER = 3.0
 """Seconds to end in good order."""
 
 
 async def serve(address: str, folder: str) -> None:
     """Run the worker until the scheduler ends or the standard input is closed."""
-    from fmident_dask.connection import import_distributed
-
     loop, parent = asyncio.get_running_loop(), os.getppid()
     orphaned = asyncio.Event()
 
@@ -30,7 +30,7 @@ async def serve(address: str, folder: str) -> None:
         loop.call_soon_threadsafe(orphaned.set)
 
     threading.Thread(target=wait_for_end, daemon=True).start()
-    worker = import_distributed().Worker(
+    worker = Worker(
         address,
         nthreads=1,
         host="127.0.0.1",

@@ -99,14 +99,13 @@ class BinaryGenetic(PopulationEstimator[BinaryGeneticOptions]):
             costs = known.of(strings)
             search.end_generation(costs, simulated=float(known.count - simulated))
             since = 0 if search.cost < before else since + 1
-            if options.target_cost is not None and search.cost <= options.target_cost:
-                reason = f"the target cost {options.target_cost:g} was reached in generation {g}"
-                return search.finish("converged", reason)
+            if search.reached(options.target_cost):
+                return search.at_target(options.target_cost)
             if options.patience is not None and since >= options.patience:
                 reason = f"no better vector in {since} generations, at generation {g}"
                 return search.finish("limit", reason, "stuck")
             strings = _next_generation(strings, costs, options, generator)
-        return search.finish("limit", f"all {options.generations} generations were evaluated")
+        return search.at_limit(options.generations)
 
 
 class KnownCosts:
@@ -156,16 +155,6 @@ def decode(strings: Bits, bits: int, *, gray: bool) -> F64:
     weights = 2.0 ** np.arange(bits - 1, -1, -1)
     points: F64 = (words @ weights) / (2.0**bits - 1.0)
     return points
-
-
-def encode(points: F64, bits: int, *, gray: bool) -> Bits:
-    """Return the bit strings nearest to points of the unit cube, (k, n) -> (k, n * bits)."""
-    whole = np.rint(points * (2.0**bits - 1.0)).astype(np.int64)
-    words = (whole[..., np.newaxis] >> np.arange(bits - 1, -1, -1)) & 1 == 1
-    if gray:
-        words = np.concatenate([words[..., :1], words[..., 1:] ^ words[..., :-1]], axis=-1)
-    strings: Bits = words.reshape(len(points), -1)
-    return strings
 
 
 def fitness(costs: F64) -> F64:

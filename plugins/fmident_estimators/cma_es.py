@@ -12,27 +12,23 @@ import math
 import sys
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Ending, Estimate, Estimator
+from fmident.estimation.contract import Estimate, Estimator
 from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
 from fmident.plugins.hookspecs import hookimpl
 from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
 _CONVERGED = ("tolx", "tolfun", "tolfunhist", "tolflatfitness", "relative")
 """The package's conditions, and our own, that mean that costs or steps no longer change."""
 
 _USUAL_GENERATIONS = 100
-"""Of one search in few parameters, to the default tolerances."""
+"""Generations of one search in few parameters, to the default tolerances."""
 
 _REASONS = {
     "tolx": "the steps became shorter than parameter_tolerance",
@@ -147,7 +143,7 @@ def _one_search(
         asked = strategy.ask()
         costs = search.evaluate(np.clip(np.array(asked), 0.0, 1.0))
         search.end_generation(costs, restart=float(run), step=float(strategy.sigma))
-        if options.target_cost is not None and search.cost <= options.target_cost:
+        if search.reached(options.target_cost):
             return "target"
         bests.append(float(np.min(costs)))
         if _settled(bests, options.relative_tolerance):
@@ -165,11 +161,6 @@ def _settled(bests: deque[float], tolerance: float) -> bool:
 
 def _strategy(start: F64, size: int, options: CmaEsOptions, generator: np.random.Generator) -> Any:
     cma = imported_whole("cma")  # here, since nobody needs it who does not use it
-
-    def normal(*shape: int) -> F64:
-        return generator.standard_normal(shape)
-
-    draw: Callable[..., F64] = normal
     settings: dict[str, object] = {
         "bounds": [0.0, 1.0],
         "popsize": size,
@@ -178,7 +169,7 @@ def _strategy(start: F64, size: int, options: CmaEsOptions, generator: np.random
         "tolx": options.parameter_tolerance,
         "maxiter": math.inf,
         # Not from NumPy's global generator, whose state belongs to the user.
-        "randn": draw,
+        "randn": lambda *shape: generator.standard_normal(shape),
         "seed": math.nan,
         "verbose": -10,
         "verb_log": 0,
@@ -218,8 +209,9 @@ def _finish(
         reason += f"; the best of {len(ends)} searches"
     if best_end in _CONVERGED:
         return search.finish("converged", reason, **details)
-    ended_by: Ending = "limit" if best_end == "generations" else "stuck"
-    return search.finish("limit", reason, ended_by, **details)
+    return search.finish(
+        "limit", reason, "limit" if best_end == "generations" else "stuck", **details
+    )
 
 
 def imported_whole(name: str) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from types import ModuleType
 from typing import Any, TypeVar, cast
+
+from numba import njit
 
 from fmident._compiling import watch_numba
 
@@ -21,8 +21,6 @@ def compiled(*, any_order: bool = False) -> Callable[[Function], Function]:
     fast = {"reassoc", "contract", "nsz"} if any_order else False
 
     def decorate(function: Function) -> Function:
-        from numba import njit
-
         watch_numba()
         try:
             machine_code: Any = njit(nogil=True, cache=True, fastmath=fast)(function)
@@ -32,19 +30,3 @@ def compiled(*, any_order: bool = False) -> Callable[[Function], Function]:
         return cast(Function, machine_code)
 
     return decorate
-
-
-class _WhenUsed(ModuleType):
-    def __getattr__(self, name: str) -> Any:
-        module = import_module(self.__name__)
-        vars(self).update(vars(module))
-        return getattr(module, name)
-
-
-def when_used(module: str) -> Any:
-    """Return a proxy that imports a module of compiled functions on first use.
-
-    Numba takes a second to load, which listing the estimators or using another one should
-    not cost.
-    """
-    return _WhenUsed(module)

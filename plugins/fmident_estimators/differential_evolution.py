@@ -14,11 +14,11 @@ from scipy.optimize import Bounds, differential_evolution
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Estimate, Estimator
-from fmident.options import FRACTION, NOT_NEGATIVE, Options, Range
+from fmident.options import FRACTION, Range
 from fmident.plugins.hookspecs import hookimpl
 from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
-from fmident_estimators.population import PopulationEstimator, PopulationSearch
+from fmident_estimators.population import PopulationEstimator, PopulationSearch, SettlingOptions
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -34,7 +34,7 @@ Strategy = Literal[
 
 
 @dataclass(frozen=True)
-class DifferentialEvolutionOptions(Options):
+class DifferentialEvolutionOptions(SettlingOptions):
     """Keys of the ``[estimator]`` table.
 
     Parameters
@@ -48,29 +48,12 @@ class DifferentialEvolutionOptions(Options):
         generation.
     recombination
         Probability that a component comes from the mutant.
-    generations
-        Maximum number of generations after the first.
-    relative_tolerance, absolute_tolerance
-        Converged when the standard deviation of the costs is not above the absolute one
-        plus the relative one times their mean.
-    parameter_tolerance
-        Converged when all vectors lie within this fraction of the bounds of each other.
-    target_cost
-        Converged when a cost is not above this.
-    seed
-        Seed of the random numbers.
     """
 
     population: Annotated[int | None, Range(least=5)] = None
     strategy: Strategy = "best1bin"
     mutation: tuple[float, float] = (0.5, 1.0)
     recombination: Annotated[float, FRACTION] = 0.7
-    generations: Annotated[int, Range(least=1)] = 1000
-    relative_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
-    absolute_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
-    parameter_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
-    target_cost: float | None = None
-    seed: Annotated[int, NOT_NEGATIVE] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,7 +83,7 @@ class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
         def costs_of(columns: F64, /) -> Any:
             costs = search.evaluate(np.clip(columns.T, 0.0, 1.0))
             search.end_generation(costs)
-            if options.target_cost is not None and search.cost <= options.target_cost:
+            if search.reached(options.target_cost):
                 raise _TargetReached
             return costs
 
@@ -136,16 +119,13 @@ class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
                     vectorized=True,
                 )
         except _TargetReached:
-            reason = f"the target cost {options.target_cost:g} was reached"
-            return search.finish("converged", f"{reason} in generation {search.generations}")
+            return search.at_target(options.target_cost)
         if together:
             tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
-            reason = f"all vectors came within {tolerance} in generation {search.generations}"
-            return search.finish("converged", reason)
+            return search.converged(f"all vectors came within {tolerance}")
         if outcome.success:
-            reason = f"the costs of all vectors came together in generation {search.generations}"
-            return search.finish("converged", reason)
-        return search.finish("limit", f"all {options.generations} generations were evaluated")
+            return search.converged("the costs of all vectors came together")
+        return search.at_limit(options.generations)
 
 
 class _TargetReached(Exception):  # noqa: N818 - ends a solver that has no such limit

@@ -16,19 +16,17 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.data.experiment import Experiment, Measurement, NumberOrParameter
+from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import Code, Location, ProblemError, did_you_mean
-from fmident.estimation.contract import Estimator, Requirement
-from fmident.estimation.online.estimator import OnlineEstimator, Tracker
-from fmident.estimation.online.series import Flag, OnlineEstimate
-from fmident.evaluation import differentiated_outputs
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Estimator, Flag, OnlineEstimate, Requirement
+from fmident.estimation.online import OnlineEstimator, Tracker
+from fmident.evaluation import Evaluator, differentiated_outputs
 from fmident.options import FINITE, Options, Range
 from fmident.plugins.hookspecs import hookimpl
 from fmident.plugins.registry import Registry
 from fmident.problem import measurement_derivatives
 from fmident.problem.model import Problem
-from fmident.problem.residuals import measurement_values
+from fmident.problem.residuals import measurement_values, number_of
 
 _UNMEASURED = 1e-4
 """Size of a state near zero that is not measured, for finite differences."""
@@ -154,18 +152,18 @@ class ExtendedKalmanTracker(Tracker):
         self._times.append(time)
         self._inputs.append(inputs.copy())
 
-    def _correct(self, found: Prediction, outputs: F64) -> None:
+    def _correct(self, prediction: Prediction, outputs: F64) -> None:
         m, size = self._m, self._joint.size
-        transition = np.vstack([found.states_jacobian, np.eye(size)[m:]])
+        transition = np.vstack([prediction.jacobian[:m], np.eye(size)[m:]])
         present = np.isfinite(outputs)
-        answer = found.outputs_jacobian[present]
-        predicted = np.concatenate([found.states, self._joint[m:]])
+        answer = prediction.jacobian[m:][present]
+        predicted = np.concatenate([prediction.values[:m], self._joint[m:]])
         spread = transition @ self._covariance @ transition.T
         if present.any():
             cross = transition @ self._covariance @ answer.T
             innovation = answer @ self._covariance @ answer.T + np.diag(self._variance[present])
             gain = np.linalg.solve(innovation, cross.T).T
-            predicted = predicted + gain @ (outputs - found.outputs)[present]
+            predicted = predicted + gain @ (outputs - prediction.values[m:])[present]
             spread = spread - gain @ innovation @ gain.T
         predicted[m:] = np.clip(predicted[m:], self._space.lower, self._space.upper)
         spread = 0.5 * (spread + spread.T)
@@ -220,20 +218,24 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
             0.5 * factor,
             0.5 * np.where(problem.initial == 0.0, space.scale, np.abs(problem.initial)),
         )
-        _check_states(problem, experiment, options.states, location)
+        for q in problem.parameters:
+            if q.variable in options.states and q.acts_on(experiment.name):
+                state = options.states[str(q.variable)]
+                raise ProblemError(
+                    f"[parameters.{q.name}] sets '{q.variable}', which the filter sets itself: it"
+                    f" estimates the state '{state}' in each interval",
+                    location=location,
+                    hint=f"remove [parameters.{q.name}]; write the value in"
+                    f" [experiments.start_values] and its uncertainty as initial_error.{state}",
+                )
         states = np.array([_start_value(problem, experiment, s, evaluator) for s in start_names])
-        deviations = np.concatenate(
-            [
-                [float(options.initial_error.get(v, 0.0)) for v in state_names],
-                _given(options.initial_error, problem, usual) / factor,
-            ]
-        )
-        drift = np.concatenate(
-            [
-                [float(options.drift.get(v, 0.0)) for v in state_names],
-                _given(options.drift, problem, np.zeros(z.size)) / factor,
-            ]
-        )
+
+        def joint(table: Mapping[str, float], usual: F64) -> F64:
+            states = [table.get(v, 0.0) for v in state_names]
+            parameters = [table.get(q.name, u) for q, u in zip(problem.free, usual, strict=True)]
+            return np.concatenate([states, np.array(parameters) / factor])
+
+        deviations = joint(options.initial_error, usual)
         measured = {m.variable: s for m, s in zip(experiment.measurements, sigma, strict=True)}
         floor = np.array([10.0 * measured.get(v, 0.1 * _UNMEASURED) for v in state_names])
         floor = np.maximum(floor, deviations[: len(state_names)])
@@ -252,51 +254,28 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
             evaluator,
             np.concatenate([states, z]),
             deviations,
-            drift,
+            joint(options.drift, np.zeros(z.size)),
             sigma,
             options.every,
         )
 
 
-def _check_states(
-    problem: Problem,
-    experiment: Experiment,
-    states: Mapping[str, str],
-    location: Location | None,
-) -> None:
-    """Reject states that a parameter of the problem sets as well."""
-    for q in problem.parameters:
-        if q.variable in states and q.acts_on(experiment.name):
-            state = states[str(q.variable)]
-            raise ProblemError(
-                f"[parameters.{q.name}] sets '{q.variable}', which the filter sets itself: it"
-                f" estimates the state '{state}' in each interval",
-                location=location,
-                hint=f"remove [parameters.{q.name}]; write the value in [experiments.start_values]"
-                f" and its uncertainty as initial_error.{state}",
-            )
-
-
 def _noise(measurement: Measurement, location: Location | None) -> float:
     """Return the standard deviation of an output's noise, or reject the output."""
-    lacking = None
-    if measurement.delay != 0.0:
-        lacking = "a delay"
-    elif measurement.decimation is not None:
-        lacking = "a decimation"
-    elif measurement.sigma is None:
-        lacking = "no sigma"
-    if lacking is not None or measurement.sigma is None:
+    if measurement.sigma is None or measurement.delay or measurement.decimation is not None:
+        trait = "a decimation" if measurement.decimation is not None else "no sigma"
+        if measurement.delay:
+            trait = "a delay"
         raise ProblemError(
-            f"[estimator]: 'extended-kalman' cannot use '{measurement.name}': it has {lacking}",
+            f"[estimator]: 'extended-kalman' cannot use '{measurement.name}': it has {trait}",
             location=location,
             hint="give every output a sigma; delays and decimations need least-squares",
         )
-    return float(np.sqrt(np.mean(np.square(measurement.sigma))))
+    return _root_mean_square(measurement.sigma)
 
 
-def _given(table: Mapping[str, float], problem: Problem, usual: F64) -> F64:
-    return np.array([float(table.get(q.name, u)) for q, u in zip(problem.free, usual, strict=True)])
+def _root_mean_square(sigma: float | F64) -> float:
+    return float(np.sqrt(np.mean(np.square(sigma))))
 
 
 def _start_value(
@@ -306,13 +285,11 @@ def _start_value(
     given = {**problem.start_values, **experiment.start_values}.get(name)
     if given is not None:
         return float(given)
-    first = np.array(experiment.times[:1])
-    bare = Experiment(
-        experiment.name,
-        first,
-        {n: np.asarray(v[:1]) for n, v in experiment.inputs.items()},
-        (),
-        experiment.start_values,
+    bare = dataclasses.replace(
+        experiment,
+        times=experiment.times[:1],
+        inputs={n: v[:1] for n, v in experiment.inputs.items()},
+        measurements=(),
     )
     simulated = evaluator.simulate_outputs(bare, (name,), problem.initial[np.newaxis])
     value = float(simulated[0, 0, 0])
@@ -328,15 +305,13 @@ def _start_value(
 class Prediction:
     """States and outputs at the next instant, and their derivatives.
 
-    States and outputs have the shapes (m,) and (o,); outputs include gain and offset. The
-    Jacobians, with respect to the present states and search-space parameters, have the
-    shapes (m, m + n) and (o, m + n).
+    `values` are the states, followed by the outputs with gain and offset, shape (m + o,);
+    `jacobian` is with respect to the present states and search-space parameters, shape
+    (m + o, m + n).
     """
 
-    states: F64
-    outputs: F64
-    states_jacobian: F64
-    outputs_jacobian: F64
+    values: F64
+    jacobian: F64
 
 
 class Propagation:
@@ -356,10 +331,8 @@ class Propagation:
         state_names: Sequence[str],
         floor: F64,
     ) -> None:
-        self._problem = problem
-        self._experiment = experiment
-        self._evaluator = evaluator
-        self._space = evaluator.space
+        self._problem, self._experiment = problem, experiment
+        self._evaluator, self._space = evaluator, evaluator.space
         self._start_names = tuple(start_names)
         self._m = len(self._start_names)
         wanted = (*state_names, *(m.variable for m in experiment.measurements))
@@ -368,7 +341,7 @@ class Propagation:
         self._sizes = floor.copy()
         self._least = np.zeros(len(self._variables))
         for m in experiment.measurements:
-            noise = 0.0 if m.sigma is None else 10.0 * float(np.sqrt(np.mean(np.square(m.sigma))))
+            noise = 0.0 if m.sigma is None else 10.0 * _root_mean_square(m.sigma)
             self._least[self._variables.index(m.variable)] = noise
         for name, size in zip(state_names, floor, strict=True):
             self._least[self._variables.index(name)] = size
@@ -388,7 +361,6 @@ class Propagation:
         if exact is not None:
             return exact
         np.maximum(self._sizes, np.abs(states), out=self._sizes)
-        n = parameters.size
         sizes = np.concatenate([self._sizes, np.maximum(np.abs(parameters), 1e-3)])
         sizes[self._m :][self._space.log] = 1.0
         steps = np.clip(spread, _SMALLEST * sizes, _LARGEST * sizes)
@@ -399,23 +371,14 @@ class Propagation:
         simulated = self._simulate(times, inputs, states, points)
         if not np.isfinite(simulated[0]).all():
             return None
-        columns = []
-        for i in range(self._m):
-            disturbed = states.copy()
-            disturbed[i] += steps[i]
-            columns.append(self._simulate(times, inputs, disturbed, parameters[np.newaxis])[0])
-        columns += [simulated[1 + j] for j in range(n)]
-        jacobian = np.empty((simulated.shape[1], self._m + n))
-        for k, column in enumerate(columns):
-            # Where only the changed simulation fails, nothing is learnt of this direction.
-            change = (column - simulated[0]) / steps[k]
-            jacobian[:, k] = change if np.isfinite(change).all() else 0.0
-        return Prediction(
-            simulated[0, : self._m],
-            simulated[0, self._m :],
-            jacobian[: self._m],
-            jacobian[self._m :],
-        )
+        moved = [
+            self._simulate(times, inputs, disturbed, parameters[np.newaxis])[0]
+            for disturbed in states + np.diag(steps[: self._m])
+        ]
+        changes = (np.array([*moved, *simulated[1:]]) - simulated[0]) / steps[:, np.newaxis]
+        # Where only the changed simulation fails, nothing is learnt of this direction.
+        changes[~np.isfinite(changes).all(axis=1)] = 0.0
+        return Prediction(simulated[0], np.ascontiguousarray(changes.T))
 
     def forgotten(self, states: F64, parameters: F64) -> str:
         """Return what a simulation started in the middle of the experiment loses.
@@ -431,20 +394,21 @@ class Propagation:
         inputs = np.array([v[: end + 1] for v in self._experiment.inputs.values()]).T
         inputs = inputs.reshape(end + 1, -1)
         points = self._physical(parameters)[np.newaxis]
-        whole = self._evaluator.simulate_outputs(
-            self._interval(times[: end + 1], inputs, states), self._variables, points
-        )[0]
-        there = whole[middle, self._places[: self._m]]
+
+        def simulated(begin: int, states: F64) -> F64:
+            interval = self._interval(times[begin : end + 1], inputs[begin:], states)
+            outputs: F64 = self._evaluator.simulate_outputs(interval, self._variables, points)[0]
+            return outputs
+
+        whole = simulated(0, states)
         if not np.isfinite(whole).all():
             return ""
-        rest = self._evaluator.simulate_outputs(
-            self._interval(times[middle : end + 1], inputs[middle:], there), self._variables, points
-        )[0]
+        rest = simulated(middle, whole[middle, self._places[: self._m]])
+        if not np.isfinite(rest).all():
+            return ""
         # At rest there is nothing but the errors of the integrator.
         small = np.maximum(self._least, _AT_REST * np.abs(whole).max(axis=0))
         ranges = np.maximum(np.ptp(whole, axis=0), small)
-        if not np.isfinite(rest).all():
-            return ""
         away = np.abs(rest[-1] - whole[-1]) / np.where(ranges > 0.0, ranges, 1.0)
         worst = int(np.argmax(away))
         if away[worst] <= _GOES_ON:
@@ -466,7 +430,7 @@ class Propagation:
         )
         if sensitivities is None:
             return None
-        m, n = self._m, p.size
+        m = self._m
         values = sensitivities[0][-1, self._places]
         # With respect to states, then parameters of the search space.
         slopes = np.roll(sensitivities[1][-1, self._places], m, axis=1)
@@ -474,15 +438,14 @@ class Propagation:
         rows = measurement_derivatives(self._problem, p)
         for j, measurement in enumerate(self._experiment.measurements):
             place, y = m + j, float(values[m + j])
-            slopes[place] *= _number(measurement.gain, numbers)
+            slopes[place] *= number_of(measurement.gain, numbers)
             if isinstance(measurement.gain, str):
                 slopes[place, m:] += y * rows[measurement.gain]
             if isinstance(measurement.offset, str):
                 slopes[place, m:] += rows[measurement.offset]
             values[place] = _measured(measurement, y, numbers)
         slopes[:, m:] *= self._space.derivative(p)
-        assert slopes.shape[1] == m + n
-        return Prediction(values[:m], values[m:], slopes[:m], slopes[m:])
+        return Prediction(values, slopes)
 
     def _physical(self, points: F64) -> F64:
         """Return physical parameters within the bounds."""
@@ -513,11 +476,7 @@ class Propagation:
 
 
 def _measured(measurement: Measurement, y: float, values: dict[str, float]) -> float:
-    return _number(measurement.gain, values) * y + _number(measurement.offset, values)
-
-
-def _number(given: NumberOrParameter, values: dict[str, float]) -> float:
-    return values[given] if isinstance(given, str) else float(given)
+    return number_of(measurement.gain, values) * y + number_of(measurement.offset, values)
 
 
 @hookimpl

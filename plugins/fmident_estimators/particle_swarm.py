@@ -13,16 +13,16 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fmident.estimation.contract import Estimate, Estimator
-from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
+from fmident.options import NOT_NEGATIVE, POSITIVE, Range
 from fmident.plugins.hookspecs import hookimpl
 from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
 from fmident_estimators.packages import imported
-from fmident_estimators.population import PopulationEstimator, PopulationSearch
+from fmident_estimators.population import PopulationEstimator, PopulationSearch, SettlingOptions
 
 
 @dataclass(frozen=True)
-class ParticleSwarmOptions(Options):
+class ParticleSwarmOptions(SettlingOptions):
     """Keys of the ``[estimator]`` table.
 
     Parameters
@@ -41,18 +41,6 @@ class ParticleSwarmOptions(Options):
     perturb_best
         Whether the best particle moves by a random mutation instead of its velocity, so
         that a swarm at rest continues.
-    generations
-        Maximum number of generations.
-    relative_tolerance, absolute_tolerance
-        Converged when the standard deviation of the particles' best costs is not above the
-        absolute one plus the relative one times their mean.
-    parameter_tolerance
-        Converged when the best points of all particles lie within this fraction of the
-        bounds of each other.
-    target_cost
-        Converged when a cost is not above this.
-    seed
-        Seed of the random numbers.
     """
 
     population: Annotated[int, Range(least=2)] = 25
@@ -62,12 +50,6 @@ class ParticleSwarmOptions(Options):
     social: Annotated[float, NOT_NEGATIVE] = 2.0
     largest_velocity: Annotated[float, POSITIVE] = 0.2
     perturb_best: bool = True
-    generations: Annotated[int, Range(least=1)] = 1000
-    relative_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
-    absolute_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
-    parameter_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
-    target_cost: float | None = None
-    seed: Annotated[int, NOT_NEGATIVE] = 0
 
 
 class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
@@ -112,10 +94,8 @@ class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
             particles = swarm.ask()
             costs = search.evaluate(np.clip(particles.get("X"), 0.0, 1.0))
             search.end_generation(costs)
-            number = search.generations
-            if options.target_cost is not None and search.cost <= options.target_cost:
-                reason = f"the target cost {options.target_cost:g} was reached"
-                return search.finish("converged", f"{reason} in generation {number}")
+            if search.reached(options.target_cost):
+                return search.at_target(options.target_cost)
             for particle, cost in zip(particles, costs, strict=True):
                 particle.set("F", np.array([cost]))
                 particle.evaluated.update("FGH")
@@ -123,13 +103,11 @@ class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
             best = swarm.pop.get("F")[:, 0]
             if float(np.max(np.ptp(swarm.pop.get("X"), axis=0))) <= options.parameter_tolerance:
                 tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
-                reason = f"the best points of all particles came within {tolerance}"
-                return search.finish("converged", f"{reason} in generation {number}")
+                return search.converged(f"the best points of all particles came within {tolerance}")
             limit = options.absolute_tolerance + options.relative_tolerance * abs(np.mean(best))
             if np.isfinite(limit) and float(np.std(best)) <= limit:
-                reason = "the best costs of all particles came together"
-                return search.finish("converged", f"{reason} in generation {number}")
-        return search.finish("limit", f"all {options.generations} generations were evaluated")
+                return search.converged("the best costs of all particles came together")
+        return search.at_limit(options.generations)
 
 
 @hookimpl

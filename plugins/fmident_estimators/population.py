@@ -4,20 +4,48 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, ProblemError
 from fmident.estimation.contract import Ending, Estimate, Estimator, Monitor, Status
-from fmident.evaluation.contract import Evaluator
+from fmident.evaluation import Evaluator
+from fmident.options import NOT_NEGATIVE, Range
+from fmident.options import Options as CheckedOptions
 from fmident.problem import SearchSpace
 from fmident.problem.model import Problem
 
-__all__ = ["Box", "PopulationEstimator", "PopulationSearch", "without_bounds"]
-
 Options = TypeVar("Options")
+
+
+@dataclass(frozen=True)
+class SettlingOptions(CheckedOptions):
+    """When a population has come together.
+
+    Parameters
+    ----------
+    generations
+        Maximum number of generations, in differential evolution after the first.
+    relative_tolerance, absolute_tolerance
+        Converged when the standard deviation of the best costs of all members is not above the
+        absolute one plus the relative one times their mean.
+    parameter_tolerance
+        Converged when the best points of all members lie within this fraction of the bounds of
+        each other.
+    target_cost
+        Converged when a cost is not above this.
+    seed
+        Seed of the random numbers.
+    """
+
+    generations: Annotated[int, Range(least=1)] = 1000
+    relative_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
+    absolute_tolerance: Annotated[float, NOT_NEGATIVE] = 0.0
+    parameter_tolerance: Annotated[float, NOT_NEGATIVE] = 1e-6
+    target_cost: float | None = None
+    seed: Annotated[int, NOT_NEGATIVE] = 0
 
 
 class PopulationSearch:
@@ -30,7 +58,7 @@ class PopulationSearch:
     def __init__(
         self, problem: Problem, evaluator: Evaluator, monitor: Monitor, method: str
     ) -> None:
-        self.box = Box.of(problem, method)
+        self.box = Box.of(problem, f"'{method}'")
         self.best: F64 = problem.initial.copy()
         self.cost = float(evaluator.cost(problem.initial))
         self.initial_cost = self.cost
@@ -49,11 +77,7 @@ class PopulationSearch:
 
     def first_generation(self, count: int, generator: np.random.Generator) -> F64:
         """Return the initial point and a Latin hypercube in the unit cube, shape (count, n)."""
-        others = count - 1
-        slices = np.column_stack([generator.permutation(others) for _ in self._initial])
-        spread = (slices + generator.random(slices.shape)) / others
-        points: F64 = np.vstack([self.initial, spread])
-        return points
+        return np.vstack([self.initial, latin_hypercube(count - 1, self._initial.size, generator)])
 
     def evaluate(self, unit: F64) -> F64:
         """Return the costs of points of the unit cube as one batch; infinite for failures."""
@@ -87,6 +111,22 @@ class PopulationSearch:
             self._monitor.search_ended(*self._ends)
             self._ends = None
 
+    def reached(self, target: float | None) -> bool:
+        """Return whether the best cost is not above a target."""
+        return target is not None and self.cost <= target
+
+    def converged(self, reason: str) -> Estimate:
+        """Return the best vector as the estimate, with the number of the last generation."""
+        return self.finish("converged", f"{reason} in generation {self.generations}")
+
+    def at_target(self, target: float | None) -> Estimate:
+        """Return the estimate of a search that has reached its target."""
+        return self.converged(f"the target cost {target:g} was reached")
+
+    def at_limit(self, generations: int) -> Estimate:
+        """Return the estimate of a search that has used all its generations."""
+        return self.finish("limit", f"all {generations} generations were evaluated")
+
     def finish(
         self, status: Status, message: str, ended_by: Ending | None = None, **details: object
     ) -> Estimate:
@@ -106,12 +146,18 @@ class Box:
     upper: F64
 
     @classmethod
-    def of(cls, problem: Problem, method: str) -> Box:
-        """Return the box of the free parameters; raises `ProblemError` without finite bounds."""
+    def of(cls, problem: Problem, what: str) -> Box:
+        """Return the box of the free parameters; `what` needs finite bounds, else refused."""
         space = SearchSpace.of(problem)
-        if open_ones := without_bounds(problem):
+        open_ones = [
+            f"'{parameter.name}' [{parameter.lower}, {parameter.upper}]"
+            + (" with log scaling" if parameter.scaling == "log" else "")
+            for parameter, low, high in zip(problem.free, space.lower, space.upper, strict=True)
+            if not np.isfinite(low) or not np.isfinite(high)
+        ]
+        if open_ones:
             raise ProblemError(
-                f"'{method}' searches inside finite bounds, but these have none: "
+                f"{what} searches inside finite bounds, but these have none: "
                 + ", ".join(open_ones),
                 hint="give each of them bounds = [low, high]; with log scaling, low is above 0",
                 code=Code.MISSING_BOUNDS,
@@ -134,15 +180,14 @@ class Box:
         return inside
 
 
-def without_bounds(problem: Problem) -> list[str]:
-    """Return descriptions of the free parameters without finite bounds in the search space."""
-    space = SearchSpace.of(problem)
-    return [
-        f"'{parameter.name}' [{parameter.lower}, {parameter.upper}]"
-        + (" with log scaling" if parameter.scaling == "log" else "")
-        for parameter, low, high in zip(problem.free, space.lower, space.upper, strict=True)
-        if not np.isfinite(low) or not np.isfinite(high)
-    ]
+def latin_hypercube(count: int, dimension: int, generator: np.random.Generator) -> F64:
+    """Return points in the unit cube, shape (count, dimension), one in each of `count` slices.
+
+    McKay, Beckman and Conover, Technometrics 21, 1979.
+    """
+    slices = np.column_stack([generator.permutation(count) for _ in range(dimension)])
+    points: F64 = (slices + generator.random(slices.shape)) / count
+    return points
 
 
 class PopulationEstimator(Estimator[Options], Generic[Options]):
@@ -150,7 +195,7 @@ class PopulationEstimator(Estimator[Options], Generic[Options]):
 
     def check_problem(self, problem: Problem, options: Options) -> None:
         """Reject parameters without finite bounds."""
-        Box.of(problem, self.name)
+        Box.of(problem, f"'{self.name}'")
 
     def estimate(
         self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor

@@ -24,13 +24,13 @@ from scipy import optimize
 
 from fmident.arrays import F64
 from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.evaluation.contract import Evaluator
+from fmident.evaluation import Evaluator
 from fmident.options import POSITIVE, Options, Range
 from fmident.plugins.hookspecs import hookimpl
 from fmident.plugins.registry import Registry
 from fmident.problem.constraints import VIOLATED, Constraints, nearest_feasible
 from fmident.problem.model import Problem
-from fmident_estimators.held_noise import SearchedRows
+from fmident_estimators.descent import SearchedRows, simulations_of_a_jacobian
 
 _USUAL_ITERATIONS = 12
 _MANY_ITERATIONS = 60
@@ -38,7 +38,7 @@ _MANY_ITERATIONS = 60
 
 _HALVINGS = 8
 _TURNS = 100
-"""Of steps and of the noise by which priors are weighed."""
+"""Searches, each followed by a new noise level that weighs the priors, at most."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -96,9 +96,8 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
         return self._simulations(min(options.max_iterations, _MANY_ITERATIONS), problem)
 
     def _simulations(self, iterations: int, problem: Problem) -> int:
-        variable_count = sum(q.variable is not None for q in problem.free)
-        columns = variable_count * (2 if problem.evaluation.difference == "central" else 1)
-        return len(problem.experiments) * (7 + 2 * variable_count + iterations * (1 + columns))
+        variables, columns = simulations_of_a_jacobian(problem)
+        return len(problem.experiments) * (7 + 2 * variables + iterations * (1 + columns))
 
     def estimate(
         self,
@@ -127,26 +126,20 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
             "method_status": int(outcome.status),
         }
         left = functions.violation(ended.z)
-        if left > VIOLATED:
-            return Estimate(
-                p,
-                "limit",
-                f"{text}; the constraints are not kept: a distance of {left:.2g} is left, in sizes"
-                " of the parameters",
-                details,
-                ended_by="stuck",
-            )
-        if ended.arrived:
-            return Estimate(p, "converged", f"{text}; nothing is left to go", details)
         limited = ended.steps >= options.max_iterations
-        return Estimate(
-            p,
-            "limit",
-            f"{text}; "
-            + ("the limit of iterations is reached" if limited else "no further step is lower"),
-            details,
-            ended_by="limit" if limited else "stuck",
-        )
+        if left > VIOLATED:
+            limited = False
+            text += (
+                f"; the constraints are not kept: a distance of {left:.2g} is left, in sizes of the"
+                " parameters"
+            )
+        elif ended.arrived:
+            return Estimate(p, "converged", f"{text}; nothing is left to go", details)
+        elif limited:
+            text += "; the limit of iterations is reached"
+        else:
+            text += "; no further step is lower"
+        return Estimate(p, "limit", text, details, ended_by="limit" if limited else "stuck")
 
 
 def _start(problem: Problem, evaluator: Evaluator) -> F64:
@@ -160,52 +153,27 @@ def _start(problem: Problem, evaluator: Evaluator) -> F64:
 def _minimised(functions: Functions, options: ScipyMinimizeOptions) -> Any:
     """Run the method; return SciPy's result."""
     minimize: Any = optimize.minimize
-    common = {
-        "x0": functions.z0,
-        "jac": functions.gradient,
-        "bounds": optimize.Bounds(functions.lower, functions.upper),
-    }
+    settings: dict[str, float] = {"maxiter": options.max_iterations}
     if options.method == "SLSQP":
-        return minimize(
-            functions.cost,
-            **common,
-            constraints=_parts(functions),
-            method="SLSQP",
-            callback=functions.report,
-            options={"maxiter": options.max_iterations, "ftol": options.cost_tolerance},
-        )
+        settings["ftol"] = options.cost_tolerance
+    else:
+        settings["gtol"] = settings["barrier_tol"] = options.cost_tolerance
+        settings["xtol"] = options.step_tolerance
     return minimize(
         functions.cost,
-        **common,
+        functions.z0,
+        method=options.method,
+        jac=functions.gradient,
         hess=functions.hessian,
+        bounds=optimize.Bounds(functions.lower, functions.upper),
         constraints=_nonlinear(functions),
-        method="trust-constr",
-        callback=lambda z, _: functions.report(z),
-        options={
-            "maxiter": options.max_iterations,
-            "gtol": options.cost_tolerance,
-            "xtol": options.step_tolerance,
-            "barrier_tol": options.cost_tolerance,
-        },
+        callback=lambda z, *_: functions.report(z),
+        options=settings,
     )
 
 
-def _parts(functions: Functions) -> list[dict[str, Any]]:
-    """Return the constraints in the form for SLSQP."""
-    equal = functions.equalities
-    return [
-        {
-            "type": kind,
-            "fun": lambda z, chosen=chosen: functions.values(z)[chosen],
-            "jac": lambda z, chosen=chosen: functions.slopes(z)[chosen],
-        }
-        for kind, chosen in (("eq", equal), ("ineq", ~equal))
-        if bool(chosen.any())
-    ]
-
-
 def _nonlinear(functions: Functions) -> Any:
-    """Return the constraints in the form for trust-constr, with their exact Hessians."""
+    """Return the constraints with their exact Hessians, which SLSQP does not use."""
     if not len(functions.constraints):
         return []
     nonlinear: Any = optimize.NonlinearConstraint
@@ -288,38 +256,30 @@ def constrained_step(here: Linearised, functions: Functions) -> tuple[F64, float
         unit = 1.0
     rows, values = (here.slopes @ back) * unit, here.constraints
     equal = functions.equalities
+    lowest, highest = functions.lower - here.z, functions.upper - here.z
+    inside = back * unit
+    low, high = np.isfinite(lowest), np.isfinite(highest)
+    least = np.vstack([rows[~equal], inside[low], -inside[high]])
+    offsets = np.concatenate([values[~equal], -lowest[low], highest[high]])
     parts: Any = [
         {
             "type": kind,
-            "fun": _affine(rows[chosen], values[chosen]),
-            "jac": _constant(rows[chosen]),
+            "fun": lambda y, matrix=matrix, offset=offset: matrix @ y + offset,
+            "jac": lambda _, matrix=matrix: matrix,
         }
-        for kind, chosen in (("eq", equal), ("ineq", ~equal))
-        if bool(chosen.any())
+        for kind, matrix, offset in (("eq", rows[equal], values[equal]), ("ineq", least, offsets))
+        if offset.size
     ]
-    lowest, highest = functions.lower - here.z, functions.upper - here.z
-    inside = back * unit
-    for sign, limit in ((1.0, lowest), (-1.0, highest)):
-        bounded = np.isfinite(limit)
-        if bool(bounded.any()):
-            parts.append(
-                {
-                    "type": "ineq",
-                    "fun": _affine(sign * inside[bounded], -sign * limit[bounded]),
-                    "jac": _constant(sign * inside[bounded]),
-                }
-            )
     wanted = target / unit
     if not parts:
         return back @ target, 0.0
-    settings: Any = {"maxiter": 100, "ftol": 1e-16}
     solution = minimize(
         lambda y: 0.5 * float(np.sum((y - wanted) ** 2)),
         wanted if not bool(equal.any()) else np.zeros(norms.size),
         jac=lambda y: y - wanted,
         constraints=parts,
         method="SLSQP",
-        options=settings,
+        options={"maxiter": 100, "ftol": 1e-16},
     )
     y = np.asarray(solution.x, dtype=np.float64)
     if not np.isfinite(y).all():
@@ -328,14 +288,6 @@ def constrained_step(here: Linearised, functions: Functions) -> tuple[F64, float
     gradient = (y - wanted) * unit**2
     share = np.linalg.lstsq(rows.T, gradient, rcond=None)[0] if len(rows) else np.zeros(0)
     return step, float(np.abs(share).max(initial=0.0))
-
-
-def _affine(rows: F64, values: F64) -> Any:
-    return lambda y: rows @ y + values
-
-
-def _constant(rows: F64) -> Any:
-    return lambda _: rows
 
 
 def _promise(here: Linearised, step: F64) -> float:
@@ -374,13 +326,8 @@ def _corrected(functions: Functions, here: Linearised, candidate: F64) -> F64 | 
     residuals = functions.residuals(candidate)
     if not bool(np.isfinite(residuals).all()):
         return None
-    there = Linearised(
-        candidate,
-        residuals,
-        here.jacobian,
-        functions.values(candidate),
-        functions.slopes(candidate),
-    )
+    values, slopes = functions.values(candidate), functions.slopes(candidate)
+    there = Linearised(candidate, residuals, here.jacobian, values, slopes)
     step, _ = constrained_step(there, functions)
     return np.clip(candidate + step, functions.lower, functions.upper)
 
@@ -409,30 +356,14 @@ class Functions:
         self.constraints = Constraints.of(problem)
         self.equalities = self.constraints.equalities
         self.scale = self.constraints.scale(start)
-        self.iterations = 0
         self.rows = SearchedRows(problem, evaluator)
         self._problem, self._evaluator, self._monitor = problem, evaluator, monitor
         self._space = evaluator.space
-        self._start, self._z0 = start, evaluator.space.from_physical(start)
-        if self.rows.weighed:
-            self.rows.hold(start)
+        self.lower, self.upper = self._space.lower, self._space.upper
+        self._start, self.z0 = start, self._space.from_physical(start)
+        self.hold(self.z0)
         self._largest = self._unit = max(self.rows.cost(start), np.finfo(np.float64).tiny)
         self._best: tuple[float, float, F64] | None = None
-
-    @property
-    def z0(self) -> F64:
-        """Start in the search space, shape (n,)."""
-        return self._z0.copy()
-
-    @property
-    def lower(self) -> F64:
-        """Lower bounds in the search space, shape (n,)."""
-        return self._space.lower
-
-    @property
-    def upper(self) -> F64:
-        """Upper bounds in the search space, shape (n,)."""
-        return self._space.upper
 
     @property
     def best(self) -> F64:
@@ -441,7 +372,7 @@ class Functions:
 
     def physical(self, z: F64) -> F64:
         """Return the physical point within the bounds, without rounding at the start."""
-        p = np.where(z == self._z0, self._start, self._space.to_physical(z))
+        p = np.where(z == self.z0, self._start, self._space.to_physical(z))
         inside: F64 = np.clip(p, self._problem.lower, self._problem.upper)
         return inside
 
@@ -460,14 +391,20 @@ class Functions:
 
     def hessian(self, z: F64) -> F64:
         """Return the Gauss-Newton Hessian, shape (n, n)."""
-        p = self.physical(z)
-        jacobian = self.rows.jacobian(p) * self._space.derivative(p)
+        jacobian = self.jacobian(z)
         product: F64 = jacobian.T @ jacobian / self._unit
         return product
 
-    def hold(self, z: F64) -> bool:
-        """Hold the noise at a point, which weighs the priors; return whether it changed."""
-        return self.rows.weighed and self.rows.hold(self.physical(z))
+    def jacobian(self, z: F64) -> F64:
+        """Return the derivatives of the residuals, shape (m, n)."""
+        p = self.physical(z)
+        derivatives: F64 = self.rows.jacobian(p) * self._space.derivative(p)
+        return derivatives
+
+    def hold(self, z: F64) -> None:
+        """Hold the noise at a point, which weighs the priors."""
+        if self.rows.weighed:
+            self.rows.hold(self.physical(z))
 
     def residuals(self, z: F64) -> F64:
         """Return the residuals, shape (m,); NaN where the simulation fails."""
@@ -503,8 +440,7 @@ class Functions:
 
     def linearised(self, z: F64) -> Linearised:
         """Return residuals and constraints at `z` with their derivatives."""
-        p = self.physical(z)
-        jacobian = self.rows.jacobian(p) * self._space.derivative(p)
+        jacobian = self.jacobian(z)
         return Linearised(z, self.residuals(z), jacobian, self.values(z), self.slopes(z))
 
     def report(self, z: F64) -> None:
@@ -514,11 +450,9 @@ class Functions:
         violation = 0.0 if left <= 1e-6 else left
         if np.isfinite(cost) and (self._best is None or (violation, cost) < self._best[:2]):
             self._best = (violation, cost, p)
-        best = self._best
-        if best is None:
-            return
-        more = {"violation": left} if len(self.constraints) else {}
-        self._monitor.iteration(best[2], best[1], **more)
+        if self._best is not None:
+            more = {"violation": left} if len(self.constraints) else {}
+            self._monitor.iteration(self._best[2], self._best[1], **more)
 
 
 @hookimpl

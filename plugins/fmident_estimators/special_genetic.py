@@ -26,6 +26,16 @@ from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 Reason = Literal["target", "cost", "parameters", "range", "generations"]
 
+_REASONS: dict[Reason, str] = {
+    "target": "all survivors cost at most the target of {target_cost:g}",
+    "cost": "the costs of all survivors came within {cost_tolerance:g}",
+    "parameters": "all survivors came within {parameter_tolerance:g} of the bounds' width",
+    "range": (
+        "the range of the children shrank far below {parameter_tolerance:g} of the bounds' width"
+    ),
+}
+"""Messages on the end of a search, filled in with the options."""
+
 RANGE_FLOOR = 0.1
 """A cycle ends when the range of the children is below this part of ``parameter_tolerance``:
 survivors that have not come together by then never will."""
@@ -121,51 +131,31 @@ class SpecialGenetic(PopulationEstimator[SpecialGeneticOptions]):
                 reach = 1.0
                 points = generator.random((size, width))
             else:
-                reach = _drawn_range(options, generator)
+                reach = float(np.exp(generator.uniform(*np.log(options.cycle_range))))
                 best = search.box.unit(search.best)[np.newaxis]
                 points = offspring(best, size, reach, generator)
                 known = 0
-            cycle = Cycle(
-                search,
-                options,
-                generator,
-                number,
-                reach,
-                np.repeat(search.initial[np.newaxis], known, axis=0),
-                np.full(known, search.initial_cost),
-            )
+            survivors = np.repeat(search.initial[np.newaxis], known, axis=0)
+            costs = np.full(known, search.initial_cost)
+            cycle = Cycle(search, options, generator, number, reach, survivors, costs)
             reason = cycle.run(points)
             if reason in ("target", "generations"):
                 break
         return _end(search, reason, number, options)
 
 
-def _drawn_range(options: SpecialGeneticOptions, generator: np.random.Generator) -> float:
-    low, high = np.log(options.cycle_range)
-    return float(np.exp(generator.uniform(low, high)))
-
-
 def _end(
     search: PopulationSearch, reason: Reason, cycle: int, options: SpecialGeneticOptions
 ) -> Estimate:
-    where = f"in generation {search.generations}"
+    if reason == "generations":
+        return search.at_limit(options.generations)
+    text = f"{_REASONS[reason].format(**vars(options))} in generation {search.generations}"
     if options.cycles > 1:
-        where += f", cycle {cycle}"
-    if reason == "target":
-        text = f"all survivors cost at most the target of {options.target_cost:g}"
-        return search.finish("converged", f"{text} {where}")
-    if reason == "cost":
-        text = f"the costs of all survivors came within {options.cost_tolerance:g}"
-        return search.finish("converged", f"{text} {where}")
-    tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
-    if reason == "parameters":
-        text = f"all survivors came within {tolerance}"
-        return search.finish("converged", f"{text} {where}")
+        text += f", cycle {cycle}"
     if reason == "range":
-        text = f"the range of the children shrank far below {tolerance}"
-        message = f"{text} {where}, before the survivors came together"
-        return search.finish("limit", message, "stuck")
-    return search.finish("limit", f"all {options.generations} generations were evaluated")
+        text += ", before the survivors came together"
+        return search.finish("limit", text, "stuck")
+    return search.finish("converged", text)
 
 
 @dataclass

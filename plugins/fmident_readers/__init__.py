@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["fmident_read_data"]
 
 _READERS = {
-    ".parquet": ("pyarrow", "parquet", "read_parquet"),
-    ".feather": ("pyarrow", "parquet", "read_feather"),
-    ".arrow": ("pyarrow", "parquet", "read_feather"),
+    ".parquet": ("pyarrow", "recorders", "read_parquet"),
+    ".feather": ("pyarrow", "recorders", "read_feather"),
+    ".arrow": ("pyarrow", "recorders", "read_feather"),
     ".mat": ("scipy", "mat", "read_mat"),
-    ".h5": ("h5py", "hdf5", "read_hdf5"),
-    ".hdf5": ("h5py", "hdf5", "read_hdf5"),
+    ".h5": ("h5py", "recorders", "read_hdf5"),
+    ".hdf5": ("h5py", "recorders", "read_hdf5"),
     ".xlsx": ("openpyxl", "excel", "read_excel"),
     ".xlsm": ("openpyxl", "excel", "read_excel"),
-    ".mf4": ("asammdf", "mdf", "read_mdf"),
-    ".mdf": ("asammdf", "mdf", "read_mdf"),
-    ".tdms": ("nptdms", "tdms", "read_tdms"),
+    ".mf4": ("asammdf", "recorders", "read_mdf"),
+    ".mdf": ("asammdf", "recorders", "read_mdf"),
+    ".tdms": ("nptdms", "recorders", "read_tdms"),
 }
 """Suffix to the library that is needed, and the module and function that read."""
 

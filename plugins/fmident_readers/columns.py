@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fmident.arrays import F64
+from fmident.data.time import TIME_NAMES
 from fmident.errors import Code, DataError, FmidentError, Location, advice_on
 
 _SHOWN = 5
-_TIMES = ("time", "t", "zeit", "timestamp")
 
 
 @contextmanager
@@ -58,6 +59,16 @@ class Signal:
     times: F64
     values: F64
 
+    @classmethod
+    def of(cls, title: str, times: Any, values: Any) -> Signal:
+        """Return a signal of numbers of any type."""
+        return cls(title, np.asarray(times, dtype=np.float64), values.astype(np.float64))
+
+
+def is_numeric(values: Any) -> bool:
+    """Return whether an array holds numbers."""
+    return values.dtype.kind in "iufb" and values.size > 0
+
 
 def on_one_axis(path: Path, signals: list[Signal]) -> pd.DataFrame:
     """Return signals as one table, without interpolation.
@@ -66,7 +77,10 @@ def on_one_axis(path: Path, signals: list[Signal]) -> pd.DataFrame:
     """
     if not signals:
         raise nothing(path)
-    _refuse_twice(path, [s.title for s in signals])
+    titles = [s.title for s in signals]
+    for title in titles:
+        if titles.count(title) > 1:
+            raise DataError(f"two signals are called '{title}'", location=Location(str(path)))
     times = np.unique(np.concatenate([s.times for s in signals]))
     columns: dict[str, F64] = {"time [s]": times}
     for signal in signals:
@@ -114,7 +128,7 @@ def of_equal_length(path: Path, arrays: Mapping[str, F64]) -> pd.DataFrame:
 
 def _is_time(title: str) -> bool:
     name = title.partition(" [")[0]
-    return name.casefold().rsplit(".", 1)[-1] in _TIMES
+    return name.casefold().rsplit(".", 1)[-1] in TIME_NAMES
 
 
 def nothing(path: Path) -> DataError:
@@ -124,9 +138,3 @@ def nothing(path: Path) -> DataError:
         location=Location(str(path)),
         hint="texts, tables of structures and objects of MATLAB are not read",
     )
-
-
-def _refuse_twice(path: Path, titles: list[str]) -> None:
-    for title in titles:
-        if titles.count(title) > 1:
-            raise DataError(f"two signals are called '{title}'", location=Location(str(path)))

@@ -17,10 +17,10 @@ import pandas as pd
 from scipy.io import loadmat
 
 from fmident.arrays import F64
-from fmident.errors import DataError, Location, UnitError
-from fmident.units import parse_unit
-from fmident_readers.columns import nothing, of_equal_length, titled
-from fmident_readers.hdf5 import read_hdf5
+from fmident.errors import DataError, Location
+from fmident.units import unit_or_none
+from fmident_readers.columns import is_numeric, nothing, of_equal_length, titled
+from fmident_readers.recorders import read_hdf5
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _AT = (0, 512)
@@ -57,7 +57,7 @@ def _collect(name: str, value: Any, arrays: dict[str, F64]) -> None:
     if value.dtype == object and value.size == 1:
         _collect(name, value.reshape(-1)[0], arrays)
         return
-    if value.dtype.kind in "iufb" and value.size > 1 and value.ndim == 2:
+    if is_numeric(value) and value.size > 1 and value.ndim == 2:
         numbers = value.astype(np.float64)
         arrays[name] = numbers.ravel() if 1 in value.shape else numbers
 
@@ -97,11 +97,7 @@ def _unit(description: str) -> str | None:
     match = _UNIT.search(description)
     if match is None or match[1].strip().isdecimal():
         return None
-    try:
-        parse_unit(match[1])
-    except UnitError:
-        return None
-    return match[1]
+    return match[1] if unit_or_none(match[1]) is not None else None
 
 
 def _texts(characters: Any) -> list[str]:

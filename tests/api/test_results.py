@@ -13,14 +13,16 @@ import numpy as np
 import pytest
 
 import fmident
-from fmident.errors import FmidentError
-from fmident.estimation.population import Generation
-from fmident.estimation.result import EstimationResult, Influence, ResidualCheck, Validation
+from fmident.errors import Code, FmidentError
+from fmident.estimation.comparisons import Influence, ResidualCheck, Validation
+from fmident.estimation.contract import Generation
+from fmident.estimation.result import EstimationResult
+from fmident.findings import finding
 from fmident.problem.model import Problem
+from fmident.report.estimate import CsvReporter, JsonReporter
 from fmident.report.profiles import PROFILES
-from fmident.report.result_json import JsonReporter
-from fmident.report.tables import CsvReporter
 
+from ..refused import refused
 from ..report import conftest
 from ..report.test_profiles import NONE, bound, profile, reached
 from ..report.test_profiles import result as profile_result
@@ -147,7 +149,9 @@ def test_a_table_that_somebody_changed_is_named(
     ids=["closed", "open", "at a bound"],
 )
 def test_profiles_come_back(tmp_path: Path, one: Any) -> None:
-    result = profile_result(one, settings={"level": 0.95}, notes=("a note",))
+    result = profile_result(
+        one, settings={"level": 0.95}, findings=(finding("profile-not-minimal", "a note"),)
+    )
     file = tmp_path / "profiles.json"
     file.write_text(json.dumps(PROFILES.content(result, "1")))
     for place in (tmp_path, file):
@@ -157,16 +161,20 @@ def test_profiles_come_back(tmp_path: Path, one: Any) -> None:
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"status": "complete"}'])
 def test_a_broken_file_of_profiles_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "profiles.json").write_bytes(content)
-    with pytest.raises(FmidentError, match=r"is not (JSON|a file of profiles)"):
+    with refused(
+        Code.UNUSABLE_FILE, FmidentError, match=r"is not (JSON|a result of 'fmident profile')"
+    ):
         fmident.load_result(tmp_path)
 
 
 def test_a_folder_without_a_result_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        FmidentError, match=r"holds no result: none of result\.json, profiles\.json"
+    with refused(
+        Code.UNKNOWN_NAME,
+        FmidentError,
+        match=r"holds no result: none of result\.json, profiles\.json",
     ):
         fmident.load_result(tmp_path)
-    with pytest.raises(FmidentError, match=r"there is no .*absent"):
+    with refused(Code.UNKNOWN_NAME, FmidentError, match=r"there is no .*absent"):
         fmident.load_result(tmp_path / "absent")
 
 
@@ -207,5 +215,7 @@ def test_one_result_or_one_name_cannot_be_compared(
     make_result: MakeResult, names: list[str] | None
 ) -> None:
     results = [make_result()] * (1 if names is None else 2)
-    with pytest.raises(FmidentError, match="give two or more, each with a name of its own"):
+    with refused(
+        Code.ESTIMATION_FAILED, FmidentError, match="give two or more, each with a name of its own"
+    ):
         fmident.compare(*results, names=names)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fmident.checking import CheckReport, check_problem
-from fmident.evaluation import PythonExecutor, python_problem
+from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Problem
 
 from .rig import FORCE, TIMES, TRUE, oscillator, parameters
@@ -31,6 +31,6 @@ def check() -> Callable[..., CheckReport]:
 
     def run(problem: Problem, model: Any = oscillator, **options: Any) -> CheckReport:
         with PythonExecutor(problem, model) as executor:
-            return check_problem(problem, executor, **options)
+            return check_problem(Evaluator(problem, executor), **options)
 
     return run

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
 from scipy import signal
 
 from fmident.checking import CheckReport
+from fmident.findings import Finding
 from fmident.problem.model import Parameter
 
 TIMES = np.arange(0.0, 10.0, 0.02)
@@ -42,4 +44,16 @@ TRUE = {"m": 1.0, "c": 0.8, "k": 9.0}
 
 
 def rules(report: CheckReport) -> set[str | None]:
-    return {d.rule for d in report.findings}
+    return {d.code for d in report.findings}
+
+
+def only(report: CheckReport, code: str) -> Finding:
+    """Return the finding of a code, of which there is one."""
+    (found,) = [d for d in report.findings if d.code == code]
+    return found
+
+
+def figures(text: str | None) -> list[float]:
+    """Return the numbers in a text."""
+    found = re.findall(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?", text or "")
+    return [float(number) for number in found]

@@ -57,14 +57,15 @@ def report(folder: Path, version: int, names: tuple[str, ...]) -> CheckReport:
     return fmident.check(fmident.load_problem(folder / "problem.toml"))
 
 
+@pytest.mark.each_time("3-names2")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "names"), [(2, ("on",)), (2, ("u", "on", "step")), (3, ("u", "step"))]
 )
-def test_the_dynamics_are_found_all_the_same(
+def test_the_finer_grid_is_simulated_all_the_same(
     version: int, names: tuple[str, ...], tmp_path: Path
 ) -> None:
     found = report(tmp_path, version, names)
     assert found.can_be_estimated
     (experiment,) = found.experiments
-    assert experiment.fastest == pytest.approx(1.0 / 1.5, rel=0.05)
+    assert 0.1 < experiment.bandwidth < 10.0

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -17,9 +19,9 @@ import pytest
 import fmident
 from fmident.api.problems import loaded
 from fmident.api.run import Analysis, JournalledRun, Run, perform
-from fmident.cli import analyses, main
-from fmident.cli.main import COMMANDS, Entry
-from fmident.cli.usage import Option
+from fmident.cli import main
+from fmident.cli.commands import COMMANDS
+from fmident.cli.usage import Option, analysis
 from fmident.errors import Code, Diagnostic, EstimationError
 from fmident.evaluation import Evaluator
 from fmident.evaluation.executors.inline import InProcessExecutor
@@ -31,6 +33,7 @@ from ..study import Study
 Capture = pytest.CaptureFixture[str]
 
 
+@dataclass(frozen=True)
 class Scan(Analysis[list[float]]):
     """The cost at some values of the first parameter: all that a new analysis has to say."""
 
@@ -45,18 +48,23 @@ class Scan(Analysis[list[float]]):
         (folder / self.marker).write_text(json.dumps({"status": "converged", "costs": result}))
         return ()
 
+    def summary(self, result: list[float], width: int) -> str:
+        return f"costs: {result}"
+
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have ``fmident scan``."""
-    scan = analyses.AnalysisCommand(
+    scan = analysis(
+        "after",
+        "run:Scan",
+        "scan a parameter",
         "  fmident scan problem.toml",
-        (Option("problem", type=Path),),
-        lambda *_: analyses.Shown(Scan(), "costs: {}".format),
+        (Option("problem", "problem file", type=Path),),
         suffix="-scan",
     )
-    monkeypatch.setitem(analyses.COMMANDS, "scan", scan)
-    monkeypatch.setitem(COMMANDS, "scan", Entry("after", "analyses", "scan a parameter"))
+    monkeypatch.setitem(COMMANDS, "scan", scan)
+    monkeypatch.setattr(sys.modules["fmident.api.run"], "Scan", Scan, raising=False)
 
 
 @pytest.fixture

@@ -259,7 +259,7 @@ def test_simulate_prints_a_table_when_no_file_is_asked_for(
         (["--set", "masss=1"], ["no variable 'masss'", "nearest"]),
         (["--outputs", "xx"], ["no variable 'xx'", "'x'"]),
         (["--data", "nowhere.csv"], ["nowhere.csv"]),
-        (["--plot", "x.pgn"], ["'x.pgn' cannot be drawn"]),
+        (["--plot", "x.pgn"], ["'x.pgn' is none of .png, .svg, .pdf"]),
     ],
 )
 def test_simulate_errors(

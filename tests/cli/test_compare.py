@@ -125,8 +125,9 @@ def test_likelihood_ratio_of_nested_problems(study: Study, capsys: Capture, know
     assert test["p_value"] == pytest.approx(float(tail), rel=1e-2)
     assert test["distribution"] == ("chi2(1)" if known else "F(1, 98)")
     assert "held in full d" in printed
-    assert "valid for Gaussian noise, many samples" in printed
+    assert "Valid for Gaussian noise, many samples" in printed
     both = fmident.compare("full", "held")
+    assert "likelihood ratio" in both._repr_html_()
     assert both.tests["p_value"][0] == pytest.approx(test["p_value"])
     assert both.figures["weight"].sum() == pytest.approx(1.0)
 

@@ -52,6 +52,7 @@ def test_an_estimation_whose_words_nobody_takes_is_written(
     assert (study.folder / "out" / "result.json").is_file()
 
 
+@pytest.mark.each_time(">&-", ">/dev/full 2>&1")
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [">&-", "2>&-", ">&- 2>&- <&-", ">/dev/full 2>&1"])
 def test_an_estimation_with_closed_descriptors_is_written(study: Study, how: str) -> None:

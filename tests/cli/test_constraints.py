@@ -40,7 +40,7 @@ def test_an_equality_with_either_estimator(study: Study, capsys: Capture) -> Non
     constrained(study, TOTAL)
     kept = estimated(study, "--set", "estimator.name=scipy-minimize")
     said = capsys.readouterr().out
-    assert "Active constraint: 'total' (k + 100 [N/(m.kg)]*m = 700 N/m)" in " ".join(said.split())
+    assert "Active constraint 'total' (k + 100 [N/(m.kg)]*m = 700 N/m)" in " ".join(said.split())
     (check,) = kept["constraints"]
     assert (check["name"], check["active"], check["violated"]) == ("total", True, False)
     assert abs(check["slack"]) < 1e-9
@@ -75,7 +75,7 @@ def test_an_inequality_that_is_a_bound_is_named_all_the_same(study: Study, capsy
     assert checks == {"stiff": (True, False), "light": (False, False)}
     said = " ".join(capsys.readouterr().out.split())
     assert "The constraint 'stiff' (k >= 450 N/m) hides the fit: correct it" in said
-    assert "Active constraint: 'stiff' (k >= 450 N/m)" in said
+    assert "Active constraint 'stiff' (k >= 450 N/m)" in said
     assert "widen the bounds" not in said
 
 

@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 from scipy.linalg import expm
 
-from fmident.api.studies import REPOSITORY, STARTER, examples
 from fmident.cli import main
+from fmident.cli.start import REPOSITORY, STARTER, examples, files_of
+from fmident.fmu.native_code.compile_loops import compiler
 
 ROOT = Path(__file__).parents[2]
 Capture = pytest.CaptureFixture[str]
@@ -167,10 +168,12 @@ def test_the_wheel_brings_the_examples_and_stays_small(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         inside = {n for n in archive.namelist() if n.startswith("fmident/examples/")}
         modules = {n for n in archive.namelist() if n.endswith("/__init__.py")}
-    wanted = {f"fmident/examples/{e.name}/{f.as_posix()}" for e in examples() for f in e.files()}
+        loops = [n for n in archive.namelist() if "/native_code/compiled/loops-" in n]
+    wanted = {f"fmident/examples/{e.name}/{f.as_posix()}" for e in examples() for f in files_of(e)}
     assert inside == wanted
     packages = ("fmident", "fmident_estimators", "fmident_costs", "fmident_dask", "fmident_readers")
     assert {f"{name}/__init__.py" for name in packages} <= modules
+    assert len(loops) == bool(compiler())
     # Code compresses to 2.5 MB; what must not come with it is data and pictures.
     assert wheel.stat().st_size < 3e6
     with zipfile.ZipFile(wheel) as archive:

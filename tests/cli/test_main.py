@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -12,8 +11,9 @@ import pytest
 
 import fmident
 from fmident.cli import main, start
-from fmident.cli.main import COMMANDS
-from fmident.cli.usage import UsageError, assignments, scalar
+from fmident.cli.arguments import assignments, scalar
+from fmident.cli.commands import COMMANDS
+from fmident.cli.usage import UsageError
 from fmident.errors import DataError, Location
 
 Capture = pytest.CaptureFixture[str]
@@ -82,8 +82,7 @@ def fail_with(
     def run(arguments: object) -> int:
         raise error
 
-    failing = dataclasses.replace(start.COMMANDS[command], run=run)
-    monkeypatch.setitem(start.COMMANDS, command, failing)
+    monkeypatch.setattr(start, f"run_{command}", run)
 
 
 def test_errors_of_the_user_have_no_traceback(
@@ -139,8 +138,7 @@ def test_a_path_that_is_too_long_is_not_echoed(
         (tmp_path / ("7" * 5000)).stat()
         return 0
 
-    plugins = dataclasses.replace(start.COMMANDS["plugins"], run=fail)
-    monkeypatch.setitem(start.COMMANDS, "plugins", plugins)
+    monkeypatch.setattr(start, "run_plugins", fail)
     assert main(["plugins"]) == 2
     said = capsys.readouterr().err
     assert "File name too long" in said

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from fmident.api.problems import overridden
-from fmident.errors import Location, ProblemError
+from fmident.errors import Code, Location, ProblemError
 from fmident.plugins import load_plugins
 from fmident.toml_file.overrides import apply_overrides, left_out, read_value, relocate
 from fmident.toml_file.text import document
+
+from ..refused import refused
 
 TEXT = """\
 # comment
@@ -149,7 +151,7 @@ def test_sets_several_keys() -> None:
     ],
 )
 def test_refuses_what_it_cannot_do(key: str, fragment: str) -> None:
-    with pytest.raises(ProblemError, match=fragment):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match=fragment):
         apply_overrides(TEXT, {key: 1}, "p.toml")
 
 

@@ -52,7 +52,7 @@ def test_new_data(study: Study, estimated: Path, capsys: Capture, monkeypatch: A
     assert (bands["mean_low"] <= bands["predicted"]).all()
     assert (bands["new_low"] < bands["mean_low"]).all()
     assert (folder / "prediction.html").read_text().count('<figure class="chart"') == 2
-    assert main(["predict", str(estimated), "--data", str(new), "--new-only", "-q", *INLINE]) == 0
+    assert main(["predict", str(estimated), "--data", str(new), "--no-fitted", "-q", *INLINE]) == 0
     assert (study.folder / "estimate-prediction.1").exists()
     assert len(content(folder)["outputs"]) == 1
 

@@ -164,10 +164,10 @@ def test_local_variables_stand_in_for_outputs(folder: Path, capsys: Capture) -> 
 def test_results_outlive_a_failure_to_free(
     folder: Path, capsys: Capture, define: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fmident.fmu.processes import apart
+    from fmident.fmu.processes import guard
 
-    stood = apart._stood_still
-    monkeypatch.setattr(apart, "_stood_still", lambda child, trace, _: stood(child, trace, 2.0))
+    stood = guard._stood_still
+    monkeypatch.setattr(guard, "_stood_still", lambda child, trace, _: stood(child, trace, 2.0))
     path = build(Fixture("trouble.c", TROUBLE, defines=(define,)), folder)
     csv = folder / "free.csv"
     assert main(["simulate", str(path), "--stop-time", "1", "-o", str(csv)]) == 0

@@ -10,7 +10,7 @@ import pytest
 
 from fmident.cli import main
 from fmident.estimation.monitor import RunPlan
-from fmident.progress import Watch
+from fmident.progress.watch import Watch
 from fmident.report.result_json import read_result
 
 from ..study import TRUE, Study

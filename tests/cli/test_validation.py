@@ -76,7 +76,7 @@ def test_what_is_held_out_is_predicted_and_not_fitted(both: Study, capsys: Captu
         np.linalg.norm(error) / np.linalg.norm(table["measured"]), rel=1e-5
     )
     assert "validation  check" in printed.out
-    assert "residuals of validation experiments:" in printed.out
+    assert "Residuals of validation experiments:" in printed.out
     page = Path("out/report.html").read_text()
     assert "<h2>Validation</h2>" in page
     assert "check, not fitted" in page
@@ -128,7 +128,11 @@ def test_stages_have_it_too(both: Study) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('role = "validation"', 'role = "valid"', r"problem.toml:\d+: .*'role' is 'valid'"),
+        (
+            'role = "validation"',
+            'role = "valid"',
+            r"toml:\d+: .*'role' must be .*, not 'valid'",
+        ),
         ("initial = 2.0", 'initial = 2.0\nexperiments = ["check"]', "'d' acts on experiments for"),
         ('name = "push"', 'name = "push"\nrole = "validation"', "none is left to fit"),
     ],
@@ -156,14 +160,14 @@ def test_messages_name_the_line_of_the_experiment_that_is_meant(both: Study) -> 
 def test_a_simulation_that_fails_does_not_cost_the_estimate(
     both: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fmident.estimation import validation
+    from fmident.estimation import fits
     from fmident.evaluation import Evaluator, SimulationFailure
 
     class Failing(Evaluator):
         def simulate(self, p: np.ndarray) -> tuple[SimulationFailure, ...]:
             return (SimulationFailure("the pump runs dry"),)
 
-    monkeypatch.setattr(validation, "Evaluator", Failing)
+    monkeypatch.setattr(fits, "Evaluator", Failing)
     result = fmident.estimate(fmident.load_problem("problem.toml"))
     assert result.status == "converged"
     assert result.validation is not None

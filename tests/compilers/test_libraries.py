@@ -226,7 +226,7 @@ def test_single_model_needs_no_class(
     assert main(["build", "Two.mo"]) == 2
     told = capsys.readouterr().err
     assert "--class Ramp" in told
-    assert "2 models: Ramp, Two" in told
+    assert "2 models: Ramp and Two" in told
     Path("Lib.mo").write_text(
         "package Lib\n  partial model Base\n  end Base;\n  record R\n  end R;\n"
         "  package Inner\n    block Only\n    end Only;\n  end Inner;\nend Lib;\n"

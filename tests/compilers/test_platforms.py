@@ -10,6 +10,8 @@ from fmident.compilers.openmodelica.compiler import omc_platforms
 from fmident.compilers.platforms import PLATFORMS, platform_names, read_platforms, this_platform
 from fmident.errors import Code, CompilationError
 
+from ..refused import refused
+
 
 def test_names_of_both_standards_mean_the_same() -> None:
     assert platform_names(["x86_64-windows", "linux64"]) == ("linux64", "win64")
@@ -55,8 +57,10 @@ def test_openmodelica_compiles_for_others_in_a_container(monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("on_linux")
 def test_openmodelica_says_what_it_cannot_compile_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
-    with pytest.raises(CompilationError, match="no 'docker' on the path") as caught:
+    with refused(Code.NOT_INSTALLED, CompilationError, match="no 'docker' on the path") as caught:
         omc_platforms(["win64"], ("static",))
     assert "docker pull" in (caught.value.hint or "")
-    with pytest.raises(CompilationError, match="cannot compile for 'darwin-aarch64'"):
+    with refused(
+        Code.COMPILATION_FAILED, CompilationError, match="cannot compile for 'darwin-aarch64'"
+    ):
         omc_platforms(["darwin-aarch64"], ("static",))

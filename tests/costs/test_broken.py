@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from fmident.arrays import F64
-from fmident.errors import PluginError
+from fmident.errors import Code, PluginError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem import Cost, MeasuredSignal, Parameter
 from fmident.problem.residuals import check_cost
+
+from ..refused import refused
 
 TIMES = np.linspace(0.0, 1.0, 11)
 
@@ -81,5 +83,7 @@ def test_a_broken_cost_is_the_plugins_mistake(cost: Cost, words: str) -> None:
 
 
 def test_a_check_that_fails_is_no_refusal() -> None:
-    with pytest.raises(PluginError, match=r"test_broken\.py:\d+: .* KeyError: 'window'"):
+    with refused(
+        Code.PLUGIN_FAILED, PluginError, match=r"test_broken\.py:\d+: .* KeyError: 'window'"
+    ):
         check_cost(problem_with(CannotCheck()))

@@ -133,5 +133,5 @@ def test_a_parameter_of_one_experiment_cannot_be_predicted() -> None:
     ],
 )
 def test_refused(names: list[str], way: object, count: int | None, message: str) -> None:
-    with pytest.raises(ProblemError, match=message):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match=message):
         make_folds([experiment(n) for n in names], way, count)  # type: ignore[arg-type]

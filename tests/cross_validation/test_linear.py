@@ -151,9 +151,9 @@ def test_what_a_fold_alone_determines_is_said(
     """The axis moves in one sample alone: without it nothing is known of the viscous friction."""
     still = data.assign(qd=np.where(np.arange(COUNT) == 5, 0.2, 0.0))
     found = fmident.cross_validate(make(still, sigma=1.0, coulombForce=20.0), folds=COUNT)
-    said = [n for n in found.notes if "not determined" in n]
+    said = [f.note for f in found.findings if f.code == "fold-undetermined"]
     assert [n.split(":")[0].split(" without ")[1] for n in said] == ["block 6"]
-    assert "viscousFriction not determined" in said[0]
+    assert "viscousFriction" in said[0]
 
 
 def test_a_fold_that_cannot_be_fitted_does_not_cost_the_others(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fmident.cross_validation.folds import make_folds
-from fmident.cross_validation.scores import fold_result
-from fmident.estimation.result import OutputFit
+from fmident.cross_validation.result import fold_result
+from fmident.estimation.comparisons import OutputFit
 
 from .test_folds import experiment, problem
 

@@ -58,7 +58,7 @@ def slow_tasks(count: int, seconds: float) -> list[SimulationTask]:
 
 def inline(problem: Problem, tasks: Sequence[SimulationTask]) -> list[Simulated]:
     with open_fmu(problem.fmu) as fmu, InProcessExecutor(problem, fmu) as executor:
-        return executor.run(tasks)
+        return executor.run_all(tasks)
 
 
 def assert_same(found: Sequence[Simulated], expected: Sequence[Simulated]) -> None:

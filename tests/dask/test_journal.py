@@ -19,6 +19,7 @@ from fmident_dask import DaskExecutor
 from ..evaluation.executors.faults import write_study
 from ..fmu.build import Fixture, build, compiler
 from ..fmu.conftest import CATEGORIES, TROUBLE
+from ..outcomes import run_heard
 from .study import CRASH, assert_same, inline, make_problem, slow_tasks
 
 pytest.importorskip("distributed")
@@ -43,7 +44,7 @@ def test_an_interrupted_batch_goes_on_from_the_journal(tmp_path: Path) -> None:
 
         with RecordedExecutor(DaskExecutor(problem), keys, journal) as executor:
             assert isinstance(executor, RecordedExecutor)
-            return executor.run(tasks, done), executor
+            return run_heard(executor, tasks, done), executor
 
     journal = Journal(tmp_path / "journal")
     with pytest.raises(KeyboardInterrupt):

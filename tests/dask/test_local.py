@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from fmident.errors import Code, EstimationError, FmidentError
-from fmident.evaluation import SimulationTask
-from fmident_dask import DaskExecutor
+from fmident.errors import Code, EstimationError
+from fmident.evaluation import make_executor
+from fmident_dask import DASK, DaskExecutor
 from fmident_dask.connection import check_versions
-from fmident_dask.local import SECONDS, ChunkSizes
-from fmident_dask.shipments import Shipment
 
 from ..evaluation.executors.faults import lives
+from ..outcomes import run_heard
 from ..refused import refused
 from .study import assert_same, inline, make_problem, slow_tasks, some_tasks
 
@@ -47,7 +44,7 @@ def test_only_loopback_and_nothing_is_left(
     problem = make_problem(trouble, workers=2)
     with DaskExecutor(problem) as executor:
         assert executor.simultaneous == 2
-        assert_same(executor.run(tasks), inline(problem, tasks))
+        assert_same(executor.run_all(tasks), inline(problem, tasks))
         ours = [p for p in family() if p.pid not in before]
         listening = [
             c.laddr.ip
@@ -63,7 +60,7 @@ def test_only_loopback_and_nothing_is_left(
 
 @pytest.mark.slow
 def test_a_local_worker_that_is_lost_is_replaced(trouble: Path) -> None:
-    tasks = slow_tasks(12, 0.1)
+    tasks = slow_tasks(30, 0.1)  # longer than a chunk
     problem = make_problem(trouble, workers=1)
     with DaskExecutor(problem) as executor:
         local = executor._local
@@ -74,7 +71,7 @@ def test_a_local_worker_that_is_lost_is_replaced(trouble: Path) -> None:
             if index == 3:
                 os.kill(victim, signal.SIGKILL)
 
-        found = executor.run(tasks, kill)
+        found = run_heard(executor, tasks, kill)
         assert local.processes != (victim,)
     assert_same(found, inline(problem, [replace(t, values={"a": t.values["a"]}) for t in tasks]))
 
@@ -91,7 +88,7 @@ def test_local_workers_that_cannot_live_are_given_up(
         monkeypatch.setenv("PYTHONHOME", "/nowhere")
         os.kill(local.processes[0], signal.SIGKILL)
         with refused(Code.EXECUTOR_LOST, EstimationError) as caught:
-            executor.run(slow_tasks(4, 0.1))
+            executor.run_all(slow_tasks(4, 0.1))
     assert "exit status 1: " in str(caught.value)  # and its last words
 
 
@@ -101,7 +98,7 @@ from pathlib import Path
 from fmident_dask import DaskExecutor
 from tests.dask.study import make_problem, some_tasks
 executor = DaskExecutor(make_problem(Path(sys.argv[1]), workers=1))
-executor.run(some_tasks(3))
+executor.run_all(some_tasks(3))
 print(*executor._local.processes, executor._local._folder, flush=True)
 input()
 """
@@ -168,14 +165,15 @@ def test_addresses_of_other_forms_are_tried(
         raise OSError(f"tried {address}")
 
     monkeypatch.setattr("distributed.Client", client)
-    with pytest.raises(EstimationError, match="within 5 s: tried"):
+    with refused(Code.ESTIMATION_FAILED, EstimationError, match="within 5 s: tried"):
         DaskExecutor(make_problem(trouble, scheduler=address))
 
 
 def test_without_distributed(trouble: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "fmident_dask.executor", raising=False)
     with refused(Code.NOT_INSTALLED, EstimationError, match="'distributed'") as caught:
-        DaskExecutor(make_problem(trouble))
+        make_executor(make_problem(trouble), {"dask": DASK})
     assert "pip install 'fmident[dask]'" in (caught.value.hint or "")
     assert caught.value.exit_code == 2
 
@@ -204,67 +202,3 @@ def test_versions_are_compared() -> None:
         with pytest.raises(EstimationError, match=words) as caught:
             check_versions({"client": here, "workers": {"w": there}})
         assert caught.value.hint
-
-
-# ------------------------------------------------------------------- sizes and shipments
-
-
-def cut(sizes: ChunkSizes, tasks: Sequence[SimulationTask], slots: int) -> list[int]:
-    ends = [0]
-    while ends[-1] < len(tasks):
-        ends.append(sizes.take(tasks, ends[-1], slots))
-    return [b - a for a, b in itertools.pairwise(ends)]
-
-
-def test_chunks_grow_with_what_is_known_and_shrink_to_the_end() -> None:
-    tasks = [SimulationTask(0, {"a": float(k)}) for k in range(100)]
-    sizes = ChunkSizes([8])
-    assert cut(sizes, tasks, 2) == [1] * 100
-    for _ in range(20):
-        sizes.observe(tasks[:4], 4e-3)
-    lengths = cut(sizes, tasks, 2)
-    assert sum(lengths) == 100
-    assert lengths[0] == 25
-    assert lengths[-1] == 1
-    assert lengths == sorted(lengths, reverse=True)
-    for _ in range(20):
-        sizes.observe(tasks[:1], 0.6 * SECONDS)
-    assert set(cut(sizes, tasks, 2)) == {1}
-    assert max(cut(ChunkSizes([8]), tasks[:1], 9)) == 1
-
-
-def test_chunks_are_limited_by_the_size_of_their_outputs() -> None:
-    tasks = [SimulationTask(0, {"a": float(k)}) for k in range(100)]
-    sizes = ChunkSizes([10_000_000])
-    sizes.observe(tasks[:1], 1e-6)
-    assert max(cut(sizes, tasks, 1)) == 3
-
-
-def test_experiments_of_unlike_length_are_told_apart() -> None:
-    tasks = [SimulationTask(k % 2, {}) for k in range(40)]
-    sizes = ChunkSizes([8, 8])
-    sizes.observe(tasks[:1], 1e-3)
-    sizes.observe(tasks[1:2], 2.0 * SECONDS)
-    assert max(cut(sizes, tasks, 1)) <= 3
-
-
-def test_a_worker_keeps_shipments_up_to_a_limit(tmp_path: Path) -> None:
-    from fmident_dask.worker import WorkerStore
-
-    store = WorkerStore(limit=250)
-    store.folder = tmp_path
-    shipments = [Shipment.of(f"{k}.fmu", bytes([k]) * 100) for k in range(3)]
-    keys = [p.key for p in shipments]
-    for shipment in shipments[:2]:
-        store.receive(shipment)
-    assert store.missing(keys) == (keys[2],)
-    assert store.missing(keys[:1]) == ()  # so it was used later than the second one
-    store.receive(shipments[2])
-    assert store.missing(keys) == (keys[1],)
-    assert sorted(p.parent.name for p in tmp_path.glob("*/*.fmu")) == sorted([keys[0], keys[2]])
-    with pytest.raises(FmidentError, match="damaged"):
-        store.receive(replace(shipments[1], content=b"else"))
-
-
-def test_the_name_of_a_shipment_leads_nowhere_else() -> None:
-    assert Shipment.of("../../etc/some.fmu", b"").name == "some.fmu"

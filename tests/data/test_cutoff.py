@@ -9,7 +9,9 @@ import pytest
 
 from fmident.data import Table
 from fmident.data.prepare import Automatic, Preparation, choose_cutoff, prepare
-from fmident.errors import DataError
+from fmident.errors import Code, DataError
+
+from ..refused import refused
 
 STEP = 1e-3
 TIMES = np.arange(0.0, 8.0, STEP)
@@ -20,6 +22,7 @@ def motion(highest: float) -> np.ndarray:
     return sum(np.sin(2.0 * np.pi * f * TIMES + f) / f for f in frequencies)
 
 
+@pytest.mark.each_time("1.5-0.001-0", "5.0-0.01-1", "12.0-0.001-2")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("highest", "noise"), [(1.5, 1e-3), (5.0, 1e-2), (12.0, 1e-3)])
 def test_above_the_motion_and_not_far_above(highest: float, noise: float, seed: int) -> None:
@@ -59,7 +62,7 @@ def test_noise_that_is_not_white_is_told() -> None:
 
 
 def test_a_short_record_is_refused() -> None:
-    with pytest.raises(DataError, match="too few"):
+    with refused(Code.INVALID_DATA, DataError, match="too few"):
         choose_cutoff(np.zeros(40), STEP, 4, 80.0)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fmident.data import Layout, read_table, time_axis, time_column
 from fmident.data.table import Table
-from fmident.errors import DataError
+from fmident.errors import Code, DataError
 
 from ..refused import refused
 
@@ -116,12 +116,14 @@ def test_a_row_of_units_that_is_said(tmp_path: Path) -> None:
 
 def test_rows_that_are_skipped_because_it_is_said(tmp_path: Path) -> None:
     same_as_plain(read(tmp_path, "a;b;c\n\n# d\n" + PLAIN, skip_rows=3))
-    with pytest.raises(DataError, match="no line follows the 9 that are skipped"):
+    with refused(Code.INVALID_DATA, DataError, match="no line follows the 9 that are skipped"):
         read(tmp_path, PLAIN, skip_rows=9)
     # Without a word these are names, and the true names are what is wrong.
-    with pytest.raises(DataError, match=r"'time' in column 'a'(?s:.*)'skip_rows'"):
+    with refused(Code.NOT_A_NUMBER, DataError, match=r"'time' in column 'a'(?s:.*)'skip_rows'"):
         read(tmp_path, "a;b;c\n" + PLAIN, skip_rows=0).column("a")
-    with pytest.raises(DataError, match=r"data\.csv:4: the row has 1 cells(?s:.*)begin with '#'"):
+    with refused(
+        Code.INVALID_DATA, DataError, match=r"data\.csv:4: the row has 1 cells(?s:.*)begin with '#'"
+    ):
         read(tmp_path, PLAIN + "the end\n")
 
 

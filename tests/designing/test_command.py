@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident import api
+import fmident
 from fmident.cli import main
 
 from .files import assert_refused, copied
@@ -40,7 +40,7 @@ def test_a_csv_that_a_controller_can_play(file: Path, capsys: pytest.CaptureFixt
 
 def test_it_tells_how_far_it_is(file: Path) -> None:
     told: list[tuple[str, int, int]] = []
-    api.design(file, listener=lambda *state: told.append(state))
+    fmident.design(file, listener=lambda *state: told.append(state))
     names = list(dict.fromkeys(text for text, _, _ in told))
     assert names == ["simulations", "random motions", "search 1 of 1"]
     motions = [(done, expected) for text, done, expected in told if text == "random motions"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fmident.designing.information import Information
+from fmident.designing.excitation import Information
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem import Parameter
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from fmident.designing import Axis, DesignSettings, design_excitation
-from fmident.errors import EstimationError, ProblemError, SimulationError
+from fmident.errors import Code, EstimationError, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
+
+from ..refused import refused
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -83,7 +85,7 @@ def test_the_same_seed_gives_the_same_motion(evaluator: Evaluator) -> None:
 def test_parameters_that_no_motion_tells_apart_are_named() -> None:
     with (
         evaluator_of("inertia", "moment", "twin") as found,
-        pytest.raises(ProblemError, match=r"inertia \+ twin"),
+        refused(Code.INVALID_PROBLEM, ProblemError, match=r"inertia \+ twin"),
     ):
         design_excitation(found, [LIMITS], SIGMAS, SETTINGS)
 
@@ -94,7 +96,7 @@ def test_a_model_that_cannot_follow_is_told() -> None:
 
     with (
         evaluator_of("inertia", "moment", model=stiff) as found,
-        pytest.raises(EstimationError, match="out of reach"),
+        refused(Code.ESTIMATION_FAILED, EstimationError, match="out of reach"),
     ):
         design_excitation(found, [LIMITS], SIGMAS, SETTINGS)
 

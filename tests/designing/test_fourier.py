@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from fmident.designing import Axis, FourierMotion
-from fmident.designing.fourier import largest_inside
-from fmident.errors import ProblemError
+from fmident.designing.excitation import largest_inside
+from fmident.errors import Code, ProblemError
+
+from ..refused import refused
 
 MOTION = FourierMotion(4.0, 0.3, 2.0, np.array([0.5, -0.2, 0.1]), np.array([0.1, 0.4, -0.3]))
 TIMES = np.linspace(0.0, 4.0, 8001)
@@ -52,7 +54,7 @@ def test_the_largest_motion_touches_a_limit(axis: Axis, order: int, limit: float
 
 
 def test_turns_that_are_too_fast_are_told() -> None:
-    with pytest.raises(ProblemError, match="speed limit"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="speed limit"):
         largest_inside(Axis("q", turns=2.0, speed_limit=3.0), MOTION, TIMES)
 
 

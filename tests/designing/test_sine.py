@@ -12,12 +12,13 @@ from scipy import signal
 
 from fmident.cli import main
 from fmident.designing import SineDesign, SineSettings, design_sine
-from fmident.errors import EstimationError, ProblemError, SimulationError
+from fmident.errors import Code, EstimationError, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
-from fmident_estimators.kalman_bucy import best_ratio, variance_factor
+from fmident_estimators.kalman_bucy.estimator import best_ratio, variance_factor
 
 from ..edits import replace_once
+from ..refused import refused
 from .files import assert_refused, copied
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
@@ -102,7 +103,7 @@ def test_parameters_that_no_sine_tells_apart_are_named() -> None:
     def twins(times, inputs, k, more):
         return oscillator(times, inputs, k + more)
 
-    with pytest.raises(ProblemError, match=r"k \+ more"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match=r"k \+ more"):
         best(twins, {"x": 2e-3}, k=200.0, more=200.0)
 
 
@@ -110,7 +111,7 @@ def test_a_model_that_fails_is_told() -> None:
     def broken(times, inputs, k):
         raise SimulationError("spring broke")
 
-    with pytest.raises(EstimationError, match="spring broke"):
+    with refused(Code.ESTIMATION_FAILED, EstimationError, match="spring broke"):
         best(broken, {"x": 2e-3}, k=400.0)
 
 
@@ -119,7 +120,7 @@ def test_limits_beyond_reach_are_told() -> None:
         return {"x": oscillator(times, inputs, k)["x"] + 1.0}
 
     settings = SineSettings("F", 1e3, (8.0, 15.0), 5.0, 100.0, limits={"x": 0.5})
-    with pytest.raises(EstimationError, match="even without input"):
+    with refused(Code.ESTIMATION_FAILED, EstimationError, match="even without input"):
         best(shifted, {"x": 2e-3}, settings, k=400.0)
 
 

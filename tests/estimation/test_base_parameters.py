@@ -9,21 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import fmident.report.result_json as written
 from fmident.errors import Code, EstimationError
 from fmident.estimation import run_estimation
 from fmident.estimation.result import EstimationResult, ParameterEstimate
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
-from fmident.report.comparison.choice import Compared
-from fmident.report.comparison.text import parameter_names
+from fmident.report.choice import Compared
+from fmident.report.comparison import parameter_names
+from fmident.report.estimate import ESTIMATE, CsvReporter, JsonReporter, remark
 from fmident.report.figures.uncertainty import forest_chart
-from fmident.report.notebook import result_view
 from fmident.report.result_json import read_result
-from fmident.report.tables import CsvReporter
-from fmident.report.terminal import remark, summary
 from fmident.report.verdict import verdict
-from fmident_estimators.least_squares import LeastSquares
+from fmident.statistics.choice import Criteria
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 from ..refused import refused
 
@@ -168,11 +166,11 @@ def test_the_verdict_says_where_members_act() -> None:
 
 def test_all_that_is_stored_is_read_back(tmp_path: Path) -> None:
     result = solve(springs, SPRINGS, {"k1": "N/m"})
-    written.JsonReporter().write(result, None, tmp_path)  # type: ignore[arg-type]
+    JsonReporter().write(result, None, tmp_path)  # type: ignore[arg-type]
     read = read_result(tmp_path).result
     assert read.base_parameters == result.base_parameters
     assert [e.base for e in read.estimates] == [e.base for e in result.estimates]
-    assert summary(read).count("(k1 + k2)/d") >= 1
+    assert ESTIMATE.text(read).count("(k1 + k2)/d") >= 1
     CsvReporter().write(result, None, tmp_path)  # type: ignore[arg-type]
     lines = (tmp_path / "parameters.csv").read_text().splitlines()
     assert sum(",base parameter," in line for line in lines) == 2
@@ -181,7 +179,7 @@ def test_all_that_is_stored_is_read_back(tmp_path: Path) -> None:
 
 def test_everything_that_shows_parameters_shows_them() -> None:
     result = solve(parallel, PARALLEL)
-    for shown in (result_view(result), str(result), summary(result)):
+    for shown in (ESTIMATE.view(result), str(result), ESTIMATE.text(result)):
         assert "k1_base" in shown
     forest = forest_chart(result)
     assert forest is not None
@@ -194,7 +192,7 @@ def test_results_are_compared_by_base_parameters_of_the_same_formula() -> None:
     other = replace(result, base_parameters=(replace(row, expression="k1 + 2*k2"),))
 
     def rows(*results: EstimationResult) -> list[str]:
-        compared = [Compared("one", r, None) for r in results]  # type: ignore[arg-type]
+        compared = [Compared("one", r, Criteria(), Criteria()) for r in results]
         return [name for name in parameter_names(compared) if "base" in name]
 
     assert rows(result, result) == ["k1_base = k1 + k2"]

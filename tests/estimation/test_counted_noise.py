@@ -15,10 +15,9 @@ from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem import Parameter
-from fmident.report.export.values import exported_values, header
+from fmident.report.estimate import ESTIMATE
+from fmident.report.export import exported_values, header
 from fmident.report.result_json import FILE_NAME, as_json, read_result
-from fmident.report.sections.estimate import parameters_section
-from fmident.report.terminal import summary
 from fmident.report.verdict import verdict
 
 TIMES = np.arange(400) * 0.01
@@ -81,8 +80,8 @@ def test_white_noise_has_no_such_part(found: EstimationResult) -> None:
     white = run(0.01 * np.random.default_rng(3).standard_normal(TIMES.size))
     assert white.noise is None
     assert as_json(white, "0")["noise"] is None
-    assert "if white" not in summary(white)
-    assert "if the noise were white" not in parameters_section(white, picture=False)
+    assert "if white" not in ESTIMATE.text(white)
+    assert "if white" not in ESTIMATE.view(white)
 
 
 def test_residuals_far_below_the_given_noise_are_none(found: EstimationResult) -> None:
@@ -96,13 +95,13 @@ def test_every_report_says_which_is_shown_and_by_what_factor(found: EstimationRe
     span = f"{factors[0]:.2g} to {factors[1]:.2g} times those for white noise"
     assert span in str(verdict(found).of("noise-counted"))
     assert verdict(found).findings[0].code == "residuals-correlated"
-    text = summary(found)
+    text = ESTIMATE.text(found)
     assert "if white" in text
-    page = parameters_section(found, picture=False)
+    page = ESTIMATE.view(found)
     assert span in page
-    assert "if the noise were white" in page
+    assert "if white" in page
     assert any(span in line for line in header(exported_values(found)))
-    assert "residuals-noise" in {f.code for f in found.findings}
+    assert "residuals-coloured" in {f.code for f in found.findings}
 
 
 def test_a_stored_result_is_read_again(found: EstimationResult, tmp_path: Path) -> None:
@@ -137,7 +136,7 @@ def test_tones_and_steps_are_said_everywhere(kind: str, tmp_path: Path) -> None:
     reason = verdict(found).of("noise-counted")
     assert reason is not None
     assert f"{wave.share:.0%} of the variance of {wave.parameter}" in reason.text
-    assert words in " ".join(summary(found).split())
+    assert words in " ".join(ESTIMATE.text(found).split())
     content = as_json(found, "0")
     (tmp_path / FILE_NAME).write_text(json.dumps(content), encoding="utf-8")
     read = read_result(tmp_path).result.noise
@@ -217,10 +216,8 @@ def test_intervals_that_count_the_noise_do_not_count_on_the_given_sigma(scale: f
     free = run(noise)
     for one, other in zip(given.estimates, free.estimates, strict=True):
         assert one.standard_error == pytest.approx(other.standard_error, rel=0.02)
-    (note,) = [n for n in given.notes if "given sigma" in n]
+    (note,) = (f.text for f in given.findings if f.code.startswith("sigma-too"))
     assert "take the size of the residuals" in note
-    assert "too narrow" not in note
-    assert "too wide" not in note
 
 
 def test_errors_below_those_for_white_noise_are_doubted(found: EstimationResult) -> None:
@@ -258,7 +255,7 @@ def test_noise_in_common_of_two_outputs_is_said_everywhere(
     assert {pair.first, pair.second} == {"y", "z"}
     assert pair.correlation == pytest.approx(0.9, abs=0.04)
     assert "in common (0." in counted.summary
-    assert "residuals-noise" in {f.code for f in result.findings}
+    assert "noise-shared" in {f.code for f in result.findings}
     # Two sensors of the same noise tell of the parameters what one of them tells.
     columns = np.column_stack([right / TRUTH[0], -TIMES * right])
     alone = 0.01 * np.sqrt(np.diag(np.linalg.inv(columns.T @ columns)))

@@ -12,8 +12,8 @@ from fmident.estimation import EstimationResult, run_estimation, run_stages
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem import EstimatorSettings, Expression, Parameter, Problem, stage_of
+from fmident.report.estimate import remark
 from fmident.report.result_json import as_json, read_result
-from fmident.report.terminal import remark
 
 T = np.linspace(0.0, 2.0, 50)
 SIGMA = 0.05

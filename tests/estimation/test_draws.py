@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.estimation import Draws, Estimate, EstimationResult, Estimator, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.options import Options
 from fmident.problem import Expression, Parameter
+
+from ..refused import refused
 
 TIMES = np.linspace(0.0, 1.0, 40)
 
@@ -73,12 +75,12 @@ def test_draws_do_not_count_coloured_noise_and_the_result_says_so() -> None:
     noise = 0.1 * np.sin(9.0 * TIMES)
     result = run(skewed(), noise)
     assert result.noise is None
-    assert any("the true uncertainty is larger than the intervals" in n for n in result.notes)
+    assert "residuals-coloured" in {f.code for f in result.findings}
 
 
 @pytest.mark.parametrize(
     "values", [np.ones((5, 200)), np.ones((5, 200, 3)), np.full((5, 200, 2), 50.0)]
 )
 def test_draws_of_another_shape_or_outside_of_the_bounds_are_refused(values: np.ndarray) -> None:
-    with pytest.raises(EstimationError, match="returned"):
+    with refused(Code.PLUGIN_FAILED, EstimationError, match="returned"):
         run(values, np.zeros(TIMES.size))

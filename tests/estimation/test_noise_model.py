@@ -11,21 +11,23 @@ import pytest
 from scipy import linalg, optimize, signal, stats
 
 from fmident.data.experiment import NoiseChoice
-from fmident.errors import ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.estimation import EstimationResult, run_estimation
-from fmident.estimation.noise.alternate import InTurn, noise_notes
-from fmident.estimation.noise.prewhitened import Prewhitened
+from fmident.estimation.diagnostics.noise import InTurn, Prewhitened, noise_notes
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem import Parameter, Problem, TimeDomain
 from fmident.problem.residuals import measured_signals
 from fmident.profiles import run_profiles
 from fmident.profiles.joint_walks import check_profile
-from fmident.report.terminal import summary
+from fmident.report.estimate import ESTIMATE
 from fmident.report.verdict import verdict
 from fmident.resampling.bootstrap import BootstrapOptions, check_bootstrap, run_bootstrap
-from fmident.resampling.summary import percentile_interval
-from fmident.statistics.noise import NoisyOutput, fit_noise, series_of
+from fmident.resampling.result import percentile_interval
+from fmident.statistics.noise.processes import NoisyOutput, fit_noise
+from fmident.statistics.noise.series import series_of
+
+from ..refused import refused
 
 TIMES = np.arange(300) * 0.01
 TRUTH = {"a": 1.0, "k": 0.7, "b": 0.05}
@@ -110,7 +112,7 @@ def test_draws_are_those_of_generalised_least_squares() -> None:
     assert result.draws is not None
     assert result.noise is not None
     assert result.noise.modelled
-    assert any("take the model of the noise" in n for n in result.notes)
+    assert [f.code for f in result.findings].count("noise-model") == 2
     (output,) = result.noise.outputs
     (measured,) = measured_signals(problem)
     phi, apart = output.coefficients[0], np.abs(np.subtract.outer(*2 * [np.arange(TIMES.size)]))
@@ -146,6 +148,7 @@ def test_the_derivatives_are_filtered_as_the_residuals_are() -> None:
     np.testing.assert_allclose(noise.colour(base), plain, atol=1e-9)
 
 
+@pytest.mark.nightly
 def test_it_is_far_better_than_ordinary_least_squares_where_noise_is_slow() -> None:
     """A parameter that switches, at a correlation of 0.98; 24 records."""
     off: dict[str, list[float]] = {"plain": [], "modelled": []}
@@ -200,9 +203,9 @@ def test_what_is_left_is_looked_at_and_said() -> None:
     known = fit.measured[np.isfinite(fit.measured)]
     assert known.size == TIMES.size - MISSING.size
     assert np.std(known) == pytest.approx(1.0, abs=0.02)
-    assert any("agree after" in n for n in found.notes)
+    assert "noise-model" in {f.code for f in found.findings}
     assert "an autoregression of order" in str(verdict(found).of("noise-counted"))
-    assert "if white" not in summary(found)
+    assert "if white" not in ESTIMATE.text(found)
 
 
 def test_white_noise_of_own_size_weights_outputs_by_their_noise() -> None:
@@ -241,7 +244,7 @@ def test_what_does_not_go_together_is_refused(
 ) -> None:
     problem = made(3, NoiseChoice())
     bounded = tuple(dataclasses.replace(q, lower=0.01, upper=5.0) for q in problem.parameters)
-    with pytest.raises(ProblemError, match=message):
+    with refused(Code.NOT_SUPPORTED, ProblemError, match=message):
         run(dataclasses.replace(problem, parameters=bounded), name, options)
 
 
@@ -308,7 +311,7 @@ def test_replicates_have_noise_of_the_model_and_are_fitted_with_their_own() -> N
     covariance = size**2 / (1.0 - phi**2) * phi**apart
     columns = np.column_stack([np.ones(TIMES.size), TIMES, np.sign(np.sin(9.0 * TIMES))])
     exact = np.linalg.inv(columns.T @ np.linalg.solve(covariance, columns))
-    for parameter, error in zip(found.parameters, np.sqrt(np.diag(exact)), strict=True):
+    for parameter, error in zip(found.estimates, np.sqrt(np.diag(exact)), strict=True):
         assert parameter.standard_error == pytest.approx(error, rel=0.05)
     (band,) = found.bands
     predicted = columns[:, :] @ [e.value for e in result.estimates]
@@ -326,13 +329,13 @@ def test_profiles_and_replicates_refuse_another_cost_with_it() -> None:
         lambda problem: check_bootstrap(problem, BootstrapOptions()),
     ):
         check(made(3, NoiseChoice()))
-        with pytest.raises(ProblemError, match="it is the noise of samples"):
+        with refused(Code.NOT_SUPPORTED, ProblemError, match="it is the noise of samples"):
             check(other)
 
 
 def test_another_cost_is_refused() -> None:
     problem = dataclasses.replace(made(3, NoiseChoice()), cost=TimeDomain("mean-square"))
-    with pytest.raises(ProblemError, match="it is the noise of samples"):
+    with refused(Code.NOT_SUPPORTED, ProblemError, match="it is the noise of samples"):
         run(problem)
 
 
@@ -346,7 +349,7 @@ def test_ends_of_replicates_count_how_well_an_autoregression_is_known() -> None:
         found = run_bootstrap(problem, evaluator, start, BootstrapOptions(replicates=200))
     assert result.noise is not None
     assert found.method == "parametric"
-    for j, parameter in enumerate(found.parameters):
+    for j, parameter in enumerate(found.estimates):
         freedom = result.noise.degrees_of_freedom[parameter.name]
         factor = stats.t.ppf(0.975, freedom) / stats.norm.ppf(0.975)
         plain = percentile_interval(found.replicates[:, j], 0.95)

@@ -19,8 +19,7 @@ WHITE = np.random.default_rng(0).normal(size=TIMES.size)
 PRIOR = Prior("normal", 2.0, 0.1)
 
 SEARCHES = [
-    ("least-squares", {"solver": "ceres"}),
-    ("least-squares", {"solver": "scipy"}),
+    ("least-squares", {}),
     ("scipy-minimize", {"method": "SLSQP"}),
     ("scipy-minimize", {"method": "trust-constr"}),
 ]
@@ -75,6 +74,10 @@ def test_searches_follow_a_narrow_valley_to_the_prior(
     assert result.simulations < 100
 
 
+@pytest.mark.each_time(
+    "least-squares-options0-None-1e-08", "scipy-minimize-options1-1e-08-0.0",
+    "scipy-minimize-options2-None-0.0",
+)  # fmt: skip
 @pytest.mark.parametrize("noise", [1e-8, 0.0])
 @pytest.mark.parametrize("sigma", [1e-8, None])
 @pytest.mark.parametrize(("name", "options"), SEARCHES)
@@ -135,6 +138,10 @@ def minima(y: np.ndarray) -> list[tuple[float, float]]:
     return sorted((float(loss[k]), float(slopes[k])) for k in inner)
 
 
+@pytest.mark.each_time(
+    "least-squares-False-2.5", "least-squares-True-3.0", "least-squares-False-3.3",
+    "scipy-minimize-True-2.9", "scipy-minimize-False-3.1", "scipy-minimize-True-3.5",
+)  # fmt: skip
 @pytest.mark.parametrize("slope", [2.5, 2.9, 3.0, 3.1, 3.3, 3.5])
 @pytest.mark.parametrize("at_data", [False, True])
 @pytest.mark.parametrize("name", ["least-squares", "scipy-minimize"])
@@ -173,6 +180,10 @@ def decay(times: np.ndarray, inputs: Any, a: float, b: float) -> Any:
     return {"y": a * np.exp(-3.0 * b * times)}
 
 
+@pytest.mark.each_time(
+    "least-squares-1.0-2.3", "least-squares-3.0-2.8", "least-squares-1.0-3.3",
+    "scipy-minimize-3.0-2.5", "scipy-minimize-1.0-2.8",
+)  # fmt: skip
 @pytest.mark.parametrize("rate", [2.3, 2.5, 2.8, 3.3])
 @pytest.mark.parametrize("start", [1.0, 3.0])
 @pytest.mark.parametrize("name", ["least-squares", "scipy-minimize"])

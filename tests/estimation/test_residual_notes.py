@@ -14,7 +14,7 @@ from fmident.plugins import load_plugins
 from fmident.problem import TimeDomain
 from fmident.problem.model import Parameter
 from fmident.report.verdict import verdict
-from fmident_estimators.least_squares import LeastSquares
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 TIMES = np.linspace(0.0, 3.0, 301)
 
@@ -24,15 +24,15 @@ def line(times: np.ndarray, inputs: object, a: float, b: float) -> dict[str, np.
 
 
 @pytest.fixture
-def notes_of() -> Callable[..., str]:
-    """Return the notes of a fit of a line to a signal."""
+def codes_of() -> Callable[..., set[str]]:
+    """Return the codes of what is said of a fit of a line to a signal."""
 
-    def fit(measured: np.ndarray, sigma: float | None) -> str:
+    def fit(measured: np.ndarray, sigma: float | None) -> set[str]:
         parameters = [Parameter("a", 0.5, variable="a"), Parameter("b", 0.5, variable="b")]
         problem = python_problem({"y": measured}, TIMES, parameters, sigma=sigma)
         estimator = load_plugins().estimators.get("least-squares")()
         with Evaluator(problem, PythonExecutor(problem, line)) as evaluator:
-            return " ".join(run_estimation(problem, evaluator, estimator).notes)
+            return {f.code for f in run_estimation(problem, evaluator, estimator).findings}
 
     return fit
 
@@ -41,15 +41,15 @@ def noise(size: float) -> np.ndarray:
     return 1.0 + 2.0 * TIMES + size * np.random.default_rng(0).normal(size=TIMES.size)
 
 
-def test_data_without_noise_miss_nothing(notes_of: Callable[..., str]) -> None:
-    assert "correlated" not in notes_of(noise(0.0), None)
-    assert "correlated" in notes_of(noise(0.0) + 0.1 * np.sin(TIMES), None)
+def test_data_without_noise_miss_nothing(codes_of: Callable[..., set[str]]) -> None:
+    assert "residuals-coloured" not in codes_of(noise(0.0), None)
+    assert "residuals-coloured" in codes_of(noise(0.0) + 0.1 * np.sin(TIMES), None)
 
 
-def test_sigma_that_is_far_too_large_is_told(notes_of: Callable[..., str]) -> None:
-    assert "too wide" in notes_of(noise(0.01), 0.03)
-    assert "too wide" not in notes_of(noise(0.01), 0.01)
-    assert "too narrow" in notes_of(noise(0.01), 0.003)
+def test_sigma_that_is_far_off_is_told(codes_of: Callable[..., set[str]]) -> None:
+    assert "sigma-too-large" in codes_of(noise(0.01), 0.03)
+    assert not {"sigma-too-large", "sigma-too-small"} & codes_of(noise(0.01), 0.01)
+    assert "sigma-too-small" in codes_of(noise(0.01), 0.003)
 
 
 @pytest.mark.parametrize(("size", "expected"), [(0.01, 1.0), (0.5, 50.0)])
@@ -86,11 +86,8 @@ def test_noise_of_different_size_in_outputs_without_sigma_is_told(ratio: float, 
     estimator = load_plugins().estimators.get("least-squares")()
     with Evaluator(problem, PythonExecutor(problem, two)) as evaluator:
         result = run_estimation(problem, evaluator, estimator)
-    found = [n for n in result.notes if "too much weight" in n]
-    assert bool(found) == told
+    assert ("noise-unequal" in {f.code for f in result.findings}) == told
     if told:
-        assert "The residuals of 'y' of 'data' are" in found[0]
-        assert "those of 'z' of 'data'" in found[0]
         # Each output tells one parameter, and its own residuals the noise.
         assert result.noise is not None
         assert result.noise.unequal

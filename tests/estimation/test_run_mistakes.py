@@ -17,7 +17,8 @@ from fmident.estimation import (
     EstimationResult,
 )
 from fmident.plugin_code import PLUGIN_BUG
-from fmident.statistics import DeterminedCombination, ResidualScores
+from fmident.statistics.identifiability import DeterminedCombination
+from fmident.statistics.residuals import ResidualScores
 
 from ..refused import refused
 from .conftest import GOOD

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fmident.estimation.fits import validated
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.run import run_estimation
-from fmident.estimation.validation import validated
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
 from fmident.report.verdict import verdict
-from fmident_estimators.least_squares import LeastSquares
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 SHORT, LONG = np.linspace(0.0, 1.0, 12), np.linspace(2.0, 4.0, 30)
 

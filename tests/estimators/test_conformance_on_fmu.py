@@ -109,6 +109,9 @@ class EndsAtTheSecond:
             raise StopEstimation("enough to compare")
 
 
+@pytest.mark.each_time(
+    "least-squares", "linear-regression", "extended-kalman", "posterior", "differential-evolution"
+)
 @pytest.mark.parametrize("kind", [r.item for r in ESTIMATORS.values()], ids=ESTIMATORS)
 def test_processes_give_the_bits_of_this_process(
     kind: type[Estimator[Any]], request: pytest.FixtureRequest

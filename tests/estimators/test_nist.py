@@ -15,7 +15,7 @@ import pytest
 from fmident.estimation import EstimationResult
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter
-from fmident_estimators.least_squares import LeastSquares
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 
 @dataclass(frozen=True)
@@ -243,11 +243,15 @@ def fit(
     run: Callable[..., EstimationResult],
     options: Mapping[str, object],
     unit: float = 1.0,
+    reach: float = np.inf,
 ) -> EstimationResult:
     names = [f"b{i + 1}" for i in range(len(case.values))]
+    wide = [
+        reach * max(abs(v), abs(s)) for v, s in zip(case.values, case.starts[start], strict=True)
+    ]
     parameters = [
-        Parameter(n, v, variable=n, scale=abs(v))
-        for n, v in zip(names, case.starts[start], strict=True)
+        Parameter(n, v, v - w, v + w, variable=n, scale=abs(v))
+        for n, v, w in zip(names, case.starts[start], wide, strict=True)
     ]
     x = np.array(case.x)
     # Some predictors fall, times may not.
@@ -261,16 +265,12 @@ def fit(
     return run(problem, model, LeastSquares(), options)
 
 
-SOLVERS = pytest.mark.parametrize("solver", ["scipy", "ceres"])
-
-
-@SOLVERS
 @pytest.mark.parametrize("start", [0, 1])
-@pytest.mark.parametrize("case", [MISRA1A, THURBER, RAT43, MGH09], ids=lambda c: c.name)
+@pytest.mark.parametrize("case", [MISRA1A, THURBER, RAT43, MGH09, BOXBOD], ids=lambda c: c.name)
 def test_default_options_reach_the_certified_values_and_deviations(
-    case: Certified, start: int, solver: str, run: Callable[..., EstimationResult]
+    case: Certified, start: int, run: Callable[..., EstimationResult]
 ) -> None:
-    result = fit(case, start, run, {"solver": solver})
+    result = fit(case, start, run, {})
     assert result.status == "converged"
     found = list(result.values.values())
     np.testing.assert_allclose(found, case.values, rtol=1e-6)
@@ -278,23 +278,22 @@ def test_default_options_reach_the_certified_values_and_deviations(
     np.testing.assert_allclose(result.parameters["standard_error"], case.deviations, rtol=1e-5)
 
 
-@SOLVERS
 @pytest.mark.parametrize("unit", [1e-9, 1e9])
 def test_the_unit_of_the_data_does_not_decide_when_a_search_ends(
-    unit: float, solver: str, run: Callable[..., EstimationResult]
+    unit: float, run: Callable[..., EstimationResult]
 ) -> None:
-    result = fit(MISRA1A, 1, run, {"solver": solver}, unit)
+    result = fit(MISRA1A, 1, run, {}, unit)
     assert result.status == "converged"
     np.testing.assert_allclose(list(result.values.values()), MISRA1A.values, rtol=1e-6)
 
 
-def test_a_search_goes_on_from_a_plateau(run: Callable[..., EstimationResult]) -> None:
-    # The first step leaps to where the exponential is gone and b2 has no influence.
-    leap = {"solver": "ceres", "initial_trust_region": 1e16}
-    result = fit(BOXBOD, 0, run, leap)
+def test_within_bounds_a_search_that_leaps_onto_a_plateau_begins_again(
+    run: Callable[..., EstimationResult],
+) -> None:
+    # The first step of the dogleg leaps to where the exponential is gone.
+    result = fit(RAT43, 0, run, {}, reach=50.0)
     assert result.status == "converged"
-    np.testing.assert_allclose(list(result.values.values()), BOXBOD.values, rtol=1e-6)
-    assert any("ended on a plateau" in note for note in result.notes)
+    np.testing.assert_allclose(list(result.values.values()), RAT43.values, rtol=1e-6)
 
 
 def test_a_loose_tolerance_ends_early_and_says_what_is_left(

@@ -25,6 +25,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("certified_models")
 
 
+@pytest.mark.each_time("Thurber")
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [MISRA1A, THURBER], ids=lambda case: str(case.name))
 def test_eight_digits_of_parameters_and_standard_deviations(

@@ -96,9 +96,9 @@ def test_every_generation_is_one_batch(method: str) -> None:
     batches: list[list[tuple[float, ...]]] = []
 
     class Recording(PythonExecutor):
-        def run(self, tasks, done=None):
+        def run(self, tasks):
             batches.append([tuple(task.values.values()) for task in tasks])
-            return super().run(tasks, done)
+            return super().run(tasks)
 
     with Evaluator(problem, Recording(problem, line)) as evaluator:
         result = run_estimation(problem, evaluator, estimator(method), SHORT[method])

@@ -54,14 +54,11 @@ def truncated_solution(columns, measured, start, scales, keep):
 RANK_TWO = np.column_stack([np.ones(40), TIMES, 2.0 * np.ones(40) - TIMES])
 
 
-@pytest.mark.parametrize("solver", ["scipy", "ceres"])
-def test_a_linear_problem_has_the_truncated_pseudo_inverse(solver):
-    if solver == "ceres":
-        pytest.importorskip("pyceres")
+def test_a_linear_problem_has_the_truncated_pseudo_inverse():
     start, scales = np.array([1.0, 2.0, -1.0]), np.array([1.0, 2.0, 0.5])
     measured = RANK_TWO @ np.array([0.3, 1.0, 0.7]) + noise()
     given = [parameter(n, s, scale=w) for n, s, w in zip("abc", start, scales, strict=True)]
-    found = run(linear(RANK_TWO), measured, given, solver=solver)
+    found = run(linear(RANK_TWO), measured, given)
     exact, covariance, resolution, values = truncated_solution(RANK_TWO, measured, start, scales, 2)
     assert found.status == "converged"
     np.testing.assert_allclose(list(found.values.values()), exact, rtol=1e-6)
@@ -168,6 +165,7 @@ def test_a_product_is_fitted_by_the_point_nearest_to_the_start():
     assert third.interval_95[0] < 1.5 < third.interval_95[1]
 
 
+@pytest.mark.each_time("start2-scales2")
 @pytest.mark.parametrize(
     ("start", "scales"),
     [

@@ -9,7 +9,7 @@ import numpy as np
 from fmident.estimation import run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, SimulationTask, python_problem
 from fmident.problem.model import EvaluationSettings, Parameter, Problem
-from fmident_estimators.least_squares import LeastSquares
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 TIMES = np.linspace(0.0, 2.0, 41)
 
@@ -25,10 +25,10 @@ class Recording(PythonExecutor):
         super().__init__(problem, decay)
         self.batches: list[int] = []
 
-    def run(self, tasks, *rest):  # type: ignore[no-untyped-def]
+    def run(self, tasks):  # type: ignore[no-untyped-def]
         assert all(isinstance(t, SimulationTask) for t in tasks)
         self.batches.append(len(tasks))
-        return super().run(tasks, *rest)
+        return super().run(tasks)
 
 
 def problem_with(experiments: int = 1, **settings: object) -> Problem:

@@ -136,7 +136,8 @@ def test_pairs_make_a_triangle() -> None:
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_a_picture_is_drawn(evaluator: Evaluator, tmp_path: Path, suffix: str) -> None:
-    maps: list[CostMap] = [cost_map(evaluator, pair, grid=9) for pair in pairs_of(["a", "b", "c"])]
+    pairs = pairs_of(["a", "b", "c"])[: 3 if suffix == ".svg" else 1]
+    maps: list[CostMap] = [cost_map(evaluator, pair, grid=9) for pair in pairs]
     path = tmp_path / f"cost{suffix}"
     draw_cost_maps(maps, path, result={"a": 1.0, "b": 10.0})
     head = path.read_bytes()[:300]

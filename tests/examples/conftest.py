@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from fmident.api.model_sources import with_libraries
+from fmident.api.builds import with_libraries
 from fmident.compilers.base import Compiler
 
 from ..kept import library_fmu

@@ -35,6 +35,7 @@ def fmu_of(study: ModuleType, embedded_compiler: Compiler) -> Callable[[str], Pa
     return build
 
 
+@pytest.mark.each_time("tank")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_parameters_are_found(

@@ -34,11 +34,6 @@ def problem(
     return fmident.load_problem(folder / "problem.toml")
 
 
-def with_solver(problem: fmident.Problem, solver: str) -> fmident.Problem:
-    settings = dataclasses.replace(problem.estimator, options={"solver": solver})
-    return dataclasses.replace(problem, estimator=settings)
-
-
 def test_the_motion_is_one_motion(generate: ModuleType) -> None:
     """Speeds are the derivatives of angles, accelerations those of speeds."""
     times, inputs = generate.motion()
@@ -51,11 +46,10 @@ def test_the_motion_is_one_motion(generate: ModuleType) -> None:
     assert np.max(np.abs(np.gradient(qd, fine, axis=0) - qdd)[centre]) < 1e-3 * np.ptp(qdd)
 
 
-@pytest.mark.parametrize("solver", ["scipy", "ceres"])
 def test_every_parameter_is_found_within_its_interval(
-    problem: fmident.Problem, generate: ModuleType, solver: str
+    problem: fmident.Problem, generate: ModuleType
 ) -> None:
-    result = fmident.estimate(with_solver(problem, solver))
+    result = fmident.estimate(problem)
     assert result.status == "converged"
     assert result.jacobians <= 10
     # Verified derivatives take one per parameter and one with a tighter tolerance.
@@ -70,6 +64,7 @@ def test_every_parameter_is_found_within_its_interval(
     assert result.identifiability.rank == 7
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_intervals_hold_what_they_promise(problem: fmident.Problem, generate: ModuleType) -> None:
     """25 draws, 175 intervals: a true coverage of 95 % gives 89 to 100 % here (3.5 sigma).
@@ -94,7 +89,7 @@ def test_intervals_hold_what_they_promise(problem: fmident.Problem, generate: Mo
             experiments=(dataclasses.replace(experiment, measurements=measurements),),
             evaluation=dataclasses.replace(problem.evaluation, check=False),
         )
-        table = fmident.estimate(with_solver(changed, "ceres")).parameters
+        table = fmident.estimate(changed).parameters
         hits += [
             table.loc[n, "interval_95_low"] <= true <= table.loc[n, "interval_95_high"]
             for n, true in generate.TRUTH.items()
@@ -103,6 +98,7 @@ def test_intervals_hold_what_they_promise(problem: fmident.Problem, generate: Mo
     assert 0.89 <= np.mean(hits) < 1.0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_torques_of_the_true_parameters_keep_the_robot_on_its_path(
     load_script: Callable[[Path], ModuleType],

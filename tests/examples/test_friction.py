@@ -40,6 +40,7 @@ def study(
     return prepare
 
 
+@pytest.mark.nightly
 def test_simulated_coulomb_friction_is_taken_for_what_it_is(study: Prepare) -> None:
     folder = study(lambda script: script.synthetic(1))
     problems = {n: fmident.load_problem(folder / f"{n}.toml") for n in ("coulomb", "direction")}
@@ -54,6 +55,7 @@ def test_simulated_coulomb_friction_is_taken_for_what_it_is(study: Prepare) -> N
             assert abs(e.value - truth[e.name]) < 3.5 * e.standard_error, e.name
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not DATA.exists(),
     reason="the measured data (EMPS) are not here: they have no licence to be part of the project;"

@@ -132,6 +132,7 @@ def test_only_the_fall_of_the_curve_at_low_speed_acts_on_the_published_run(
     assert np.linalg.norm(fs) > 10 * np.linalg.norm(fc)
 
 
+@pytest.mark.each_time("12")
 @pytest.mark.parametrize("seed", [2, 12, 14])
 def test_a_run_that_breaks_away_shows_all_parameters(
     study: ModuleType, generate: ModuleType, folder: Path, seed: int
@@ -165,6 +166,7 @@ def test_profiles_of_a_run_that_breaks_away_agree_with_its_standard_errors(
     np.testing.assert_allclose(half, errors.loc["break-away", half.index], rtol=0.1)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_profile_of_fc_is_flat_on_the_published_run(study: ModuleType, folder: Path) -> None:
     """From half of the true value nearly up to Fs nothing is seen; beyond, the curve rises."""
@@ -177,6 +179,7 @@ def test_the_profile_of_fc_is_flat_on_the_published_run(study: ModuleType, folde
     assert max(low) < 1e-2
 
 
+@pytest.mark.nightly
 def test_a_run_of_the_genetic_algorithm_says_where_it_is_after_each_generation(
     study: ModuleType, folder: Path
 ) -> None:

@@ -44,6 +44,7 @@ def test_without_noise_five_milliseconds_suffice(study) -> None:
     assert study.errors(found)[5] < 0.02
 
 
+@pytest.mark.nightly
 def test_with_80_decibels_the_bound_forbids_it(study) -> None:
     sigma = study.noise_level(study.SYSTEM.response(10.0)[0], 80.0)
     bound = study.bound(10.0, sigma)
@@ -62,6 +63,7 @@ def test_the_filter_as_the_paper_writes_it_is_slower(study) -> None:
         assert written > least * study.time_to_stay(study.kalman(y, u, 10.0))
 
 
+@pytest.mark.each_time("kalman-bucy.toml-0.1")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "above"),

@@ -44,9 +44,8 @@ def folder(study_folder: Callable[[str], Path], load_script: Callable[[Path], Mo
     return folder
 
 
-@pytest.mark.parametrize("solver", ["scipy", "ceres"])
-def test_inverse_model_gives_the_published_values(folder: Path, solver: str) -> None:
-    problem = fmident.load_problem(folder / "inverse.toml", overrides={"estimator.solver": solver})
+def test_inverse_model_gives_the_published_values(folder: Path) -> None:
+    problem = fmident.load_problem(folder / "inverse.toml")
     assert problem.experiments[0].times.size == 24792
     result = fmident.estimate(problem)
     assert result.status == "converged"
@@ -62,6 +61,7 @@ def test_inverse_model_gives_the_published_values(folder: Path, solver: str) -> 
     assert fit.relative_error == pytest.approx(0.040834, abs=1e-6)
 
 
+@pytest.mark.each_time("closed-loop-continuous.toml")
 @pytest.mark.slow
 @pytest.mark.parametrize("file", ["closed-loop.toml", "closed-loop-continuous.toml"])
 def test_closed_loop_is_fitted_by_simulation_from_far_away(folder: Path, file: str) -> None:
@@ -83,6 +83,7 @@ def test_closed_loop_is_fitted_by_simulation_from_far_away(folder: Path, file: s
         assert 0.5e-3 < found["speedDelay"] < 1.0e-3
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_sampled_controller_leaves_less_than_two_delays(folder: Path) -> None:
     problem = fmident.load_problem(folder / "closed-loop-sampled.toml")

@@ -85,6 +85,7 @@ def test_cycles_need_fewer_than_the_published_form(study) -> None:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_fewer_evaluations_and_lower_residuals_than_exudyn(study, tmp_path: Path) -> None:
     file = tmp_path / "runs.csv"

@@ -40,6 +40,7 @@ def test_rods_keep_their_length(generate: ModuleType) -> None:
         np.testing.assert_allclose(np.linalg.norm(rod, axis=1), generate.ROD_LENGTH, rtol=1e-12)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_least_squares_finishes_what_the_genetic_search_began(
     generate: ModuleType,

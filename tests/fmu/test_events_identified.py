@@ -14,7 +14,7 @@ from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, InProcessExecutor
 from fmident.fmu import SimulationSetup, open_fmu
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
-from fmident_estimators.least_squares import LeastSquares
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 from .build import Fixture, build, real
 from .exchange import build_exchange

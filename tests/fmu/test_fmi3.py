@@ -106,7 +106,7 @@ BROKEN = {
 def test_a_broken_description_is_refused(fmu_folder: Path, case: str) -> None:
     variables, words = BROKEN[case]
     path = build_slave3(Slave3("grid.c", variables, extra=GRID_TYPES), fmu_folder)
-    with pytest.raises(FmuError, match=words):
+    with refused(Code.UNUSABLE_FMU, FmuError, match=words):
         read_description(path)
 
 
@@ -355,7 +355,7 @@ def test_early_return_with_fixed_steps_is_refused(opened: Opened) -> None:
     words = "cannot take a step of another size"
     with (
         contact(opened, **flags).simulator() as simulator,
-        pytest.raises(SimulationError, match=words),
+        refused(Code.SIMULATION_FAILED, SimulationError, match=words),
     ):
         simulator.simulate(setup)
 
@@ -464,7 +464,10 @@ def test_a_wrong_token_is_told(fmu_folder: Path, tmp_path: Path) -> None:
             if name == "modelDescription.xml":
                 content = content.replace(b"{fmident-test}", b"{another}")
             target.writestr(name, content)
-    with open_fmu(wrong) as fmu, pytest.raises(FmuError, match=r"refuses.*: wrong token"):
+    with (
+        open_fmu(wrong) as fmu,
+        refused(Code.UNUSABLE_FMU, FmuError, match=r"refuses.*: wrong token"),
+    ):
         fmu.simulator()
 
 

@@ -61,6 +61,7 @@ def test_a_crash_is_named_with_its_time(trouble: Path, kind: int, words: str) ->
     [
         ("CRASH_ON_LOAD", "crashed with SIGABRT.*while it was being loaded"),
         ("CRASH_ON_FREE", "crashed with SIGABRT.*while it was being freed"),
+        ("EXIT_ON_FREE", "exit code 0.*while it was being freed"),
     ],
 )
 def test_a_crash_outside_the_steps(types: Builder, define: str, words: str) -> None:
@@ -177,7 +178,7 @@ class Unreadable:
 
 
 def test_a_bug_of_fmident_in_the_child_is_not_blamed_on_the_fmu(trouble: Path) -> None:
-    with pytest.raises(SimulationError, match=r"guard_child\.py:\d+: ValueError: inv") as caught:
+    with pytest.raises(SimulationError, match=r"child\.py:\d+: ValueError: inv") as caught:
         check_survives(trouble, SETUP, {"kind": Unreadable()})  # type: ignore[dict-item]
     assert "defect of fmident, not of the FMU" in (caught.value.hint or "")
     assert caught.value.code == Code.SIMULATION_FAILED

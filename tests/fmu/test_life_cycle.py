@@ -282,7 +282,9 @@ def test_an_fmu_that_refuses_to_be_instantiated_again(life: Life) -> None:
     with life.simulator(reuse="never") as simulator:
         check(simulator)
         life.fail("instantiate", ERROR)
-        with pytest.raises(SimulationError, match=r"fmi[23]Instantiate\w* returned Fatal"):
+        with refused(
+            Code.SIMULATION_FAILED, SimulationError, match=r"fmi[23]Instantiate\w* returned Fatal"
+        ):
             simulator.simulate(SETUP)
         check(simulator)
 

@@ -11,7 +11,7 @@ import pytest
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import Fmu, SimulationSetup, check_survives, open_fmu, read_description
-from fmident.fmu.model_exchange.driver import ExchangePlan
+from fmident.fmu.model_exchange.plan import ExchangePlan
 from fmident.fmu.model_exchange.sundials import Sundials
 
 from ..refused import refused
@@ -456,7 +456,7 @@ def test_a_run_that_fails_frees_the_integrator(opened: Opened) -> None:
         for _ in range(3):
             with pytest.raises(SimulationError):
                 simulator.simulate(setup, {"kind": BAD_NAN})
-        (plan,) = simulator._plans.of(setup)
+        plan = simulator._plans.prepare(setup, {}).plan
         assert isinstance(plan, ExchangePlan)
         simulator.simulate(setup)
         assert plan._integrator is None

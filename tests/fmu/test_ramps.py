@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from fmident.compilers.base import BuildRequest, Compiler
-from fmident.errors import FmuError
+from fmident.errors import Code, FmuError
 from fmident.fmu import SimulationSetup, open_fmu, read_description, with_ramps
 from fmident.fmu.setup import InputRamps
+
+from ..refused import refused
 
 SOURCE = """
 model Ramped "Integrator whose input follows a line"
@@ -107,5 +109,5 @@ def test_slopes_and_instants_of_a_setup() -> None:
 
 def test_an_annotation_that_does_not_fit_is_refused(ramped: Path, tmp_path: Path) -> None:
     broken = annotated(ramped.with_name("plain.fmu"), tmp_path / "broken.fmu", "missing")
-    with pytest.raises(FmuError, match="'missing'"):
+    with refused(Code.UNUSABLE_FMU, FmuError, match="'missing'"):
         read_description(broken)

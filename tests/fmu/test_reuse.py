@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fmident.fmu import SimulationSetup, open_fmu
-from fmident.fmu.life_cycle.reset_test import try_reset
+from fmident.fmu.life_cycle.probe import try_reset
 
 from .build import Fixture, build, real
 from .exchange import Exchange, Signal, build_exchange

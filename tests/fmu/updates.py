@@ -7,4 +7,4 @@ from fmident.fmu import SimulationSetup, Simulator
 
 def update_of(simulator: Simulator, setup: SimulationSetup) -> str:
     """Return how inputs are set in `setup`, which was simulated before."""
-    return simulator._plans.of(setup)[0].update
+    return simulator._plans.prepare(setup, {}).plan.update

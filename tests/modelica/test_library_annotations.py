@@ -67,40 +67,45 @@ SHOWN_CLASSES = classes(*SHOWN)
 MODELS = classes("model", "block")
 
 
-@pytest.mark.parametrize("it", SHOWN_CLASSES, ids=lambda c: c.full_name)
-def test_every_class_has_an_icon_a_description_and_documentation(it: Class) -> None:
-    own = any(graphics(owner, "Icon") for owner in libraries().lineage(it))
-    assert own or inherits_from_standard_library(it)
-    assert it.description
-    info = part(it.annotation, "Documentation", "info")
-    assert isinstance(info, str)
-    assert info.startswith("<html>")
-    assert info.endswith("</html>")
+def test_every_class_has_an_icon_a_description_and_documentation(subtests: pytest.Subtests) -> None:
+    for it in SHOWN_CLASSES:
+        with subtests.test(it.full_name):
+            own = any(graphics(owner, "Icon") for owner in libraries().lineage(it))
+            assert own or inherits_from_standard_library(it)
+            assert it.description
+            info = part(it.annotation, "Documentation", "info")
+            assert isinstance(info, str)
+            assert info.startswith("<html>")
+            assert info.endswith("</html>")
 
 
-@pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)
-def test_every_component_has_a_place_and_every_connection_a_line(it: Class) -> None:
-    unplaced = [
-        c.name
-        for c in it.components
-        if is_placeable(it, c) and part(c.annotation, "Placement", "transformation") is None
-    ]
-    redeclared = {n for base in it.bases for n in base.modification.named}
-    assert not set(unplaced) - redeclared
-    assert [c.ends for c in it.connections if part(c.annotation, "Line", "points") is None] == []
+def test_every_component_has_a_place_and_every_connection_a_line(subtests: pytest.Subtests) -> None:
+    for it in MODELS:
+        with subtests.test(it.full_name):
+            unplaced = [
+                c.name
+                for c in it.components
+                if is_placeable(it, c) and part(c.annotation, "Placement", "transformation") is None
+            ]
+            redeclared = {n for base in it.bases for n in base.modification.named}
+            assert not set(unplaced) - redeclared
+            assert [
+                c.ends for c in it.connections if part(c.annotation, "Line", "points") is None
+            ] == []
 
 
-@pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)
-def test_lines_end_at_their_connectors(it: Class) -> None:
+def test_lines_end_at_their_connectors(subtests: pytest.Subtests) -> None:
     """Every end whose connector is of these libraries lies inside the connector's icon."""
-    for connection in it.connections:
-        points = numbers(part(connection.annotation, "Line", "points"))
-        for name, end in zip(connection.ends, (points[:2], points[-2:]), strict=True):
-            box = connector_box(it, re.sub(r"\[.*?\]", "", name))
-            if box is not None:
-                x1, y1, x2, y2 = box
-                assert x1 - 0.1 <= end[0] <= x2 + 0.1, (connection.ends, end)
-                assert y1 - 0.1 <= end[1] <= y2 + 0.1, (connection.ends, end)
+    for it in MODELS:
+        with subtests.test(it.full_name):
+            for connection in it.connections:
+                points = numbers(part(connection.annotation, "Line", "points"))
+                for name, end in zip(connection.ends, (points[:2], points[-2:]), strict=True):
+                    box = connector_box(it, re.sub(r"\[.*?\]", "", name))
+                    if box is not None:
+                        x1, y1, x2, y2 = box
+                        assert x1 - 0.1 <= end[0] <= x2 + 0.1, (connection.ends, end)
+                        assert y1 - 0.1 <= end[1] <= y2 + 0.1, (connection.ends, end)
 
 
 def connector_box(it: Class, name: str) -> tuple[float, float, float, float] | None:
@@ -128,77 +133,85 @@ def connector_box(it: Class, name: str) -> tuple[float, float, float, float] | N
     return min(xs), min(ys), max(xs), max(ys)
 
 
-@pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)
-def test_no_diagram_is_blank(it: Class) -> None:
+def test_no_diagram_is_blank(subtests: pytest.Subtests) -> None:
     """Beside connectors there is a part, a connection or a drawing."""
-    drawn = any(graphics(owner, "Diagram") for owner in libraries().lineage(it))
-    parts = [
-        p.component
-        for p in libraries().components(it)
-        if is_placeable(p.owner, p.component) and not libraries().is_connector(p.kind)
-    ]
-    assert drawn or parts or ".Icons." in it.full_name
+    for it in MODELS:
+        with subtests.test(it.full_name):
+            drawn = any(graphics(owner, "Diagram") for owner in libraries().lineage(it))
+            parts = [
+                p.component
+                for p in libraries().components(it)
+                if is_placeable(p.owner, p.component) and not libraries().is_connector(p.kind)
+            ]
+            assert drawn or parts or ".Icons." in it.full_name
 
 
-@pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)
-def test_names_of_signals_do_not_overlap_the_picture_of_an_icon(it: Class) -> None:
-    names, shapes = [], []
-    for owner in libraries().lineage(it):
-        for item in graphics(owner, "Icon"):
-            points = part(item, "points")
-            flat = numbers(points if points is not None else part(item, "extent"))
-            box = (min(flat[::2]), min(flat[1::2]), max(flat[::2]), max(flat[1::2]))
-            text = part(item, "textString")
-            if text == "%name" or box == (-100.0, -100.0, 100.0, 100.0):
-                continue
-            if numbers(part(item, "textColor")) == GREY:
-                names.append((text, box))
-            else:
-                shapes.append(box)
-    overlapped = {
-        text
-        for text, (x1, y1, x2, y2) in names
-        if any(x1 < c and a < x2 and y1 < d and b < y2 for a, b, c, d in shapes)
-    }
-    assert overlapped == set()
+def test_names_of_signals_do_not_overlap_the_picture_of_an_icon(subtests: pytest.Subtests) -> None:
+    for it in MODELS:
+        with subtests.test(it.full_name):
+            names, shapes = [], []
+            for owner in libraries().lineage(it):
+                for item in graphics(owner, "Icon"):
+                    points = part(item, "points")
+                    flat = numbers(points if points is not None else part(item, "extent"))
+                    box = (min(flat[::2]), min(flat[1::2]), max(flat[::2]), max(flat[1::2]))
+                    text = part(item, "textString")
+                    if text == "%name" or box == (-100.0, -100.0, 100.0, 100.0):
+                        continue
+                    if numbers(part(item, "textColor")) == GREY:
+                        names.append((text, box))
+                    else:
+                        shapes.append(box)
+            overlapped = {
+                text
+                for text, (x1, y1, x2, y2) in names
+                if any(x1 < c and a < x2 and y1 < d and b < y2 for a, b, c, d in shapes)
+            }
+            assert overlapped == set()
 
 
-@pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)
-def test_every_parameter_has_a_group_in_the_dialog(it: Class) -> None:
-    missing = [
-        p.name for p in parameters(it) if not isinstance(part(p.annotation, "Dialog", "group"), str)
-    ]
-    assert missing == []
-    widths = [p for p in parameters(it) if re.search(r"(^w|W)idth$", p.name)]
-    assert all(part(p.annotation, "Dialog", "tab") == "Advanced" for p in widths)
+def test_every_parameter_has_a_group_in_the_dialog(subtests: pytest.Subtests) -> None:
+    for it in MODELS:
+        with subtests.test(it.full_name):
+            missing = [
+                p.name
+                for p in parameters(it)
+                if not isinstance(part(p.annotation, "Dialog", "group"), str)
+            ]
+            assert missing == []
+            widths = [p for p in parameters(it) if re.search(r"(^w|W)idth$", p.name)]
+            assert all(part(p.annotation, "Dialog", "tab") == "Advanced" for p in widths)
 
 
-@pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)
-def test_only_examples_have_the_icon_of_an_example(it: Class) -> None:
-    bases = {c.full_name for c in libraries().lineage(it)}
-    bases |= {b.type_name for c in libraries().lineage(it) for b in c.bases}
-    shows_example = any(b.endswith("Icons.Example") for b in bases)
-    assert shows_example == (
-        ".Examples." in it.full_name or it.full_name.endswith(".Icons.Example")
-    )
+def test_only_examples_have_the_icon_of_an_example(subtests: pytest.Subtests) -> None:
+    for it in MODELS:
+        with subtests.test(it.full_name):
+            bases = {c.full_name for c in libraries().lineage(it)}
+            bases |= {b.type_name for c in libraries().lineage(it) for b in c.bases}
+            shows_example = any(b.endswith("Icons.Example") for b in bases)
+            assert shows_example == (
+                ".Examples." in it.full_name or it.full_name.endswith(".Icons.Example")
+            )
 
 
-@pytest.mark.parametrize("it", MODELS, ids=lambda c: c.full_name)
-def test_inputs_and_outputs_of_machines_are_connectors(it: Class) -> None:
-    if ".Examples." in it.full_name or it.full_name.endswith("SphereIntersection"):
-        return  # an example reports differences; the intersection takes a matrix
-    plain = [c.name for c in it.components if c.public and c.prefixes & {"input", "output"}]
-    assert [n for n in plain if it.name != "PrescribedPosition"] == []
+def test_inputs_and_outputs_of_machines_are_connectors(subtests: pytest.Subtests) -> None:
+    for it in MODELS:
+        with subtests.test(it.full_name):
+            if ".Examples." in it.full_name or it.full_name.endswith("SphereIntersection"):
+                continue  # an example reports differences; the intersection takes a matrix
+            plain = [c.name for c in it.components if c.public and c.prefixes & {"input", "output"}]
+            assert [n for n in plain if it.name != "PrescribedPosition"] == []
 
 
-@pytest.mark.parametrize("name", ["Mechanisms", "MechanismsMSL"])
-def test_library_says_its_version_and_has_a_guide(name: str) -> None:
-    root = libraries().roots[name]
-    for key in ("version", "versionDate", "dateModified", "preferredView"):
-        assert isinstance(part(root.annotation, key), str), key
-    assert isinstance(part(root.annotation, "conversion"), Call)
-    guide = root.classes["UsersGuide"].classes
-    assert {"Contact", "License", "ReleaseNotes", "Literature"} <= set(guide)
+def test_library_says_its_version_and_has_a_guide(subtests: pytest.Subtests) -> None:
+    for name in ["Mechanisms", "MechanismsMSL"]:
+        with subtests.test(str(name)):
+            root = libraries().roots[name]
+            for key in ("version", "versionDate", "dateModified", "preferredView"):
+                assert isinstance(part(root.annotation, key), str), key
+            assert isinstance(part(root.annotation, "conversion"), Call)
+            guide = root.classes["UsersGuide"].classes
+            assert {"Contact", "License", "ReleaseNotes", "Literature"} <= set(guide)
 
 
 @pytest.mark.parametrize("folder", [LIBRARY, STANDARD], ids=lambda f: f.name)

@@ -57,10 +57,6 @@ STANDARD_MACHINES = [
 ]
 
 
-def ids(files: list[Path]) -> list[str]:
-    return [qualified(f) for f in files]
-
-
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, rumoca.Model]:
     session = rumoca.Session()
@@ -81,18 +77,20 @@ def components(file: Path) -> dict[str, Component]:
     return {p.component.name: p.component for p in libraries().components(it)}
 
 
-@pytest.mark.parametrize("file", ALL_FILES, ids=ids(ALL_FILES))
-def test_file_holds_the_class_of_its_name(file: Path) -> None:
-    name = qualified(file)
-    within, _, short = name.rpartition(".")
-    text = file.read_text()
-    assert text.startswith(f"within {within};\n")
-    assert text.rstrip().endswith(f"end {short};") or kind(file) == "connector"
-    assert re.search(
-        rf'^(partial )?(model|block|function|package|class|connector) {short}\s+(= .* )?"[A-Z]',
-        text,
-        re.MULTILINE,
-    )
+def test_file_holds_the_class_of_its_name(subtests: pytest.Subtests) -> None:
+    for file in ALL_FILES:
+        with subtests.test(qualified(file)):
+            name = qualified(file)
+            within, _, short = name.rpartition(".")
+            text = file.read_text()
+            assert text.startswith(f"within {within};\n")
+            assert text.rstrip().endswith(f"end {short};") or kind(file) == "connector"
+            assert re.search(
+                rf"^(partial )?(model|block|function|package|class|connector) {short}\s+(= .* )?"
+                r'"[A-Z]',
+                text,
+                re.MULTILINE,
+            )
 
 
 def test_package_order_lists_every_class_once() -> None:
@@ -105,80 +103,108 @@ def test_package_order_lists_every_class_once() -> None:
         assert sorted(listed) == sorted(found), folder
 
 
-@pytest.mark.parametrize("file", FILES, ids=ids(FILES))
-def test_no_event_and_no_other_library(file: Path) -> None:
-    words = set(re.findall(r"[A-Za-z_]\w*", code(file)))
-    assert not words & FORBIDDEN
-    assert "Modelica" not in words
-    if kind(file) != "function":
-        assert "algorithm" not in words
+def test_no_event_and_no_other_library(subtests: pytest.Subtests) -> None:
+    for file in FILES:
+        with subtests.test(qualified(file)):
+            words = set(re.findall(r"[A-Za-z_]\w*", code(file)))
+            assert not words & FORBIDDEN
+            assert "Modelica" not in words
+            if kind(file) != "function":
+                assert "algorithm" not in words
 
 
-@pytest.mark.parametrize("file", MODELS, ids=ids(MODELS))
 def test_model_is_balanced_and_has_its_annotations(
-    file: Path, loaded: dict[str, rumoca.Model]
+    loaded: dict[str, rumoca.Model], subtests: pytest.Subtests
 ) -> None:
-    structure = loaded[qualified(file)].structure()
-    assert structure.is_balanced
-    assert structure.is_matched
-    text = file.read_text()
-    assert re.search(r"experiment\(StopTime=[\d.]+, Tolerance=1e-\d+, Interval=[\d.]+\)", text)
-    assert 'Documentation(info="<html>' in text
+    for file in MODELS:
+        with subtests.test(qualified(file)):
+            structure = loaded[qualified(file)].structure()
+            assert structure.is_balanced
+            assert structure.is_matched
+            text = file.read_text()
+            assert re.search(
+                r"experiment\(StopTime=[\d.]+, Tolerance=1e-\d+, Interval=[\d.]+\)", text
+            )
+            assert 'Documentation(info="<html>' in text
 
 
-@pytest.mark.parametrize("file", MACHINES + STANDARD_PARTS, ids=ids(MACHINES + STANDARD_PARTS))
-def test_machine_is_documented(file: Path) -> None:
-    text = file.read_text()
-    for heading in ("Assumptions", "Implementation", "Limitations", "References"):
-        assert f"<h4>{heading}</h4>" in text
-    figure = "/".join(qualified(file).split(".")[1:])
-    assert f"modelica://{qualified(file).split('.')[0]}/Resources/Images/{figure}.svg" in text
+def test_machine_is_documented(subtests: pytest.Subtests) -> None:
+    for file in MACHINES + STANDARD_PARTS:
+        with subtests.test(qualified(file)):
+            text = file.read_text()
+            for heading in ("Assumptions", "Implementation", "Limitations", "References"):
+                assert f"<h4>{heading}</h4>" in text
+            figure = "/".join(qualified(file).split(".")[1:])
+            assert (
+                f"modelica://{qualified(file).split('.')[0]}/Resources/Images/{figure}.svg" in text
+            )
 
 
-@pytest.mark.parametrize("file", MACHINES, ids=ids(MACHINES))
-def test_variables_carry_unit_and_description(file: Path, loaded: dict[str, rumoca.Model]) -> None:
-    model = loaded[qualified(file)]
-    variables = [*model.parameters, *model.inputs, *model.outputs]
-    assert variables
-    for variable in variables:
-        if "." not in variable.name:
-            assert variable.unit, variable.name
-            assert variable.description, variable.name
+def test_variables_carry_unit_and_description(
+    loaded: dict[str, rumoca.Model], subtests: pytest.Subtests
+) -> None:
+    for file in MACHINES:
+        with subtests.test(qualified(file)):
+            model = loaded[qualified(file)]
+            variables = [*model.parameters, *model.inputs, *model.outputs]
+            assert variables
+            for variable in variables:
+                if "." not in variable.name:
+                    assert variable.unit, variable.name
+                    assert variable.description, variable.name
 
 
-@pytest.mark.parametrize("file", MACHINES, ids=ids(MACHINES))
-def test_own_parameters_have_literal_defaults(file: Path, loaded: dict[str, rumoca.Model]) -> None:
+def test_own_parameters_have_literal_defaults(
+    loaded: dict[str, rumoca.Model], subtests: pytest.Subtests
+) -> None:
     """Nothing protected or computed: what an FMU's user can set. What follows is final, inside."""
-    flat = loaded[qualified(file)].render("flat-modelica")
-    declaration = r'^ *(.*parameter) Real(?:\[[\d, ]+\])? ([A-Za-z]\w*)\(.*?\) = (.+?)(?: ".*")?;$'
-    own = re.findall(declaration, flat, re.MULTILINE)
-    assert own
-    declared = components(file)
-    for prefix, name, default in own:
-        if prefix == "final parameter":
-            assert not declared[name].public, name
-            continue
-        assert prefix == "parameter", name
-        assert re.fullmatch(r"[-+{}()\d.,e ]+", default), f"{name} = {default}"
-    assert "protected\n  parameter" not in flat
+    for file in MACHINES:
+        with subtests.test(qualified(file)):
+            flat = loaded[qualified(file)].render("flat-modelica")
+            declaration = (
+                r'^ *(.*parameter) Real(?:\[[\d, ]+\])? ([A-Za-z]\w*)\(.*?\) = (.+?)(?: ".*")?;$'
+            )
+            own = re.findall(declaration, flat, re.MULTILINE)
+            assert own
+            declared = components(file)
+            for prefix, name, default in own:
+                if prefix == "final parameter":
+                    assert not declared[name].public, name
+                    continue
+                assert prefix == "parameter", name
+                assert re.fullmatch(r"[-+{}()\d.,e ]+", default), f"{name} = {default}"
+            assert "protected\n  parameter" not in flat
 
 
-@pytest.mark.parametrize("file", MACHINES, ids=ids(MACHINES))
-def test_machine_accounts_for_its_power(file: Path, loaded: dict[str, rumoca.Model]) -> None:
-    names = {v.name for v in loaded[qualified(file)].outputs}
-    if qualified(file).startswith("Mechanisms.Friction."):
-        assert {"storedEnergy", "lossPower"} <= names
-    elif not qualified(file).endswith("CascadeController"):
-        assert {"kineticEnergy", "potentialEnergy", "inputPower", "dissipatedPower"} <= names
+def test_machine_accounts_for_its_power(
+    loaded: dict[str, rumoca.Model], subtests: pytest.Subtests
+) -> None:
+    for file in MACHINES:
+        with subtests.test(qualified(file)):
+            names = {v.name for v in loaded[qualified(file)].outputs}
+            if qualified(file).startswith("Mechanisms.Friction."):
+                assert {"storedEnergy", "lossPower"} <= names
+            elif not qualified(file).endswith("CascadeController"):
+                assert {
+                    "kineticEnergy",
+                    "potentialEnergy",
+                    "inputPower",
+                    "dissipatedPower",
+                } <= names
 
 
-@pytest.mark.parametrize("file", STANDARD_PARTS, ids=ids(STANDARD_PARTS))
-def test_parts_of_the_other_library_carry_units_and_descriptions(file: Path) -> None:
-    for component in components(file).values():
-        if not component.public or not component.prefixes & {"parameter", "input", "output"}:
-            continue
-        assert component.description, component.name
-        assert has_unit(component), component.name
+def test_parts_of_the_other_library_carry_units_and_descriptions(subtests: pytest.Subtests) -> None:
+    for file in STANDARD_PARTS:
+        with subtests.test(qualified(file)):
+            for component in components(file).values():
+                if not component.public or not component.prefixes & {
+                    "parameter",
+                    "input",
+                    "output",
+                }:
+                    continue
+                assert component.description, component.name
+                assert has_unit(component), component.name
 
 
 def has_unit(component: Component) -> bool:
@@ -190,17 +216,21 @@ def has_unit(component: Component) -> bool:
     return isinstance(given, Call) and "unit" in given.named
 
 
-@pytest.mark.parametrize("file", STANDARD_MACHINES, ids=ids(STANDARD_MACHINES))
-def test_machine_of_the_other_library_keeps_the_rules(file: Path) -> None:
+def test_machine_of_the_other_library_keeps_the_rules(subtests: pytest.Subtests) -> None:
     """Literal defaults, an experiment, and an account of its power."""
-    known = components(file)
-    for component in known.values():
-        if component.public and "parameter" in component.prefixes:
-            assert re.fullmatch(r"[-+{}()\d.,e ]+", component.value), component.name
-    assert {"kineticEnergy", "potentialEnergy", "inputPower", "dissipatedPower"} <= set(known)
-    assert re.search(
-        r"experiment\(StopTime=[\d.]+, Tolerance=1e-\d+, Interval=[\d.]+\)", file.read_text()
-    )
+    for file in STANDARD_MACHINES:
+        with subtests.test(qualified(file)):
+            known = components(file)
+            for component in known.values():
+                if component.public and "parameter" in component.prefixes:
+                    assert re.fullmatch(r"[-+{}()\d.,e ]+", component.value), component.name
+            assert {"kineticEnergy", "potentialEnergy", "inputPower", "dissipatedPower"} <= set(
+                known
+            )
+            assert re.search(
+                r"experiment\(StopTime=[\d.]+, Tolerance=1e-\d+, Interval=[\d.]+\)",
+                file.read_text(),
+            )
 
 
 def test_every_machine_has_an_example() -> None:

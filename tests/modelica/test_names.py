@@ -87,14 +87,15 @@ def renamed() -> list[Renamed]:
 RENAMED = renamed()
 
 
-@pytest.mark.parametrize(
-    "it", [c for c in classes() if c.kind in ("model", "block")], ids=lambda c: c.full_name
-)
-def test_a_parameter_is_called_as_everywhere(it: Class) -> None:
-    for name, component in parameters(it).items():
-        for beginning, ending in NAMES.items():
-            if re.match(beginning, component.description):
-                assert re.fullmatch(rf"(\w+?)?{ending}", name, re.IGNORECASE), component.description
+def test_a_parameter_is_called_as_everywhere(subtests: pytest.Subtests) -> None:
+    for it in [c for c in classes() if c.kind in ("model", "block")]:
+        with subtests.test(it.full_name):
+            for name, component in parameters(it).items():
+                for beginning, ending in NAMES.items():
+                    if re.match(beginning, component.description):
+                        assert re.fullmatch(rf"(\w+?)?{ending}", name, re.IGNORECASE), (
+                            component.description
+                        )
 
 
 def test_machines_of_both_libraries_have_the_same_parameters() -> None:
@@ -158,6 +159,7 @@ MACHINES = sorted(
 )
 
 
+@pytest.mark.each_time("DriveTrains.PositioningAxisDelayedLoop", "Robots.DeltaInverse")
 @pytest.mark.parametrize("name", MACHINES)
 def test_an_old_name_is_answered_with_the_new_one(workshop: Workshop, name: str) -> None:
     description = workshop.machine(name).fmu.description

@@ -15,7 +15,7 @@ import pytest
 from fmident.errors import Diagnostic, PluginError
 from fmident.estimation.contract import StopEstimation
 from fmident.plugins import Host, Run, hookspecs, load_plugins
-from fmident.plugins.observers import PluginObserver
+from fmident.plugins.host import PluginObserver
 
 MakePlugin = Callable[[str, str], EntryPoint]
 

@@ -139,7 +139,7 @@ def test_doctor_lists_a_broken_compiler_among_the_others(
     make_plugin: MakePlugin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     host = load(make_plugin, **BROKEN)
-    monkeypatch.setattr("fmident.plugins.load_plugins", lambda **_: host)
+    monkeypatch.setattr("fmident.cli.start.load_plugins", lambda **_: host)
     assert main(["doctor"]) == 0
     shown = capsys.readouterr()
     assert re.search(r"^embedded +fmident embedded", shown.out, re.MULTILINE)

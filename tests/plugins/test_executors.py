@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fmident
@@ -23,6 +24,7 @@ from fmident.evaluation import (
 from fmident.plugins import Host, load_plugins
 from fmident_dask import DASK, DaskOptions
 
+from ..outcomes import run_heard
 from ..refused import refused
 from ..study import Study
 
@@ -138,7 +140,9 @@ def test_a_problem_made_in_python_with_an_unknown_executor(study: Study, host: H
 def test_options_of_another_executor_are_refused(study: Study, host: Host) -> None:
     problem = load(host)
     settings = replace(problem.evaluation, executor_options=DaskOptions("tcp://h:1"))
-    with pytest.raises(EstimationError, match="'auto' has the options DaskOptions"):
+    with refused(
+        Code.ESTIMATION_FAILED, EstimationError, match="'auto' has the options DaskOptions"
+    ):
         make_executor(replace(problem, evaluation=settings), host.executors.by_name)
 
 
@@ -202,24 +206,24 @@ MAKE = "def make(problem, options, warn): return Site(problem)"
 @pytest.mark.parametrize(
     ("body", "make", "said", "line"),
     [
-        ("def run(self, tasks, done=None): return None", MAKE, "'run' .* returned NoneType", "run"),
+        ("def run(self, tasks): return None", MAKE, "'run' .* returned NoneType", "run"),
         (
-            "def run(self, tasks, done=None): return tasks[9]",
+            "def run(self, tasks): return tasks[9]",
             MAKE,
             "'run' .* IndexError",
             "tasks[9",
         ),
-        ("def run(self, tasks, done=None): exit(4)", MAKE, "'run' .* SystemExit: 4", "exit"),
-        ("def run(self, tasks): return []", MAKE, "'run' .* failed with TypeError", "def run"),
-        ("def run(self, tasks, done=None): return []", MAKE, "returned 0 outcomes for 1", "run"),
+        ("def run(self, tasks): exit(4)", MAKE, "'run' .* SystemExit: 4", "exit"),
+        ("def run(self): return []", MAKE, "'run' .* failed with TypeError", "def run"),
+        ("def run(self, tasks): return []", MAKE, "returned 0 outcomes for 1", "run"),
         (
-            "def run(self, tasks, done=None): return [[1.0]]",
+            "def run(self, tasks): return [[1.0]]",
             MAKE,
-            "returned list as an outcome",
+            "yielded list as an outcome",
             "def run",
         ),
         (
-            "def run(self, tasks, done=None): return [o.T for o in super().run(tasks)]",
+            "def run(self, tasks): return ((k, o.T) for k, o in super().run(tasks))",
             MAKE,
             r"of shape \(1, (\d+)\) and type float64, not \(\1, 1\)",
             "def run",
@@ -243,7 +247,7 @@ def test_a_bug_of_an_executor_is_reported_with_file_and_line(
     tasks = [SimulationTask(0, {})]
     with pytest.raises(PluginError, match=said) as caught:  # noqa: SIM117 - where is the point
         with make_executor(problem, host.executors.by_name) as executor:
-            executor.run(tasks)
+            executor.run_all(tasks)
     assert "the executor 'broken' (fmident_test_broken)" in caught.value.message
     assert "bug in the plugin" in (caught.value.hint or "")
     place = caught.value.location
@@ -252,22 +256,45 @@ def test_a_bug_of_an_executor_is_reported_with_file_and_line(
         assert line in Path(place.file).read_text().splitlines()[(place.line or 0) - 1]
 
 
-def test_what_an_executor_does_not_report_is_reported_by_the_host(
-    study: Study, make_plugin: MakePlugin
-) -> None:
-    body = "def run(self, tasks, done=None): return super().run(tasks)"
+def test_a_list_of_outcomes_is_understood(study: Study, make_plugin: MakePlugin) -> None:
+    """Executors had to return one, and to call a function with each outcome."""
+    body = "def run(self, tasks, done=None): return [o for _, o in super().run(tasks)]"
     broken = make_plugin("broken", BROKEN.format(body=body, make=MAKE))
     others = [EntryPoint("least-squares", BROUGHT["least-squares"], "fmident")]
     host = load_plugins(found=[broken, *others])
-    told: list[int] = []
+    tasks = [SimulationTask(0, {}), SimulationTask(0, {"m": 2.0})]
     with make_executor(load(host, executor="broken"), host.executors.by_name) as executor:
-        executor.run(
-            [SimulationTask(0, {}), SimulationTask(0, {"m": 3.0})], lambda k, _: told.append(k)
-        )
-    assert told == [0, 1]
+        one, two = executor.run_all(tasks)
+    assert isinstance(one, np.ndarray)
+    assert isinstance(two, np.ndarray)
+    assert not np.array_equal(one, two)
 
 
-def test_what_the_host_raises_while_an_executor_reports_is_not_the_plugins(
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("for k, o in super().run(tasks): yield 0, o", "an outcome for 0, which was not asked"),
+        ("yield from list(super().run(tasks))[1:]", "yielded 1 outcomes for 2 tasks"),
+        ("yield from (o for _, o in super().run(tasks))", "not an index and an outcome"),
+    ],
+)
+def test_each_task_has_one_outcome(
+    study: Study, make_plugin: MakePlugin, body: str, said: str
+) -> None:
+    body = f"def run(self, tasks):\n        {body}"
+    host = load_plugins(
+        found=[
+            make_plugin("broken", BROKEN.format(body=body, make=MAKE)),
+            EntryPoint("least-squares", BROUGHT["least-squares"], "fmident"),
+        ]
+    )
+    tasks = [SimulationTask(0, {}), SimulationTask(0, {"m": 3.0})]
+    with make_executor(load(host, executor="broken"), host.executors.by_name) as executor:  # noqa: SIM117
+        with pytest.raises(PluginError, match=said):
+            executor.run_all(tasks)
+
+
+def test_what_the_host_raises_while_an_executor_runs_is_not_the_plugins(
     study: Study, host: Host
 ) -> None:
     def full(index: int, outcome: object) -> None:
@@ -276,4 +303,4 @@ def test_what_the_host_raises_while_an_executor_reports_is_not_the_plugins(
     problem = load(host, executor="site", queue="q")
     with make_executor(problem, host.executors.by_name) as executor:  # noqa: SIM117
         with pytest.raises(OSError, match="no room"):
-            executor.run([SimulationTask(0, {})], full)
+            run_heard(executor, [SimulationTask(0, {})], full)

@@ -16,17 +16,18 @@ import pytest
 from scipy.io import savemat
 
 from fmident.api.builds import build
-from fmident.errors import CompilationError, DataError
+from fmident.errors import Code, CompilationError, DataError
 from fmident.estimation.contract import StopEstimation
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.run import run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, make_executor, python_problem
 from fmident.plugins import Host, hookspecs, load_plugins
-from fmident.plugins.observers import PluginObserver
+from fmident.plugins.host import PluginObserver
 from fmident.problem.model import Parameter, Problem
 
 from ..evaluation.executors import faults
 from ..fmu.build import compiler as c_compiler
+from ..refused import refused
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "plugins" / "example"
@@ -124,10 +125,10 @@ def test_the_executor_simulates(load: Callable[[str], Host], tmp_path: Path) -> 
     asked = faults.make_problem(faults.build_faults(tmp_path), executor="counting")
     tasks = [faults.task(1.0), faults.task(2.0)]
     with make_executor(asked, kinds) as executor:
-        outcomes = executor.run(tasks)
+        outcomes = executor.run_all(tasks)
         assert executor.whole.asked == 2  # type: ignore[attr-defined]
     with make_executor(faults.make_problem(asked.fmu, executor="inline"), kinds) as executor:
-        assert faults.same(outcomes, executor.run(tasks))
+        assert faults.same(outcomes, executor.run_all(tasks))
 
 
 TOOL = """\
@@ -165,7 +166,11 @@ def compiled(host: Host, compiler: str, class_name: str, folder: Path) -> Any:
 def test_the_compiler_compiles(load: Callable[[str], Host], tool: Path) -> None:
     host = load("fmident_register_compilers")
     compiled(host, "my-tool", "P.M", tool.parent)
-    with pytest.raises(CompilationError, match=r"my-tool failed: P\.mo:7: there is no equation"):
+    with refused(
+        Code.COMPILATION_FAILED,
+        CompilationError,
+        match=r"my-tool failed: P\.mo:7: there is no equation",
+    ):
         compiled(host, "my-tool", "P.Broken", tool.parent)
 
 

@@ -73,7 +73,7 @@ def test_unknown_name_lists_the_nearest() -> None:
 @pytest.mark.parametrize("name", ["", "two words", " padded"])
 def test_refuses_names_that_are_not_one_word(name: str) -> None:
     registry: Registry[type] = Registry("estimator", FIRST)
-    with pytest.raises(PluginError, match="one word"):
+    with refused(Code.PLUGIN_FAILED, PluginError, match="one word"):
         registry.add(name, Thing)
 
 
@@ -107,21 +107,21 @@ def test_what_is_announced_is_imported_when_it_is_used() -> None:
 def test_what_is_announced_is_checked_when_it_is_imported() -> None:
     registry: Registry[object] = Registry("estimator", Origin("mine", "mine"))
     registry.add_when_used("other", "fmident_estimators.cma_es:CmaEs")
-    with pytest.raises(PluginError, match="'cma-es'"):
+    with refused(Code.PLUGIN_FAILED, PluginError, match="'cma-es'"):
         registry.get("other")
 
 
 @pytest.mark.parametrize("home", ["module", "", "a b:C", ":C", "module:", "a..b:C"])
 def test_refuses_homes_that_are_not_module_and_name(home: str) -> None:
     registry: Registry[object] = Registry("estimator", Origin("mine"))
-    with pytest.raises(PluginError, match="from"):
+    with refused(Code.PLUGIN_FAILED, PluginError, match="from"):
         registry.add_when_used("one", home)
 
 
 def test_names_that_are_announced_are_taken() -> None:
     registry: Registry[object] = Registry("cost", Origin("mine"))
     registry.add_when_used("one", "module:One")
-    with pytest.raises(PluginError, match="registered twice"):
+    with refused(Code.PLUGIN_FAILED, PluginError, match="registered twice"):
         registry.add("one", object())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident import api
+import fmident
 from fmident.errors import ProblemError
 from fmident.plugins import Host, load_plugins
 
@@ -37,7 +37,7 @@ def fmident_iteration(run, state):
         raise StopEstimation("that will do")
 """
     host = host_with(make_plugin, source)
-    result = api.estimate(api.load_problem("problem.toml", host=host), host=host)
+    result = fmident.estimate(fmident.load_problem("problem.toml", host=host), host=host)
     assert result.status == "stopped"
     assert "plugin 'guest': that will do" in result.message
     assert result.cost_final < result.cost_initial
@@ -59,7 +59,7 @@ def fmident_run_finished(run, result):
     Path("seen.json").write_text(json.dumps([run.memory["guest"], result.cost_final]))
 """
     host = host_with(make_plugin, source)
-    result = api.estimate(api.load_problem("problem.toml", host=host), host=host)
+    result = fmident.estimate(fmident.load_problem("problem.toml", host=host), host=host)
     (name, *costs), final = json.loads((study.folder / "seen.json").read_text())
     assert name == "problem.toml"
     assert costs == [state.cost for state in result.history]
@@ -74,9 +74,9 @@ def fmident_check_problem(problem):
     return [Diagnostic("warning", "look out"), Diagnostic("error", "not on Sundays", hint="wait")]
 """
     host = host_with(make_plugin, source)
-    problem = api.load_problem("problem.toml", host=host)
+    problem = fmident.load_problem("problem.toml", host=host)
     with pytest.warns(UserWarning, match="look out"), pytest.raises(ProblemError) as caught:
-        api.estimate(problem, host=host)
+        fmident.estimate(problem, host=host)
     assert str(caught.value) == "problem.toml: not on Sundays\n  hint: wait"
 
 
@@ -91,9 +91,9 @@ def fmident_read_data(path, spec):
     table = pd.read_csv(study.data)
     np.savez(study.folder / "data.npz", **{name: table[name].to_numpy() for name in table})
     host = host_with(make_plugin, source)
-    from_csv = api.load_problem("problem.toml", host=host)
+    from_csv = fmident.load_problem("problem.toml", host=host)
     study.change('"data.csv"', '"data.npz"')
-    from_npz = api.load_problem("problem.toml", host=host)
+    from_npz = fmident.load_problem("problem.toml", host=host)
     np.testing.assert_array_equal(
         from_npz.experiments[0].measurements[0].values,
         from_csv.experiments[0].measurements[0].values,
@@ -106,5 +106,5 @@ def test_a_broken_plugin_is_a_python_warning(study: Study, monkeypatch: pytest.M
     broken = EntryPoint("broken", "surely_not_installed", "fmident")
     monkeypatch.setattr(module, "entry_points", lambda group: [LEAST_SQUARES, broken])
     with pytest.warns(UserWarning, match="plugin 'broken' cannot be used"):
-        problem = api.load_problem("problem.toml")
+        problem = fmident.load_problem("problem.toml")
     assert problem.estimator.name == "least-squares"

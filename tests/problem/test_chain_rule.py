@@ -14,13 +14,13 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
 from fmident.data.prepare import Decimation
 from fmident.problem import Cost, MeasuredSignal, Parameter, Problem, TimeDomain
-from fmident.problem.chain_rule import residual_jacobian
 from fmident.problem.model import EstimatorSettings
 from fmident.problem.residuals import (
     cost_residuals,
     delay_derivative,
     delayed,
     parameter_values_for,
+    residual_jacobian,
 )
 from fmident_costs import (
     Correlation,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fmident.problem.chain_rule import Origin, summary_of
+from fmident.problem.residuals import DerivativeOrigin, summary_of
 
-EXACT, OWN = Origin("sensitivities"), Origin("measurement-model")
-OFFERS = Origin("differences", "the FMU offers no sensitivities")
+EXACT, OWN = DerivativeOrigin("sensitivities"), DerivativeOrigin("measurement-model")
+OFFERS = DerivativeOrigin("differences", "the FMU offers no sensitivities")
 
 
 @pytest.mark.parametrize(
@@ -18,16 +18,23 @@ OFFERS = Origin("differences", "the FMU offers no sensitivities")
         ({"gain": OWN}, "exact derivatives of the measurement model"),
         ({"k": OFFERS, "gain": OWN}, "finite differences: the FMU offers no sensitivities"),
         (
-            {"k": EXACT, "n": Origin("differences", "why"), "m": Origin("differences", "why")},
+            {
+                "k": EXACT,
+                "n": DerivativeOrigin("differences", "why"),
+                "m": DerivativeOrigin("differences", "why"),
+            },
             "exact sensitivities of the FMU for k; finite differences for n, m: why",
         ),
         (
-            {"k": Origin("differences", "one"), "n": Origin("differences", "two")},
+            {
+                "k": DerivativeOrigin("differences", "one"),
+                "n": DerivativeOrigin("differences", "two"),
+            },
             "finite differences",
         ),
     ],
 )
-def test_summary(origins: dict[str, Origin], text: str) -> None:
+def test_summary(origins: dict[str, DerivativeOrigin], text: str) -> None:
     assert summary_of(origins) == text
 
 

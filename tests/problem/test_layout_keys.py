@@ -29,13 +29,13 @@ def test_keys_of_an_experiment(case: Case) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
-        ('separator = ":"', Code.NOT_A_CHOICE, "'separator' is ':'"),
-        ('decimal = ";"', Code.NOT_A_CHOICE, "'decimal' is ';'"),
+        ('separator = ":"', Code.NOT_A_CHOICE, "not ':'"),
+        ('decimal = ";"', Code.NOT_A_CHOICE, "not ';'"),
         ('separator = ","\ndecimal = ","', Code.INVALID_PROBLEM, "both a comma"),
-        ("skip_rows = -1", Code.WRONG_TYPE, "'skip_rows' must be a whole number"),
-        ("units_row = true", Code.WRONG_TYPE, "'units_row' must be a whole number"),
-        ('dates = "iso"', Code.NOT_A_CHOICE, "'dates' is 'iso'"),
-        ("encoding = 8", Code.WRONG_TYPE, "'encoding' must be a string"),
+        ("skip_rows = -1", Code.OUT_OF_RANGE, "skip_rows must be zero or positive"),
+        ("units_row = true", Code.WRONG_TYPE, "'units_row' must be an integer"),
+        ('dates = "iso"', Code.NOT_A_CHOICE, "not 'iso'"),
+        ("encoding = 8", Code.WRONG_TYPE, "'encoding' must be a text"),
         ('seperator = ";"', Code.UNKNOWN_KEY, "unknown key 'seperator'"),
     ],
 )

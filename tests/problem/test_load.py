@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 from fmident.data import Decimation
-from fmident.errors import ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.problem import Problem
 
+from ..refused import refused
 from .conftest import DATA, PROBLEM, Case
 
 SPLIT = """\
@@ -193,7 +194,9 @@ def test_instants_of_another_file_are_no_missing_samples(case: Case) -> None:
 
 def test_a_sigma_that_is_missing_is_named_with_its_line(case: Case) -> None:
     case.change_data("180.0,7.0", "180.0,")
-    with pytest.raises(ProblemError, match=r"'spare' of .*data\.csv' is missing in line 4"):
+    with refused(
+        Code.INVALID_PROBLEM, ProblemError, match=r"'spare' of .*data\.csv' is missing in line 4"
+    ):
         case.load("sigma = 0.01", 'sigma = "spare"')
 
 
@@ -441,7 +444,7 @@ def test_a_finite_difference_step_is_converted_and_must_be_positive(case: Case) 
     steps = {q.name: q.step for q in problem.parameters}
     assert steps.pop("phi0") == pytest.approx(math.pi / 100)
     assert set(steps.values()) == {None}
-    with pytest.raises(ProblemError, match="step of 'phi0' must be positive, not 0"):
+    with pytest.raises(ProblemError, match="step must be positive and finite, not 0"):
         case.load(
             text=PROBLEM.replace("[[experiments]]", text.replace("1.8", "0") + "[[experiments]]")
         )

@@ -8,39 +8,40 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident.data.prepare import Automatic, Edges, LowPass
-from fmident.errors import ProblemError
-from fmident.problem.reading.sampling import read_preparation
+from fmident.data.prepare import Automatic, Edges, LowPass, Preparation
+from fmident.errors import Code, ProblemError
+from fmident.problem.reading.sampling import preparation
+from fmident.problem.reading.tables import PrepareTable
 from fmident.toml_file import Section, Source
 
+from ..refused import refused
 from .conftest import Case
 
 
-def section(table: dict[str, Any]) -> Section:
-    return Section(Source(Path("problem.toml"), ""), ("experiments", 0, "prepare"), table)
+def read(table: dict[str, Any]) -> Preparation:
+    section = Section(Source(Path("problem.toml"), ""), ("experiments", 0, "prepare"), table)
+    return preparation(section.read(PrepareTable))
 
 
 def test_a_cutoff() -> None:
-    found = read_preparation(section({"columns": ["q"], "cutoff": 15, "order": 6, "padding": 30}))
+    found = read({"columns": ["q"], "cutoff": 15, "order": 6, "padding": 30})
     assert found.columns == ("q",)
     assert found.low_pass == LowPass(15.0, 6, 30)
 
 
 def test_an_automatic_cutoff() -> None:
-    found = read_preparation(section({"columns": ["q"], "cutoff": "auto"}))
+    found = read({"columns": ["q"], "cutoff": "auto"})
     assert found.low_pass == Automatic()
 
 
 def test_edges_and_derivatives() -> None:
-    found = read_preparation(
-        section(
-            {
-                "columns": ["q"],
-                "passband": 10.0,
-                "stopband": 20.0,
-                "derivatives": {"qd": "q", "qdd": "qd"},
-            }
-        )
+    found = read(
+        {
+            "columns": ["q"],
+            "passband": 10.0,
+            "stopband": 20.0,
+            "derivatives": {"qd": "q", "qdd": "qd"},
+        }
     )
     assert found.low_pass == Edges(10.0, 20.0)
     assert list(found.derivatives.items()) == [("qd", "q"), ("qdd", "qd")]
@@ -55,14 +56,14 @@ def test_edges_and_derivatives() -> None:
         ({"columns": ["q"], "cutoff": 5.0, "passband": 3.0}, "both"),
         ({"columns": ["q"], "passband": 3.0}, "stopband"),
         ({"columns": ["q"], "cutof": 5.0, "cutoff": 1.0}, "cutof"),
-        ({"columns": ["q"], "cutoff": 5.0, "order": 2.5}, "whole number"),
-        ({"derivatives": {"qd": 3}}, "string"),
+        ({"columns": ["q"], "cutoff": 5.0, "order": 2.5}, "an integer"),
+        ({"derivatives": {"qd": 3}}, "a text"),
         ({"columns": ["q"], "cutoff": "best"}, "number"),
     ],
 )
 def test_wrong_tables_are_refused(table: dict[str, Any], words: str) -> None:
     with pytest.raises(ProblemError, match=words):
-        read_preparation(section(table))
+        read(table)
 
 
 PREPARE = """
@@ -100,7 +101,7 @@ def test_in_a_whole_problem(sampled: Case) -> None:
 
 
 def test_derivatives_carry_units(sampled: Case) -> None:
-    with pytest.raises(ProblemError, match=r"m/s"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match=r"m/s"):
         sampled.load(INPUTS, PREPARE.replace('{ column = "speed", unit = "N" }', '"speed"'))
 
 

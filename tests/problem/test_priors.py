@@ -11,14 +11,16 @@ import pytest
 from scipy import stats
 
 from fmident import Problem
-from fmident.errors import FmidentError, ProblemError
+from fmident.errors import Code, FmidentError, ProblemError
 from fmident.evaluation import python_problem
 from fmident.evaluation.journal.keys import identity_of
 from fmident.fmu import ModelDescription
 from fmident.problem import Expression, Parameter, Prior, Priors, validate_problem
 from fmident.problem.reading.parameters import read_prior
+from fmident.problem.reading.tables import PriorTable
 from fmident.toml_file import Section, Source, loads
 
+from ..refused import refused
 from .conftest import DATA, Case
 
 PROBLEM_WITH_UNIFORM = """[parameters.m]
@@ -158,7 +160,7 @@ def test_a_lognormal_quantity_is_positive(case: Case) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{ distribution = "cauchy", mean = 1, sd = 1 }', "must be one of"),
+        ('{ distribution = "cauchy", mean = 1, sd = 1 }', "must be"),
         ('{ distribution = "normal", mean = 2.0 }', "needs the key 'sd'"),
         ('{ distribution = "normal", mean = 2.0, sd = 0.0 }', "needs an sd above 0"),
         ('{ distribution = "normal", mean = 2.0, sd = 0.1, max = 3 }', "takes no 'max'"),
@@ -184,9 +186,9 @@ def test_a_fixed_parameter_has_no_prior(message: Callable[..., str]) -> None:
 def test_a_temperature_in_degrees_is_not_lognormal() -> None:
     text = '{ distribution = "lognormal", mean = 20.0, sd = 1.0 }'
     source = Source(Path("problem.toml"), f"prior = {text}")
-    section = Section(source, (), loads(source.text))
-    with pytest.raises(FmidentError, match="a zero that is not nothing"):
-        read_prior(section, "T", lambda value, what: value + 273.15)
+    section = Section(source, (), loads(source.text)["prior"])
+    with refused(Code.INVALID_PROBLEM, FmidentError, match="a zero that is not nothing"):
+        read_prior(section.read(PriorTable), "T", lambda value, what: value + 273.15)
 
 
 def test_a_dependent_parameter_may_have_a_prior(case: Case) -> None:
@@ -253,7 +255,7 @@ def test_a_problem_made_of_its_parts_is_checked_too(
     found = case.load()
     m = dataclasses.replace(found.parameters[0], prior=prior)
     made = dataclasses.replace(found, parameters=(m, *found.parameters[1:]))
-    with pytest.raises(ProblemError, match=said):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match=said):
         validate_problem(made, model)
 
 

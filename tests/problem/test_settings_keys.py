@@ -18,7 +18,7 @@ from fmident.evaluation.journal.keys import identity_of
 from fmident.options import Options, Range
 from fmident.plugins import load_plugins
 from fmident.problem.model import EvaluationSettings, Problem
-from fmident.problem.reading import evaluation_file
+from fmident.problem.reading import file as problem_file
 from fmident.problem.settings_keys import (
     WHAT,
     WHO,
@@ -45,11 +45,11 @@ class Settings(Options):
 
 
 def read(text: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(evaluation_file, "EvaluationSettings", Settings)
+    monkeypatch.setattr(problem_file, "EvaluationSettings", Settings)
     source = f"[evaluation]\n{text}\n"
     path = Path("problem.toml")
     root = Section(Source(path, source), (), parse_toml(source, path))
-    return evaluation_file.read_evaluation(root)
+    return problem_file.read_evaluation(root.inner("evaluation"))
 
 
 def test_a_new_field_is_a_key_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,11 +62,11 @@ def test_a_new_field_is_a_key_of_the_file(monkeypatch: pytest.MonkeyPatch) -> No
     ("text", "message"),
     [
         ("share = 2", "share must be from 0 to 1, not 2"),
-        ("retries = 1.5", "retries must be a whole number, not 1.5"),
+        ("retries = 1.5", "'retries' must be an integer, not 1.5"),
         ("retries = 0", "retries must be at least 1, not 0"),
-        ("buffer_kb = 0", "buffer_kb must be positive, not 0"),
+        ("buffer_kb = 0", "buffer_kb must be positive and finite, not 0"),
         ("buffer = 1", "unknown key 'buffer'"),
-        ('order = "radom"', 'it must be one of "given", "random"'),
+        ('order = "radom"', "must be 'given' or 'random', not 'radom'"),
         ("executor_options = 1", "unknown key 'executor_options'"),
     ],
 )

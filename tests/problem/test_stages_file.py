@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fmident import api
+import fmident
 from fmident.errors import FmidentError
 from fmident.plugins import Host, load_plugins
 from fmident.problem import Problem, TimeDomain
@@ -24,7 +24,7 @@ def host() -> Host:
 def loaded(case: Case, host: Host, addition: str) -> Problem:
     path = case.folder / "problem.toml"
     path.write_text(path.read_text() + addition)
-    return api.load_problem(path, host=host, report=lambda _: None)
+    return fmident.load_problem(path, host=host, report=lambda _: None)
 
 
 def refused(case: Case, host: Host, addition: str) -> str:
@@ -63,7 +63,7 @@ def test_options_of_the_default_cost_need_no_name(case: Case, host: Host) -> Non
         ('name = "frequency-domain"\nband = [3, 1]', 1, "'band' is [3, 1] Hz"),
         ('name = "frequency-domain"\nband = [3]', 1, "'band'"),
         ('normalisation = "mean"', 0, "'normalisation' of 'time-domain'"),
-        ('name = "squares-and-maxima"\nmaxima = { x = "1" }', 1, "'maxima'"),
+        ('name = "squares-and-maxima"\nmaxima = { x = "1" }', 1, "cost.maxima]: 'x'"),
     ],
 )  # fmt: skip
 def test_mistakes_in_the_cost_are_told_with_their_line(

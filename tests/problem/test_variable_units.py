@@ -150,7 +150,7 @@ def test_one_note_for_equal_experiments(tmp_path: Path) -> None:
 def test_a_unit_that_the_fmu_declares_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     more = '[parameters.m2]\ninitial = 1\nvariable = "m"\nvariable_unit = "g"'
-    with pytest.raises(ProblemError, match="says that 'm' is in 'kg', not in 'g'"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="says that 'm' is in 'kg', not in 'g'"):
         load(tmp_path / "x", more=more)
 
 
@@ -159,7 +159,7 @@ def test_a_stage_does_not_bring_a_unit_of_its_own(tmp_path: Path) -> None:
         '[[stages]]\nfree = ["E"]\n[stages.parameters.E]\ninitial = 40\nunit = "kJ/mol"\n'
         "[estimator]\nname = 'least-squares'"
     )
-    with pytest.raises(ProblemError, match="'E' itself has no unit"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="'E' itself has no unit"):
         load(tmp_path, more=stage)
 
 

@@ -13,7 +13,7 @@ from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.profiles import JointRegion, run_profiles
 from fmident.profiles.thresholds import Counted, JointThreshold
-from fmident.report.profiles import PROFILES, read_profiles
+from fmident.report.profiles import PROFILES
 
 from .rig import TIMES, parameter, problem_of, profiles
 
@@ -141,12 +141,9 @@ def test_noise_that_is_not_white_changes_the_ellipse():
     with Evaluator(problem, PythonExecutor(problem, switching)) as evaluator:
         pairs = [("a", "b"), ("b", "s")]
         result = run_profiles(problem, evaluator, problem.initial, names=["b"], pairs=pairs)
-        held = np.zeros(3, dtype=np.bool_)
-        best = np.array(list(result.parameters.values()))
-        counted = uncertainty(problem, evaluator, best, held, compare_interfaces=False)
-        white = uncertainty(
-            problem, evaluator, best, held, counts_noise=False, compare_interfaces=False
-        )
+        best = np.array(list(result.values.values()))
+        counted = uncertainty(problem, evaluator, best, compare_interfaces=False)
+        white = uncertainty(problem, evaluator, best, counts_noise=False, compare_interfaces=False)
     plain = np.sqrt(2.0 * stats.f.ppf(0.95, 2, LONG.size - 3))
     for region_found, both in zip(result.regions, ([0, 1], [1, 2]), strict=True):
         assert {e.outcome for e in region_found.ends} == {"reached"}
@@ -155,7 +152,7 @@ def test_noise_that_is_not_white_changes_the_ellipse():
         off = np.array([e.values for e in region_found.ends]) - best[both]
         inside = [
             np.sqrt(np.einsum("ki,ij,kj->k", off, np.linalg.inv(c[np.ix_(both, both)]), off))
-            for c in (counted.covariance, white.covariance)
+            for c in (counted.local.covariance, white.local.covariance)
         ]
         # Everywhere one of both has its threshold, the other one is beyond its own.
         reach = inside[0].min()
@@ -166,7 +163,7 @@ def test_noise_that_is_not_white_changes_the_ellipse():
         around = np.linspace(0.0, np.pi, 90)
         rows = np.zeros((90, 3))
         rows[:, both] = np.column_stack([np.cos(around), np.sin(around)])
-        least = counted.linearisation.freedoms(rows).min()
+        least = counted.local.freedoms(rows).min()
         assert np.sqrt(stats.chi2.ppf(0.95, 2)) < reach
         assert reach <= np.sqrt(2.0 * stats.f.ppf(0.95, 2, least)) * 1.0001
         assert region_found.critical_tau == pytest.approx(plain)
@@ -202,7 +199,7 @@ def test_what_is_held_and_uncertain_widens_the_region():
     counted = Counted(more, np.array([np.inf, 12.0, np.inf]))
     pairs = [("a", "b"), ("a", "c")]
     results = profiles(problem, line, names=["a"], pairs=pairs, counted=counted)
-    best = np.array(list(results.parameters.values()))
+    best = np.array(list(results.values.values()))
     limits = [2.0 * stats.f.ppf(0.95, 2, 12.0), stats.chi2.ppf(0.95, 2)]
     for found, both, limit in zip(results.regions, ([0, 1], [0, 2]), limits, strict=True):
         off = np.array([e.values for e in found.ends]) - best[both]
@@ -213,6 +210,7 @@ def test_what_is_held_and_uncertain_widens_the_region():
     np.testing.assert_allclose(profile.interval, (best[0] - half, best[0] + half), rtol=1e-4)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_regions_hold_the_truth_under_slow_noise():
     """60 draws know a share of 95 % to 3 %; for white noise the region holds it far less often.
@@ -306,14 +304,14 @@ def test_the_folder_has_the_region(tmp_path: Path):
     page = (tmp_path / "profiles.html").read_text()
     assert "Joint regions" in page
     assert "a bound comes first" in page
-    again = read_profiles(tmp_path / "profiles.json")
+    again = PROFILES.read(tmp_path)
     assert [r.names for r in again.regions] == [("a", "b"), ("b", "c")]
     for stored, found in zip(again.regions, result.regions, strict=True):
         assert stored.verdict == found.verdict
         assert stored.ends == found.ends
         assert stored.factors == found.factors
         np.testing.assert_array_equal(stored.linearised, found.linearised)
-    text = " ".join(PROFILES.summary(result).split())
+    text = " ".join(PROFILES.text(result).split())
     for region_found in result.regions:
         names = " and ".join(region_found.names)
         assert f"Region of {names}: {region_found.verdict.text}." in text

@@ -9,7 +9,7 @@ import pyte
 
 from fmident.estimation.contract import Iteration
 from fmident.estimation.monitor import RunPlan
-from fmident.progress import Watch
+from fmident.progress.watch import Watch
 
 
 class Screen(io.StringIO):

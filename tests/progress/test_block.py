@@ -1,12 +1,25 @@
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fmident.progress.block import PLAIN, Letters, block, closing_line
+from fmident.progress.block import (
+    BLOCKS,
+    PLAIN,
+    PLAIN_BLOCKS,
+    Letters,
+    block,
+    closing_line,
+    falling,
+    spark,
+)
 from fmident.progress.state import RunState
 
+from ..properties import examples
 from .screens import NAMES, Clock, iteration, plan
 
 
@@ -109,3 +122,23 @@ def test_what_stays_of_a_stage_is_its_own(state: RunState, clock: Clock) -> None
     state.iteration(iteration(13, "fine"))
     assert closing_line(state).startswith("stage 'fine': 2 iterations, 29 simulations, 1 s;")
     assert closing_line(RunState(clock)) == ""
+
+
+def test_a_spark_rises_and_falls_with_its_values() -> None:
+    assert spark([0, 1, 2, 3, 4, 5, 6, 7], 20) == BLOCKS
+    assert spark([7, 0, 7], 20, PLAIN_BLOCKS) == "#_#"
+    assert spark([3.0, 3.0], 20) == BLOCKS[0] * 2
+    assert spark([], 20) == ""
+    assert spark([1.0, math.inf, math.nan, 2.0], 20) == BLOCKS[0] + BLOCKS[-1]
+
+
+@examples(100)
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True)), st.integers(-3, 40))
+def test_a_spark_of_anything_fits(values: list[float], width: int) -> None:
+    assert len(spark(values, width)) <= max(width, 0)
+    assert set(spark(falling(values), width)) <= set(BLOCKS)
+
+
+def test_the_fall_of_a_cost_over_decades_is_seen() -> None:
+    assert spark(falling([1e6, 1e4, 1e2, 1.0]), 4) == "█▆▃▁"
+    assert falling([1.0, 0.0]) == [1.0, 0.0]

@@ -7,7 +7,7 @@ import pytest
 
 from fmident.evaluation.activity import BATCH, DERIVATIVES
 from fmident.profiles import ProfileProgress
-from fmident.progress import Watch
+from fmident.progress.watch import Watch
 
 from .screens import Clock, iteration
 

@@ -12,8 +12,8 @@ import pytest
 
 import fmident
 from fmident.profiles import ProfileProgress
-from fmident.progress import Watch
 from fmident.progress import watch as watch_module
+from fmident.progress.watch import Watch
 
 from ..study import Study
 from .screens import Clock, Screen, iteration, plan, run
@@ -406,7 +406,7 @@ def test_an_estimation_ends_well_whatever_happens_to_the_display(
 
 def test_nothing_is_imported_before_there_is_something_to_show() -> None:
     code = (
-        "import io, sys; from fmident.progress import Watch; Watch(io.StringIO()).finish(); "
+        "import io, sys; from fmident.progress.watch import Watch; Watch(io.StringIO()).finish(); "
         "sys.exit(str({'rich', 'IPython'} & set(sys.modules) or '') or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

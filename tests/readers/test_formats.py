@@ -103,7 +103,7 @@ def test_signals_of_different_length_without_a_time_are_refused(tmp_path: Path) 
     from scipy.io import savemat
 
     savemat(tmp_path / "data.mat", {"force": FORCE, "speed": SPEED[:2]})
-    with pytest.raises(DataError, match=r"'force' 4, 'speed' 2.*none is called time"):
+    with refused(Code.INVALID_DATA, DataError, match=r"'force' 4, 'speed' 2.*none is called time"):
         read(tmp_path / "data.mat")
 
 

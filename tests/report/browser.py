@@ -47,16 +47,8 @@ class Seen:
 
 
 @contextmanager
-def opened(file: Path, **options: Any) -> Iterator[Seen]:
-    """Open a file; the test is skipped where there is no browser.
-
-    Parameters
-    ----------
-    file
-        HTML.
-    options
-        Of Playwright's `new_context`, such as `color_scheme`.
-    """
+def started() -> Iterator[Any]:
+    """Start a browser; the test is skipped where there is none."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with api.sync_playwright() as playwright:
         own = next((path for name in _NAMES if (path := shutil.which(name))), None)
@@ -65,20 +57,40 @@ def opened(file: Path, **options: Any) -> Iterator[Seen]:
         alone = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=own, args=alone)
         try:
-            page = browser.new_context(**options).new_page()
-            page.set_default_timeout(30_000)
-            seen = Seen(page)
-            page.on("request", lambda request: seen.requests.append(request.url))
-            page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-            page.on("console", lambda said: _note(seen, said))
-            page.add_init_script(
-                "window.violations = []; document.addEventListener('securitypolicyviolation',"
-                " e => violations.push(e.violatedDirective + ' ' + e.blockedURI))"
-            )
-            page.goto(file.resolve().as_uri())
-            yield seen
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def open_page(browser: Any, file: Path, **options: Any) -> Iterator[Seen]:
+    """Open a file in a context of its own.
+
+    Parameters
+    ----------
+    browser
+        One that is started.
+    file
+        HTML.
+    options
+        Of Playwright's `new_context`, such as `color_scheme`.
+    """
+    context = browser.new_context(**options)
+    try:
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        seen = Seen(page)
+        page.on("request", lambda request: seen.requests.append(request.url))
+        page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+        page.on("console", lambda said: _note(seen, said))
+        page.add_init_script(
+            "window.violations = []; document.addEventListener('securitypolicyviolation',"
+            " e => violations.push(e.violatedDirective + ' ' + e.blockedURI))"
+        )
+        page.goto(file.resolve().as_uri())
+        yield seen
+    finally:
+        context.close()
 
 
 def _note(seen: Seen, said: Any) -> None:

@@ -11,19 +11,13 @@ import numpy as np
 import pytest
 
 from fmident.data.experiment import Experiment, Measurement
+from fmident.estimation.comparisons import Influence, InputSignal, OutputFit, OutputSensitivity
 from fmident.estimation.contract import Iteration
-from fmident.estimation.result import (
-    EstimationResult,
-    Identifiability,
-    Influence,
-    InputSignal,
-    OutputFit,
-    OutputSensitivity,
-    ParameterEstimate,
-)
+from fmident.estimation.result import EstimationResult, ParameterEstimate
 from fmident.findings import finding
 from fmident.problem.model import EstimatorSettings, Parameter, Problem, ProblemFile
-from fmident.statistics.identifiability import WeakDirection
+from fmident.report.estimate import ESTIMATE
+from fmident.statistics.identifiability import Identifiability, WeakDirection
 
 
 def _estimate(name: str, value: float, error: float, **changes: Any) -> ParameterEstimate:
@@ -64,7 +58,13 @@ def _fit(name: str, samples: int) -> OutputFit:
     )
 
 
-@pytest.fixture
+def section(result: EstimationResult, title: str, *, charts: bool = True) -> str:
+    """Return a section of the page; empty if it is not there."""
+    sections = {s.title: s for s in ESTIMATE.sections(result)}
+    return sections[title].html(charts=charts) if title in sections else ""
+
+
+@pytest.fixture(scope="session")
 def make_result() -> Callable[..., EstimationResult]:
     """Return a factory: three free parameters and a fixed one; keywords replace fields."""
 
@@ -94,7 +94,7 @@ def make_result() -> Callable[..., EstimationResult]:
                 for k in range(5)
             ),
             fits=(_fit("tau[1]", samples), _fit("tau[2]", samples)),
-            findings=(finding("residuals-noise", "The noise was estimated from the residuals"),),
+            findings=(finding("noise-not-given", "The noise was estimated from the residuals"),),
             fmu_name="Mechanisms.Robots.DeltaInverse",
             fmu_guid="{1234}",
             fmu_tool="fmident embedded 0.1.0",

@@ -13,9 +13,8 @@ from fmident.api.estimates import assumed_units
 from fmident.estimation.result import EstimationResult
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter
-from fmident.report.page import render
+from fmident.report.estimate import ESTIMATE
 from fmident.report.result_json import as_json, read_result
-from fmident.report.terminal import summary
 
 
 def test_reports_list_the_columns(
@@ -35,7 +34,7 @@ def test_reports_list_the_columns(
         " column 'force', no unit in its header: N assumed",
     )
     result = dataclasses.replace(make_result(), assumed_units=said)
-    assert said[0] in " ".join(summary(result).split())
-    assert "no unit in its header: seconds assumed" in render(result, title="t", version="1")
+    assert said[0] in " ".join(ESTIMATE.text(result).split())
+    assert "no unit in its header: seconds assumed" in ESTIMATE.render(result, "t", "1")
     (tmp_path / "result.json").write_text(json.dumps(as_json(result, "1")))
     assert read_result(tmp_path).result.assumed_units == said

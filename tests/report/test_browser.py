@@ -1,26 +1,37 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fmident.estimation.result import EstimationResult, ExcludedSamples, Influence, OutputFit
-from fmident.report.page import render
+from fmident.estimation.comparisons import ExcludedSamples, Influence, OutputFit
+from fmident.estimation.result import EstimationResult
+from fmident.report.estimate import ESTIMATE
 from fmident.words import plain
 
-from .browser import Seen, opened
+from .browser import Seen, open_page, started
 from .conftest import with_everything
 
-pytestmark = pytest.mark.slow  # each starts a browser
+pytestmark = pytest.mark.slow  # they start a browser
 
 MakeResult = Callable[..., EstimationResult]
+Opened = Callable[..., AbstractContextManager[Seen]]
 
 TIME = "Bokeh.documents.flatMap(d => d.roots()).find(f => f.name === 'time of cycle')"
 """The plot of the first output, once it is drawn."""
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Opened]:
+    """Return what opens pages in one browser; Playwright's loop must not outlive these tests."""
+    with started() as browser:
+        yield partial(open_page, browser)
 
 
 @pytest.fixture
@@ -29,7 +40,8 @@ def report(make_result: MakeResult, tmp_path: Path) -> Callable[..., Path]:
 
     def write(result: EstimationResult | None = None) -> Path:
         path = tmp_path / "report.html"
-        path.write_text(render(result or make_result(), title="delta", version="1"), "utf-8")
+        page = ESTIMATE.render(result or make_result(), "delta", "1")
+        path.write_text(page, "utf-8")
         return path
 
     return write
@@ -85,10 +97,11 @@ def picture(seen: Seen, figure: Any) -> bytes:
     return drawn
 
 
+@pytest.mark.each_time("1200-light", "400-dark")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 400])
 def test_nothing_is_asked_for_and_the_policy_is_kept(
-    report: Callable[..., Path], make_result: MakeResult, scheme: str, width: int
+    opened: Opened, report: Callable[..., Path], make_result: MakeResult, scheme: str, width: int
 ) -> None:
     path = report(with_everything(make_result()))
     size = {"width": width, "height": 900}
@@ -102,7 +115,7 @@ def test_nothing_is_asked_for_and_the_policy_is_kept(
 
 
 def test_a_wide_table_of_the_run_scrolls_by_itself(
-    report: Callable[..., Path], make_result: MakeResult
+    opened: Opened, report: Callable[..., Path], make_result: MakeResult
 ) -> None:
     local = [
         {"start": k, "parameters": [1.23456789e5, 2.3456789e-5, 3.456789012], "cost": 12.5 + k,
@@ -117,7 +130,9 @@ def test_a_wide_table_of_the_run_scrolls_by_itself(
         )
 
 
-def test_scripts_that_the_policy_does_not_name_are_refused(report: Callable[..., Path]) -> None:
+def test_scripts_that_the_policy_does_not_name_are_refused(
+    opened: Opened, report: Callable[..., Path]
+) -> None:
     with opened(report()) as seen:
         seen.chart(0)
         seen.page.evaluate(
@@ -129,6 +144,7 @@ def test_scripts_that_the_policy_does_not_name_are_refused(report: Callable[...,
 
 
 def test_a_frame_zooms_all_outputs_and_whole_brings_them_back(
+    opened: Opened,
     report: Callable[..., Path],
 ) -> None:
     with opened(report()) as seen:
@@ -148,7 +164,7 @@ def test_a_frame_zooms_all_outputs_and_whole_brings_them_back(
 
 
 def test_inputs_and_sensitivities_are_zoomed_with_the_outputs(
-    report: Callable[..., Path], make_result: MakeResult
+    opened: Opened, report: Callable[..., Path], make_result: MakeResult
 ) -> None:
     with opened(report(with_everything(make_result()))) as seen:
         others = ["Inputs of cycle", "Sensitivities of tau[1]", "Sensitivities of tau[2]"]
@@ -170,7 +186,7 @@ def test_inputs_and_sensitivities_are_zoomed_with_the_outputs(
 
 
 def test_hidden_lines_are_shown_by_their_names(
-    report: Callable[..., Path], make_result: MakeResult
+    opened: Opened, report: Callable[..., Path], make_result: MakeResult
 ) -> None:
     result = with_everything(make_result())
     (one, *_) = result.sensitivities
@@ -195,7 +211,7 @@ def test_hidden_lines_are_shown_by_their_names(
 
 
 def test_the_pointer_tells_the_sample_of_every_output(
-    report: Callable[..., Path], make_result: MakeResult
+    opened: Opened, report: Callable[..., Path], make_result: MakeResult
 ) -> None:
     result = make_result()
     with opened(report(result)) as seen:
@@ -216,7 +232,7 @@ def test_the_pointer_tells_the_sample_of_every_output(
         seen.page.wait_for_function("e => !e.textContent", arg=place.element_handle())
 
 
-def test_charts_of_a_section_share_a_legend(report: Callable[..., Path]) -> None:
+def test_charts_of_a_section_share_a_legend(opened: Opened, report: Callable[..., Path]) -> None:
     with opened(report()) as seen:
         first, second = seen.chart(1), seen.chart(2)
         assert seen.legend(first).count() == 1
@@ -225,7 +241,7 @@ def test_charts_of_a_section_share_a_legend(report: Callable[..., Path]) -> None
         assert picture(seen, second) != before
 
 
-def test_the_legend_hides_and_shows_a_line(report: Callable[..., Path]) -> None:
+def test_the_legend_hides_and_shows_a_line(opened: Opened, report: Callable[..., Path]) -> None:
     with opened(report()) as seen:
         chart = seen.chart(1)
         before = picture(seen, chart)
@@ -245,7 +261,12 @@ def test_the_legend_hides_and_shows_a_line(report: Callable[..., Path]) -> None:
     ids=["every sample", "envelope"],
 )
 def test_no_peak_of_long_signals_is_lost_and_zooming_shows_more(
-    report: Callable[..., Path], make_result: MakeResult, count: int, fewest: int, most: int
+    opened: Opened,
+    report: Callable[..., Path],
+    make_result: MakeResult,
+    count: int,
+    fewest: int,
+    most: int,
 ) -> None:
     where = 654_321 * count // 1_000_000
     times = np.linspace(0.0, 100.0, count)
@@ -279,7 +300,9 @@ def test_no_peak_of_long_signals_is_lost_and_zooming_shows_more(
         assert seen.chart(1).get_by_text(said).count() == (count == 1_000_000)
 
 
-def test_a_dot_tells_what_it_is(report: Callable[..., Path], make_result: MakeResult) -> None:
+def test_a_dot_tells_what_it_is(
+    opened: Opened, report: Callable[..., Path], make_result: MakeResult
+) -> None:
     low, high = make_result().estimates[0].interval_95
     with opened(report()) as seen:
         forest = seen.chart(0)
@@ -302,7 +325,7 @@ def test_a_dot_tells_what_it_is(report: Callable[..., Path], make_result: MakeRe
 
 
 def test_an_output_that_nobody_saw_follows_once_it_is_seen(
-    report: Callable[..., Path], make_result: MakeResult
+    opened: Opened, report: Callable[..., Path], make_result: MakeResult
 ) -> None:
     result = make_result()
     fits = tuple(replace(result.fits[k % 2], name=f"y[{k}]") for k in range(8))
@@ -323,16 +346,14 @@ def test_an_output_that_nobody_saw_follows_once_it_is_seen(
         assert {tuple(span) for span in spans(seen)} <= {zoomed, whole}
 
 
-def test_an_excluded_sample_says_why(report: Callable[..., Path], make_result: MakeResult) -> None:
+def test_an_excluded_sample_says_why(
+    opened: Opened, report: Callable[..., Path], make_result: MakeResult
+) -> None:
     result = make_result()
     gone = ExcludedSamples("abs(v) < 0.01", 1, False, np.array([20.0]), np.array([11.0]))
     fits = (replace(result.fits[0], excluded=(gone,)), *result.fits[1:])
     with opened(report(replace(result, fits=fits))) as seen:
-        chart = seen.page.locator(".plot figure.chart").first
-        chart.evaluate("e => e.scrollIntoView()")
-        seen.page.wait_for_function(
-            "() => document.querySelector('.plot figure.chart').dataset.drawn"
-        )
+        chart = seen.chart(1)
         place: list[float] = seen.page.evaluate(
             """() => {
               const roots = Bokeh.documents.flatMap(d => d.roots())
@@ -354,7 +375,7 @@ def test_an_excluded_sample_says_why(report: Callable[..., Path], make_result: M
 
 
 def test_on_paper_pictures_as_wide_as_the_page_take_the_place_of_plots(
-    report: Callable[..., Path], make_result: MakeResult
+    opened: Opened, report: Callable[..., Path], make_result: MakeResult
 ) -> None:
     shown = "[...document.querySelectorAll('.panel')].filter(p => p.clientWidth)"
     wide = {"width": 1200, "height": 900}
@@ -390,6 +411,7 @@ def test_on_paper_pictures_as_wide_as_the_page_take_the_place_of_plots(
 
 
 def test_each_plot_has_a_picture_or_a_word_on_paper_however_early(
+    opened: Opened,
     report: Callable[..., Path],
 ) -> None:
     visible = "[...document.querySelectorAll('.panel')].filter(p => p.clientWidth).length"

@@ -11,17 +11,9 @@ import numpy as np
 import pytest
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Iteration
-from fmident.estimation.online.series import TimeSeriesEstimate
-from fmident.estimation.population import Generation
-from fmident.estimation.result import (
-    EstimationResult,
-    Identifiability,
-    Influence,
-    InputSignal,
-    OutputFit,
-    OutputSensitivity,
-)
+from fmident.estimation.comparisons import Influence, InputSignal, OutputFit, OutputSensitivity
+from fmident.estimation.contract import Generation, Iteration, TimeSeriesEstimate
+from fmident.estimation.result import EstimationResult
 from fmident.report.figures.browser import column_json
 from fmident.report.figures.chart import Axis, Chart, Dots, Line, Panel, Segments
 from fmident.report.figures.fits import fit_chart, inputs_chart, series_chart
@@ -40,7 +32,7 @@ from fmident.report.figures.uncertainty import (
     identifiability_chart,
     sensitivity_chart,
 )
-from fmident.statistics.identifiability import WeakDirection
+from fmident.statistics.identifiability import Identifiability, WeakDirection
 
 MakeResult = Callable[..., EstimationResult]
 
@@ -88,7 +80,7 @@ def test_a_regular_time_axis_takes_three_numbers() -> None:
 
 def test_a_fit_holds_every_sample(make_result: MakeResult) -> None:
     fit = make_result(20_000).fits[0]
-    chart = fit_chart(fit, link="time")
+    chart = fit_chart(fit)
     np.testing.assert_allclose(values(chart, 0, 0), fit.measured, atol=2e-6)
     np.testing.assert_allclose(values(chart, 0, 1), fit.initial, atol=2e-6)
     np.testing.assert_allclose(values(chart, 0, 2), fit.fitted, atol=2e-6)
@@ -102,16 +94,16 @@ def test_a_fit_holds_every_sample(make_result: MakeResult) -> None:
 def test_where_the_fit_moved_most_is_a_jump(make_result: MakeResult) -> None:
     fit = make_result(4000).fits[0]
     moved = replace(fit, initial=np.where(np.arange(4000) // 400 == 7, fit.fitted + 5, fit.fitted))
-    ((words, begin, end),) = fit_chart(moved, link="").jumps
+    ((words, begin, end),) = fit_chart(moved).jumps
     assert words == "largest change"
     assert fit.times[2800] <= begin < end <= fit.times[3200]
-    assert not fit_chart(make_result(200).fits[0], link="").jumps
+    assert not fit_chart(make_result(200).fits[0]).jumps
 
 
 @pytest.mark.parametrize("field", ["measured", "initial", "fitted", "sigma"])
 def test_signals_that_are_all_nan_leave_a_chart(make_result: MakeResult, field: str) -> None:
     fit = make_result().fits[0]
-    chart = fit_chart(replace(fit, **{field: np.full_like(fit.times, np.nan)}), link="")
+    chart = fit_chart(replace(fit, **{field: np.full_like(fit.times, np.nan)}))
     json.dumps(chart.json(), allow_nan=False)
     if field == "fitted":
         np.testing.assert_allclose(values(chart, 0, 0), fit.measured)
@@ -120,15 +112,15 @@ def test_signals_that_are_all_nan_leave_a_chart(make_result: MakeResult, field: 
 def test_noise_that_varies_is_a_band(make_result: MakeResult) -> None:
     fit = make_result().fits[0]
     varying = replace(fit, sigma=np.linspace(0.1, 0.3, fit.times.size))
-    kinds = [m.kind for m in fit_chart(varying, link="").panels[1].marks]
+    kinds = [m.kind for m in fit_chart(varying).panels[1].marks]
     assert "band" in kinds
-    levels = [m.kind for m in fit_chart(fit, link="").panels[1].marks]
+    levels = [m.kind for m in fit_chart(fit).panels[1].marks]
     assert levels.count("level") == 3
 
 
 def test_the_initial_simulation_cannot_flatten_the_others(make_result: MakeResult) -> None:
     fit = make_result().fits[0]
-    wild = fit_chart(replace(fit, initial=1e6 * fit.initial), link="")
+    wild = fit_chart(replace(fit, initial=1e6 * fit.initial))
     assert wild.panels[0].y.high < 100.0
 
 
@@ -316,6 +308,19 @@ def test_parameters_without_a_finite_interval_are_seen(make_result: MakeResult) 
     assert marks["95 % interval"].y0.tolist() == [1.0]
     assert marks["initial"].extra["95 % interval"][:2] == ["-∞ … ∞", "n/a … n/a"]
     json.dumps(chart.json(), allow_nan=False)
+
+
+def test_the_interval_of_a_parameter_on_its_bound_is_seen(make_result: MakeResult) -> None:
+    first, *others = make_result().estimates
+    one_sided = (first.value, 1.001 * first.value)
+    held = replace(first, interval_95=one_sided, standard_error=np.nan, at_bound=True)
+    chart = forest_chart(make_result(estimates=(held, *others)))
+    assert chart is not None
+    for panel in (0, 1):
+        marks = marks_of(chart, panel)
+        assert "no finite interval" not in marks
+        assert marks["95 % interval"].y0[0] == 3.0
+        assert marks["95 % interval"].x1[0] == pytest.approx(0.1)
 
 
 def test_a_far_bound_is_cut_off_with_an_arrow(make_result: MakeResult) -> None:

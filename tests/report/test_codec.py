@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fmident.arrays import F64
-from fmident.report.codec import LAYOUTS, Layout, dump, load
+from fmident.report.codec import Codec, Layout
 
 
 class Colour(Enum):
@@ -39,18 +39,19 @@ class Tree:
     trace: tuple[float, ...] = ()
 
 
-@pytest.fixture(autouse=True)
-def layout() -> Iterator[None]:
-    LAYOUTS[Tree] = Layout(
-        keys={"low": "bounds.0", "high": "bounds.1", "cost": "end.cost"},
-        omitted={"trace": ()},
-        by_name={"leaves": "name"},
-        missing={"cost": 7.0},
-        null={"low": -math.inf, "high": math.inf, "ages": math.inf},
-        computed={"count": lambda tree: len(tree.leaves)},
-    )
-    yield
-    del LAYOUTS[Tree]
+CODEC = Codec(
+    {
+        Tree: Layout(
+            keys={"low": "bounds.0", "high": "bounds.1", "cost": "end.cost"},
+            omitted={"trace": ()},
+            by_name={"leaves": "name"},
+            missing={"cost": 7.0},
+            null={"low": -math.inf, "high": math.inf, "ages": math.inf},
+            computed={"count": lambda tree: len(tree.leaves)},
+        )
+    }
+)
+dump, load = CODEC.dump, CODEC.load
 
 
 def tree() -> Tree:

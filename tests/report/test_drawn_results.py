@@ -13,8 +13,9 @@ import pytest
 from matplotlib.axes import Axes
 
 from fmident.errors import FmidentError
+from fmident.estimation.comparisons import Validation
 from fmident.estimation.contract import Iteration
-from fmident.estimation.result import EstimationResult, Validation
+from fmident.estimation.result import EstimationResult
 
 from .test_profiles import profile, reached
 from .test_profiles import result as profile_result
@@ -164,7 +165,7 @@ def test_profiles_are_drawn_by_name_and_kind() -> None:
     ]
     assert ends == [1.0, 3.5]
     for call, said in (
-        (lambda: both.plot_profile("dampin"), "nearest profile: 'damping'"),
+        (lambda: both.plot_profile("dampin"), "nearest parameter: 'damping'"),
         (lambda: both.plot_profile(kind="cost"), "give 'tau' or 'rise'"),  # type: ignore[arg-type]
         (lambda: both.plot_profile(ax=[axes]), "there are 1 axes for 2 pictures"),
     ):

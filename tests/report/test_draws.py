@@ -13,13 +13,14 @@ import pytest
 
 from fmident.errors import EstimationError
 from fmident.estimation import EstimationResult
-from fmident.estimation.result import DrawnParameter, DrawnPosterior
+from fmident.estimation.comparisons import DrawnParameter, DrawnPosterior
 from fmident.problem import Problem
+from fmident.report.estimate import ESTIMATE, CsvReporter
 from fmident.report.figures.draws import pairs_chart, trace_chart
 from fmident.report.result_json import as_json, read_result
-from fmident.report.sections.uncertainty import draws_section
-from fmident.report.tables import CsvReporter, with_signals
-from fmident.report.terminal import summary
+from fmident.report.tables import with_signals
+
+from .conftest import section
 
 Make = Callable[..., EstimationResult]
 
@@ -72,7 +73,7 @@ def test_they_are_read_back(make_result: Make, problem: Problem, tmp_path: Path)
 
 def test_the_page_has_the_table_the_courses_and_the_pairs(make_result: Make) -> None:
     result = make_result(draws=DRAWS)
-    page = draws_section(result)
+    page = section(result, "Posterior")
     assert "200 draws from the posterior" in page
     assert page.count("<figure") == 2
     trace, pairs = trace_chart(result), pairs_chart(result)
@@ -80,10 +81,10 @@ def test_the_page_has_the_table_the_courses_and_the_pairs(make_result: Make) -> 
     assert pairs is not None
     assert [len(p.marks) for p in trace.panels] == [5, 5, 5]  # four chains and the median
     assert len(pairs.panels) == 3 + 3
-    assert draws_section(make_result()) == ""
+    assert section(make_result(), "Posterior") == ""
 
 
 def test_the_terminal_says_how_well_they_agree(make_result: Make) -> None:
-    text = summary(make_result(draws=DRAWS))
+    text = ESTIMATE.text(make_result(draws=DRAWS))
     assert "R-hat" in text
     assert "1.004" in text

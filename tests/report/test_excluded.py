@@ -13,13 +13,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from fmident.errors import EstimationError
-from fmident.estimation.result import EstimationResult, ExcludedSamples, OutputFit, Validation
+from fmident.errors import Code, EstimationError
+from fmident.estimation.comparisons import ExcludedSamples, OutputFit, Validation
+from fmident.estimation.result import EstimationResult
+from fmident.report.estimate import CsvReporter, JsonReporter
 from fmident.report.figures.drawing import picture
-from fmident.report.figures.fits import excluded_marks, fit_chart
-from fmident.report.result_json import JsonReporter, read_result
-from fmident.report.sections.signals import fits_section, validation_section
-from fmident.report.tables import CsvReporter, with_signals
+from fmident.report.figures.fits import excluded_dots, fit_chart
+from fmident.report.result_json import read_result
+from fmident.report.tables import with_signals
+
+from ..refused import refused
+from .conftest import section
 
 MakeResult = Callable[..., EstimationResult]
 
@@ -93,7 +97,7 @@ def test_a_result_of_an_earlier_version_has_none(folder: Path) -> None:
 
 def test_a_table_that_lacks_a_reason_is_refused(folder: Path) -> None:
     (folder / "excluded.csv").write_text("experiment,output,reason,time,measured\n")
-    with pytest.raises(EstimationError, match=r"excluded\.csv"):
+    with refused(Code.UNUSABLE_FILE, EstimationError, match=r"excluded\.csv"):
         with_signals(read_result(folder).result, folder)
 
 
@@ -104,7 +108,7 @@ def test_no_table_is_written_without_any(make_result: MakeResult, tmp_path: Path
 
 
 def test_the_chart_marks_them_and_says_why(result: EstimationResult) -> None:
-    marks = fit_chart(result.fits[1], link="t").json()["panels"][0]["marks"]
+    marks = fit_chart(result.fits[1]).json()["panels"][0]["marks"]
     (dots,) = [m for m in marks if m["kind"] == "dots"]
     assert dots["name"] == "excluded, 1 beyond the axis"
     assert dots["texts"]["reason"] == [
@@ -113,12 +117,12 @@ def test_the_chart_marks_them_and_says_why(result: EstimationResult) -> None:
         "abs(v) < 0.01",
     ]
     assert [label for label, _, _ in dots["hover"]] == ["excluded", "time (s)", "measured"]
-    plain = fit_chart(result.fits[0], link="t").json()["panels"][0]["marks"]
+    plain = fit_chart(result.fits[0]).json()["panels"][0]["marks"]
     assert [m["kind"] for m in plain] == ["line", "line", "line"]
 
 
 def test_a_far_outlier_does_not_flatten_the_rest(result: EstimationResult) -> None:
-    axis = fit_chart(result.fits[1], link="t").panels[0].y
+    axis = fit_chart(result.fits[1]).panels[0].y
     known = result.fits[1].measured[np.isfinite(result.fits[1].measured)]
     assert axis.high - axis.low < 4.0 * np.ptp(known)
 
@@ -128,21 +132,21 @@ def test_of_very_many_the_extremes_are_drawn(result: EstimationResult) -> None:
     values = np.sin(times)
     values[123_456] = 7.0
     many = ExcludedSamples("state == 0", times.size, False, times, values)
-    marks = excluded_marks(replace(result.fits[0], excluded=(many,)))
-    assert marks.times.size <= 2000
-    assert (marks.values.max(), marks.values.min()) == (7.0, values.min())
-    assert set(marks.reasons) == {"state == 0"}
+    marks = excluded_dots(replace(result.fits[0], excluded=(many,)))
+    assert marks.x.size <= 2000
+    assert (marks.y.max(), marks.y.min()) == (7.0, values.min())
+    assert set(marks.extra["reason"]) == {"state == 0"}
 
 
 def test_the_page_says_how_many(result: EstimationResult) -> None:
-    assert "2 excluded (abs(v) &lt; 0.01)" in fits_section(result)
-    assert "Samples: 2 excluded (abs(v) &lt; 0.01)." in validation_section(result)
+    assert "2 excluded (abs(v) &lt; 0.01)" in section(result, "Measured against simulated")
+    assert "Samples: 2 excluded (abs(v) &lt; 0.01)." in section(result, "Validation")
 
 
 @pytest.mark.draws
 def test_the_static_picture_has_them_in_its_legend(result: EstimationResult) -> None:
-    assert b"excluded, 1 beyond the axis" in picture(fit_chart(result.fits[1], link=""))
-    assert b"excluded" not in picture(fit_chart(result.fits[0], link=""))
+    assert b"excluded, 1 beyond the axis" in picture(fit_chart(result.fits[1]))
+    assert b"excluded" not in picture(fit_chart(result.fits[0]))
 
 
 def test_axes_of_matplotlib_show_them(result: EstimationResult) -> None:

@@ -22,9 +22,9 @@ from fmident.plugins import Origin, Registration
 from fmident.plugins.host import load_plugins
 from fmident.problem.model import Problem
 from fmident.report.contract import Reporter
+from fmident.report.estimate import ESTIMATE
 from fmident.report.folder import check_target, place_folder, remove_left, write_reports
 from fmident.report.result_json import as_json, read_result
-from fmident.report.terminal import summary
 
 from ..refused import refused
 
@@ -235,7 +235,7 @@ def test_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_summary_shows_every_parameter_with_its_uncertainty(make_result: MakeResult) -> None:
-    lines = summary(make_result()).splitlines()
+    lines = ESTIMATE.text(make_result()).splitlines()
     (mass,) = [line for line in lines if line.startswith("mass")]
     assert mass.split() == ["mass", "95.11", "0.11", "[94.90,", "95.32]", "kg", "1"]
     (gravity,) = [line for line in lines if line.startswith("gravity")]
@@ -245,7 +245,7 @@ def test_summary_shows_every_parameter_with_its_uncertainty(make_result: MakeRes
 
 
 def test_summary_of_a_run_without_fits(make_result: MakeResult) -> None:
-    text = summary(make_result(fits=(), identifiability=None, findings=()))
+    text = ESTIMATE.text(make_result(fits=(), identifiability=None, findings=()))
     assert "experiment" not in text
 
 
@@ -258,7 +258,7 @@ def test_the_summary_keeps_within_the_terminal(make_result: MakeResult, width: i
         "static", "least-squares", "time-domain", {}, 2.0, 1.0, "converged", "",
         {f"axis.parameter{k}": 1.0 for k in range(6)}, ("cycle",), 1, 1, 0.1,
     )  # fmt: skip
-    text = summary(replace(result, estimates=(long, *rest), stages=(stage,)), width)
+    text = ESTIMATE.text(replace(result, estimates=(long, *rest), stages=(stage,)), width)
     assert max(map(len, text.splitlines())) <= width
     assert all(word in text for word in ("interval", "passes", "bound"))  # wrapped, not lost
     assert all(f"axis.parameter{k}" in text for k in range(6))

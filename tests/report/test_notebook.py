@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from fmident.checking.report import CheckReport, ParameterCheck, in_stages
-from fmident.errors import Diagnostic
 from fmident.estimation.result import EstimationResult
-from fmident.findings import finding
+from fmident.findings import Finding, finding
 from fmident.problem.model import Problem
 
 from .test_profiles import NONE, bound, profile, reached
@@ -57,7 +56,7 @@ class Page(HTMLParser):
         return " ".join(t for t in self.texts if t)
 
 
-def check(*findings: Diagnostic, name: str = "m") -> CheckReport:
+def check(*findings: Finding, name: str = "m") -> CheckReport:
     parameters = (ParameterCheck(name, "kg", 2.5, "yes", 0.05),)
     return CheckReport("problem.toml", "model", "least-squares", findings, parameters)
 
@@ -98,12 +97,16 @@ def test_profiles_show_verdict_and_intervals() -> None:
     ("findings", "grade", "words"),
     [
         ((), "good", "Can be estimated."),
-        ((Diagnostic("warning", "the data are short", hint="measure"),), "doubtful", "→ measure"),
-        ((Diagnostic("error", "no input"),), "bad", "Cannot be estimated: no input."),
+        (
+            (Finding("other", "warning", "the data are short", hint="measure"),),
+            "doubtful",
+            "→ measure",
+        ),
+        ((Finding("other", "error", "no input"),), "bad", "Cannot be estimated: no input."),
     ],
 )
 def test_a_check_shows_its_verdict_and_findings(
-    findings: tuple[Diagnostic, ...], grade: str, words: str
+    findings: tuple[Finding, ...], grade: str, words: str
 ) -> None:
     page = Page(check(*findings)._repr_html_())
     assert grade in page.classes
@@ -124,8 +127,10 @@ def test_names_are_text(make_result: MakeResult, problem: Problem) -> None:
                 estimates=(replace(result.estimates[0], name=EVIL, description=EVIL),)),
         replace(problem, parameters=(replace(problem.parameters[0], name=EVIL, unit=EVIL),),
                 experiments=(replace(problem.experiments[0], name=EVIL),)),
-        profile_result(profile(reached(1.0), reached(3.5), name=EVIL), notes=(EVIL,)),
-        replace(check(Diagnostic("error", EVIL, hint=EVIL), name=EVIL), problem=EVIL),
+        profile_result(
+            profile(reached(1.0), reached(3.5), name=EVIL), findings=(finding("other", EVIL),)
+        ),
+        replace(check(Finding("other", "error", EVIL, hint=EVIL), name=EVIL), problem=EVIL),
     ]  # fmt: skip
     for one in shown:
         page = Page(one._repr_html_())
@@ -170,7 +175,7 @@ def test_colours_are_those_of_the_report() -> None:
 def test_what_draws_and_shows_is_not_imported_before() -> None:
     code = (
         "import sys, fmident; fmident.Problem, fmident.EstimationResult, fmident.ProfileResult;"
-        "print([n for n in ('matplotlib', 'jinja2', 'pandas', 'fmident.report', 'fmident.api')"
+        "print([n for n in ('matplotlib', 'jinja2', 'fmident.report', 'fmident.api')"
         " if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 from pathlib import Path
 
-from fmident.report.sections.estimate import origin_of
+from fmident.report.contents import origin_of
 
 PROBLEM = '[[experiments]]\nname = "a"\ndata = "/there/run.csv"\n'
 

@@ -12,23 +12,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import jinja2
 import numpy as np
 import pytest
 
 from fmident.errors import FmidentError
+from fmident.estimation.comparisons import InputSignal, Validation
 from fmident.estimation.contract import Iteration
-from fmident.estimation.result import EstimationResult, InputSignal, Validation
+from fmident.estimation.result import EstimationResult
 from fmident.findings import finding
-from fmident.report import page as page_module
+from fmident.report import estimate as page_module
+from fmident.report.estimate import ESTIMATE, HtmlReporter, share_text
 from fmident.report.figures.drawing import picture
 from fmident.report.figures.fits import fit_chart
 from fmident.report.figures.residuals import histogram_chart
 from fmident.report.figures.search import cost_chart, searches
-from fmident.report.page import HtmlReporter, render
 from fmident.report.sections import Section, Text
-from fmident.report.sections.html import fragment
-from fmident.report.sections.uncertainty import share_text
 
 from .conftest import with_everything
 
@@ -38,7 +36,7 @@ MakeResult = Callable[..., EstimationResult]
 
 
 def page(result: EstimationResult) -> str:
-    return render(result, title="delta.toml", version="0.1.0")
+    return ESTIMATE.render(result, "delta.toml", "0.1.0")
 
 
 class Balance(HTMLParser):
@@ -93,7 +91,7 @@ def test_a_page_without_charts_runs_nothing(make_result: MakeResult) -> None:
 
 def test_sections_of_plugins_come_before_the_facts_of_the_run(make_result: MakeResult) -> None:
     added = [Section("Own", [Text("a paragraph")]), Section("Another", [])]
-    html = render(make_result(), title="delta.toml", version="0.1.0", sections=added)
+    html = ESTIMATE.render(make_result(), "delta.toml", "0.1.0", sections=added)
     headings = ["Measured against simulated", "Own", "Another", "Run"]
     positions = [html.index(f"<h2>{heading}</h2>") for heading in headings]
     assert positions == sorted(positions)
@@ -138,7 +136,7 @@ def test_names_cannot_inject_markup(make_result: MakeResult) -> None:
         fits=(replace(result.fits[0], name=evil, experiment=evil),),
         correlation=np.eye(1),
     )
-    html = render(result, title=evil, version="0.1.0")
+    html = ESTIMATE.render(result, title=evil, version="0.1.0")
     assert "<script>alert" not in html
     assert html.count("<script") == len(charts(html)) + 2
     assert charts(html)[1]["panels"][0]["y"]["label"] == f"{evil} (N.m)"
@@ -153,12 +151,12 @@ def test_stays_small_with_a_hundred_experiments(make_result: MakeResult) -> None
     result = make_result(2000)
     html = page(replace(result, fits=result.fits * 50))
     assert len(html) < 4_000_000
-    assert "40 more outputs are in fit.csv" in html
+    assert "40 more: fit.csv has them." in html
 
 
 def test_dollar_signs_and_odd_names_do_not_break_the_plot(make_result: MakeResult) -> None:
     fit = replace(make_result().fits[0], name="a$b_{c$", unit="$")
-    assert b"a$b_{c$" in picture(fit_chart(fit, link=""))
+    assert b"a$b_{c$" in picture(fit_chart(fit))
 
 
 @pytest.mark.parametrize("field", ["measured", "initial", "fitted"])
@@ -167,7 +165,7 @@ def test_signals_that_are_all_nan_leave_a_plot(make_result: MakeResult, field: s
     nothing = replace(fit, **{field: np.full_like(fit.times, np.nan)})
     unknown = replace(fit, sigma=np.full_like(fit.times, np.nan))
     for one in (nothing, unknown):
-        assert b"<svg" in picture(fit_chart(one, link=""))
+        assert b"<svg" in picture(fit_chart(one))
 
 
 def test_page_of_a_run_that_ended_before_any_fit(make_result: MakeResult) -> None:
@@ -192,7 +190,7 @@ def test_settings_are_tables_not_dictionaries(make_result: MakeResult) -> None:
         "local_results": [{"cost": 12.5, "parameters": [1.0, 2.0]}],
         "difference": "forward",
     }
-    page = render(make_result(settings=settings), title="x", version="1")
+    page = ESTIMATE.render(make_result(settings=settings), title="x", version="1")
     assert "<tr><th>solver</th><td>scipy</td></tr>" in page
     assert "<tr><th>initial_trust_region</th><td>default</td></tr>" in page
     assert "<tr><th>mass</th><td>0.003</td><td>nearly linear</td></tr>" in page
@@ -222,9 +220,9 @@ def test_the_cost_of_each_start_is_a_line_of_its_own(make_result: MakeResult) ->
 def test_a_time_axis_that_just_misses_a_label_reaches_it(make_result: MakeResult) -> None:
     fit = make_result().fits[0]
     times = np.linspace(0.0, 3.998, fit.times.size)
-    drawn = picture(fit_chart(replace(fit, times=times), link="time"))
+    drawn = picture(fit_chart(replace(fit, times=times)))
     assert b">4.0<" in drawn
-    short = picture(fit_chart(replace(fit, times=0.9 * times), link="time"))
+    short = picture(fit_chart(replace(fit, times=0.9 * times)))
     assert b">4.0<" not in short
 
 
@@ -237,7 +235,7 @@ def test_each_stage_has_a_table_of_its_own_options(make_result: MakeResult) -> N
             "bare": {},
         },
     }
-    page = render(make_result(settings=settings), title="x", version="1")
+    page = ESTIMATE.render(make_result(settings=settings), title="x", version="1")
     run = page[page.index("<dt>Status") :]
     assert run.count('<table class="settings">') == 2
     search, polish = run.index("stage &#39;search&#39;"), run.index("stage &#39;polish&#39;")
@@ -249,23 +247,18 @@ def test_each_stage_has_a_table_of_its_own_options(make_result: MakeResult) -> N
 def test_a_broken_section_costs_only_itself(
     make_result: MakeResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(result: EstimationResult) -> str:
+    def broken(fits: object) -> None:
         raise TypeError("no such <argument>")
 
-    monkeypatch.setattr(page_module, "residuals_section", broken)
+    monkeypatch.setattr(page_module, "histogram_chart", broken)
     problem: Any = SimpleNamespace(source=None, fmu=Path("delta.fmu"))
-    said = r"\.py:\d+: the section 'residuals' of report\.html .*: TypeError: no such <argument>"
+    said = r"\.py:\d+: the section 'Residuals .* of report\.html .*: TypeError: no such <argument>"
     with pytest.raises(FmidentError, match=said):
         HtmlReporter().write(make_result(), problem, tmp_path)
     html = (tmp_path / "report.html").read_text()
-    assert "<h2>Residuals</h2>" in html
+    assert "<h2>Residuals and cost</h2>" in html
     assert "could not be made: TypeError: no such &lt;argument&gt;" in html
     assert "<h2>Parameters</h2>" in html
-
-
-def test_a_template_may_have_a_value_called_name() -> None:
-    with pytest.raises(jinja2.TemplateNotFound, match=r"sections/nothing\.html"):
-        fragment("nothing", name="a value")
 
 
 def test_residuals_of_what_was_not_fitted_are_compared_with_its_own_inputs(
@@ -279,7 +272,7 @@ def test_residuals_of_what_was_not_fitted_are_compared_with_its_own_inputs(
         InputSignal("cycle", "u", None, later.times, wave),
         InputSignal("later", "v", None, later.times, wave, fitted=False),
     )
-    html = render(replace(result, inputs=inputs), title="x", version="1")
+    html = ESTIMATE.render(replace(result, inputs=inputs), title="x", version="1")
     assert "later, not fitted" in html.split("<h2>Residuals of each output</h2>")[1]
     titles = [[p["title"] for p in chart["panels"]] for chart in charts(html)]
     assert [t[-1] for t in titles if t[0] == "Histogram"] == [
@@ -326,7 +319,7 @@ def test_inputs_share_the_time_axis_of_the_outputs(make_result: MakeResult) -> N
 
 def test_every_section_can_be_reached_from_the_top(make_result: MakeResult) -> None:
     evil = Section("<b>evil</b>", [Text("words")])
-    html = render(with_everything(make_result()), title="x", version="1", sections=[evil])
+    html = ESTIMATE.render(with_everything(make_result()), title="x", version="1", sections=[evil])
     links = re.findall(r'<a href="#(.*?)">(.*?)</a>', html)
     titles = [title for _, title in links]
     assert titles[0] == "Parameters"

@@ -16,13 +16,12 @@ import pytest
 from fmident.api.results import stored_sections
 from fmident.cli.main import main
 from fmident.errors import Diagnostic, EstimationError
-from fmident.estimation.result import EstimationResult, Validation
-from fmident.report.page import HtmlReporter
+from fmident.estimation.comparisons import Validation
+from fmident.estimation.result import EstimationResult
+from fmident.report.estimate import CsvReporter, HtmlReporter, JsonReporter
 from fmident.report.pages import make_page, stored_folder
 from fmident.report.profiles import PROFILES
-from fmident.report.result_json import JsonReporter
 from fmident.report.sections import Section, Text
-from fmident.report.tables import CsvReporter
 
 from .conftest import with_everything
 from .test_profiles import profile, reached
@@ -199,7 +198,7 @@ def test_sections_of_plugins_are_made_again_from_the_problem(
         read.append(path)
         return SimpleNamespace(experiments=[1, 2])
 
-    monkeypatch.setattr("fmident.api.problems.load_problem", load)
+    monkeypatch.setattr("fmident.api.results.load_problem", load)
     host: Any = _Host()
     sections = stored_sections(make_result(), folder, host)
     page = make_page(stored_folder(folder), sections).read_text("utf-8")

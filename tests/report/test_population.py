@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident.estimation.population import Generation
+from fmident.estimation.contract import Generation
 from fmident.estimation.result import StageResult
-from fmident.report import page as page_module
+from fmident.report import sections as page_module
+from fmident.report.estimate import ESTIMATE, CsvReporter, HtmlReporter
 from fmident.report.figures.drawing import picture
 from fmident.report.figures.search import (
     MOST_PARAMETERS,
@@ -22,8 +23,7 @@ from fmident.report.figures.search import (
     generations_chart,
     population_chart,
 )
-from fmident.report.page import HtmlReporter, render
-from fmident.report.tables import CsvReporter, population_table
+from fmident.report.tables import population_table
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -53,8 +53,7 @@ def test_generations_are_copies_that_nobody_changes() -> None:
 
 def test_the_table_has_a_row_per_vector() -> None:
     generations = made_up()
-    parts = population_table(generations, ["mass", "friction", "offset"])
-    table = pd.concat(map(pd.DataFrame, parts))
+    table = population_table(generations, ["mass", "friction", "offset"])
     assert list(table.columns) == ["generation", "cost", "p:mass", "p:friction", "p:offset"]
     assert len(table) == 1 + 4 * 12
     assert table["generation"].value_counts().to_dict() == {0: 1, 1: 12, 2: 12, 3: 12, 4: 12}
@@ -80,7 +79,7 @@ def test_the_page_shows_the_population(make_result, problem, tmp_path: Path) -> 
     page = (tmp_path / "report.html").read_text()
     assert "<h2>Population</h2>" in page
     assert "coloured by cost" in page
-    plain = render(make_result(), title="x", version="1")
+    plain = ESTIMATE.render(make_result(), title="x", version="1")
     assert "Population" not in plain
 
 
@@ -94,7 +93,7 @@ def test_more_parameters_than_can_be_drawn_are_told(make_result) -> None:
         correlation=np.eye(len(many)),
         history=(),
     )
-    assert "2 more parameters are not drawn" in render(result, title="x", version="1")
+    assert "2 more parameters are not drawn" in ESTIMATE.render(result, title="x", version="1")
 
 
 def pairs_plot(generations: Sequence[Generation], parameters: Sequence[Any]) -> bytes:
@@ -206,14 +205,13 @@ def test_costs_of_different_stages_are_not_drawn_together(staged) -> None:
     assert only.value == 0.25
     assert only.initial == fine[1][0].points[0, 0]
     assert all(g.points.shape == (6, 1) for g in fine[1])
-    page = render(staged, title="x", version="1")
+    page = ESTIMATE.render(staged, title="x", version="1")
     assert page.count("Best cost so far") == 2
-    assert "<strong>coarse</strong>" in page
+    assert "<strong>Stage coarse</strong>" in page
 
 
 def test_the_table_counts_the_generations_of_each_stage(staged) -> None:
-    parts = population_table(staged.generations, ["a", "b", "c"])
-    table = pd.concat(map(pd.DataFrame, parts))
+    table = population_table(staged.generations, ["a", "b", "c"])
     assert list(table.columns) == ["stage", "generation", "cost", "p:a", "p:b", "p:c"]
     assert table.groupby("stage")["generation"].max().to_dict() == {"coarse": 2, "fine": 2}
 

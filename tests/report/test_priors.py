@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from fmident.estimation import EstimationResult
-from fmident.estimation.result import PriorCheck, PriorKnowledge, ResidualCheck
+from fmident.estimation.comparisons import PriorCheck, PriorKnowledge, ResidualCheck
 from fmident.report.result_json import as_json, read_result
-from fmident.report.sections.uncertainty import priors_section
 from fmident.report.verdict import verdict
+
+from .conftest import section
 
 Make = Callable[..., EstimationResult]
 
@@ -26,11 +27,11 @@ KNOWN = PriorKnowledge(
 
 
 def test_the_page_shows_each_prior_beside_the_data(make_result: Make) -> None:
-    page = priors_section(make_result(priors=KNOWN))
-    for text in ("normal, 90 +- 1 kg", "95.30 +- 0.11", "+5.3", "friction 30 %"):
+    page = section(make_result(priors=KNOWN), "Priors")
+    for text in ("normal, 90 ± 1 kg", "95.30 ± 0.11", "+5.3", "friction 30 %"):
         assert text in page
     assert "Priors and data contradict each other" in page
-    assert priors_section(make_result()) == ""
+    assert section(make_result(), "Priors") == ""
 
 
 def test_they_are_read_back(make_result: Make, tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fmident.findings import finding
 from fmident.profiles import ParameterProfile, ProfileEnd, ProfilePoint, ProfileResult, tau_curve
-from fmident.profiles.verdict import judge
+from fmident.profiles.joint_walks import judge
 from fmident.report.figures.files import write_chart
-from fmident.report.figures.profiles import profile_chart, profiles_chart
+from fmident.report.figures.profiles import Kind, profile_chart, profiles_chart
 from fmident.report.profiles import PROFILES
-from fmident.words import interval_text
+from fmident.words import interval
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -57,7 +58,7 @@ def result(*profiles: ParameterProfile, **changes: object) -> ProfileResult:
     content: dict[str, object] = {
         "status": "complete", "level": 0.95, "critical_tau": CRITICAL,
         "threshold": 0.5 * CRITICAL**2, "sigma_known": True, "variance": 1.0, "freedom": 50,
-        "cost": 10.0, "parameters": {"stiffness": 2.0, "damping": 1.0}, "profiles": profiles,
+        "cost": 10.0, "values": {"stiffness": 2.0, "damping": 1.0}, "profiles": profiles,
         "simulations": 77, "jacobians": 5, "seconds": 1.5,
     }  # fmt: skip
     return ProfileResult(**(content | changes))  # type: ignore[arg-type]
@@ -91,20 +92,24 @@ def test_verdicts(
     linearised: tuple[float, float],
     kind: str,
     words: str,
-    tmp_path: Path,
 ) -> None:
     for log in (False, True):
         made = profile(lower, upper, linearised, log=log)
         assert made.verdict.kind == kind
         assert words in made.verdict.text
         whole = result(made)
-        for style in ("tau", "rise"):
-            write_chart(profiles_chart(whole, style), tmp_path / f"{style}.png")  # type: ignore[arg-type]
         chart = profile_chart(made, whole)
         json.dumps(chart.json(), allow_nan=False)
         assert len(chart.panels) == 2
         text = json.dumps(PROFILES.content(whole, "1"), allow_nan=False)
         assert json.loads(text)["profiles"]["stiffness"]["verdict"] == kind
+
+
+@pytest.mark.parametrize("style", ["tau", "rise"])
+def test_an_open_profile_has_a_picture(style: Kind, tmp_path: Path) -> None:
+    whole = result(profile(bound(0.0, 1.0, -1), UNFINISHED, log=True))
+    write_chart(profiles_chart(whole, style), tmp_path / "profile.png")
+    assert (tmp_path / "profile.png").stat().st_size > 1000
 
 
 @pytest.mark.parametrize(
@@ -120,7 +125,7 @@ def test_verdicts(
     ],
 )
 def test_intervals_that_may_be_open(ends: tuple[float, float], text: str) -> None:
-    assert interval_text(ends, 0.12) == text
+    assert interval(ends, 0.12) == text
 
 
 @pytest.mark.parametrize("width", [60, 80, 110])
@@ -128,15 +133,20 @@ def test_text_keeps_within_the_terminal(width: int) -> None:
     whole = result(
         profile(reached(1.0), reached(3.0)),
         profile(bound(0.0, 1.0, -1), reached(3.0), name="damping"),
-        notes=("A note that is long enough to be wrapped at the width of any terminal there is.",),
+        findings=(
+            finding(
+                "other",
+                "A note that is long enough to be wrapped at the width of any terminal there is.",
+            ),
+        ),
     )
-    text = PROFILES.summary(whole, width)
+    text = PROFILES.text(whole, width)
     assert max(map(len, text.splitlines())) <= width
     assert "Of 2 profiles, open on one side: damping." in text
     assert "damping below: up to the bound" in text
     assert "77 simulations" in text
     assert "chi-squared" in text
-    unknown = PROFILES.summary(result(*whole.profiles, sigma_known=False), width)
+    unknown = PROFILES.text(result(*whole.profiles, sigma_known=False), width)
     assert "F with 1 and 50" in " ".join(unknown.split())
 
 
@@ -147,7 +157,7 @@ def test_an_interrupted_run_is_told_in_few_lines() -> None:
         profile(reached(1.0), UNFINISHED, name="mass"),
         status="interrupted",
     )
-    text = PROFILES.summary(whole, 80)
+    text = PROFILES.text(whole, 80)
     assert "Interrupted: 1 of 3 profiles are complete, 3 of 6 ends are found." in text
     assert "damping below: up to the bound" in text
     assert "interrupted at" not in text

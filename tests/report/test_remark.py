@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from fmident.estimation import Identifiability, ParameterEstimate
-from fmident.report.terminal import remark
+from fmident.report.estimate import remark
 
 _WITHOUT = ParameterEstimate(
     name="T",

@@ -13,13 +13,14 @@ import pytest
 
 from fmident.cli.main import main
 from fmident.errors import EstimationError
-from fmident.estimation.online.series import TimeSeriesEstimate
-from fmident.estimation.population import Generation
-from fmident.estimation.result import EstimationResult, Validation
-from fmident.report.figures.files import write_pictures
-from fmident.report.result_json import JsonReporter, read_result
+from fmident.estimation.comparisons import Validation
+from fmident.estimation.contract import Generation, TimeSeriesEstimate
+from fmident.estimation.result import EstimationResult
+from fmident.report.estimate import CsvReporter, JsonReporter
+from fmident.report.pages import make_pictures, stored_folder
+from fmident.report.result_json import read_result
 from fmident.report.sections import Figure, Section, Text
-from fmident.report.tables import CsvReporter, with_signals
+from fmident.report.tables import with_signals
 
 from .conftest import with_everything
 
@@ -71,29 +72,20 @@ def test_tables_bring_back_what_was_written(stored: EstimationResult, tmp_path: 
     np.testing.assert_array_equal(back.series[0].flags, stored.series[0].flags)
 
 
-@pytest.mark.parametrize("form", ["svg", "pdf"])
-def test_every_plot_is_a_picture(stored: EstimationResult, tmp_path: Path, form: str) -> None:
-    files = write_pictures(read_result(tmp_path).result, tmp_path, form)
-    assert [f.name for f in files] == [
-        f"{name}.{form}"
-        for name in (
-            "fit-1-cycle-tau-1", "fit-2-cycle-tau-2", "validation-1-later-tau-2", "residuals",
-            "cost", "generations", "population", "series-1-cycle", "intervals",
-            "inputs-1-cycle", "inputs-2-later", "residuals-1-cycle-tau-1",
-            "residuals-2-cycle-tau-2", "residuals-3-later-tau-2", "sensitivities-1-cycle-tau-1",
-            "sensitivities-2-cycle-tau-2", "identifiability", "parameters",
-        )
-    ]  # fmt: skip
-    for file in files:
-        content = file.read_bytes()
-        if form == "pdf":
-            assert content.startswith(b"%PDF-")
-        else:
-            ElementTree.fromstring(content)
+PICTURES = (
+    "intervals", "fit-1-cycle-tau-1", "fit-2-cycle-tau-2", "validation-1-later-tau-2",
+    "series-1-cycle", "generations", "population", "inputs-1-cycle", "inputs-2-later",
+    "residuals", "cost", "residuals-1-cycle-tau-1", "residuals-2-cycle-tau-2",
+    "residuals-3-later-tau-2", "sensitivities-1-cycle-tau-1", "sensitivities-2-cycle-tau-2",
+    "identifiability", "parameters",
+)  # fmt: skip
 
 
-def test_words_of_a_picture_are_those_of_the_page(stored: EstimationResult, tmp_path: Path) -> None:
-    write_pictures(read_result(tmp_path).result, tmp_path, "svg")
+def test_every_plot_is_a_picture_with_the_words_of_the_page(
+    stored: EstimationResult, tmp_path: Path
+) -> None:
+    files = make_pictures(stored_folder(tmp_path), "svg")
+    assert [f.name for f in files] == [f"{name}.svg" for name in PICTURES]
 
     def words(name: str) -> list[str]:
         tree = ElementTree.parse(tmp_path / "figures" / f"{name}.svg")
@@ -110,34 +102,39 @@ def test_words_of_a_picture_are_those_of_the_page(stored: EstimationResult, tmp_
 
 
 def test_figures_of_plugins_are_written_as_they_are(
-    stored: EstimationResult, tmp_path: Path
+    stored: EstimationResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("fmident.report.figures.drawing.file_of", lambda *_: b"%PDF-")
     svg = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
     section = Section("Bearing: wear", [Text("words"), Figure(svg), Figure(svg)])
-    files = write_pictures(read_result(tmp_path).result, tmp_path, "pdf", [section])
-    own = [f for f in files if f.suffix == ".svg"]
-    assert [f.name for f in own] == ["section-Bearing-wear-1.svg", "section-Bearing-wear-2.svg"]
-    assert own[0].read_bytes() == svg
+    *drawn, first, second = make_pictures(stored_folder(tmp_path), "pdf", [section])
+    assert [f.name for f in drawn] == [f"{name}.pdf" for name in PICTURES]
+    assert all(f.read_bytes().startswith(b"%PDF-") for f in drawn)
+    assert (first.name, second.name) == ("section-Bearing-wear-1.svg", "section-Bearing-wear-2.svg")
+    assert first.read_bytes() == svg
 
 
-def test_the_command_writes_them(
-    stored: EstimationResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_command_names_them(
+    stored: EstimationResult,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr("fmident.cli.results.make_pictures", lambda *_: [Path("cost.svg")])
     assert main(["report", str(tmp_path / "result.json"), "--static"]) == 0
-    assert f"picture: {tmp_path / 'figures' / 'cost.svg'}" in capsys.readouterr().out
+    assert "picture: cost.svg" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("file", ["fit.csv", "history.csv"])
 def test_missing_and_broken_tables_are_named(
     stored: EstimationResult, tmp_path: Path, file: str
 ) -> None:
-    result = read_result(tmp_path).result
     (tmp_path / file).write_text("no,table\n1,2\n")
     with pytest.raises(EstimationError, match=rf"{file}' is not a table of fmident"):
-        write_pictures(result, tmp_path)
+        make_pictures(stored_folder(tmp_path), "svg")
     (tmp_path / file).unlink()
     with pytest.raises(EstimationError, match=rf"there is no '.*{file}'"):
-        write_pictures(result, tmp_path)
+        make_pictures(stored_folder(tmp_path), "svg")
 
 
 def test_open_shows_the_page_in_the_browser(

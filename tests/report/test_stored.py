@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.estimation.result import EstimationResult
+from fmident.report.estimate import ESTIMATE
 from fmident.report.result_json import as_json, read_result
-from fmident.report.terminal import summary
+
+from ..refused import refused
 
 MakeResult = Callable[..., EstimationResult]
 
@@ -35,10 +37,10 @@ def test_any_other_value_anywhere_is_read_or_refused(
     make_result: MakeResult, tmp_path: Path, odd: object
 ) -> None:
     file = tmp_path / "result.json"
-    count = len(list(places(as_json(make_result(), "1"))))
+    whole = json.dumps(as_json(make_result(), "1"))
     refused = 0
-    for number in range(count):
-        content = as_json(make_result(), "1")
+    for number in range(len(list(places(json.loads(whole))))):
+        content = json.loads(whole)
         container, key = list(places(content))[number]
         container[key] = odd
         file.write_text(json.dumps(content))
@@ -49,7 +51,7 @@ def test_any_other_value_anywhere_is_read_or_refused(
             if str(file) not in error.message:
                 raise
         else:
-            summary(found, 92)
+            ESTIMATE.text(found, 92)
     assert refused > 20
 
 
@@ -60,7 +62,7 @@ def test_any_other_value_anywhere_is_read_or_refused(
 )
 def test_what_is_not_a_result_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "result.json").write_bytes(content)
-    with pytest.raises(EstimationError, match=r"result\.json"):
+    with refused(Code.UNUSABLE_FILE, EstimationError, match=r"result\.json"):
         read_result(tmp_path)
 
 

@@ -13,15 +13,12 @@ from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem import Parameter
-from fmident.report.comparison.samples import why_not
+from fmident.report.choice import why_not
+from fmident.report.estimate import ESTIMATE
 from fmident.report.result_json import FILE_NAME, as_json, read_result
-from fmident.report.sections.estimate import parameters_section
-from fmident.report.sections.uncertainty import (
-    identifiability_section,
-    truncation_section,
-)
-from fmident.report.terminal import summary
 from fmident.report.verdict import verdict
+
+from .conftest import section
 
 TIMES = np.linspace(0.0, 1.0, 50)
 
@@ -63,16 +60,16 @@ def test_the_verdict_says_what_was_held(found: EstimationResult) -> None:
 
 
 def test_the_tables_say_it_for_each_parameter(found: EstimationResult) -> None:
-    text = summary(found, 120)
+    text = ESTIMATE.text(found, 120)
     rows = {line.split()[0]: line for line in text.splitlines() if line[:2] in ("a ", "b ", "d ")}
     assert "95 % if the start holds" in text
     parameters = text[: text.index("from data")]
     assert parameters.count("partly from the start") == 2
     assert "at the start" in next(x for x in parameters.splitlines() if x.startswith("d "))
     assert "0 %" in rows["d"]
-    page = parameters_section(found, picture=False)
+    page = section(found, "Parameters", charts=False)
     assert page.count("partly from the start") == 2
-    held = truncation_section(found)
+    held = section(found, "What was held at the start")
     assert "start of a" in held
     assert "start of d" not in held  # that is its own alone
 
@@ -92,13 +89,13 @@ def test_the_folder_keeps_it(found: EstimationResult, tmp_path: Path) -> None:
     assert again.identifiability is not None
     assert found.identifiability is not None
     assert again.identifiability.fixing == found.identifiability.fixing
-    assert summary(again) == summary(found)
+    assert ESTIMATE.text(again) == ESTIMATE.text(found)
 
 
 def test_the_report_ranks_parameters_for_fixing(found: EstimationResult) -> None:
     assert found.identifiability is not None
     (step,) = found.identifiability.fixing
-    page = identifiability_section(found)
+    page = section(found, "Identifiability")
     assert "Which to fix first" in page
     assert f"<td>{step.name}</td>" in page
     other = "a" if step.name == "b" else "b"
@@ -124,5 +121,5 @@ def test_nothing_held_needs_no_section() -> None:
     ) as evaluator:
         result = run_estimation(problem, evaluator, estimator, {"truncate": "auto"})
     assert result.truncation is None
-    assert truncation_section(result) == ""
+    assert section(result, "What was held at the start") == ""
     assert as_json(result, "1")["truncation"] is None

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fmident.estimation.comparisons import CountedNoise, CountedWave, ResidualCheck
 from fmident.estimation.result import (
-    CountedNoise,
-    CountedWave,
     DerivativeCheck,
     EstimationResult,
-    Identifiability,
-    ResidualCheck,
     StageResult,
     StageUncertainty,
 )
 from fmident.findings import finding
 from fmident.report.verdict import correlated_pairs, verdict
+from fmident.statistics.identifiability import Identifiability
+from fmident.statistics.local_model import LocalModel
 
 MakeResult = Callable[..., EstimationResult]
 
@@ -50,7 +49,7 @@ def test_the_words_of_a_verdict(make_result: MakeResult) -> None:
         "Largest relative error of an output: 3.51 % (tau[1], cycle).",
     )
     bound = verdict(with_first(make_result(), at_bound=True))
-    assert bound.headline == "The estimation converged, but mass lies on a bound."
+    assert bound.headline == "The estimation converged, but parameter mass lies on a bound."
     assert bound.reasons[0].startswith("Widen the bound if other values are possible")
     assert "The cost fell from 123456 to 9375." in bound.more
 
@@ -370,11 +369,39 @@ def test_says_which_parameters_are_identifiable_beside_one_on_its_bound(
     make_result: MakeResult,
 ) -> None:
     rest = Identifiability(np.ones(2), 2, "Both parameters are identifiable.")
-    found = verdict(with_first(make_result(identifiability=rest), at_bound=True))
+    found = verdict(
+        with_first(make_result(identifiability=rest), at_bound=True, standard_error=float("nan"))
+    )
     about = found.of("identifiability")
     assert about is not None
     assert about.text.startswith("The other 2 parameters")
     assert about.sentence in found.reasons
+
+
+def test_a_parameter_that_is_open_counts_as_such_on_its_bound(make_result: MakeResult) -> None:
+    result = make_result()
+    first, second, *_ = result.estimates
+    names, values = [first.name, second.name], np.array([first.value, second.value])
+    model = LocalModel(names, values, np.ones((9, 2)), np.zeros(9), True)
+    nothing = {"standard_error": float("nan"), "interval_95": (-np.inf, np.inf)}
+    for at_bound in (False, True):
+        estimates = replace(first, **nothing, at_bound=at_bound), replace(second, **nothing)
+        found = verdict(replace(result, estimates=estimates, identifiability=model.identifiability))
+        assert f"the data do not determine {first.name} and {second.name}" in found.headline
+
+
+def test_identifiable_is_not_said_alone_of_numbers_without_meaning(make_result: MakeResult) -> None:
+    """Rank says whether the data determine a parameter, its interval how well."""
+    result = with_first(make_result(), value=5.0, initial=3.0, standard_error=19.0)
+    assert result.estimates[0].poorly_determined
+    about = verdict(result).of("identifiability")
+    assert about is not None
+    assert about.text.endswith(f"but {result.estimates[0].name} only to worse than its value")
+    better = with_first(result, standard_error=4.0)
+    assert not better.estimates[0].poorly_determined
+    known = verdict(better).of("identifiability")
+    assert known is not None
+    assert "worse" not in known.text
 
 
 def test_with_another_cost_only_a_large_misfit_in_the_time_domain_is_told(
@@ -389,7 +416,7 @@ def test_with_another_cost_only_a_large_misfit_in_the_time_domain_is_told(
 
 
 def test_an_unknown_rank_is_not_said_of_the_others_beside_a_bound(make_result: MakeResult) -> None:
-    result = with_first(make_result(), at_bound=True)
+    result = with_first(make_result(), at_bound=True, standard_error=float("nan"))
     assert result.identifiability is not None
     judged = replace(result.identifiability, verdict="The rank cannot be judged")
     known = verdict(replace(result, identifiability=judged)).of("identifiability")

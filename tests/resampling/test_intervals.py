@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fmident.resampling.summary import (
+from fmident.resampling.result import (
     acceleration_of,
     bca_interval,
     bias_correction,

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from fmident.errors import EstimationError, ProblemError, SimulationError
+from fmident.errors import Code, EstimationError, ProblemError, SimulationError
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.cost import TimeDomain
 from fmident.problem.model import Prior, Problem
 from fmident.resampling import BootstrapOptions, BootstrapResult, run_bootstrap
-from fmident.resampling.panels import panels_of
-from fmident.resampling.schemes import Parametric, Residual
+from fmident.resampling.schemes import Parametric, Residual, panels_of
 
+from ..refused import refused
 from .rig import (
     DECAY_SLOPES,
     LINE_SLOPES,
@@ -55,10 +55,10 @@ def test_the_covariance_of_a_linear_model_is_that_of_least_squares() -> None:
     """Residuals of a line have mean zero; scaled by m/(m - n) they have the variance s^2."""
     found = bootstrapped(straight(LINE), line, LINE_SLOPES, replicates=40, method="residual")
     estimate, _, covariance = ols(LINE)
-    np.testing.assert_allclose([p.value for p in found.parameters], estimate, rtol=1e-8)
+    np.testing.assert_allclose([p.value for p in found.estimates], estimate, rtol=1e-8)
     # Also with few replicates, since the linearised estimates are control variates.
     np.testing.assert_allclose(found.covariance, covariance, rtol=1e-9)
-    np.testing.assert_allclose([p.bias for p in found.parameters], 0.0, atol=1e-12)
+    np.testing.assert_allclose([p.bias for p in found.estimates], 0.0, atol=1e-12)
 
 
 def test_without_scaling_it_is_m_minus_n_over_m_of_it() -> None:
@@ -87,8 +87,8 @@ def test_replicates_of_a_nonlinear_model_are_minima_not_linearised() -> None:
     noisy = 1.5 * np.exp(-3.0 * TIMES) + 0.4 * np.random.default_rng(2).standard_normal(TIMES.size)
     problem = decaying(noisy)
     found = bootstrapped(problem, decay, DECAY_SLOPES, replicates=60, method="parametric", seed=1)
-    p = np.array([q.value for q in found.parameters])
-    errors = np.array([q.linearised_error for q in found.parameters])
+    p = np.array([q.value for q in found.estimates])
+    errors = np.array([q.linearised_error for q in found.estimates])
     left = noisy - decay(TIMES, {}, *p)["y"]
     jacobian = np.column_stack([f(TIMES, {}, *p)["y"] for f in DECAY_SLOPES.values()])
     size = np.sqrt(left @ left / (TIMES.size - 2))
@@ -116,13 +116,13 @@ def test_the_method_follows_from_the_residuals() -> None:
     found = bootstrapped(problem, line, LINE_SLOPES, replicates=20)
     assert found.method == "parametric"
     assert "are correlated (0." in found.reason
-    ratios = [p.standard_error / p.linearised_error for p in found.parameters]
+    ratios = [p.standard_error / p.linearised_error for p in found.estimates]
     np.testing.assert_allclose(ratios, 3.0, rtol=0.25)  # by theory, with an endless record
     blocks = bootstrapped(problem, line, LINE_SLOPES, replicates=20, method="block")
     assert min(blocks.block_lengths.values()) > 5
-    assert min(p.standard_error / p.linearised_error for p in blocks.parameters) > 1.5
+    assert min(p.standard_error / p.linearised_error for p in blocks.estimates) > 1.5
     forced = bootstrapped(problem, line, LINE_SLOPES, replicates=20, method="residual")
-    assert any("does not keep" in note for note in forced.notes)
+    assert "replicates-noise" in {f.code for f in forced.findings}
 
 
 def test_noise_of_the_fitted_model_has_the_covariance_that_estimate_counts() -> None:
@@ -132,11 +132,11 @@ def test_noise_of_the_fitted_model_has_the_covariance_that_estimate_counts() -> 
     problem = straight(1.0 + 2.0 * times + noise, times=times)
     found = bootstrapped(problem, line, LINE_SLOPES, replicates=20)
     with Evaluator(problem, PythonExecutor(problem, line, LINE_SLOPES)) as evaluator:
-        p = np.array([q.value for q in found.parameters])
-        counted = uncertainty(problem, evaluator, p, np.zeros(2, dtype=np.bool_))
-    assert counted.linearisation.coloured is not None
-    errors = [q.standard_error for q in found.parameters]
-    np.testing.assert_allclose(errors, counted.standard_errors, rtol=1e-4)
+        p = np.array([q.value for q in found.estimates])
+        counted = uncertainty(problem, evaluator, p)
+    assert counted.local.coloured is not None
+    errors = [q.standard_error for q in found.estimates]
+    np.testing.assert_allclose(errors, counted.local.standard_errors, rtol=1e-4)
 
 
 def test_residuals_that_change_their_size_are_drawn_wild() -> None:
@@ -147,6 +147,7 @@ def test_residuals_that_change_their_size_are_drawn_wild() -> None:
     assert (found.method, found.reason) == ("wild", "the noise changes its size along the record")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_intervals_hold_the_truth() -> None:
     """Of 80 draws, 95 % intervals of a linear model; 2.4 % is one standard deviation.
@@ -158,7 +159,7 @@ def test_intervals_hold_the_truth() -> None:
     for seed in range(80):
         data = 1.0 + 2.0 * TIMES + 0.3 * generator.standard_normal(TIMES.size)
         found = bootstrapped(straight(data), line, LINE_SLOPES, replicates=100, seed=seed)
-        low, high = found.parameters[1].percentile
+        low, high = found.estimates[1].percentile
         hits += low <= 2.0 <= high
     assert hits / 80 > 0.95 - 3.0 * 0.024
 
@@ -183,8 +184,8 @@ def test_priors_are_measurements_of_the_estimate() -> None:
     found = bootstrapped(problem, line, LINE_SLOPES, replicates=30, method="parametric")
     information = DESIGN.T @ DESIGN / 0.3**2 + np.diag([0.0, 1.0 / 0.2**2])
     np.testing.assert_allclose(found.covariance, np.linalg.inv(information), rtol=1e-6)
-    np.testing.assert_allclose([p.bias for p in found.parameters], 0.0, atol=1e-9)
-    assert any("centre of each prior" in note for note in found.notes)
+    np.testing.assert_allclose([p.bias for p in found.estimates], 0.0, atol=1e-9)
+    assert "replicates-prior" in {f.code for f in found.findings}
 
 
 def test_replicates_stay_inside_the_bounds_and_reach_them() -> None:
@@ -196,7 +197,7 @@ def test_replicates_stay_inside_the_bounds_and_reach_them() -> None:
     assert k.max() == high
     on = np.flatnonzero(k == high)
     assert 10 < on.size < 190
-    p = np.array([q.value for q in found.parameters])
+    p = np.array([q.value for q in found.estimates])
     left = DECAY - decay(TIMES, {}, *p)["y"]
     size = float(found.bands[0].noise[0])
     assert size == pytest.approx(np.std(left), rel=0.05)
@@ -215,7 +216,7 @@ def test_a_parameter_that_the_data_do_not_determine_has_no_interval() -> None:
     free = [parameter("a", 1.4), parameter("b", 1.4), parameter("c", 1.0)]
     problem = python_problem({"y": LINE}, TIMES, free, sigma=None)
     found = bootstrapped(problem, product, replicates=20)
-    a, b, c = found.parameters
+    a, b, c = found.estimates
     assert a.bca == b.bca == (-np.inf, np.inf)
     assert np.isnan(a.standard_error)
     assert np.isfinite(c.standard_error)
@@ -286,11 +287,11 @@ def interrupted_after(limit: int) -> BootstrapResult:
     class Pressed(PythonExecutor):
         count = 0
 
-        def run(self, tasks: Any, done: Any = None) -> Any:
+        def run(self, tasks: Any) -> Any:
             self.count += len(tasks)
             if self.count > limit:
                 raise KeyboardInterrupt
-            return super().run(tasks, done)
+            return super().run(tasks)
 
     return bootstrapped(problem, line, executor=Pressed(problem, line, LINE_SLOPES), replicates=200)
 
@@ -315,25 +316,27 @@ def test_what_is_fitted_is_kept_after_ctrl_c() -> None:
     ],
 )
 def test_options_that_make_no_sense(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ProblemError, match=message):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match=message):
         bootstrapped(straight(LINE), line, **options)
 
 
 def test_what_cannot_be_bootstrapped_is_refused() -> None:
     problem = straight(LINE)
-    with pytest.raises(ProblemError, match="the residuals vanish"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="the residuals vanish"):
         bootstrapped(straight(1.0 + TIMES), line, LINE_SLOPES)
-    with pytest.raises(ProblemError, match="no residuals are left"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="no residuals are left"):
         bootstrapped(straight(LINE[:2], times=TIMES[:2]), line, LINE_SLOPES)
     mean = dataclasses.replace(problem, cost=TimeDomain(normalisation="mean-square"))
-    with pytest.raises(ProblemError, match="cannot be resampled"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="cannot be resampled"):
         bootstrapped(mean, line)
 
     def broken(times: Any, inputs: Any, a: float, b: float) -> dict[str, Any]:
         raise SimulationError("it breaks")
 
     with (
-        pytest.raises(EstimationError, match="the simulation fails at the estimate"),
+        refused(
+            Code.ESTIMATION_FAILED, EstimationError, match="the simulation fails at the estimate"
+        ),
         Evaluator(problem, PythonExecutor(problem, broken)) as evaluator,
     ):
         run_bootstrap(problem, evaluator, problem.initial, BootstrapOptions())

@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.resampling.panels import Panel, panels_of, runs_of
 from fmident.resampling.schemes import (
     Blocks,
     Modelled,
+    Panel,
     Parametric,
     Residual,
     Scheme,
     Wild,
     block_length,
+    panels_of,
+    runs_of,
 )
-from fmident.statistics.noise import NoiseModel, NoisyOutput, series_of
-from fmident.statistics.noise.restricted import FittedAutoregression
+from fmident.statistics.noise.processes import FittedAutoregression, NoiseModel, NoisyOutput
+from fmident.statistics.noise.series import series_of
 
 from .rig import TIMES, autoregressive, straight, with_experiments
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.statistics.combinations import blocks, products_of
+from fmident.statistics.identifiability import blocks, products_of
 
 
 @pytest.mark.parametrize("error", [0.0, 3e-3, 0.05])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fmident.arrays import F64
-from fmident.statistics.correlations import autocorrelation, cross_correlation, spectrum
+from fmident.statistics.residuals import autocorrelation, cross_correlation, spectrum
 
 
 def coloured(count: int, pole: float, seed: int = 3) -> F64:

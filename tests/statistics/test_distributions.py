@@ -1,4 +1,4 @@
-"""Quantiles and tails, against SciPy and against values in closed form."""
+"""Quantiles and tails against values in closed form, and at their ends."""
 
 from __future__ import annotations
 
@@ -17,22 +17,6 @@ from fmident.statistics.distributions import (
 )
 
 LEVELS = [1e-9, 0.025, 0.3, 0.5, 0.55, 0.84134, 0.975, 0.9995, 1 - 1e-9]
-FREEDOMS = [0.4, 1, 2, 3, 7.5, 30, 99, 199, 201, 399, 1000.5, 54321, 1e6]
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_normal_quantiles(level: float) -> None:
-    expected = float(special.ndtri(level))
-    assert normal_quantile(level) == pytest.approx(expected, rel=1e-14, abs=1e-300)
-
-
-@pytest.mark.parametrize("freedom", FREEDOMS)
-def test_student_quantiles(freedom: float) -> None:
-    for level in LEVELS[1:-1]:
-        expected = float(special.stdtrit(freedom, level))
-        found = student_quantile(level, freedom)
-        assert found == pytest.approx(expected, rel=1e-12, abs=1e-300)
-        assert student_quantile(1.0 - level, freedom) == pytest.approx(-found, rel=1e-12)
 
 
 @pytest.mark.parametrize("freedom", [1.0, 2.3, 30.0, 4321.0, 1e6])
@@ -44,14 +28,6 @@ def test_degrees_of_freedom_from_a_quantile(freedom: float) -> None:
     assert math.isnan(student_freedom(0.975, math.nan))
 
 
-@pytest.mark.parametrize("freedom", [201.0, 1e3, 1e5, 1e7])
-def test_far_quantiles_of_student_with_many_degrees_of_freedom(freedom: float) -> None:
-    """Against the tail of SciPy, since its quantiles have fewer digits there."""
-    for share in (1e-12, 1e-9, 1e-6, 1e-4):
-        found = student_quantile(share, freedom)
-        assert float(special.stdtr(freedom, found)) == pytest.approx(share, rel=1e-8)
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_student_quantiles_in_closed_form(level: float) -> None:
     """One degree of freedom is Cauchy's distribution; two have a formula."""
@@ -61,16 +37,6 @@ def test_student_quantiles_in_closed_form(level: float) -> None:
     tolerance = 1e-12 if 1e-6 < level < 1 - 1e-6 else 1e-7  # the formulas lose digits there
     assert student_quantile(level, 1) == pytest.approx(cauchy, rel=tolerance, abs=1e-15)
     assert student_quantile(level, 2) == pytest.approx(two, rel=tolerance, abs=1e-15)
-
-
-@pytest.mark.parametrize("freedom", [1, 2, 3, 10, 60, 199, 201, 399, 5000, 1_000_000])
-@pytest.mark.parametrize("off", [-6.0, -1.0, -1e-3, 0.0, 0.5, 1.0, 3.0, 8.0])
-def test_tails_of_chi_squared(freedom: int, off: float) -> None:
-    value = freedom + off * math.sqrt(2.0 * freedom)
-    if value <= 0.0:
-        value = 0.01 * freedom
-    expected = float(special.chdtrc(freedom, value))
-    assert chi_squared_tail(freedom, value) == pytest.approx(expected, rel=2e-12)
 
 
 def test_tails_of_chi_squared_in_closed_form() -> None:
@@ -101,15 +67,6 @@ def test_a_quantile_is_where_the_tail_is() -> None:
     for level in np.linspace(0.51, 0.999, 7):
         x = normal_quantile(float(level))
         assert chi_squared_tail(1, x * x) == pytest.approx(2.0 * (1.0 - level), rel=1e-13)
-
-
-@pytest.mark.parametrize("first", [1, 2, 3, 7, 50])
-@pytest.mark.parametrize("second", [1, 2, 5, 30.5, 1000, 24_000, 1e6])
-def test_tails_of_f(first: float, second: float) -> None:
-    for value in (1e-6, 0.01, 0.5, 1.0, 1.5, 4.0, 20.0, 100.0):
-        expected = float(special.fdtrc(first, second, value))
-        if expected > 1e-250:
-            assert f_tail(first, second, value) == pytest.approx(expected, rel=2e-8)
 
 
 def test_tails_of_f_in_closed_form() -> None:

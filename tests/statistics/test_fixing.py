@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fmident.statistics.fixing import fixing_sentence, ranked_for_fixing
+from fmident.statistics.identifiability import fixing_sentence, ranked_for_fixing
 
 TIMES = np.linspace(0.0, 1.0, 200)
 

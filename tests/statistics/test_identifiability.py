@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.statistics import analyse_rank, parameter_statistics
-from fmident.statistics.identifiability import format_combination
+from fmident.statistics.identifiability import analyse_rank, format_combination
+from fmident.statistics.intervals import FeasibleSet
+from fmident.statistics.local_model import LocalModel
 
 
 @pytest.fixture
@@ -14,10 +15,18 @@ def basis() -> np.ndarray:
     return np.random.default_rng(3).normal(size=(200, 4))
 
 
+def held_at(number: int, count: int = 2) -> dict[str, object]:
+    """Return what holds one of `count` parameters on a bound."""
+    row = np.zeros((1, count))
+    row[0, number] = 1.0
+    limits = FeasibleSet(np.empty((0, count)), row, np.zeros(1))
+    return {"feasible": limits, "holding": np.array([True])}
+
+
 def statistics(jacobian: np.ndarray, names: list[str], **kwargs: object):
     residuals = np.random.default_rng(5).normal(size=jacobian.shape[0])
     values = np.arange(1.0, jacobian.shape[1] + 1)
-    return parameter_statistics(jacobian, residuals, values, names, sigma_known=True, **kwargs)
+    return LocalModel(names, values, jacobian, residuals, sigma_known=True, **kwargs)
 
 
 def test_full_rank_says_so(basis: np.ndarray) -> None:
@@ -93,12 +102,11 @@ def test_a_dependence_within_the_error_of_the_jacobian_counts(basis: np.ndarray)
 
 
 def test_parameter_on_a_bound_is_left_out(basis: np.ndarray) -> None:
-    held = np.array([False, True, False])
-    found = statistics(basis[:, :3], ["a", "b", "c"], at_bound=held)
+    found = statistics(basis[:, :3], ["a", "b", "c"], **held_at(1, count=3))
     reduced = statistics(basis[:, [0, 2]], ["a", "c"])
     assert found.identifiability.verdict == "Both parameters are identifiable."
     assert np.isnan(found.standard_errors[1])
-    assert np.isnan(found.intervals[1]).all()
+    assert found.intervals[1, 0] == 2.0  # it begins there
     np.testing.assert_allclose(found.standard_errors[[0, 2]], reduced.standard_errors)
 
 
@@ -177,7 +185,5 @@ def test_of_what_is_not_determined_each_pair_has_a_direction_of_its_own(
 
 
 def test_parameters_on_a_bound_have_no_share(basis: np.ndarray) -> None:
-    judged = statistics(
-        basis, ["a", "b", "c", "d"], at_bound=np.array([False, True, False, False])
-    ).identifiability
+    judged = statistics(basis, ["a", "b", "c", "d"], **held_at(1, count=4)).identifiability
     assert {frozenset(d.shares) for d in judged.weakest} == {frozenset("acd")}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fmident.statistics.likelihood import critical_tau, joint_freedom, rise_of, tau_of
+from fmident.statistics.distributions import critical_tau, joint_freedom, rise_of, tau_of
 
 
 def test_known_noise_is_the_normal_quantile() -> None:

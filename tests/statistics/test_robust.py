@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from fmident.statistics import ResidualScores, parameter_statistics
+from fmident.statistics.local_model import LocalModel
+from fmident.statistics.residuals import ResidualScores
 
 N = 40
 LINE = -np.column_stack([np.ones(N), np.linspace(0.0, 1.0, N)])
@@ -14,11 +15,9 @@ LINE = -np.column_stack([np.ones(N), np.linspace(0.0, 1.0, N)])
 
 def test_a_loss_that_is_a_square_everywhere_gives_least_squares() -> None:
     residuals = np.random.default_rng(1).normal(size=N)
-    plain = parameter_statistics(LINE, residuals, np.ones(2), ["a", "b"], sigma_known=False)
+    plain = LocalModel(["a", "b"], np.ones(2), LINE, residuals, sigma_known=False)
     scores = ResidualScores(residuals, np.ones(N))
-    found = parameter_statistics(
-        LINE, residuals, np.ones(2), ["a", "b"], sigma_known=True, scores=scores
-    )
+    found = LocalModel(["a", "b"], np.ones(2), LINE, residuals, sigma_known=True, scores=scores)
     np.testing.assert_allclose(found.covariance, plain.covariance, rtol=1e-12)
     np.testing.assert_allclose(found.intervals, plain.intervals, rtol=1e-12)
     np.testing.assert_allclose(found.remaining_step, plain.remaining_step, rtol=1e-12)
@@ -58,9 +57,7 @@ def test_robust_intervals_cover_95_percent_with_and_without_outliers(outliers: f
             np.clip(residuals, -c, c), np.where(np.abs(residuals) <= c, 1.0, 0.0)
         )
         for k, options in enumerate(({"scores": scores}, {})):
-            found = parameter_statistics(
-                LINE, residuals, p, ["a", "b"], sigma_known=False, **options
-            )
+            found = LocalModel(["a", "b"], p, LINE, residuals, sigma_known=False, **options)
             inside[k] += found.intervals[1, 0] <= 3.0 <= found.intervals[1, 1]
             lengths[k] += found.standard_errors[1]
     # Standard deviation of the share: 0.5 %. The formula is asymptotic: it has 40 samples here.

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fmident.statistics import parameter_statistics, residual_statistics
+from fmident.statistics.local_model import LocalModel
+from fmident.statistics.residuals import residual_statistics
 
 
 def line(n: int) -> np.ndarray:
@@ -20,7 +21,7 @@ def test_straight_line_with_unknown_noise_is_the_textbook_result() -> None:
     eta = 2.0 + 3.0 * np.linspace(0, 1, n) + 0.1 * rng.normal(size=n)
     p, *_ = np.linalg.lstsq(-jacobian, eta, rcond=None)
     residuals = eta + jacobian @ p
-    found = parameter_statistics(jacobian, residuals, p, ["a", "b"], sigma_known=False)
+    found = LocalModel(["a", "b"], p, jacobian, residuals, sigma_known=False)
     variance = residuals @ residuals / (n - 2)
     expected = variance * np.linalg.inv(jacobian.T @ jacobian)
     np.testing.assert_allclose(found.covariance, expected, rtol=1e-10)
@@ -35,9 +36,7 @@ def test_straight_line_with_unknown_noise_is_the_textbook_result() -> None:
 
 def test_known_noise_is_not_scaled() -> None:
     jacobian = line(50)
-    found = parameter_statistics(
-        jacobian, 7.0 * np.ones(50), np.zeros(2), ["a", "b"], sigma_known=True
-    )
+    found = LocalModel(["a", "b"], np.zeros(2), jacobian, 7.0 * np.ones(50), sigma_known=True)
     np.testing.assert_allclose(found.covariance, np.linalg.inv(jacobian.T @ jacobian), rtol=1e-10)
     assert found.intervals[0, 1] == pytest.approx(1.959964 * found.standard_errors[0], rel=1e-6)
 
@@ -51,7 +50,7 @@ def test_coverage_of_the_intervals_is_95_percent(known: bool) -> None:
     for _ in range(draws):
         eta = 2.0 + 3.0 * np.linspace(0, 1, n) + (1.0 if known else 0.3) * rng.normal(size=n)
         p, *_ = np.linalg.lstsq(-jacobian, eta, rcond=None)
-        found = parameter_statistics(jacobian, eta + jacobian @ p, p, ["a", "b"], sigma_known=known)
+        found = LocalModel(["a", "b"], p, jacobian, eta + jacobian @ p, sigma_known=known)
         inside += int(found.intervals[1, 0] <= 3.0 <= found.intervals[1, 1])
     # Standard deviation of the share: 0.5 %.
     assert inside / draws == pytest.approx(0.95, abs=0.015)
@@ -59,7 +58,7 @@ def test_coverage_of_the_intervals_is_95_percent(known: bool) -> None:
 
 def test_no_degrees_of_freedom_give_no_interval() -> None:
     jacobian = np.eye(2)
-    found = parameter_statistics(jacobian, np.zeros(2), np.ones(2), ["a", "b"], sigma_known=False)
+    found = LocalModel(["a", "b"], np.ones(2), jacobian, np.zeros(2), sigma_known=False)
     assert found.degrees_of_freedom == 0
     assert np.isnan(found.standard_errors).all()
     assert np.isinf(found.intervals).all()
@@ -68,10 +67,8 @@ def test_no_degrees_of_freedom_give_no_interval() -> None:
 def test_ill_scaled_columns_keep_their_precision() -> None:
     scale = np.array([1e-9, 1e8])
     jacobian = line(30)
-    plain = parameter_statistics(jacobian, np.ones(30), np.ones(2), ["a", "b"], sigma_known=True)
-    scaled = parameter_statistics(
-        jacobian / scale, np.ones(30), scale, ["a", "b"], sigma_known=True
-    )
+    plain = LocalModel(["a", "b"], np.ones(2), jacobian, np.ones(30), sigma_known=True)
+    scaled = LocalModel(["a", "b"], scale, jacobian / scale, np.ones(30), sigma_known=True)
     np.testing.assert_allclose(scaled.standard_errors, plain.standard_errors * scale, rtol=1e-9)
 
 

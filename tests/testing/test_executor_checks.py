@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,10 +14,10 @@ import pytest
 from fmident.arrays import F64
 from fmident.errors import SimulationError
 from fmident.evaluation import (
-    Done,
     Executor,
     ExecutorKind,
     ExecutorReport,
+    Outcomes,
     PythonExecutor,
     Simulated,
     SimulationFailure,
@@ -27,7 +28,7 @@ from fmident.plugins import Registry, load_plugins
 from fmident.plugins.registry import Origin
 from fmident.problem.model import Parameter, Problem
 from fmident.testing import ConformanceError, check_executor
-from fmident.testing.checks.answers import ShuffledExecutor
+from fmident.testing.checks import ShuffledExecutor
 
 from ..evaluation.executors import faults
 from ..evaluation.executors.conftest import faulty, fmu
@@ -97,15 +98,22 @@ class Base(PythonExecutor):
         super().__init__(problem, decay)
 
 
+def altered(outcomes: Outcomes, change: Callable[[Simulated], Simulated]) -> Outcomes:
+    return ((index, change(outcome)) for index, outcome in outcomes)
+
+
 class Order(Base):
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        return super().run(tasks, done)[::-1]
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        last = len(tasks) - 1
+        return ((last - index, outcome) for index, outcome in super().run(tasks))
 
 
 class Rounded(Base):
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        found = super().run(tasks, done)
-        return [f if isinstance(f, SimulationFailure) else f * (1.0 + 2.0**-52) for f in found]
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        return altered(
+            super().run(tasks),
+            lambda y: y if isinstance(y, SimulationFailure) else y * (1.0 + 2.0**-52),
+        )
 
 
 class Worn(Base):
@@ -113,76 +121,83 @@ class Worn(Base):
 
     used = False
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        found = super().run(tasks, done)
-        if self.used and not isinstance(found[0], SimulationFailure):
-            found[0] = found[0] + 1.0
-        self.used = self.used or bool(tasks)
-        return found
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        added, self.used = float(self.used), self.used or bool(tasks)
+        return altered(
+            super().run(tasks), lambda y: y if isinstance(y, SimulationFailure) else y + added
+        )
 
 
 class Short(Base):
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        return super().run(tasks, done)[1:]
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        return (pair for pair in super().run(tasks) if pair[0])
 
 
 class Single(Base):
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        found = super().run(tasks, done)
-        return [f if isinstance(f, SimulationFailure) else f.astype(np.float32) for f in found]  # type: ignore[misc]
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        return altered(
+            super().run(tasks),
+            lambda y: y if isinstance(y, SimulationFailure) else y.astype(np.float32),  # type: ignore[return-value]
+        )
 
 
-class Silent(Base):
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        return super().run(tasks)
+class Listed(Base):
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        return [outcome for _, outcome in super().run(tasks)]  # type: ignore[return-value]
 
 
 class Twice(Base):
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        found = super().run(tasks, done)
-        if done is not None:
-            done(0, found[0])
-        return found
-
-
-class ReportsOthers(Base):
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        count = len(tasks)
-        return super().run(tasks, done and (lambda k, outcome: done(count - 1 - k, outcome)))
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        pairs = list(super().run(tasks))
+        return iter([*pairs, *pairs[:1]])
 
 
 class Raises(Base):
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        found = super().run(tasks, done)
-        for outcome in found:
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        for index, outcome in super().run(tasks):
             if isinstance(outcome, SimulationFailure):
                 raise SimulationError(outcome.message)
-        return found
+            yield index, outcome
 
 
 class Anonymous(Base):
     """Failures do not say of which parameters they are."""
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        found = super().run(tasks, done)
-        return [replace(f, parameters={}) if isinstance(f, SimulationFailure) else f for f in found]
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        return altered(
+            super().run(tasks),
+            lambda y: replace(y, parameters={}) if isinstance(y, SimulationFailure) else y,
+        )
 
 
 class Swallows(Base):
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        def kept(index: int, outcome: Simulated) -> None:
-            try:
-                if done is not None:
-                    done(index, outcome)
-            except KeyboardInterrupt:
-                pass
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        for pair in super().run(tasks):
+            with contextlib.suppress(KeyboardInterrupt):
+                yield pair
 
-        return super().run(tasks, kept)
+
+class Broken(Base):
+    """After an interruption nothing comes any more."""
+
+    broken = False
+
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        try:
+            yield from () if self.broken else super().run(tasks)
+        except KeyboardInterrupt:
+            self.broken = True
+            raise
 
 
 class OtherWrong(Base):
-    def run_other(self, experiment, variables, values):  # type: ignore[no-untyped-def]
-        return super().run_other(experiment, variables[::-1], values)
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        return super().run([self._changed(task) for task in tasks])
+
+    def _changed(self, task: SimulationTask) -> SimulationTask:
+        if task.other is None:
+            return task
+        return replace(task, other=replace(task.other, variables=task.other.variables[::-1]))
 
 
 class Idle(Base):
@@ -198,14 +213,14 @@ WRONG = {
     Order: "differs from the reference|has shape",
     Rounded: "differs from the reference by up to 2.22e-16",
     Worn: "outcome 0 in a batch in another order differs",
-    Short: "as many outcomes",
+    Short: "as many outcomes as tasks",
     Single: "float32",
-    Silent: r"with the indices \[\]",
+    Listed: "not an iterator",
     Twice: r"with the indices \[0, 1, .* 0\]",
-    ReportsOthers: "that 'done' was called with",
     Raises: "'run' raised SimulationError",
     Anonymous: "is the failure",
     Swallows: "Ctrl-C .* is lost",
+    Broken: "as many outcomes as tasks",
     OtherWrong: "of another experiment",
     Idle: "'simultaneous' is 0",
     Unnamed: "no name",
@@ -238,8 +253,8 @@ def test_sensitivities_are_checked_where_both_have_them(problem: Problem) -> Non
 
 def test_an_executor_that_promises_sensitivities_must_return_them(problem: Problem) -> None:
     class Own(PythonExecutor):
-        def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-            return super().run([task.plain for task in tasks], done)
+        def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+            return super().run([task.plain for task in tasks])
 
     with pytest.raises(ConformanceError, match="with sensitivities has shape"):
         check_sensitive(lambda given: Own(given, decay, {"k": decay}), problem)
@@ -255,7 +270,7 @@ def test_what_can_be_differentiated_is_a_set_of_names(problem: Problem) -> None:
 
 def test_run_other_may_be_missing(problem: Problem) -> None:
     class Own(Base):
-        run_other = Executor.run_other
+        other_experiments = False
 
     check(Own, problem)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fmident.fmu import ModelDescription, SimulationSetup, Variable
+from fmident.fmu.setup import between, resampled
 from fmident.validation.checks.accuracy import limits, magnitudes
-from fmident.validation.checks.model_exchange import _refined
 
 TIMES = np.linspace(0.0, 1.0, 201)
 DESCRIPTION = ModelDescription(
@@ -81,7 +81,7 @@ def test_steps_within_a_communication_step_see_the_same_inputs(interpolation: st
         ("y",),
         interpolation=interpolation,  # type: ignore[arg-type]  # one of the four
     )
-    finer = _refined(setup, 2)
+    finer = resampled(setup, between(setup.times, 2))
     np.testing.assert_allclose(finer.times, [0.0, 0.5, 1.0, 2.0, 3.0])
     assert finer.inputs is not None
     expected = [1.0, 1.0, 2.0, 2.0, 0.0] if interpolation == "hold" else [1.0, 1.5, 2.0, 1.0, 0.0]

@@ -14,8 +14,8 @@ from fmident.catalog import Interface, ReferenceExperiment, Signal, SmokeExperim
 from fmident.cli import main
 from fmident.errors import DataError, FmuError
 from fmident.validation import Check, FmuPlan, FmuReport, plan_fmu, validate, validate_fmu
-from fmident.validation.checks.by_name import FOLLOWING
 from fmident.validation.checks.contents import check_description
+from fmident.validation.children import FOLLOWING
 from fmident.validation.fmu_plan import Reference, read_trajectory
 
 from ..fmu.build import Fixture, build, real

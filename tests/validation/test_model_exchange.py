@@ -17,13 +17,13 @@ from fmident.catalog.file import Entry
 from fmident.fmu import SimulationSetup
 from fmident.validation import plan_fmu
 from fmident.validation.bench import Bench
-from fmident.validation.checks.by_name import checks_of
 from fmident.validation.checks.model_exchange import (
     check_model_exchange,
     exchange,
     exchange_limits,
     supports_model_exchange,
 )
+from fmident.validation.children import checks_of
 
 from ..fmu.build import Fixture, build, real
 from ..fmu.exchange import build_twin
@@ -108,7 +108,7 @@ HELD_UNTIL = {"Mechanisms.Robots.DeltaForward": 0.4}
 @pytest.mark.parametrize(
     "entry",
     [
-        pytest.param(e, id=e.class_name, marks=() if e.class_name in QUICK else pytest.mark.slow)
+        pytest.param(e, id=e.class_name, marks=() if e.class_name in QUICK else pytest.mark.nightly)
         for e in read_catalog(ROOT / "fmus" / "catalog.toml").entries
         if "embedded" in e.compilers
     ],

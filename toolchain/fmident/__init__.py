@@ -16,19 +16,14 @@ from fmident._version import __version__
 from fmident.views import register
 
 if TYPE_CHECKING:
-    from fmident.api import (
-        bootstrap,
-        build_class,
-        check,
-        compare,
-        cross_validate,
-        design,
-        estimate,
-        load_problem,
-        load_result,
-        predict,
-        profile,
-    )
+    from fmident.api.builds import build_class
+    from fmident.api.checks import check, design
+    from fmident.api.cross_validations import cross_validate
+    from fmident.api.estimates import estimate
+    from fmident.api.predictions import predict
+    from fmident.api.problems import load_problem
+    from fmident.api.results import compare, load_result
+    from fmident.api.uncertainty import bootstrap, profile
     from fmident.checking import CheckReport
     from fmident.cross_validation import CrossValidation
     from fmident.errors import FmidentError
@@ -82,19 +77,19 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "ProfileResult": "profiles",
         "SimulationSetup": "fmu",
         "Simulator": "fmu",
-        "bootstrap": "api",
-        "build_class": "api",
-        "check": "api",
-        "compare": "api",
-        "cross_validate": "api",
-        "design": "api",
-        "estimate": "api",
+        "bootstrap": "api.uncertainty",
+        "build_class": "api.builds",
+        "check": "api.checks",
+        "compare": "api.results",
+        "cross_validate": "api.cross_validations",
+        "design": "api.checks",
+        "estimate": "api.estimates",
         "load_plugins": "plugins",
-        "load_problem": "api",
-        "load_result": "api",
+        "load_problem": "api.problems",
+        "load_result": "api.results",
         "open_fmu": "fmu",
-        "predict": "api",
-        "profile": "api",
+        "predict": "api.predictions",
+        "profile": "api.uncertainty",
     },
 )
 
@@ -118,7 +113,7 @@ register(
             "plot_residuals",
             "plot_scores",
         ),
-        "fmident.report.notebook": ("problem_view", "result_view"),
+        "fmident.report.estimate": ("ESTIMATE", "problem_view"),
         "fmident.report.prediction": ("PREDICTION",),
         "fmident.report.profiles": ("PROFILES",),
     }

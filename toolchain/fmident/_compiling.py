@@ -1,4 +1,4 @@
-"""Saying that machine code is being made, once, before the seconds that it takes."""
+"""Report once that machine code is being compiled, before the seconds that it takes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TEXT = "compiling loops to machine code, once per installation: some seconds, up
 _OWN = ("fmident.", "fmident_")
 
 listener: Callable[[str], None] | None = None
-"""Is told, if not ``None``; a command sets it."""
+"""Receives the message, unless ``None``; a command sets it."""
 
 _watched = False
 

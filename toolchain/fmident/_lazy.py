@@ -1,4 +1,4 @@
-"""The face of a package whose names are imported when they are first used (PEP 562).
+"""Packages whose names are imported when they are first used (PEP 562).
 
 A child process that needs one module of the package, or a command that needs one name, does not
 wait for all others.

@@ -1,4 +1,4 @@
-"""Arrays as every package shares them."""
+"""The type of arrays of numbers, and their root mean square."""
 
 from __future__ import annotations
 

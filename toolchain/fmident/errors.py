@@ -16,6 +16,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fmident.arrays import F64
 
 Severity = Literal["error", "warning", "note"]
@@ -106,11 +108,8 @@ class Code(StrEnum):
 def shown(value: object) -> str:
     """Return a value as messages show it: on one line, and not too much of it.
 
-    Parameters
-    ----------
-    value
-        A text is shown as it is, but for characters that cannot be printed; anything else as
-        Python writes it.
+    A text is shown as it is, but for characters that cannot be printed; anything else as
+    Python writes it.
     """
     try:
         text = value if isinstance(value, str) else repr(value)
@@ -415,7 +414,7 @@ _ADVICE = {
     errno.EROFS: _NO_RIGHT,
     errno.EIO: "check the disk, or use another folder",
 }
-"""What helps against errors of the system that are the machine's."""
+"""Advice on errors of the system that are caused by the machine."""
 
 _SAID_BY_OTHERS = {
     "can't start new thread": _NO_THREADS,
@@ -458,22 +457,7 @@ def in_words(error: BaseException) -> str:
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
-    """Return the candidates most similar to `name`, best first.
-
-    Parameters
-    ----------
-    name
-        What the user wrote.
-    candidates
-        Valid names.
-    count
-        At most this many.
-
-    Returns
-    -------
-    list of str
-        Empty when nothing is similar.
-    """
+    """Return at most `count` candidates that are similar to `name`, best first."""
     if len(name) > MOST_SHOWN:
         return []  # nobody meant a name of that length, and comparing takes its square
     pool = sorted(set(candidates))
@@ -493,17 +477,16 @@ def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
     return matches
 
 
+def nearest_file(path: Path, pattern: str) -> str:
+    """Return a hint that names files beside one that does not exist."""
+    near = [p.name for p in path.parent.glob(pattern)] if path.parent.is_dir() else []
+    return did_you_mean(path.name, near, kind="file") if near else "check the path"
+
+
 def did_you_mean(name: str, candidates: Iterable[str], *, kind: str = "name") -> str:
     """Return a hint that names the nearest valid names, or lists them when none is near.
 
-    Parameters
-    ----------
-    name
-        What the user wrote.
-    candidates
-        Valid names.
-    kind
-        The noun for them, such as ``"parameter"``.
+    `name` is what the user wrote, and `kind` the noun for the candidates, such as ``"parameter"``.
     """
     pool = sorted(set(candidates))
     close = nearest(name, pool)

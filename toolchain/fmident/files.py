@@ -1,4 +1,4 @@
-"""Files that are replaced only by whole ones, and folders that are locked while they are used.
+"""Files that are replaced in one step, and folders that are locked while they are used.
 
 A process that is killed cannot tidy up, but the system releases its locks: what can be locked
 belongs to nobody, and is removed. What cannot be written where it was asked for goes to another
@@ -27,7 +27,7 @@ _TRIES = 100
 
 
 def save(path: Path, content: str | Callable[[IO[Any]], object]) -> None:
-    """Write a file that somebody has named, whole or not at all.
+    """Write a file in one step, so that it is complete or not there.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def make_locked(prefix: str, parent: Path | None = None) -> tuple[Path, int]:
 
 
 def remove_if_left(path: Path) -> bool:
-    """Remove a folder that nobody holds; return whether it was so."""
+    """Remove a folder that is not locked; return whether it was removed."""
     try:
         lock = lock_path(path)
     except TakenError:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 from fmident.errors import Diagnostic, Location, Severity
+from fmident.views import view
 from fmident.words import sentence
 
 SEVERITIES: Mapping[str, Severity] = MappingProxyType(
@@ -67,18 +69,45 @@ SEVERITIES: Mapping[str, Severity] = MappingProxyType(
         "residuals-repeat": "note",
         "residuals-outliers": "note",
         "residuals-short": "note",
-        "residuals-noise": "note",
+        "sigma-too-small": "note",
+        "sigma-too-large": "note",
+        "noise-not-given": "note",
+        "noise-by-spread": "note",
+        "noise-unequal": "note",
+        "noise-uneven": "note",
+        "noise-shared": "note",
         "residuals-waves": "note",
+        "residuals-coloured": "note",
         "output-delayed": "note",
         "input-course": "note",
         "validation": "note",
-        "stage": "note",
+        "stage-start": "note",
+        "stage-unused": "note",
+        "stage-held-counted": "note",
+        "stage-held-known": "note",
+        "stage-held-undetermined": "note",
+        "stage-held-changed": "note",
         "noise-model": "note",
         "simulations-failed": "note",
         "search": "note",
         "derivatives": "note",
         "reading": "note",
         "engine": "note",
+        # Notes of profiles, bootstrap, predictions and cross-validation.
+        "result-outdated": "warning",
+        "errors-outdated": "note",
+        "loss-ignored": "note",
+        "profile-stage": "note",
+        "profile-not-minimal": "note",
+        "replicates-failed": "note",
+        "replicates-few": "note",
+        "replicates-noise": "note",
+        "replicates-prior": "note",
+        "band-missing": "note",
+        "fold-failed": "note",
+        "fold-undetermined": "note",
+        "fold-not-converged": "note",
+        "fold-gap": "note",
         "other": "note",
     }
 )
@@ -119,6 +148,11 @@ class Finding:
         return cls(d.rule or "other", d.severity, d.message, d.location, d.hint or "")
 
     @property
+    def diagnostic(self) -> Diagnostic:
+        """The same, to be reported at once."""
+        return Diagnostic(self.severity, self.text, self.where, self.hint or None, self.code)
+
+    @property
     def sentence(self) -> str:
         """The text as a sentence."""
         return sentence(self.text)
@@ -132,6 +166,32 @@ class Finding:
 def finding(code: str, text: str, hint: str = "") -> Finding:
     """Return a finding with the severity of its code."""
     return Finding(code, SEVERITIES[code], text, hint=hint)
+
+
+class Noted:
+    """A result with findings, which it also says in words.
+
+    `contents` is the name of what a terminal and a notebook show of it, as :mod:`fmident` has
+    registered it.
+    """
+
+    findings: tuple[Finding, ...]
+    contents: ClassVar[str]
+
+    def __str__(self) -> str:
+        """Return headline, tables and notes."""
+        text: str = view(self.contents).text(self)
+        return text
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for notebooks."""
+        html: str = view(self.contents).view(self)
+        return html
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The findings in words."""
+        return tuple(f.note for f in self.findings)
 
 
 def reading_notes(diagnostics: Iterable[Diagnostic]) -> list[Finding]:

@@ -1,11 +1,11 @@
-"""Options that say in their declaration what they may be.
+"""Options declared as annotated fields: their ranges, and what else they require.
 
 A frozen dataclass derived from :class:`Options` annotates its fields::
 
     @dataclass(frozen=True)
     class MyOptions(Options):
         generations: Annotated[int, Range(least=1)] = 100
-        radius: Annotated[float | None, POSITIVE, Requires("solver", "ceres")] = None
+        radius: Annotated[float | None, POSITIVE, Requires("shape", "round")] = None
 
 Values out of range are refused wherever the options come from: a table of the problem file, whose
 line is then reported, or Python. Documentation is generated from the same annotations.
@@ -21,7 +21,7 @@ import types
 import typing
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class Range:
             return "positive"
         if ends == (0.0, None, None, None):
             return "zero or positive"
+        if (self.above, self.below) == (-math.inf, math.inf):
+            return "finite"
         if self.below == math.inf:
             return f"{Range(self.least, self.above)} and finite"
         if (self.above, self.below) == (0.0, 1.0):
@@ -81,7 +83,7 @@ class Range:
 POSITIVE = Range(above=0.0)
 NOT_NEGATIVE = Range(least=0.0)
 FRACTION = Range(least=0.0, most=1.0)
-"""From 0 to 1."""
+"""Range from 0 to 1."""
 FINITE = Range(least=0.0, below=math.inf)
 """Zero or positive, and finite."""
 INSIDE_UNIT = Range(above=0.0, below=1.0)
@@ -106,6 +108,31 @@ class Requires:
     def __str__(self) -> str:
         """Return it as a problem file writes it."""
         return f"{self.option} = {self.value!r}"
+
+
+@dataclass(frozen=True)
+class InFile:
+    """Representation of a field in a file, if it differs from that of the field.
+
+    `key` is ``None`` for a field that is not a key itself. The field is `factor` times the
+    number in the file, rounded down, or the same if ``None``.
+    """
+
+    key: str | None
+    factor: int | None = None
+
+
+@dataclass(frozen=True)
+class Short:
+    """Marks a table that may be written as the value of one of its keys alone."""
+
+    key: str
+
+
+class Advice(NamedTuple):
+    """What to do when a value has another type."""
+
+    text: str
 
 
 class OptionError(ValueError):
@@ -227,7 +254,8 @@ def _numbers(name: str, value: Any, hint: Any) -> Iterator[tuple[str, Any, Range
     bare = _bare(hint)
     parts = typing.get_args(bare) if _is_union(bare) else (bare,)
     if isinstance(value, str) and any(
-        typing.get_origin(p) is typing.Literal and value in typing.get_args(p) for p in parts
+        p is str or (typing.get_origin(p) is typing.Literal and value in typing.get_args(p))
+        for p in parts
     ):
         return  # a word in place of a number
     whole = any(_bare(p) is int for p in parts) and not any(_bare(p) is float for p in parts)

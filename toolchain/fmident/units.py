@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -31,18 +32,8 @@ _LONGEST = 200
 class Unit:
     """A unit of measurement.
 
-    A value v in this unit is ``factor * v + offset`` in SI.
-
-    Parameters
-    ----------
-    text
-        As it was written.
-    exponents
-        Of `BASE_SYMBOLS`.
-    factor
-        Size in SI units.
-    offset
-        In SI units; only a temperature in degC has one.
+    A value v in this unit is ``factor * v + offset`` in SI; only a temperature in degC has an
+    offset. `text` is as written, and `exponents` are those of `BASE_SYMBOLS`.
     """
 
     text: str
@@ -81,24 +72,49 @@ class Unit:
         return Unit(_written(exponents), exponents, factor)
 
 
+@lru_cache(maxsize=1024)
 def parse_unit(text: str) -> Unit:
-    """Read a unit.
+    """Read a unit such as ``"N.m.s/rad"``; ``"1"`` and ``"-"`` are dimensionless.
 
-    Parameters
-    ----------
-    text
-        Such as ``"N.m.s/rad"``. ``"1"`` and ``"-"`` are dimensionless.
-
-    Returns
-    -------
-    Unit
-
-    Raises
-    ------
-    UnitError
-        With the position and the nearest known symbols.
+    Raises `UnitError` with the position and the nearest known symbols.
     """
-    return _parse(text)
+    plain = text.strip()
+    if plain in ("", "-", "1"):
+        return Unit(text, DIMENSIONLESS.exponents)
+    plain = plain.replace("°C", "degC").replace("°", "deg").replace("Ω", "Ohm").replace("Ω", "Ohm")
+    plain = plain.translate(_SUPERSCRIPTS)
+    if len(plain) > _LONGEST:
+        raise UnitError(f"unit '{text[:20]}...' cannot be read: it has {len(text)} characters")
+    tokens = _tokens(text, plain)
+    reader = _Reader(text, tokens)
+    result = reader.expression()
+    if reader.here is not None:
+        raise reader.error(f"unexpected '{reader.here[1]}'")
+    if not 0.0 < result.factor < math.inf:
+        raise UnitError(f"unit '{text}' cannot be read: its size is beyond all numbers")
+    if max(map(abs, result.exponents)) > _LARGEST_POWER:
+        raise UnitError(
+            f"unit '{text}' cannot be read: it is {result.si}, with an exponent beyond reason"
+        )
+    alone = _WHOLE.get(plain)
+    offset = alone.offset if alone is not None else 0.0
+    return Unit(text, result.exponents, result.factor, offset)
+
+
+def unit_or_none(text: str | None) -> Unit | None:
+    """Return a unit; ``None`` if the text is ``None`` or cannot be parsed."""
+    try:
+        return None if text is None else parse_unit(text)
+    except UnitError:
+        return None
+
+
+def same_unit(a: str, b: str) -> bool:
+    """Return whether two texts denote the same unit, such as ``N.m`` and ``N*m``."""
+    one, other = unit_or_none(a), unit_or_none(b)
+    if one is None or other is None:
+        return a == b
+    return compatible(one, other) and (one.factor, one.offset) == (other.factor, other.offset)
 
 
 def compatible(a: Unit, b: Unit) -> bool:
@@ -107,24 +123,9 @@ def compatible(a: Unit, b: Unit) -> bool:
 
 
 def convert(values: F64, source: Unit, target: Unit) -> F64:
-    """Convert values from one unit to another.
+    """Convert values of any shape; unchanged to the bit when the units are equal in size.
 
-    Parameters
-    ----------
-    values
-        Any shape, in `source`.
-    source, target
-        Units of the same dimension.
-
-    Returns
-    -------
-    ndarray
-        Same shape, in `target`. Unchanged to the bit when the units are equal in size.
-
-    Raises
-    ------
-    UnitError
-        The dimensions differ.
+    Raises `UnitError` if the dimensions differ.
     """
     if not compatible(source, target):
         raise UnitError(
@@ -151,82 +152,66 @@ def si_symbols(unit: Unit) -> str:
     if text in _SI_ALONE:
         return _SI_ALONE[text]
     written = re.sub(r"[A-Za-zµμ]+", lambda m: _without_prefix(m[0]), text)
-    try:
-        parsed = _parse(written)
-    except UnitError:
-        return unit.si
-    return written if in_si(parsed) and parsed.exponents == unit.exponents else unit.si
+    parsed = unit_or_none(written)
+    fits = parsed is not None and in_si(parsed) and parsed.exponents == unit.exponents
+    return written if fits else unit.si
 
 
 DIMENSIONLESS = Unit("1", (Fraction(0),) * len(BASE_SYMBOLS))
 
 
-def _exponents(**powers: int) -> Exponents:
-    return tuple(Fraction(powers.get(s, 0)) for s in BASE_SYMBOLS)
+def _unit(symbol: str, factor: float = 1.0, offset: float = 0.0, **powers: int) -> Unit:
+    return Unit(symbol, tuple(Fraction(powers.get(s, 0)) for s in BASE_SYMBOLS), factor, offset)
 
 
-def _symbols() -> dict[str, Unit]:
-    def unit(symbol: str, factor: float = 1.0, offset: float = 0.0, **powers: int) -> Unit:
-        return Unit(symbol, _exponents(**powers), factor, offset)
-
-    units = [
-        unit("g", 1e-3, kg=1),
-        unit("m", m=1),
-        unit("s", s=1),
-        unit("A", A=1),
-        unit("K", K=1),
-        unit("mol", mol=1),
-        unit("cd", cd=1),
-        unit("rad", rad=1),
-        unit("Hz", s=-1),
-        unit("N", kg=1, m=1, s=-2),
-        unit("Pa", kg=1, m=-1, s=-2),
-        unit("J", kg=1, m=2, s=-2),
-        unit("W", kg=1, m=2, s=-3),
-        unit("C", A=1, s=1),
-        unit("V", kg=1, m=2, s=-3, A=-1),
-        unit("F", kg=-1, m=-2, s=4, A=2),
-        unit("Ohm", kg=1, m=2, s=-3, A=-2),
-        unit("S", kg=-1, m=-2, s=3, A=2),
-        unit("Wb", kg=1, m=2, s=-2, A=-1),
-        unit("T", kg=1, s=-2, A=-1),
-        unit("H", kg=1, m=2, s=-2, A=-2),
-        unit("lm", cd=1),
-        unit("lx", cd=1, m=-2),
-        unit("Bq", s=-1),
-        unit("Gy", m=2, s=-2),
-        unit("Sv", m=2, s=-2),
-        unit("kat", mol=1, s=-1),
-        unit("l", 1e-3, m=3),
-        unit("L", 1e-3, m=3),
-        unit("t", 1e3, kg=1),
-        unit("bar", 1e5, kg=1, m=-1, s=-2),
-        unit("eV", 1.602176634e-19, kg=1, m=2, s=-2),
-    ]
-    return {u.text: u for u in units}
-
-
-def _whole_symbols() -> dict[str, Unit]:
-    """Return the symbols that take no prefix."""
-
-    def unit(symbol: str, factor: float = 1.0, offset: float = 0.0, **powers: int) -> Unit:
-        return Unit(symbol, _exponents(**powers), factor, offset)
-
-    units = [
-        unit("1"),
-        unit("%", 1e-2),
-        unit("sr"),
-        unit("min", 60.0, s=1),
-        unit("h", 3600.0, s=1),
-        unit("d", 86400.0, s=1),
-        unit("deg", math.pi / 180.0, rad=1),
-        unit("rev", 2.0 * math.pi, rad=1),
-        unit("rpm", 2.0 * math.pi / 60.0, rad=1, s=-1),
-        unit("degC", 1.0, 273.15, K=1),
-    ]
-    return {u.text: u for u in units}
-
-
+_UNITS = (
+    _unit("g", 1e-3, kg=1),
+    _unit("m", m=1),
+    _unit("s", s=1),
+    _unit("A", A=1),
+    _unit("K", K=1),
+    _unit("mol", mol=1),
+    _unit("cd", cd=1),
+    _unit("rad", rad=1),
+    _unit("Hz", s=-1),
+    _unit("N", kg=1, m=1, s=-2),
+    _unit("Pa", kg=1, m=-1, s=-2),
+    _unit("J", kg=1, m=2, s=-2),
+    _unit("W", kg=1, m=2, s=-3),
+    _unit("C", A=1, s=1),
+    _unit("V", kg=1, m=2, s=-3, A=-1),
+    _unit("F", kg=-1, m=-2, s=4, A=2),
+    _unit("Ohm", kg=1, m=2, s=-3, A=-2),
+    _unit("S", kg=-1, m=-2, s=3, A=2),
+    _unit("Wb", kg=1, m=2, s=-2, A=-1),
+    _unit("T", kg=1, s=-2, A=-1),
+    _unit("H", kg=1, m=2, s=-2, A=-2),
+    _unit("lm", cd=1),
+    _unit("lx", cd=1, m=-2),
+    _unit("Bq", s=-1),
+    _unit("Gy", m=2, s=-2),
+    _unit("Sv", m=2, s=-2),
+    _unit("kat", mol=1, s=-1),
+    _unit("l", 1e-3, m=3),
+    _unit("L", 1e-3, m=3),
+    _unit("t", 1e3, kg=1),
+    _unit("bar", 1e5, kg=1, m=-1, s=-2),
+    _unit("eV", 1.602176634e-19, kg=1, m=2, s=-2),
+)
+_WITHOUT_PREFIX = (
+    _unit("1"),
+    _unit("%", 1e-2),
+    _unit("sr"),
+    _unit("min", 60.0, s=1),
+    _unit("h", 3600.0, s=1),
+    _unit("d", 86400.0, s=1),
+    _unit("deg", math.pi / 180.0, rad=1),
+    _unit("rev", 2.0 * math.pi, rad=1),
+    _unit("rpm", 2.0 * math.pi / 60.0, rad=1, s=-1),
+    _unit("degC", 1.0, 273.15, K=1),
+)
+_PREFIXABLE = {unit.text: unit for unit in _UNITS}
+_WHOLE = {unit.text: unit for unit in _WITHOUT_PREFIX}
 _SI_ALONE = {"rpm": "rad/s", "l": "m3", "L": "m3", "%": "1"}
 _SI_FOR = {
     "g": "kg", "t": "kg", "min": "s", "h": "s", "d": "s", "deg": "rad", "rev": "rad",
@@ -237,15 +222,17 @@ _SI_FOR = {
 def _without_prefix(symbol: str) -> str:
     """Return the SI unit for one symbol, such as ``J`` for ``kJ`` and ``kg`` for ``mg``."""
     if symbol not in _WHOLE and symbol not in _PREFIXABLE:
-        for length in (1, 2):
-            if symbol[:length] in _PREFIXES and symbol[length:] in _PREFIXABLE:
-                symbol = symbol[length:]
-                break
+        symbol = next((rest for _, rest in _prefixed(symbol)), symbol)
     return _SI_FOR.get(symbol, symbol)
 
 
-_PREFIXABLE = _symbols()
-_WHOLE = _whole_symbols()
+def _prefixed(symbol: str) -> Iterator[tuple[str, str]]:
+    """Yield the ways to read a symbol as a prefix and a known one."""
+    for length in (1, 2):
+        if symbol[:length] in _PREFIXES and symbol[length:] in _PREFIXABLE:
+            yield symbol[:length], symbol[length:]
+
+
 _PREFIXES = {
     "Y": 1e24, "Z": 1e21, "E": 1e18, "P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3,
     "h": 1e2, "da": 1e1, "d": 1e-1, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6,
@@ -256,31 +243,6 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<symbol>[A-Za-zµμΩ%]+)|(?P<number>[+-]?\d+)"
     r"|(?P<operator>[./()*·⋅^]))"
 )
-
-
-@lru_cache(maxsize=1024)
-def _parse(text: str) -> Unit:
-    plain = text.strip()
-    if plain in ("", "-", "1"):
-        return Unit(text, DIMENSIONLESS.exponents)
-    plain = plain.replace("°C", "degC").replace("°", "deg").replace("Ω", "Ohm").replace("Ω", "Ohm")
-    plain = plain.translate(_SUPERSCRIPTS)
-    if len(plain) > _LONGEST:
-        raise UnitError(f"unit '{text[:20]}...' cannot be read: it has {len(text)} characters")
-    tokens = _tokens(text, plain)
-    reader = _Reader(text, tokens)
-    result = reader.expression()
-    if reader.here is not None:
-        raise reader.error(f"unexpected '{reader.here[1]}'")
-    if not 0.0 < result.factor < math.inf:
-        raise UnitError(f"unit '{text}' cannot be read: its size is beyond all numbers")
-    if max(map(abs, result.exponents)) > _LARGEST_POWER:
-        raise UnitError(
-            f"unit '{text}' cannot be read: it is {result.si}, with an exponent beyond reason"
-        )
-    alone = _WHOLE.get(plain)
-    offset = alone.offset if alone is not None else 0.0
-    return Unit(text, result.exponents, result.factor, offset)
 
 
 def _tokens(text: str, plain: str) -> list[tuple[str, str, int]]:
@@ -370,11 +332,9 @@ class _Reader:
         known = _WHOLE.get(name) or _PREFIXABLE.get(name)
         if known is not None:
             return known
-        for length in (1, 2):
-            prefix, rest = name[:length], name[length:]
-            if prefix in _PREFIXES and rest in _PREFIXABLE:
-                base = _PREFIXABLE[rest]
-                return Unit(name, base.exponents, base.factor * _PREFIXES[prefix])
+        for prefix, rest in _prefixed(name):
+            base = _PREFIXABLE[rest]
+            return Unit(name, base.exponents, base.factor * _PREFIXES[prefix])
         raise UnitError(
             f"unit '{self._text}' cannot be read: there is no unit '{name}'",
             hint=_suggestion(name),

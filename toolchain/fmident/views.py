@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
+Panels: TypeAlias = "npt.NDArray[np.object_]"
+"""Axes of Matplotlib."""
 
 homes: dict[str, str] = {}
 """The module of each name."""
@@ -22,3 +30,27 @@ def register(names: Mapping[str, Sequence[str]]) -> None:
 def view(name: str) -> Any:
     """Return what is registered under a name."""
     return getattr(importlib.import_module(homes[name]), name)
+
+
+def plot(name: str, *arguments: Any) -> Panels:
+    """Return the axes on which a registered function has drawn."""
+    drawn: Panels = view(name)(*arguments)
+    return drawn
+
+
+def frame(rows: Any, columns: list[str] | None = None, index: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a table of rows or columns; pandas is imported with the first one.
+
+    `index` are the names of its rows.
+    """
+    import pandas as pd
+
+    names = pd.Index(index, name="name") if index else None
+    return pd.DataFrame(rows, columns=columns, index=names)
+
+
+def stacked(parts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return a table of parts with the same columns, one below the other."""
+    import pandas as pd
+
+    return pd.concat(map(pd.DataFrame, parts), ignore_index=True) if parts else pd.DataFrame()

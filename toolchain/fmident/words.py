@@ -77,39 +77,32 @@ def with_error(value: float, error: float) -> tuple[str, str]:
 
 
 def interval(ends: tuple[float, float], error: float) -> str:
-    """Return an interval with its ends rounded as the value is by :func:`with_error`.
+    """Return an interval, possibly open, with its ends rounded to a standard error.
 
-    >>> interval((94.8961, 95.3217), 0.10852)
-    '[94.90, 95.32]'
+    >>> interval((94.8961, 95.3217), 0.10852), interval((-math.inf, 0.35), 0.02)
+    ('[94.90, 95.32]', 'below 0.350')
+
+    An end that is not known is a question mark.
+
+    >>> interval((math.nan, 4.4), 0.1), interval((math.nan, math.nan), 0.1)
+    ('[?, 4.40]', 'n/a')
     """
-    low, high = ends
-    if math.isnan(low) or math.isnan(high):
-        return "n/a"
-    if math.isinf(low) and math.isinf(high):
+    low, high = (with_error(end, error)[0] for end in ends)
+    endless, unknown = tuple(map(math.isinf, ends)), tuple(map(math.isnan, ends))
+    if all(endless):
         return "unbounded"
-    return f"[{with_error(low, error)[0]}, {with_error(high, error)[0]}]"
+    if all(unknown) or (any(endless) and any(unknown)):
+        return "n/a"
+    if endless[0]:
+        return f"below {high}"
+    if endless[1]:
+        return f"above {low}"
+    return f"[{'?' if unknown[0] else low}, {'?' if unknown[1] else high}]"
 
 
 def percent_text(level: float) -> str:
     """Return a confidence level, such as ``"95 %"``."""
     return f"{100.0 * level:.6g} %"
-
-
-def interval_text(ends: tuple[float, float], error: float) -> str:
-    """Return an interval, possibly open, with its ends rounded to a standard error."""
-    low, high = ends
-    if math.isinf(low) and math.isinf(high):
-        return "unbounded"
-    if math.isnan(low) and math.isnan(high):
-        return "n/a"
-    texts = [with_error(end, error)[0] for end in ends]
-    if math.isinf(low):
-        return f"below {texts[1]}" if not math.isnan(high) else "n/a"
-    if math.isinf(high):
-        return f"above {texts[0]}" if not math.isnan(low) else "n/a"
-    return (
-        "[" + ", ".join("?" if math.isnan(e) else t for e, t in zip(ends, texts, strict=True)) + "]"
-    )
 
 
 def percent(fraction: float) -> str:
@@ -204,3 +197,8 @@ def counted(number: int, noun: str) -> str:
     ('1 fold', '3 folds')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def unit_text(unit: str | None) -> str:
+    """Return a unit to follow a number; empty for a dimensionless number."""
+    return "" if unit in (None, "1") else str(unit)

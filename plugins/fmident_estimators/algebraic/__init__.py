@@ -7,41 +7,11 @@ entries are iterated integrals of the signals; initial conditions do not appear 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fmident._lazy import lazy_face
+from fmident.estimation.contract import Estimator
 from fmident.plugins.hookspecs import hookimpl
-
-if TYPE_CHECKING:
-    from fmident.estimation.contract import Estimator
-    from fmident.plugins.registry import Registry
-    from fmident_estimators.algebraic.estimator import (
-        Algebraic,
-        AlgebraicOptions,
-        AlgebraicStream,
-        AlgebraicWindow,
-        WindowDesign,
-    )
-
-__all__ = [
-    "Algebraic",
-    "AlgebraicOptions",
-    "AlgebraicStream",
-    "AlgebraicWindow",
-    "WindowDesign",
-    "fmident_register_estimators",
-]
-
-__getattr__, _ = lazy_face(  # nothing is imported before it is used
-    __name__,
-    {
-        "Algebraic": "estimator",
-        "AlgebraicOptions": "estimator",
-        "AlgebraicStream": "estimator",
-        "AlgebraicWindow": "estimator",
-        "WindowDesign": "estimator",
-    },
-)
+from fmident.plugins.registry import Registry
 
 
 @hookimpl

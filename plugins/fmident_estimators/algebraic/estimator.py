@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field
-from math import inf, isfinite
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,19 +11,23 @@ import numpy.typing as npt
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Code, ProblemError, did_you_mean
-from fmident.estimation.contract import Requirement
-from fmident.estimation.online.estimator import OnlineEstimator, Tracker, time_series
-from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Flag, OnlineEstimate, TimeSeriesEstimate
+from fmident.evaluation import Evaluator
 from fmident.options import INSIDE_UNIT, POSITIVE
 from fmident.problem.model import Problem
+from fmident_estimators.algebraic import kernels
 from fmident_estimators.algebraic.kernels import Quadrature, degree_of, row_weights
-from fmident_estimators.compiled import when_used
-from fmident_estimators.linear_equation import EquationOptions, LinearEquation, Setup, read_setup
-from fmident_estimators.linear_equation.options import is_gap, noise_of, sampling_interval
-
-kernels = when_used("fmident_estimators.algebraic.kernels")
-
+from fmident_estimators.linear_equation import (
+    EquationEstimator,
+    EquationOptions,
+    EquationTracker,
+    LinearEquation,
+    ParameterMap,
+    Setup,
+    read_setup,
+    sampling_interval,
+    usable_series,
+)
 
 _TOLERANCE = 1e-10
 
@@ -66,65 +68,35 @@ class AlgebraicOptions(EquationOptions):
     final: Literal["weighted", "last"] = "weighted"
 
 
-@functools.cache
-def _flags() -> dict[int, Flag]:
-    return {
-        kernels.OK: Flag.GOOD,
-        kernels.FILLING: Flag.FILLING,
-        kernels.SINGULAR: Flag.SINGULAR,
-        kernels.MISSING: Flag.MISSING,
-    }
-
-
-class AlgebraicTracker(Tracker):
+class AlgebraicTracker(EquationTracker):
     """Estimates parameters sample by sample.
 
-    `columns` are the indices of u (-1 without input) and y in a sample, `limits` the
-    largest relative standard errors, shape (n,), infinite for no limit.
+    `limits` are the largest relative standard errors, shape (n,), infinite for no limit.
     """
 
     def __init__(
-        self, window: AlgebraicWindow, setup: Setup, columns: tuple[int, int], limits: F64
+        self,
+        window: AlgebraicWindow,
+        parameters: ParameterMap,
+        columns: tuple[int, int],
+        limits: F64,
     ) -> None:
-        self._stream = AlgebraicStream(window)
-        self._step = window.design.step
-        self._map = setup.parameters
-        self._u, self._y = columns
-        self._before: float | None = None
-        # Python's own numbers: for two or three parameters they are faster than arrays.
-        self._limits = limits.tolist()
+        super().__init__(AlgebraicStream(window), parameters, columns, window.design.step)
+        self._limits = limits
 
-    def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
-        """Process one sample; after a gap in the times the window starts empty."""
-        if self._before is not None and is_gap(self._before, time, self._step):
-            self._stream.restart()
-        self._before = time
-        u = inputs[self._u] if self._u >= 0 else 0.0
-        self.flag = _flags()[self._stream.update(outputs[self._y], u)]
-        if self.flag is not Flag.GOOD:
-            return None
-        theta = self._stream.coefficients
-        errors = self._map.standard_errors(theta, self._stream.covariance)
-        values = self._map(theta)
-        each = zip(values.tolist(), errors.tolist(), self._limits, strict=True)
-        if not all(isfinite(v) and (top == inf or e <= top * abs(v)) for v, e, top in each):
-            self.flag = Flag.SINGULAR
-            return None
-        return OnlineEstimate(time, values, errors)
+    def errors(self, values: F64) -> F64 | None:
+        """Return the standard errors; ``None`` for an estimate that is not precise enough."""
+        errors = self._map.standard_errors(self._stream.coefficients, self._stream.covariance)
+        return errors if _is_usable(values, errors, self._limits) else None
 
 
-class Algebraic(OnlineEstimator[AlgebraicOptions]):
+class Algebraic(EquationEstimator[AlgebraicOptions]):
     """Algebraic estimation of a linear differential equation without initial conditions."""
 
     name: ClassVar[str] = "algebraic"
     summary: ClassVar[str] = (
         "coefficients of a linear differential equation from iterated integrals, online"
     )
-    any_cost: ClassVar[bool] = False
-    needs: ClassVar[str] = (
-        "a model that is a linear differential equation from an input to one output"
-    )
-    requires: ClassVar[frozenset[Requirement]] = frozenset({"linear-equation"})
     options_type: ClassVar[type[AlgebraicOptions]] = AlgebraicOptions
 
     def start(
@@ -142,7 +114,7 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
         setup = read_setup(problem, options, self.name)
         window = make_window(problem, experiment, setup, options)
         limits = precision_limits(problem, experiment, setup, options)
-        return AlgebraicTracker(window, setup, setup.columns(experiment), limits)
+        return AlgebraicTracker(window, setup.parameters, setup.columns(experiment), limits)
 
     def track(
         self,
@@ -154,18 +126,12 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
         """Estimate from all windows of an experiment in one pass."""
         setup = read_setup(problem, options, self.name)
         window = make_window(problem, experiment, setup, options)
-        place, _ = setup.columns(experiment)
-        y = setup.measurement(experiment).values
-        u = list(experiment.inputs.values())[place] if place >= 0 else np.zeros_like(y)
-        thetas, covariances, codes = window.batch(y, u)
+        limits = precision_limits(problem, experiment, setup, options)
+        thetas, covariances, flags = window.batch(*setup.signals(experiment))
         values = setup.parameters(thetas)
         errors = setup.parameters.standard_errors(thetas, covariances)
-        flags = np.array([_flags()[int(f)] for f in codes], dtype=np.uint8)
-        limits = precision_limits(problem, experiment, setup, options)
-        flags[(flags == Flag.GOOD) & ~_is_usable(values, errors, limits)] = Flag.SINGULAR
-        values[flags != Flag.GOOD] = np.nan
-        errors[flags != Flag.GOOD] = np.nan
-        return time_series(problem, experiment, values, errors, flags)
+        usable = _is_usable(values, errors, limits)
+        return usable_series(problem, experiment, values, errors, flags, usable)
 
     def final(self, series: TimeSeriesEstimate, options: AlgebraicOptions) -> OnlineEstimate | None:
         """Return the last estimate, or the mean of all weighted by inverse variance."""
@@ -178,17 +144,13 @@ class Algebraic(OnlineEstimator[AlgebraicOptions]):
             return OnlineEstimate(last.time, np.median(values, axis=0), last.standard_errors)
         weights = np.where(usable, 1.0 / np.where(usable, errors, 1.0) ** 2, 0.0)
         mean = np.sum(weights * values, axis=0) / np.sum(weights, axis=0)
-        # Windows overlap: only those that do not share samples count as independent.
+        # Windows overlap: only those that do not share samples count as independent. A window has
+        # as many samples as there are before the first full one.
+        overlap = max(1, int(np.argmax(series.flags != Flag.FILLING)))
         share = np.sum(weights, axis=0) / np.max(weights, axis=0)
-        independent = np.maximum(1.0, np.minimum(share, share / self._overlap(series)))
+        independent = np.maximum(1.0, np.minimum(share, share / overlap))
         spread = 1.0 / np.sqrt(np.max(weights, axis=0) * independent)
         return OnlineEstimate(last.time, mean, spread)
-
-    @staticmethod
-    def _overlap(series: TimeSeriesEstimate) -> float:
-        """Return the number of samples of a window: those before the first full one."""
-        first = int(np.argmax(series.flags != Flag.FILLING))
-        return float(max(1, first))
 
 
 def make_window(
@@ -216,7 +178,7 @@ def make_window(
         return AlgebraicWindow(
             setup.equation,
             WindowDesign(intervals, step, options.mu, options.rows, options.quadrature),
-            noise_of(setup.measurement(experiment)),
+            setup.noise(experiment),
             options.singular,
         )
     except ValueError as error:
@@ -283,11 +245,6 @@ class WindowDesign:
     rows: int = 0
     quadrature: Quadrature = "product-4"
 
-    @property
-    def length(self) -> float:
-        """Length T, s."""
-        return self.intervals * self.step
-
 
 class AlgebraicWindow:
     """The weights of one equation and window, and estimates from whole records.
@@ -319,21 +276,28 @@ class AlgebraicWindow:
         # Rows of equal answer to noise on y^(n), the term whose coefficient is 1.
         terms = [t / np.linalg.norm(t[n]) for t in terms]
         self.weights_y = np.array(
-            [[equation.known_a @ t, *t[list(equation.unknown_a)]] for t in terms]
+            [[equation.y.known @ t, *t[list(equation.y.unknown)]] for t in terms]
         )
         self.weights_u = np.array(
-            [[equation.known_b @ t, *t[list(equation.unknown_b)]] for t in terms]
+            [[equation.u.known @ t, *t[list(equation.u.unknown)]] for t in terms]
         )
         self.gram = np.ascontiguousarray(np.einsum("ipl,kql->ipkq", self.weights_y, self.weights_y))
-        self.places_a = np.array(equation.places_a, dtype=np.int64)
-        self.places_b = np.array(equation.places_b, dtype=np.int64)
         self.variance = np.nan if sigma is None else float(sigma) ** 2
         self.tolerance = tolerance
 
-    def workspace(self) -> F64:
-        """Return scratch memory for one solution."""
+    def arrays(self) -> Any:
+        """Return the arrays of the compiled functions, with scratch memory of their own."""
         rows, unknowns = self.weights_y.shape[0], len(self.equation.unknown)
-        return np.zeros((rows + 1, unknowns + 1 + rows))
+        return kernels.Window(
+            weights_y=self.weights_y,
+            weights_u=self.weights_u,
+            places_a=self.equation.y.places,
+            places_b=self.equation.u.places,
+            gram=self.gram,
+            variance=self.variance,
+            tolerance=self.tolerance,
+            work=np.zeros((rows + 1, unknowns + 1 + rows)),
+        )
 
     def batch(self, y: F64, u: F64) -> tuple[F64, F64, npt.NDArray[np.int64]]:
         """Estimate from every window of a record; NaN in `y` and `u` marks missing samples.
@@ -348,8 +312,7 @@ class AlgebraicWindow:
         flags = np.full(y.size, kernels.FILLING, dtype=np.int64)
         kernels.solve_all(
             np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(u, dtype=np.float64),
-            self.weights_y, self.weights_u, self.places_a, self.places_b, self.gram,
-            self.variance, self.tolerance, self.workspace(), thetas, covariances, flags,
+            self.arrays(), thetas, covariances, flags,
         )  # fmt: skip
         return thetas, covariances, flags
 
@@ -367,18 +330,14 @@ class AlgebraicStream:
         self.coefficients = np.full(r, np.nan)
         self.covariance = np.full((r, r), np.nan)
         self._counter = np.zeros(2, dtype=np.int64)
-        self._ring_y = np.zeros(2 * window.samples)
-        self._ring_u = np.zeros(2 * window.samples)
         self._fixed = (
-            self._ring_y, self._ring_u, window.weights_y, window.weights_u, window.places_a,
-            window.places_b, window.gram, window.variance, window.tolerance, window.workspace(),
+            np.zeros(2 * window.samples), np.zeros(2 * window.samples), window.arrays(),
             self.coefficients, self.covariance,
         )  # fmt: skip
 
     def update(self, y: float, u: float = 0.0) -> int:
         """Process one sample; return ``OK`` if the results are those of the window it ends."""
-        flag: int = kernels.push_and_solve(self._counter, y, u, *self._fixed)
-        return flag
+        return kernels.push_and_solve(self._counter, y, u, *self._fixed)
 
     def restart(self) -> None:
         """Forget all samples, for instance after a gap in the data."""

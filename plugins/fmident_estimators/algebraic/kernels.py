@@ -30,7 +30,7 @@ parametric estimation, IMAACA 2011, eqs. 15 to 21.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,28 @@ from fmident.arrays import F64
 from fmident_estimators.compiled import compiled
 
 OK, FILLING, SINGULAR, MISSING = 0, 1, 2, 3
+
+
+class Window(NamedTuple):
+    """What does not change from window to window, and scratch memory.
+
+    The weights have the shapes (rows, 1 + unknowns, L); slice 0 along the second axis is the
+    combination of all known terms, the others belong to the unknowns with the indices
+    `places_a` and `places_b`. `gram` holds the inner products of the weights of y, and
+    `variance` is that of the noise on y, NaN if unknown. `tolerance` is the smallest ratio of
+    the triangular factor's diagonal, columns scaled to length 1, and the smallest relative
+    length of a column. `work` has the shape (rows + 1, r + 1 + rows): unknowns, right side
+    and pseudo-inverse, with the columns' lengths in the last row.
+    """
+
+    weights_y: F64
+    weights_u: F64
+    places_a: Any
+    places_b: Any
+    gram: F64
+    variance: float
+    tolerance: float
+    work: F64
 
 
 Quadrature = Literal["simpson", "product-2", "product-4", "product-5", "product-6"]
@@ -62,33 +84,23 @@ def energy(signal: Any, begin: int, count: int) -> float:
 
 
 @compiled()
-def fill(
-    y: Any,
-    u: Any,
-    begin: int,
-    weights_y: Any,
-    weights_u: Any,
-    places_a: Any,
-    places_b: Any,
-    moves: bool,
-    work: Any,
-) -> None:
+def fill(y: Any, u: Any, begin: int, moves: bool, w: Window) -> None:
     """Write the linear equations of a window: unknowns, right side, identity.
 
-    `moves` is false for an input that is zero; see :func:`solve_window` for the others.
+    `moves` is false for an input that is zero.
     """
-    rows, r = weights_y.shape[0], places_a.size + places_b.size
+    rows, r = w.weights_y.shape[0], w.places_a.size + w.places_b.size
     for i in range(rows):
-        right = -dot(weights_y[i, 0], y, begin)
+        right = -dot(w.weights_y[i, 0], y, begin)
         if moves:
-            right += dot(weights_u[i, 0], u, begin)
-        work[i, r] = right
-        for j in range(places_a.size):
-            work[i, places_a[j]] = dot(weights_y[i, 1 + j], y, begin)
-        for j in range(places_b.size):
-            work[i, places_b[j]] = -dot(weights_u[i, 1 + j], u, begin)
+            right += dot(w.weights_u[i, 0], u, begin)
+        w.work[i, r] = right
+        for j in range(w.places_a.size):
+            w.work[i, w.places_a[j]] = dot(w.weights_y[i, 1 + j], y, begin)
+        for j in range(w.places_b.size):
+            w.work[i, w.places_b[j]] = -dot(w.weights_u[i, 1 + j], u, begin)
         for k in range(rows):
-            work[i, r + 1 + k] = 1.0 if k == i else 0.0
+            w.work[i, r + 1 + k] = 1.0 if k == i else 0.0
 
 
 @compiled()
@@ -102,24 +114,16 @@ def lengths(work: Any, rows: int, r: int, scale: Any) -> None:
 
 
 @compiled()
-def too_short(
-    scale: Any,
-    gram: Any,
-    places_a: Any,
-    places_b: Any,
-    tolerance: float,
-    reach_y: float,
-    reach_u: float,
-) -> bool:
+def too_short(scale: Any, reach_y: float, reach_u: float, w: Window) -> bool:
     """Return whether a column is too short compared with the length of the signals."""
-    for j in range(places_a.size):
+    for j in range(w.places_a.size):
         largest = 0.0
-        for i in range(gram.shape[0]):
-            largest = max(largest, gram[i, 1 + j, i, 1 + j])
-        if scale[places_a[j]] <= tolerance * np.sqrt(largest) * reach_y:
+        for i in range(w.gram.shape[0]):
+            largest = max(largest, w.gram[i, 1 + j, i, 1 + j])
+        if scale[w.places_a[j]] <= w.tolerance * np.sqrt(largest) * reach_y:
             return True
-    for j in range(places_b.size):
-        if scale[places_b[j]] <= tolerance * reach_u or reach_u == 0.0:
+    for j in range(w.places_b.size):
+        if scale[w.places_b[j]] <= w.tolerance * reach_u or reach_u == 0.0:
             return True
     return False
 
@@ -136,58 +140,38 @@ def substitute_back(work: Any, rows: int, r: int) -> None:
 
 
 @compiled()
-def solve_window(
-    y: Any,
-    u: Any,
-    begin: int,
-    weights_y: Any,
-    weights_u: Any,
-    places_a: Any,
-    places_b: Any,
-    gram: Any,
-    variance: float,
-    tolerance: float,
-    work: Any,
-    theta: Any,
-    covariance: Any,
-) -> int:
+def solve_window(y: Any, u: Any, begin: int, w: Window, theta: Any, covariance: Any) -> int:
     """Estimate the coefficients from one window; return ``OK``, ``SINGULAR`` or ``MISSING``.
 
-    The window of the signals begins at `begin`. The weights have the shapes (rows, 1 +
-    unknowns, L); slice 0 along the second axis is the combination of all known terms, the
-    others belong to the unknowns with the indices `places_a` and `places_b`. `gram` holds
-    the inner products of the weights of y, and `variance` is that of the noise on y, NaN if
-    unknown. `tolerance` is the smallest ratio of the triangular factor's diagonal, columns
-    scaled to length 1, and the smallest relative length of a column. `work` has the shape
-    (rows + 1, r + 1 + rows), with the columns' lengths in the last row. The results `theta`
-    and `covariance` are only written for ``OK``.
+    The window of the signals begins at `begin`. The results `theta` and `covariance` are only
+    written for ``OK``.
     """
-    rows, length = weights_y.shape[0], weights_y.shape[2]
+    rows, length = w.weights_y.shape[0], w.weights_y.shape[2]
     r = theta.size
     reach_y = np.sqrt(energy(y, begin, length))
     reach_u = np.sqrt(energy(u, begin, length))
     if not (np.isfinite(reach_y) and np.isfinite(reach_u)):
         return MISSING
-    fill(y, u, begin, weights_y, weights_u, places_a, places_b, reach_u > 0.0, work)
-    scale = work[rows]
-    lengths(work, rows, r, scale)
-    if too_short(scale, gram, places_a, places_b, tolerance, reach_y, reach_u):
+    fill(y, u, begin, reach_u > 0.0, w)
+    scale = w.work[rows]
+    lengths(w.work, rows, r, scale)
+    if too_short(scale, reach_y, reach_u, w):
         return SINGULAR
     for j in range(r):
         for i in range(rows):
-            work[i, j] /= scale[j]
-    if not triangularise(work, rows, r, tolerance):
+            w.work[i, j] /= scale[j]
+    if not triangularise(w.work, rows, r, w.tolerance):
         return SINGULAR
-    substitute_back(work, rows, r)
+    substitute_back(w.work, rows, r)
     for j in range(r):
         for column in range(r, r + 1 + rows):
-            work[j, column] /= scale[j]
-        theta[j] = work[j, r]
+            w.work[j, column] /= scale[j]
+        theta[j] = w.work[j, r]
     for j in range(r):
         for k in range(r):
             covariance[j, k] = np.nan
-    if np.isfinite(variance):
-        spread(work, gram, places_a, theta, variance, covariance)
+    if np.isfinite(w.variance):
+        spread(theta, covariance, w)
     return OK
 
 
@@ -225,30 +209,28 @@ def triangularise(work: Any, rows: int, r: int, tolerance: float) -> bool:
 
 
 @compiled()
-def spread(
-    work: Any, gram: Any, places_a: Any, theta: Any, variance: float, covariance: Any
-) -> None:
+def spread(theta: Any, covariance: Any, w: Window) -> None:
     """Propagate white noise on y to the coefficients, to first order.
 
     The residual of row i depends on the noise with the weights ``w_i0 + sum_j a_j w_ij``;
     the pseudo-inverse is in the last columns of `work`.
     """
     r = theta.size
-    rows = gram.shape[0]
-    terms = gram.shape[1]
+    rows = w.gram.shape[0]
+    terms = w.gram.shape[1]
     covariance[:, :] = 0.0
     for i in range(rows):
         for k in range(rows):
             inner = 0.0
             for p in range(terms):
-                left = 1.0 if p == 0 else theta[places_a[p - 1]]
+                left = 1.0 if p == 0 else theta[w.places_a[p - 1]]
                 for q in range(terms):
-                    right = 1.0 if q == 0 else theta[places_a[q - 1]]
-                    inner += left * right * gram[i, p, k, q]
-            inner *= variance
+                    right = 1.0 if q == 0 else theta[w.places_a[q - 1]]
+                    inner += left * right * w.gram[i, p, k, q]
+            inner *= w.variance
             for a in range(r):
                 for b in range(r):
-                    covariance[a, b] += work[a, r + 1 + i] * inner * work[b, r + 1 + k]
+                    covariance[a, b] += w.work[a, r + 1 + i] * inner * w.work[b, r + 1 + k]
 
 
 @compiled()
@@ -258,14 +240,7 @@ def push_and_solve(
     new_u: float,
     ring_y: Any,
     ring_u: Any,
-    weights_y: Any,
-    weights_u: Any,
-    places_a: Any,
-    places_b: Any,
-    gram: Any,
-    variance: float,
-    tolerance: float,
-    work: Any,
+    w: Window,
     theta: Any,
     covariance: Any,
 ) -> int:
@@ -274,7 +249,7 @@ def push_and_solve(
     `counter` holds the next index and the number of samples so far, at most L. Each sample
     is stored twice, L apart, so that the window is contiguous.
     """
-    length = weights_y.shape[2]
+    length = w.weights_y.shape[2]
     place = counter[0]
     ring_y[place] = ring_y[place + length] = new_y
     ring_u[place] = ring_u[place + length] = new_u
@@ -284,35 +259,15 @@ def push_and_solve(
         counter[1] += 1
         if counter[1] < length:
             return FILLING
-    return solve_window(
-        ring_y, ring_u, place, weights_y, weights_u, places_a, places_b, gram,
-        variance, tolerance, work, theta, covariance,
-    )  # fmt: skip
+    return solve_window(ring_y, ring_u, place, w, theta, covariance)
 
 
 @compiled()
-def solve_all(
-    y: Any,
-    u: Any,
-    weights_y: Any,
-    weights_u: Any,
-    places_a: Any,
-    places_b: Any,
-    gram: Any,
-    variance: float,
-    tolerance: float,
-    work: Any,
-    thetas: Any,
-    covariances: Any,
-    flags: Any,
-) -> None:
+def solve_all(y: Any, u: Any, w: Window, thetas: Any, covariances: Any, flags: Any) -> None:
     """Solve all windows of a record; the results of each are at its last sample."""
-    length = weights_y.shape[2]
+    length = w.weights_y.shape[2]
     for k in range(length - 1, y.size):
-        flags[k] = solve_window(
-            y, u, k - length + 1, weights_y, weights_u, places_a, places_b, gram,
-            variance, tolerance, work, thetas[k], covariances[k],
-        )  # fmt: skip
+        flags[k] = solve_window(y, u, k - length + 1, w, thetas[k], covariances[k])
         if flags[k] != OK:
             thetas[k] = np.nan
             covariances[k] = np.nan

@@ -1,9 +1,8 @@
 """The estimator ``kalman-bucy``: recursive least squares on filtered derivatives.
 
-Which sine shows the stiffness best: the variance of the estimate over the input's frequency.
-
-With the damping neglected and one unknown, ``theta2 = omega0^2``, the regression's row is x itself,
-and the driven motion from rest is (eq. 8, with Z = omega1/omega0)
+**Which sine shows the stiffness best** follows from the variance of the estimate over the input's
+frequency. With the damping neglected and one unknown, ``theta2 = omega0^2``, the regression's row
+is x itself, and the driven motion from rest is (eq. 8, with Z = omega1/omega0)
 
     x(t) = A1 (Z sin(omega0 t) - sin(Z omega0 t)) / (omega0^2 (Z^2 - 1)).
 
@@ -27,15 +26,22 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import ProblemError
-from fmident.estimation.contract import Estimate, Monitor, Requirement
-from fmident.estimation.online.estimator import OnlineEstimator, Tracker, collect, time_series
-from fmident.estimation.online.series import Flag, OnlineEstimate, TimeSeriesEstimate
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Estimate, Monitor, TimeSeriesEstimate
+from fmident.estimation.online import collect
+from fmident.evaluation import Evaluator
 from fmident.options import NOT_NEGATIVE, POSITIVE, Range
 from fmident.problem.model import Problem
 from fmident_estimators.kalman_bucy.recursion import KalmanBucy, differentiator, finite_differences
-from fmident_estimators.linear_equation import EquationOptions, Setup, read_setup
-from fmident_estimators.linear_equation.options import is_gap, noise_of, sampling_interval
+from fmident_estimators.linear_equation import (
+    EquationEstimator,
+    EquationOptions,
+    EquationTracker,
+    ParameterMap,
+    Setup,
+    read_setup,
+    sampling_interval,
+    usable_series,
+)
 
 _CUTOFF = 0.05
 """Default corner frequency, relative to the sampling rate."""
@@ -65,7 +71,7 @@ class KalmanBucyOptions(EquationOptions):
     filtered
         Signals that pass the low-pass filter. ``"all"``: output, input and derivatives, so
         that the equation holds between them. ``"derivatives"``: as in the paper, see
-        :func:`~fmident_estimators.kalman_bucy.finite_differences`; they lag behind output
+        :func:`~fmident_estimators.kalman_bucy.recursion.finite_differences`; they lag behind output
         and input, an error that the standard errors do not include.
     settle
         Time that only fills the filter, s; by default eight of its time constants. 0 is
@@ -126,69 +132,45 @@ class ParameterBias:
         )
 
 
-class KalmanBucyTracker(Tracker):
-    """Estimates parameters sample by sample.
+class KalmanBucyTracker(EquationTracker):
+    """Estimates parameters sample by sample; after a gap in the times the filter settles again."""
 
-    `columns` are the indices of u (-1 without input) and y in a sample; `bias` is that of
-    the last estimate, ``None`` before the first.
-    """
+    missing_is_a_gap: ClassVar[bool] = True
 
     def __init__(
         self,
         recursion: KalmanBucy,
-        setup: Setup,
+        parameters: ParameterMap,
         columns: tuple[int, int],
         step: float,
         names: Sequence[str],
     ) -> None:
-        self._recursion = recursion
-        self._map = setup.parameters
-        self._u, self._y = columns
-        self._step = step
-        self._before: float | None = None
-        self._names = names
-        self.bias: ParameterBias | None = None
+        super().__init__(recursion, parameters, columns, step)
+        self._recursion, self._names = recursion, names
+        self._bias: ParameterBias | None = None
 
     @property
     def note(self) -> str | None:
         """Note on the last estimate's bias; ``None`` when it is small or unknown."""
-        return None if self.bias is None else self.bias.note(self._names)
+        return None if self._bias is None else self._bias.note(self._names)
 
-    def update(self, time: float, inputs: F64, outputs: F64) -> OnlineEstimate | None:
-        """Process one sample; after a gap in the times the filter settles again."""
-        if self._before is not None and is_gap(self._before, time, self._step):
-            self._recursion.restart_filter()
-        u = inputs[self._u] if self._u >= 0 else 0.0
-        self.flag = Flag(self._recursion.update(outputs[self._y], u))
-        if self.flag is Flag.MISSING:
-            return None  # the next sample counts as after a gap
-        self._before = time
-        if self.flag is not Flag.GOOD:
+    def errors(self, values: F64) -> F64 | None:
+        """Return the standard errors with the bias; ``None`` for an estimate without a value."""
+        if not np.isfinite(values).all():
             return None
         theta = self._recursion.coefficients
-        values = self._map(theta)
-        if not np.isfinite(values).all():
-            self.flag = Flag.SINGULAR
-            return None
         scatter = self._map.standard_errors(theta, self._recursion.covariance)
-        self.bias = ParameterBias(
-            self._map(theta) - self._map(theta - self._recursion.bias()), scatter
-        )
-        return OnlineEstimate(time, values, self.bias.whole_errors())
+        self._bias = ParameterBias(values - self._map(theta - self._recursion.bias()), scatter)
+        return self._bias.whole_errors()
 
 
-class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
+class KalmanBucyEstimator(EquationEstimator[KalmanBucyOptions]):
     """Recursive least squares with forgetting, for linear differential equations."""
 
     name: ClassVar[str] = "kalman-bucy"
     summary: ClassVar[str] = (
         "recursive least squares with forgetting on filtered derivatives, online"
     )
-    any_cost: ClassVar[bool] = False
-    needs: ClassVar[str] = (
-        "a model that is a linear differential equation from an input to one output"
-    )
-    requires: ClassVar[frozenset[Requirement]] = frozenset({"linear-equation"})
     options_type: ClassVar[type[KalmanBucyOptions]] = KalmanBucyOptions
 
     def __init__(self) -> None:
@@ -233,7 +215,8 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
         step = sampling_interval(experiment)
         recursion = make_recursion(problem, experiment, setup, options)
         names = [q.name for q in problem.free]
-        return KalmanBucyTracker(recursion, setup, setup.columns(experiment), step, names)
+        columns = setup.columns(experiment)
+        return KalmanBucyTracker(recursion, setup.parameters, columns, step, names)
 
     def track(
         self,
@@ -244,30 +227,26 @@ class KalmanBucyEstimator(OnlineEstimator[KalmanBucyOptions]):
     ) -> TimeSeriesEstimate:
         """Process a whole experiment, with the fast batch form when no sample is missing."""
         setup = read_setup(problem, options, self.name)
-        y = setup.measurement(experiment).values
+        y, u = setup.signals(experiment)
         if not np.isfinite(y).all():
             tracker = self.start(problem, experiment, evaluator, options)
             series = collect(problem, experiment, tracker)
             self._keep(experiment, tracker.note)
             return series
         recursion = make_recursion(problem, experiment, setup, options)
-        place, _ = setup.columns(experiment)
-        u = list(experiment.inputs.values())[place] if place >= 0 else np.zeros_like(y)
         thetas, covariances, biases, flags = recursion.batch(y, u)
         values = setup.parameters(thetas)
         bias = ParameterBias(
             values - setup.parameters(thetas - biases),
             setup.parameters.standard_errors(thetas, covariances),
         )
-        errors = bias.whole_errors()
-        flags[(flags == Flag.GOOD) & ~np.isfinite(values).all(axis=1)] = Flag.SINGULAR
-        values[flags != Flag.GOOD] = np.nan
-        errors[flags != Flag.GOOD] = np.nan
-        good = np.flatnonzero(flags == Flag.GOOD)
+        usable = np.asarray(np.isfinite(values).all(axis=1))
+        series = usable_series(problem, experiment, values, bias.whole_errors(), flags, usable)
+        good = np.flatnonzero(series.good)
         if good.size:
             last = ParameterBias(bias.shift[good[-1]], bias.scatter[good[-1]])
             self._keep(experiment, last.note([q.name for q in problem.free]))
-        return time_series(problem, experiment, values, errors, flags)
+        return series
 
 
 def make_recursion(
@@ -299,7 +278,7 @@ def make_recursion(
             start=options.start,
             settle=round(settle / step),
             noise=options.noise,
-            sigma=noise_of(setup.measurement(experiment)) if options.noise is None else None,
+            sigma=setup.noise(experiment) if options.noise is None else None,
         )
     except ValueError as error:
         raise ProblemError(f"[estimator]: 'kalman-bucy': {error}", location=location) from error

@@ -1,7 +1,6 @@
 """Recursive least squares of a linear differential equation: streaming and batch.
 
-Causal filtered differentiators: linear filters whose states are a signal's derivatives.
-
+**Filtered differentiators** are causal linear filters whose states are a signal's derivatives.
 :func:`differentiator` filters the signal, too. ``F(s) = w^q/(s + w)^q`` in controllable form has
 the states ``F x, s F x, ..., s^(q-1) F x``: the filtered signal and its first q - 1 derivatives,
 each exact for the filtered signal. With ``q = n + 1`` they reach the n-th derivative. The signal
@@ -25,10 +24,8 @@ import numpy.typing as npt
 from scipy.linalg import expm, solve_discrete_lyapunov
 
 from fmident.arrays import F64
-from fmident_estimators.compiled import when_used
-from fmident_estimators.linear_equation import LinearEquation
-
-kernels = when_used("fmident_estimators.kalman_bucy.kernels")
+from fmident_estimators.kalman_bucy import kernels
+from fmident_estimators.linear_equation import LinearEquation, Terms
 
 _TOLERANCE = 1e-8
 
@@ -74,30 +71,49 @@ class KalmanBucy:
         self.coefficients = np.full(r, np.nan)
         self.covariance = np.full((r, r), np.nan)
         self._inverse = np.zeros((r, r))
-        self._squared = np.zeros((r, r))
         self._memory = np.zeros(kernels.MEMORY)
-        rows_y = _combinations(equation.known_a, equation.unknown_a, filter_)
-        rows_u = _combinations(equation.known_b, equation.unknown_b, filter_)
+        rows_y = _combinations(equation.y, filter_)
+        rows_u = _combinations(equation.u, filter_)
         self._moment = _noise_moment(equation, filter_, rows_y) * (
             np.nan if sigma is None else sigma**2
         )
-        self._fixed = (
-            self._memory, np.zeros(q), np.zeros(q), np.zeros(q),
-            filter_.transition, filter_.before, filter_.now, rows_y, rows_u,
-            np.array(equation.places_a, dtype=np.int64),
-            np.array(equation.places_b, dtype=np.int64),
-            settle, np.zeros((start, r)), np.zeros(start), forgetting,
-            np.nan if noise is None else float(noise),
-            np.nan if sigma is None else float(sigma), _TOLERANCE,
-            np.zeros(r), np.zeros(r), np.zeros(r), np.zeros((r, q)),
-            _ringing(filter_, rows_y), np.zeros((r, q)), np.zeros((q, q)), np.zeros((r, r)),
-            np.zeros(r), self.coefficients, self._inverse, self._squared, self.covariance,
-        )  # fmt: skip
+        self._state = kernels.State(
+            transition=filter_.transition,
+            before=filter_.before,
+            now=filter_.now,
+            rows_y=rows_y,
+            rows_u=rows_u,
+            places_a=equation.y.places,
+            places_b=equation.u.places,
+            ringing=_ringing(filter_, rows_y),
+            settle=settle,
+            forgetting=forgetting,
+            noise=np.nan if noise is None else float(noise),
+            sigma=np.nan if sigma is None else float(sigma),
+            tolerance=_TOLERANCE,
+            memory=self._memory,
+            state_y=np.zeros(q),
+            state_u=np.zeros(q),
+            rows=np.zeros((start, r)),
+            targets=np.zeros(start),
+            phi=np.zeros(r),
+            coloured=np.zeros(r),
+            before_phi=np.zeros(r),
+            states_phi=np.zeros((r, q)),
+            tail=np.zeros((r, r)),
+            theta=self.coefficients,
+            inverse=self._inverse,
+            squared=np.zeros((r, r)),
+            covariance=self.covariance,
+            filtered=np.zeros(q),
+            rest=np.zeros((r, q)),
+            form=np.zeros((q, q)),
+            gain=np.zeros(r),
+        )
 
     def update(self, y: float, u: float = 0.0) -> int:
         """Process one sample; return a flag of :mod:`fmident_estimators.kalman_bucy.kernels`."""
-        flag: int = kernels.update(y, u, *self._fixed)
-        return flag
+        return kernels.update(y, u, self._state)
 
     def bias(self) -> F64:
         """Return the predicted bias of the coefficients, shape (r,); NaN without `sigma`."""
@@ -113,15 +129,14 @@ class KalmanBucy:
         flags = np.zeros(y.size, dtype=np.int64)
         kernels.record(
             np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(u, dtype=np.float64),
-            self._fixed, self._memory, self.coefficients, self._inverse, self.covariance,
-            thetas, covariances, weighted, flags,
+            self._state, thetas, covariances, weighted, flags,
         )  # fmt: skip
         biases = np.full((y.size, r), np.nan)
         good = flags == kernels.OK
         biases[good] = noise_bias(thetas[good], weighted[good], self._moment)
         return thetas, covariances, biases, flags
 
-    def restart_filter(self) -> None:
+    def restart(self) -> None:
         """Forget the filter's state, as after a gap in the data, but keep the estimate."""
         self._memory[kernels.SEEN] = 0.0
 
@@ -162,17 +177,17 @@ def _noise_moment(equation: LinearEquation, filter_: Differentiator, rows: F64) 
     pairs = rows @ states @ rows.T
     r = len(equation.unknown)
     moment = np.zeros((r, 1 + r))
-    places = np.array(equation.places_a, dtype=np.int64)
+    places = equation.y.places
     moment[places, 0] = pairs[1:, 0]
     moment[np.ix_(places, 1 + places)] = pairs[1:, 1:]
     return moment
 
 
-def _combinations(known: F64, unknown: tuple[int, ...], filter_: Differentiator) -> F64:
+def _combinations(terms: Terms, filter_: Differentiator) -> F64:
     """Return the matrices from the filter's states to the known part and unknown terms."""
-    rows = np.zeros((1 + len(unknown), filter_.order))
-    rows[0, : known.size] = known * filter_.scales[: known.size]
-    for k, i in enumerate(unknown):
+    rows = np.zeros((1 + len(terms.unknown), filter_.order))
+    rows[0, : terms.known.size] = terms.known * filter_.scales[: terms.known.size]
+    for k, i in enumerate(terms.unknown):
         rows[1 + k, i] = filter_.scales[i]
     return rows
 
@@ -204,12 +219,6 @@ class Differentiator:
     def order(self) -> int:
         """Number of states."""
         return self.scales.size
-
-    def steady(self, value: float) -> F64:
-        """Return the state after a long constant signal, shape (q,)."""
-        state = np.zeros(self.order)
-        state[0] = value
-        return state
 
 
 def differentiator(order: int, cutoff: float, step: float) -> Differentiator:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.optimize import lsq_linear
 
 from fmident.arrays import F64
-from fmident.statistics import DirectionErrors
+from fmident.statistics.identifiability import DirectionErrors
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -32,13 +32,13 @@ _INSIGNIFICANT = 1e-3
 """Step in standard errors that no statement depends on (Bates and Watts)."""
 
 _NEGLIGIBLE = 10.0
-"""So many times the tolerance, in standard errors, may come from inexact derivatives."""
+"""Factor on the tolerance: the step, in standard errors, that inexact derivatives may cause."""
 
 _SYSTEMATIC = 3.0
 """How much more the errors of a column may turn the gradient than if they were independent."""
 
 _COARSE = 1e2
-"""Where no step lowers the cost, so many times the tolerance of a parameter will do."""
+"""Factor on the tolerance of a parameter where no step lowers the cost."""
 
 _HIDDEN = 0.1
 """Step in standard errors up to which noise that hides it does no harm to the intervals."""

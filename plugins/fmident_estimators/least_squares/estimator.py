@@ -1,18 +1,16 @@
 """The estimator ``least-squares``: local searches from one or several starts.
 
-Further searches, from points that promise something, where the first does not explain the data.
-
-A search that crawls along, or ends in a local minimum, mostly does so since it started in the wrong
-place, and then another start costs less than going on. The costs of points all over the bounds
-show which: a simulation each, without derivatives. From the best of them searches start one after
-the other, none of which may take long, until one explains the data.
+**Candidates.** A search that crawls along, or ends in a local minimum, usually started in the wrong
+place, and another start then costs less than going on. Where the first search does not explain the
+data, the costs of points all over the bounds show better starts: a simulation each, without
+derivatives. From the best of them short searches start one after the other, until one explains the
+data.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -20,55 +18,52 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code, ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
-from fmident.estimation.searches import agreeing
-from fmident.evaluation import EventMatching, JacobianError
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.monitor import agreeing
+from fmident.evaluation import Evaluator, EventMatching, JacobianError
 from fmident.problem.model import Problem
 from fmident.problem.priors import Priors
-from fmident.statistics import ResidualScores
-from fmident_estimators.least_squares import ceres_solver, scipy_solver
-from fmident_estimators.least_squares.events import breaks_at_start, past_events
+from fmident.statistics.residuals import ResidualScores
+from fmident_estimators.descent import simulations_of_a_jacobian
+from fmident_estimators.least_squares.events import past_events
 from fmident_estimators.least_squares.losses import robust_cost, scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
-from fmident_estimators.least_squares.progress import LocalResult, Progress
-from fmident_estimators.least_squares.search import LocalSearch
+from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress, Run
 from fmident_estimators.least_squares.truncated import truncated_estimate
-from fmident_estimators.population import without_bounds
+from fmident_estimators.population import Box, latin_hypercube
 
 _USUAL_ITERATIONS = 5
+"""Iterations of a search from a reasonable start; for the expected effort only."""
+
 _MANY_ITERATIONS = 20
 
 _REFINED = 40
 """Simulations per parameter of the derivatives near the end of a search that has to go far."""
-"""Of a search that converges from a reasonable start; for the expected effort only."""
 
 
 _LONG = 100
-"""Iterations of the search from the initial point before others are tried."""
+"""Iterations of the search from the initial point before candidates are tried."""
 
 _SHORT = 15
-"""Iterations of each of these, which have better starts."""
+"""Iterations of each search from a candidate, which is a better start."""
 
 MOST_SEARCHES = 6
-"""From so many candidates at most."""
+"""Searches from candidates, at most."""
 
 
 class LeastSquares(Estimator[LeastSquaresOptions]):
     """Nonlinear least squares with bounds, robust losses and several starts."""
 
     name: ClassVar[str] = "least-squares"
-    summary: ClassVar[str] = (
-        "Levenberg-Marquardt (Ceres) or trust region (SciPy), bounds, robust losses, multi-start"
-    )
+    summary: ClassVar[str] = "trust region (SciPy), bounds, robust losses, multi-start"
     descends: ClassVar[bool] = True
     options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
 
     def check_problem(self, problem: Problem, options: LeastSquaresOptions) -> None:
         """Reject starts and candidates without finite bounds, and robust losses with priors."""
         if options.starts > 1:
-            _refuse_open_bounds(problem, f"starts = {options.starts}")
+            Box.of(problem, f"starts = {options.starts}")
         if options.candidates:
-            _refuse_open_bounds(problem, f"candidates = {options.candidates}")
+            Box.of(problem, f"candidates = {options.candidates}")
         _refuse_bounded_priors(problem, options)
         _refuse_truncated(problem, options)
 
@@ -78,21 +73,17 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
 
     def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
         """Return the simulations for difference steps and some iterations per start."""
-        variable_count = sum(q.variable is not None for q in problem.free)
-        columns = variable_count * (2 if problem.evaluation.difference == "central" else 1)
+        variables, columns = simulations_of_a_jacobian(problem)
         search = min(options.max_iterations, _USUAL_ITERATIONS) * (1 + columns)
-        return len(problem.experiments) * (7 + 2 * variable_count + options.starts * search)
+        return len(problem.experiments) * (7 + 2 * variables + options.starts * search)
 
     def most_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
         """Return the simulations of a long search from each start, with exact derivatives last."""
-        variable_count = sum(q.variable is not None for q in problem.free)
-        columns = variable_count * (2 if problem.evaluation.difference == "central" else 1)
-        search = (
-            min(options.max_iterations, _MANY_ITERATIONS) * (1 + columns)
-            + _REFINED * variable_count
-        )
+        variables, columns = simulations_of_a_jacobian(problem)
+        search = min(options.max_iterations, _MANY_ITERATIONS) * (1 + columns)
+        search += _REFINED * variables
         searches = options.starts + min(options.candidates, MOST_SEARCHES)
-        single = 7 + 5 * variable_count + options.candidates
+        single = 7 + 5 * variables + options.candidates
         return len(problem.experiments) * (single + searches * search)
 
     def estimate(
@@ -109,32 +100,30 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         """
         _refuse_bounded_priors(problem, options)
         _refuse_truncated(problem, options)
-        solve = ceres_solver.solve if options.solver == "ceres" else scipy_solver.solve
+        if options.solver == "ceres":
+            monitor.note(
+                'solver = "ceres" has left: SciPy\'s trust region searches, which finds the same'
+                " minima. Leave the key out."
+            )
         progress = Progress(monitor, options.starts)
-        points = starting_points(problem, evaluator, options)
-        breaks = breaks_at_start(problem, evaluator)
+        run = Run(problem, evaluator, options, progress)
+        points = starting_points(problem, options)
+        breaks = EventMatching(problem).may_move(evaluator, problem.initial)
 
-        def cost_of(points: F64) -> F64:
-            return _costs(evaluator, points, options)
-
-        costs = cost_of(points)
+        costs = _costs(evaluator, points, options)
         if len(points) > 1:
             for k in np.flatnonzero(np.isfinite(costs)):
                 progress.report(points[k], float(costs[k]), int(k) + 1)
 
         def search_from(number: int) -> Callable[[Evaluator], LocalResult]:
             start = points[number - 1]
-            return lambda own: LocalSearch(problem, own, options, progress, start, number).run(
-                solve
-            )
+            return lambda own: LocalSearch(replace(run, evaluator=own), start, number).run()
 
         searches = [search_from(k) for k, cost in enumerate(costs, 1) if np.isfinite(cost)]
         skipped = len(points) - len(searches)
         if options.candidates and searches:
-            more = np.vstack([points, hypercube(problem, evaluator, options.candidates, options)])
-            results = search_with_candidates(
-                problem, evaluator, options, progress, solve, cost_of, more
-            )
+            more = hypercube(problem, options.candidates, options.seed, "candidates")
+            results = search_with_candidates(run, points[0], more)
         elif len(points) == 1:
             results = [search(evaluator) for search in searches]
         else:
@@ -148,9 +137,9 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
                 "failed",
                 f"no search reached an end; last failed simulation: {evaluator.last_failure}",
             )
-        best = past_events(problem, evaluator, options, progress, solve, results, breaks)
+        best = past_events(run, results, breaks)
         if options.truncate is not None:
-            return truncated_estimate(problem, evaluator, options, monitor, solve, best)
+            return truncated_estimate(run, best)
         if options.loss != "linear":
             monitor.note(
                 f"The loss '{options.loss}' was minimised; the cost shown is half the plain sum of "
@@ -195,27 +184,24 @@ def _costs(evaluator: Evaluator, points: F64, options: LeastSquaresOptions) -> F
     return np.where(np.isfinite(costs), costs, np.inf)
 
 
-def starting_points(problem: Problem, evaluator: Evaluator, options: LeastSquaresOptions) -> F64:
+def starting_points(problem: Problem, options: LeastSquaresOptions) -> F64:
     """Return the starts in physical units, shape (starts, n); the first is the initial point.
 
-    The others are a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979) in
-    the search space, so that a parameter with log scaling is spread over its decades.
+    The others are a Latin hypercube in the search space, so that a parameter with log scaling
+    is spread over its decades.
     """
     if options.starts == 1:
         return problem.initial[np.newaxis, :]
-    _refuse_open_bounds(problem, f"starts = {options.starts}")
-    return np.vstack([problem.initial, hypercube(problem, evaluator, options.starts - 1, options)])
+    return np.vstack(
+        [problem.initial, hypercube(problem, options.starts - 1, options.seed, "starts")]
+    )
 
 
-def hypercube(
-    problem: Problem, evaluator: Evaluator, count: int, options: LeastSquaresOptions
-) -> F64:
-    """Return points of a Latin hypercube within the bounds, physical, shape (count, n)."""
-    space = evaluator.space
-    unit = _latin_hypercube(count, len(problem.free), options.seed)
-    points = space.to_physical(space.lower + unit * (space.upper - space.lower))
-    inside: F64 = np.clip(points, problem.lower, problem.upper)
-    return inside
+def hypercube(problem: Problem, count: int, seed: int, what: str) -> F64:
+    """Return points within the bounds, which `what` needs, physical, shape (count, n)."""
+    generator = np.random.default_rng(seed)
+    unit = latin_hypercube(count, len(problem.free), generator)
+    return Box.of(problem, what).physical(unit)
 
 
 def _refuse_bounded_priors(problem: Problem, options: LeastSquaresOptions) -> None:
@@ -247,80 +233,49 @@ def _refuse_truncated(problem: Problem, options: LeastSquaresOptions) -> None:
         )
 
 
-def _refuse_open_bounds(problem: Problem, option: str) -> None:
-    if open_ones := without_bounds(problem):
-        raise ProblemError(
-            f"{option} needs finite bounds, but these have none: " + ", ".join(open_ones),
-            hint=f"give each of them bounds = [low, high], or leave out {option}",
-            code=Code.MISSING_BOUNDS,
-        )
-
-
-def _latin_hypercube(count: int, dimension: int, seed: int) -> F64:
-    """Return points in the unit cube, shape (count, dimension), one in each of `count` slices."""
-    generator = np.random.default_rng(seed)
-    slices = np.column_stack([generator.permutation(count) for _ in range(dimension)])
-    points: F64 = (slices + generator.random((count, dimension))) / count
-    return points
-
-
 @dataclass(frozen=True)
 class _End:
     """Result of one search, if any, and whether it explains the data."""
 
-    found: LocalResult | None = None
+    result: LocalResult | None = None
     explained: bool = False
     unfinished: bool = False
 
     @property
     def cost(self) -> float:
-        return np.inf if self.found is None else self.found.cost
+        return np.inf if self.result is None else self.result.cost
 
 
-Solve = Callable[[LocalSearch], LocalResult]
-Costs = Callable[[F64], F64]
-
-
-def search_with_candidates(
-    problem: Problem,
-    evaluator: Evaluator,
-    options: LeastSquaresOptions,
-    progress: Progress,
-    solve: Solve,
-    costs: Costs,
-    points: F64,
-) -> list[LocalResult]:
+def search_with_candidates(run: Run, start: F64, candidates: F64) -> list[LocalResult]:
     """Return the result of the best search; empty if no search could run.
 
-    `costs` returns the costs of points, (k, n) -> (k,), infinite where the simulation
-    fails. `points` are the start, which can be simulated, and the candidates, physical,
-    shape (1 + k, n).
+    `start` can be simulated; it is physical, as the `candidates`, shape (k, n).
     """
-    matching = EventMatching(problem)
+    evaluator, matching = run.evaluator, EventMatching(run.problem)
 
     def search_from(start: F64, iterations: int, number: int) -> _End:
-        most = min(iterations, options.max_iterations)
-        limits = dataclasses.replace(options, max_iterations=most)
+        most = min(iterations, run.options.max_iterations)
+        limited = replace(run, options=replace(run.options, max_iterations=most))
         try:
-            result = LocalSearch(problem, evaluator, limits, progress, start, number).run(solve)
+            result = LocalSearch(limited, start, number).run()
         except JacobianError:
             return _End()
         explained = matching.usable and matching.explained(evaluator.residuals(result.parameters))
         return _End(result, explained, result.iterations >= most)
 
-    best = search_from(points[0], _LONG, 1)
-    if not best.explained:
-        candidates = costs(points[1:])
-        order = [int(k) for k in np.argsort(candidates)[:MOST_SEARCHES]]
-        for number, k in enumerate(order, 2):
-            if best.explained or not np.isfinite(candidates[k]):
+    ends = [search_from(start, _LONG, 1)]
+    if not ends[0].explained:
+        costs = _costs(evaluator, candidates, run.options)
+        for number, k in enumerate(np.argsort(costs)[:MOST_SEARCHES], 2):
+            if _best(ends).explained or not np.isfinite(costs[k]):
                 break
-            end = search_from(points[1 + k], _SHORT, number)
-            best = min(best, end, key=lambda one: one.cost)
-    if best.found is not None and best.unfinished:
-        best = min(
-            best,
-            search_from(best.found.parameters, options.max_iterations, 1),
-            key=lambda one: one.cost,
-        )
-    return [] if best.found is None else [best.found]
+            ends.append(search_from(candidates[k], _SHORT, number))
+    best = _best(ends)
+    if best.result is not None and best.unfinished:
+        last = search_from(best.result.parameters, run.options.max_iterations, 1)
+        best = _best([best, last])
+    return [] if best.result is None else [best.result]
+
+
+def _best(ends: list[_End]) -> _End:
+    return min(ends, key=lambda end: end.cost)

@@ -16,7 +16,7 @@ The usual search starts again from the result, on the cost itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,12 +24,14 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.evaluation import EventMatching, JacobianError
-from fmident.evaluation.contract import Evaluator
-from fmident.problem.model import Problem
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
-from fmident_estimators.least_squares.progress import LocalResult, Progress
-from fmident_estimators.least_squares.search import LocalSearch
+from fmident_estimators.least_squares.search import (
+    LocalResult,
+    LocalSearch,
+    Run,
+    singular_directions,
+)
 
 _FIRST, _GROWTH = 0.08, 1.3
 """Part of the record that comes first, and the factor between parts."""
@@ -38,7 +40,7 @@ _WINDOW = 0.15
 """How far from an event samples choose their branch, relative to the part."""
 
 _STEP = 1e-2
-"""Of the differences, relative to the size of a parameter; an event then moves visibly."""
+"""Step of the differences, relative to the size of a parameter; an event then moves visibly."""
 
 _LAST = ((1e-2, 0.5), (1e-3, 0.1), (1e-4, 0.02))
 """Steps and factors on the window with which the whole record is taken in the end."""
@@ -54,10 +56,10 @@ _SLOW = 0.99
 """Factor on the cost from which on a part takes no further iteration."""
 
 _REACHES = (-0.4, -0.2, -0.1, -0.05, -0.02, 0.02, 0.05, 0.1, 0.2, 0.4)
-"""Where points further off are tried, relative to the size of the parameters."""
+"""Distances at which farther points are tried, relative to the size of the parameters."""
 
 _PROMISING = 2
-"""Of these points so many are searched from."""
+"""Farther points, the best ones, from which a search begins."""
 
 _WORSE, _EXPLAINED = 4.0, 1e-3
 """A part is not explained when its mean square is this many times that of the part before, and
@@ -71,7 +73,7 @@ _LOWER = 1e-6
 """Relative difference of costs that counts as lower."""
 
 _ROUNDS = 5
-"""Times that the search goes on from a lower cost beyond a jump."""
+"""Further searches from a lower cost beyond a jump."""
 
 _SHOWN = 3
 
@@ -79,42 +81,23 @@ _SMALLEST = 1e-6
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-Solve = Callable[[LocalSearch], LocalResult]
-
-
-def breaks_at_start(problem: Problem, evaluator: Evaluator) -> bool:
-    """Return whether outputs have events at the initial point, which is simulated."""
-    matching = EventMatching(problem)
-    if not matching.usable:
-        return False
-    residuals = evaluator.residuals(problem.initial)
-    return bool(np.isfinite(residuals).all()) and matching.may_move(residuals)
-
-
-def past_events(
-    problem: Problem,
-    evaluator: Evaluator,
-    options: LeastSquaresOptions,
-    progress: Progress,
-    solve: Solve,
-    results: Sequence[LocalResult],
-    breaks: bool,
-) -> LocalResult:
+def past_events(run: Run, results: Sequence[LocalResult], breaks: bool) -> LocalResult:
     """Return the best of all searches, with another one if events move with the parameters.
 
     It costs and changes nothing for models without events, or if the search ended by a
     limit that the user has set, or if a later stage handles events itself. `breaks` says
     whether simulated outputs have events at the start.
     """
+    problem, evaluator = run.problem, run.evaluator
     best = min(results, key=lambda r: r.cost)
     matching = EventMatching(problem)
     unfinished = best.status == "limit" or problem.preliminary
-    if not matching.usable or (unfinished and _is_short(options)):
+    if not matching.usable or (unfinished and _is_short(run.options)):
         return best
     if matching.exact(evaluator.residuals(best.parameters), evaluator.tolerance):
         return best
     moving = matching.moving(evaluator, best.parameters)
-    if breaks and not any(k.size for k in moving):
+    if breaks and not moving:
         moving = matching.moving(evaluator, problem.initial)
     places = matching.where(moving) if moving else []
     if not places:
@@ -123,16 +106,16 @@ def past_events(
     for blurred in (False, True):
         if matching.explained(evaluator.residuals(best.parameters)):
             break
-        search = EventSearch(evaluator, matching, options)
+        search = EventSearch(run, matching)
         point = problem.initial
         for point in search.run(problem.initial, blurred=blurred):
-            progress.report(point, evaluator.cost(point))
-        best = _better(best, _local(problem, evaluator, options, progress, solve, point))
-    best = _beside(problem, evaluator, options, progress, solve, best)
-    listed = "; ".join(places[:_SHOWN]) + (
-        f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    )
-    text = f"{matching.kind} move with the parameters ({listed}), which can make the cost jump. "
+            run.progress.report(point, evaluator.cost(point))
+        best = _better(best, _local(run, point))
+    best = _beside(run, best)
+    shown = "; ".join(places[:_SHOWN])
+    if len(places) > _SHOWN:
+        shown += f" and {len(places) - _SHOWN} more"
+    text = f"{matching.kind} move with the parameters ({shown}), which can make the cost jump. "
     if best.cost < usual:
         text += (
             "The usual search stopped there. One that takes the record in growing parts "
@@ -141,7 +124,7 @@ def past_events(
         )
     else:
         text += "No lower cost was found on either side of the jumps near the estimate."
-    progress.monitor.note(text)
+    run.progress.monitor.note(text)
     return best
 
 
@@ -160,64 +143,40 @@ def _better(first: LocalResult, second: LocalResult | None) -> LocalResult:
     return second
 
 
-def _local(
-    problem: Problem,
-    evaluator: Evaluator,
-    options: LeastSquaresOptions,
-    progress: Progress,
-    solve: Solve,
-    start: F64,
-) -> LocalResult | None:
+def _local(run: Run, start: F64) -> LocalResult | None:
     """Search on the cost itself; ``None`` if that is not possible."""
-    if not np.isfinite(evaluator.cost(start)):
+    if not np.isfinite(run.evaluator.cost(start)):
         return None
     try:
-        return LocalSearch(problem, evaluator, options, progress, start).run(solve)
+        return LocalSearch(run, start).run()
     except JacobianError:
         return None
 
 
-def _beside(
-    problem: Problem,
-    evaluator: Evaluator,
-    options: LeastSquaresOptions,
-    progress: Progress,
-    solve: Solve,
-    best: LocalResult,
-) -> LocalResult:
+def _beside(run: Run, best: LocalResult) -> LocalResult:
     """Evaluate the cost on lines through the estimate, and continue where it is lower."""
-    space = evaluator.space
+    problem, evaluator, space = run.problem, run.evaluator, run.evaluator.space
     for _ in range(_ROUNDS):
         z = space.from_physical(best.parameters)
         size = np.where(space.log | (z == 0.0), 1.0, np.abs(z))
         jacobian = evaluator.jacobian(best.parameters) * space.derivative(best.parameters)
-        _, right = _singular(jacobian * size)
+        _, right = singular_directions(jacobian * size)
         ways = np.vstack([np.eye(z.size), right]) if z.size > 1 else np.eye(1)
         points = np.array(
             [z + side * reach * way * size for way in ways for reach in _BESIDE for side in (-1, 1)]
         )
         physical = space.to_physical(np.clip(points, space.lower, space.upper))
         physical = np.clip(physical, problem.lower, problem.upper)
+        loss, scale = run.options.loss, run.options.loss_scale
         residuals = evaluator.residuals_many(physical)
-        costs = [robust_cost(options.loss, options.loss_scale, row) for row in residuals]
+        costs = [robust_cost(loss, scale, row) for row in residuals]
         k = int(np.argmin(costs))
         if not costs[k] < (1.0 - _LOWER) * best.cost:
             return best
-        candidate = _local(problem, evaluator, options, progress, solve, physical[k])
-        if _better(best, candidate) is best:
+        before, best = best, _better(best, _local(run, physical[k]))
+        if best is before:
             return best
-        best = _better(best, candidate)
     return best
-
-
-def _singular(jacobian: F64) -> tuple[F64, F64]:
-    """Return all singular values, (n,), and the right singular vectors as rows, (n, n)."""
-    # The R factor is small; the left vectors of all rows would take the memory of their square.
-    triangle = np.linalg.qr(jacobian, mode="r")
-    _, values, right = np.linalg.svd(triangle, full_matrices=True)
-    lengths = np.zeros(jacobian.shape[1])
-    lengths[: values.size] = values
-    return lengths, right
 
 
 @dataclass(frozen=True)
@@ -233,13 +192,9 @@ class _Part:
 class EventSearch:
     """Finds parameters from which the usual search can start."""
 
-    def __init__(
-        self, evaluator: Evaluator, matching: EventMatching, options: LeastSquaresOptions
-    ) -> None:
-        self._evaluator = evaluator
-        self._matching = matching
-        self._options = options
-        self._space = evaluator.space
+    def __init__(self, run: Run, matching: EventMatching) -> None:
+        self._evaluator, self._options, self._matching = run.evaluator, run.options, matching
+        self._space = run.evaluator.space
 
     def run(self, start: F64, *, blurred: bool = False) -> Iterator[F64]:
         """Yield the estimate after each growing part of the record.
@@ -260,7 +215,7 @@ class EventSearch:
                     if descent[1] < cost:
                         z, cost, jacobian = descent
             before = 2.0 * cost / rows
-            open_directions = _singular(jacobian * self._size)
+            open_directions = singular_directions(jacobian * self._size)
             yield self._space.to_physical(z)
 
     def _parts(self, blurred: bool) -> Iterator[_Part]:
@@ -294,7 +249,7 @@ class EventSearch:
                 if part.blurred:
                     matched = self._matching.blur(row, part.window, part.rows)
                 else:
-                    matched = self._matching.match(row, part.window).residuals[part.rows]
+                    matched = self._matching.match(row, part.window)[part.rows]
                 compared[k], _ = robust_residuals(
                     self._options.loss, self._options.loss_scale, matched
                 )

@@ -1,22 +1,17 @@
-"""Robust losses, one definition for both solvers.
+"""Robust losses: the cost is ``1/2 sum c^2 rho(s_i)`` with ``s_i = (r_i/c)^2`` and a scale ``c``.
 
-The cost is ``1/2 sum c^2 rho(s_i)`` with ``s_i = (r_i/c)^2`` and the scale ``c``:
+========  ======================================
+name      rho(s)
+========  ======================================
+linear    s
+huber     s for s <= 1, else 2 sqrt(s) - 1
+soft_l1   2 (sqrt(1 + s) - 1)
+cauchy    log(1 + s)
+========  ======================================
 
-========  ======================================  ==============
-name      rho(s)                                  Ceres' class
-========  ======================================  ==============
-linear    s                                       TrivialLoss
-huber     s for s <= 1, else 2 sqrt(s) - 1        HuberLoss
-soft_l1   2 (sqrt(1 + s) - 1)                     SoftLOneLoss
-cauchy    log(1 + s)                              CauchyLoss
-========  ======================================  ==============
-
-SciPy's ``loss`` with ``f_scale = c`` is the same function, and so is the class of Ceres
-with the argument ``c`` (its ``rho(r^2)`` is ``c^2 rho(s)`` here). Ceres applies a loss
-to the norm of a residual block, not to each residual, and a block per residual would
-cost a Python call per sample. The Ceres solver therefore minimises ``1/2 sum q_i^2``
-with ``q_i = sign(r_i) c sqrt(rho(s_i))``, which is the same cost (section 4.3 of Triggs
-and others, Bundle Adjustment - A Modern Synthesis, discusses such reweighting).
+SciPy's ``loss`` with ``f_scale = c`` is the same. ``1/2 sum q_i^2`` with
+``q_i = sign(r_i) c sqrt(rho(s_i))`` is the same cost, too (section 4.3 of Triggs and others,
+Bundle Adjustment - A Modern Synthesis, discusses such reweighting).
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.statistics import ResidualScores
+from fmident.statistics.residuals import ResidualScores
 
 LossName = Literal["linear", "huber", "soft_l1", "cauchy"]
 

@@ -25,7 +25,7 @@ class LeastSquaresOptions(Options):
     Parameters
     ----------
     solver
-        ``"scipy"``: trust region; ``"ceres"``: Levenberg-Marquardt.
+        ``"ceres"`` of older files is answered by SciPy, with a note.
     method
         SciPy's algorithm; ``"auto"`` chooses by bounds and rank.
     loss
@@ -57,11 +57,11 @@ class LeastSquaresOptions(Options):
         with log scaling); a number: all above this fraction of the largest singular value
         of the Jacobian in these scales.
     initial_trust_region
-        Radius of Ceres' first trust region; Ceres' default if absent.
+        Of Ceres in older files; without effect.
     """
 
     solver: Literal["scipy", "ceres"] = "scipy"
-    method: Annotated[Literal["auto", "trf", "dogbox"], Requires("solver", "scipy")] = "auto"
+    method: Literal["auto", "trf", "dogbox"] = "auto"
     loss: LossName = "linear"
     loss_scale: Annotated[float, POSITIVE] = 1.0
     max_iterations: Annotated[int, Range(least=1)] = 2000

@@ -1,30 +1,32 @@
-"""Common view of both solvers: residuals, Jacobian and progress in the search space."""
+"""One local search by SciPy's trust regions, and where it begins and ends.
+
+Without bounds ``trf``. With bounds ``dogbox`` (Voglis and Lagaris, WSEAS Conf. on
+Applied Mathematics, 2004), a dogleg in a box that treats bounds as an active set: on
+the delta robot it converges with 5 Jacobians where ``trf``, whose scaling by the
+distance to the bounds bends the Gauss-Newton step, takes 10. Its dogleg fails for a
+rank-deficient Jacobian, for which ``trf`` is used again.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import least_squares
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Ending, Status
-from fmident.evaluation import EventMatching
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Ending, Monitor, Status
+from fmident.evaluation import Evaluator, EventMatching
 from fmident.problem.model import Problem
-from fmident.statistics import DirectionErrors, analyse_rank
-from fmident_estimators.held_noise import SearchedRows
+from fmident.statistics.identifiability import DirectionErrors, analyse_rank
+from fmident_estimators.descent import SearchedRows
 from fmident_estimators.least_squares.arrival import NOISE, Errors, Rest, if_too_coarse, rest
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
-from fmident_estimators.least_squares.progress import (
-    Arrived,
-    LocalResult,
-    NoDescent,
-    Progress,
-    Stalled,
-)
 
 _LATELY = 2
 """Iterations within which a failed simulation casts doubt on convergence."""
@@ -54,7 +56,120 @@ _BLUR = 3.0
 
 _ARRIVED = "the step that is left is below step_tolerance"
 
+_MESSAGES = {
+    0: "the limit of simulations is reached",
+    1: "the gradient is below gradient_tolerance",
+    2: "the cost changes by less than cost_tolerance",
+    3: "no shorter step lowers the cost",
+    4: "cost and step no longer change",
+}
+"""Messages by SciPy's status."""
+
+_TRIALS_PER_ITERATION = 20
+
+_PATIENCE = 50
+"""Iterations after which another method goes on where the dogleg crawls along."""
+
 _EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class LocalResult:
+    """Result of one local search.
+
+    `start` and `parameters` are physical, shape (n,); `cost` includes the robust loss;
+    `iterations` counts accepted steps; `ended_by` is that of
+    :class:`~fmident.estimation.Estimate`.
+    """
+
+    start: F64
+    parameters: F64
+    cost: float
+    status: Status
+    message: str
+    iterations: int
+    ended_by: Ending | None = None
+
+    def as_mapping(self) -> Mapping[str, object]:
+        """Return the fields for the result's settings."""
+        return {
+            "start": self.start.tolist(),
+            "parameters": self.parameters.tolist(),
+            "cost": self.cost,
+            "status": self.status,
+            "iterations": self.iterations,
+        }
+
+
+@dataclass
+class Progress:
+    """Best point over all starts, reported to the monitor."""
+
+    monitor: Monitor
+    starts: int = 1
+    best: F64 = field(default_factory=lambda: np.empty(0))
+    cost: float = float("inf")
+
+    def report(self, parameters: F64, cost: float, start: int = 1) -> None:
+        """Report an accepted point of the search from a start, counted from 1."""
+        if cost < self.cost or self.best.size == 0:
+            self.best, self.cost = parameters.copy(), cost
+        extra: dict[str, float] = {}
+        if self.starts > 1:
+            extra = {"start": start, "starts": self.starts, "local_cost": cost}
+        self.monitor.iteration(self.best, self.cost, **extra)
+
+    def ended(self, parameters: F64, cost: float) -> None:
+        """Report the final point of one of several searches."""
+        if self.starts > 1:
+            self.monitor.search_ended(parameters, cost)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the searches of one estimation share."""
+
+    problem: Problem
+    evaluator: Evaluator
+    options: LeastSquaresOptions
+    progress: Progress
+
+
+class End(Exception):  # noqa: N818 - no error
+    """Ends a solver at a point of the search space."""
+
+    def __init__(self, z: F64, exact: bool = False) -> None:
+        self.z, self.exact = z.copy(), exact
+        super().__init__()
+
+
+class Arrived(End):
+    """No step remains from this point, by derivatives that may or may not be exact enough."""
+
+
+class NoDescent(Arrived):
+    """Steps from this point do not lower the cost, or by less than its uncertainty."""
+
+
+class Stalled(End):
+    """The method makes no more progress from this point; another one continues."""
+
+
+class IterationLimit(End):
+    """The limit of accepted steps is reached."""
+
+
+def _tolerance(value: float) -> float | None:
+    """Return a tolerance that SciPy accepts; ``None`` disables it."""
+    return max(value, _EPS) if value > 0.0 else None
+
+
+def singular_directions(matrix: F64) -> tuple[F64, F64]:
+    """Return all singular values, (n,), and the right singular vectors as rows, (n, n)."""
+    # The R factor is small; the left vectors of all rows would take the memory of their square.
+    triangle = np.linalg.qr(matrix, mode="r")
+    _, values, right = np.linalg.svd(triangle, full_matrices=True)
+    return np.append(values, np.zeros(matrix.shape[1] - values.size)), right
 
 
 class LocalSearch:
@@ -66,16 +181,10 @@ class LocalSearch:
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        evaluator: Evaluator,
-        options: LeastSquaresOptions,
-        progress: Progress,
-        start: F64,
-        number: int = 1,
-        rows: SearchedRows | None = None,
+        self, run: Run, start: F64, number: int = 1, rows: SearchedRows | None = None
     ) -> None:
-        self.options = options
+        problem, evaluator = run.problem, run.evaluator
+        self.options = run.options
         self.space = evaluator.space
         self.start = np.clip(start, problem.lower, problem.upper)
         self.z0 = self.space.from_physical(self.start)
@@ -95,7 +204,7 @@ class LocalSearch:
         self._rows = SearchedRows(problem, evaluator) if rows is None else rows
         self._balancing = False
         self._matching = EventMatching(problem)
-        self._progress = progress
+        self._progress = run.progress
 
     def physical(self, z: F64) -> F64:
         """Return the physical point within the bounds, without rounding at the start."""
@@ -115,8 +224,8 @@ class LocalSearch:
         accepted = self._accepted
         if accepted is None or np.array_equal(z, accepted):
             return r
-        if self._rest is not None and np.array_equal(self._rest[0], accepted):
-            remaining, size = self._rest[1], self._size(accepted)
+        remaining, size = self._rest_at(accepted), self._size(accepted)
+        if remaining is not None:
             tiny = bool((np.abs(z - accepted) <= _TINY * self.options.step_tolerance * size).all())
             lost = remaining.promise <= self._blur(accepted)
             if (tiny or lost) and not self.cost_of(r) < self.cost(accepted):
@@ -156,13 +265,13 @@ class LocalSearch:
         self._look_ahead(z, p, scaled, errors)
         return scaled
 
-    def run(self, solve: Callable[[LocalSearch], LocalResult]) -> LocalResult:
-        """Run a solver from :attr:`z0`, again where it makes no more progress."""
+    def run(self) -> LocalResult:
+        """Search from :attr:`z0`, again where SciPy makes no more progress."""
         if self._rows.weighed:
-            self._balance(solve)
+            self._balance()
         while True:
             try:
-                result = solve(self)
+                result = self._solve()
             except Stalled as end:
                 self._start_at(end.z)
                 continue
@@ -173,23 +282,24 @@ class LocalSearch:
                     continue
                 self.accept(end.z)
                 result = self._settle(end.z, lost=isinstance(end, NoDescent))
-            if self._plateau and self._may_be_cautious():
+            auto = self.options.method == "auto"
+            if self._plateau and auto and self._bounded and not self.cautious:
                 self.cautious = True
                 self._accurate, self._plateau = False, False
                 self._accepted, self._rest = None, None
                 self._start_at(self.space.from_physical(self._origin), self._origin)
                 if self._rows.weighed:
-                    self._balance(solve)
+                    self._balance()
             elif self.iterations < self.options.max_iterations and self._rows.outdated(
                 result.parameters
             ):
                 # Better derivatives have led further than those with which noise was found.
                 self._start_at(self.space.from_physical(result.parameters), result.parameters)
-                self._balance(solve)
+                self._balance()
             else:
                 return result
 
-    def _balance(self, solve: Callable[[LocalSearch], LocalResult]) -> None:
+    def _balance(self) -> None:
         """Find the noise level that weighs the priors by successive searches.
 
         Each begins at the end of the previous one. The last one has no step to take, so that
@@ -200,7 +310,7 @@ class LocalSearch:
             while self._rows.hold(self.start) and self.iterations < self.options.max_iterations:
                 self._rest = None  # of other residuals
                 try:
-                    p = solve(self).parameters
+                    p = self._solve().parameters
                     self._start_at(self.space.from_physical(p), p)
                 except (Arrived, Stalled) as end:
                     self._start_at(end.z)
@@ -209,13 +319,64 @@ class LocalSearch:
             self._balancing = False
         self._rest = None
 
-    def _may_be_cautious(self) -> bool:
-        """Return whether the solver has a more cautious mode that was not used yet."""
-        options = self.options
-        if self.cautious or options.initial_trust_region is not None:
-            return False
-        bounded = bool(np.isfinite([self.space.lower, self.space.upper]).any())
-        return options.solver == "ceres" or (options.method == "auto" and bounded)
+    def _solve(self) -> LocalResult:
+        """Run SciPy, which requests a Jacobian at each accepted point and only there.
+
+        Trial points with NaN residuals shrink its trust region.
+        """
+        options, lower, upper = self.options, self.space.lower, self.space.upper
+        if not bool(np.isfinite(self.residuals(self.z0)).all()):
+            raise ValueError("the start of a local search must be a point that can be simulated")
+        method = self._method()
+        patient = method == "trf" or options.method != "auto"
+
+        def jacobian(z: F64) -> F64:
+            self.accept(z)
+            if self.iterations >= options.max_iterations:
+                raise IterationLimit(z)
+            if not patient and self.iterations >= _PATIENCE:
+                raise Stalled(z)
+            return self.jacobian(z)
+
+        try:
+            with np.errstate(over="ignore"):  # such trial points are rejected
+                solution = least_squares(
+                    self.residuals,
+                    self.z0,
+                    jac=jacobian,
+                    bounds=(lower, upper),
+                    method=method,
+                    x_scale="jac",
+                    loss=options.loss,
+                    f_scale=options.loss_scale,
+                    ftol=_tolerance(options.cost_tolerance),
+                    xtol=_EPS,
+                    gtol=_tolerance(options.gradient_tolerance),
+                    max_nfev=_TRIALS_PER_ITERATION * options.max_iterations,
+                )
+        except IterationLimit as limit:
+            message = f"the limit of {options.max_iterations} iterations is reached"
+            return self.finish(limit.z, "limit", message)
+        z, active, status = solution.x, solution.active_mask, int(solution.status)
+        # The iterates of `trf` stay strictly within the bounds.
+        on_bounds = np.where(active < 0, lower, np.where(active > 0, upper, z))
+        if self.cost(on_bounds) <= self.cost(z) * (1.0 + options.cost_tolerance):
+            z = on_bounds
+        return self.finish(z, "limit" if status == 0 else "converged", _MESSAGES[status])
+
+    @property
+    def _bounded(self) -> bool:
+        return bool(np.isfinite([self.space.lower, self.space.upper]).any())
+
+    def _method(self) -> Literal["trf", "dogbox"]:
+        if self.options.method != "auto":
+            return self.options.method
+        if not self._bounded or self.cautious or self.iterations >= _PATIENCE:
+            return "trf"
+        # SciPy asks for the same Jacobian next, so this costs nothing.
+        p = self.physical(self.z0)
+        rank = analyse_rank(self._rows.jacobian(p), self._evaluator.column_errors(p)).rank
+        return "dogbox" if rank == p.size else "trf"
 
     def _settle(self, z: F64, lost: bool) -> LocalResult:
         """Take the last steps, which change the cost by less than its uncertainty.
@@ -227,16 +388,15 @@ class LocalSearch:
         """
         message = "no further step lowers the cost" if lost else _ARRIVED
         exact = self._evaluator.jacobian_is_exact(self.physical(z))
-        if exact and self._left(z) and not self._accurate:
+        if exact and self._step_left(z) is not None and not self._accurate:
             self._accurate = True  # which also measures the noise
             with contextlib.suppress(Arrived):
                 self.jacobian(z)
         for _ in range(_LAST_EXACT_STEPS if exact else _LAST_STEPS * lost):
-            if not self._left(z):
+            left = self._step_left(z)
+            if left is None:
                 break
-            assert self._rest is not None
-            length = self._rest[1].length
-            new = np.clip(z + self._rest[1].step, self.space.lower, self.space.upper)
+            new = np.clip(z + left.step, self.space.lower, self.space.upper)
             blur = self._blur(z) * (_ROUNDINGS if exact else 1.0)
             if not self.cost(new) <= self.cost(z) + blur:
                 break
@@ -247,19 +407,26 @@ class LocalSearch:
                 if not (exact and np.array_equal(end.z, new)):
                     self.accept(end.z)
                     return self.finish(end.z, "converged", message)
-            if self._rest[1].length >= length:
+            following = self._rest_at(new)
+            if following is None or following.length >= left.length:
                 break
             self.accept(new)
             z = new
         return self.finish(z, "converged", message)
 
-    def _left(self, z: F64) -> bool:
-        """Return whether the remaining step from `z` is known to exceed noise and rounding."""
+    def _rest_at(self, z: F64) -> Rest | None:
+        """Return the remaining step from `z`; ``None`` if it was not looked for there last."""
         if self._rest is None or not np.array_equal(self._rest[0], z):
-            return False
-        remaining = self._rest[1]
+            return None
+        return self._rest[1]
+
+    def _step_left(self, z: F64) -> Rest | None:
+        """Return the remaining step from `z` if it is known to exceed noise and rounding."""
+        remaining = self._rest_at(z)
+        if remaining is None:
+            return None
         nothing = np.maximum(_FINEST * self._size(z), NOISE * remaining.noise)
-        return not bool((np.abs(remaining.step) <= nothing).all())
+        return None if bool((np.abs(remaining.step) <= nothing).all()) else remaining
 
     def _start_at(self, z: F64, p: F64 | None = None) -> None:
         """Set the next solver's start, with a Jacobian by differences."""
@@ -267,25 +434,15 @@ class LocalSearch:
         self.z0 = z.copy()
         self._evaluator.jacobian(self.start)
 
-    def has_full_rank(self, z: F64) -> bool:
-        """Return whether the Jacobian at `z` has full rank within its own error."""
-        p = self.physical(z)
-        jacobian = self._rows.jacobian(p)
-        return analyse_rank(jacobian, self._evaluator.column_errors(p)).rank == z.size
-
-    def accept(self, z: F64, **details: float) -> None:
+    def accept(self, z: F64) -> None:
         """Report an accepted point; the start was reported before if there are several."""
+        if self._accepted is not None and np.array_equal(z, self._accepted):
+            return  # the start of a search that goes on
         began = self._accepted is None
-        if self._accepted is not None:
-            if np.array_equal(z, self._accepted):
-                return  # the start of a search that goes on
-            self.iterations += 1
+        self.iterations += not began
         self._accepted = z.copy()
-        if began and self.cautious:
-            return
-        if began and self._progress.starts > 1:
-            return
-        self._progress.report(self.physical(z), self._reported_cost(z), self._number, **details)
+        if not (began and (self.cautious or self._progress.starts > 1)):
+            self._progress.report(self.physical(z), self._reported_cost(z), self._number)
 
     def finish(self, z: F64, status: Status, message: str) -> LocalResult:
         """Return the result at `z`, the last accepted point.
@@ -303,20 +460,6 @@ class LocalSearch:
         cost = self._reported_cost(z)
         self._progress.ended(p, cost)
         return LocalResult(self._origin, p, cost, status, message, self.iterations, ended_by)
-
-    def blocked(self, z: F64, gradient: F64) -> npt.NDArray[np.bool_]:
-        """Return which parameters a descent pushes against a bound they are at, shape (n,)."""
-        low = (z <= self.space.lower) & (gradient > 0.0)
-        high = (z >= self.space.upper) & (gradient < 0.0)
-        return low | high
-
-    def robust_system(self, z: F64) -> tuple[F64, F64]:
-        """Return residuals whose squares sum to the robust cost, and their Jacobian."""
-        plain = self._rows.residuals(self.physical(z))
-        residuals, slope = robust_residuals(self.options.loss, self.options.loss_scale, plain)
-        jacobian = self.jacobian(z) * slope[:, np.newaxis]
-        jacobian[:, self.blocked(z, jacobian.T @ residuals)] = 0.0
-        return residuals, jacobian
 
     def _look_ahead(self, z: F64, p: F64, jacobian: F64, errors: Errors) -> None:
         """Compute the step left from an accepted point; raises :class:`Arrived` without one."""
@@ -339,26 +482,24 @@ class LocalSearch:
         if remaining.arrived(size, tolerance, before):
             raise Arrived(self._onto_bounds(z, remaining), remaining.exact(size, tolerance))
 
-    def _onto_bounds(self, z: F64, found: Rest) -> F64:
+    def _onto_bounds(self, z: F64, remaining: Rest) -> F64:
         """Return `z` with parameters whose step goes to a bound set to it, if that is no worse."""
-        on_bounds = np.where(found.at_bound, np.clip(z + found.step, *self._box()), z)
+        ends = np.clip(z + remaining.step, self.space.lower, self.space.upper)
+        on_bounds = np.where(remaining.at_bound, ends, z)
         if np.array_equal(on_bounds, z) or not self.cost(on_bounds) <= self.cost(z):
             return z
         return on_bounds
-
-    def _box(self) -> tuple[F64, F64]:
-        return self.space.lower, self.space.upper
 
     def _confirmed(self, z: F64, p: F64, message: str) -> tuple[Ending | None, str]:
         """Return what ended a search that a solver calls converged, ``None`` if it converged."""
         self._plateau = False
         if self._matching.exact(self._evaluator.residuals(p), None):
             return None, message
-        if self._rest is None or not np.array_equal(self._rest[0], z):
+        if self._rest_at(z) is None:
             with contextlib.suppress(Arrived):
                 self.jacobian(z)
-        assert self._rest is not None
-        remaining = self._rest[1]
+        remaining = self._rest_at(z)
+        assert remaining is not None
         size, tolerance = self._size(z), self.options.step_tolerance
         silent = self._without_influence(p)
         lost = self._named(silent & self._acted) if self._acted is not None else ""
@@ -399,7 +540,7 @@ class LocalSearch:
         """Return a Jacobian by central differences along singular directions, and its errors."""
         norms = np.linalg.norm(jacobian, axis=0)
         safe = np.where(norms > 0.0, norms, 1.0)
-        _, _, right = np.linalg.svd(np.linalg.qr(jacobian / safe, mode="r"))
+        _, right = singular_directions(jacobian / safe)
         ways = right.T / safe[:, np.newaxis]
         slope = self.space.derivative(p)
         derivatives = self._rows.directional_derivatives(p, ways * slope[:, np.newaxis])

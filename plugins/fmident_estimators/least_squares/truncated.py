@@ -25,22 +25,24 @@ is nearest to the start, which steps along the set of best fits reach.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate, HeldDirections, Monitor
-from fmident.evaluation import DirectionalDerivatives
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Estimate, HeldDirections
+from fmident.evaluation import DirectionalDerivatives, Evaluator
 from fmident.problem.model import Problem
-from fmident.statistics import analyse_rank
-from fmident_estimators.held_noise import SearchedRows
-from fmident_estimators.least_squares.options import LeastSquaresOptions
-from fmident_estimators.least_squares.progress import LocalResult, Progress
-from fmident_estimators.least_squares.search import LocalSearch
+from fmident.statistics.identifiability import analyse_rank
+from fmident_estimators.descent import SearchedRows
+from fmident_estimators.least_squares.search import (
+    LocalResult,
+    LocalSearch,
+    Progress,
+    Run,
+    singular_directions,
+)
 
 _STIFFNESS = 1e4
 """Of the rows that hold, in the largest singular value of what they hold: what is held moves by the
@@ -51,10 +53,10 @@ _PATIENCE = 3
 """Rounds after which a search that does not converge ends them."""
 
 _SAME = 1e-6
-"""Move from one round to the next, in units of the search space, that is none."""
+"""Move from one round to the next, in units of the search space, that counts as none."""
 
 _CLOSE = 1e-3
-"""The same if further rounds do not help: next to the errors of the derivatives."""
+"""The same where further rounds do not help, because of errors of the derivatives."""
 
 _SMALLEST_PART = 1.0 / 256.0
 """Part of the way that directions turn at least."""
@@ -66,12 +68,10 @@ _SMALLEST_SLIDE = 1e-6
 """Part of such a step, below which no nearer point is looked for."""
 
 _MORE = 4.0
-"""Rise of the cost, in variances of the noise, that is none."""
+"""Increase of the cost, in variances of the noise, that counts as none."""
 
 _STILL = 1e-9
 """Share of a parameter in the directions that move, below which it is where it started."""
-
-Solve = Callable[[LocalSearch], LocalResult]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +87,11 @@ class _Directions:
     dropped: F64
     singular_values: F64
     held: npt.NDArray[np.bool_]
+
+    @property
+    def dropped_values(self) -> F64:
+        """Singular values of the dropped directions."""
+        return self.singular_values[self.kept.shape[1] :]
 
 
 class HoldingRows(SearchedRows):
@@ -116,27 +121,21 @@ class HoldingRows(SearchedRows):
 class _Continued(Progress):
     """Progress of successive searches, each of which starts at the end of the previous one."""
 
-    def report(self, parameters: F64, cost: float, start: int = 1, **details: float) -> None:
+    def report(self, parameters: F64, cost: float, start: int = 1) -> None:
         """Report a point that is not the last one."""
         if not np.array_equal(parameters, self.best):
             self.best, self.cost = parameters.copy(), cost
-            self.monitor.iteration(self.best, self.cost, **details)
+            self.monitor.iteration(self.best, self.cost)
 
 
-def truncated_estimate(
-    problem: Problem,
-    evaluator: Evaluator,
-    options: LeastSquaresOptions,
-    monitor: Monitor,
-    solve: Solve,
-    full: LocalResult,
-) -> Estimate:
+def truncated_estimate(run: Run, full: LocalResult) -> Estimate:
     """Return the estimate that moves only along directions that the data determine.
 
     `full`, the result of the search without held directions, gives the noise and the lowest
     cost.
     """
-    truncation = _Truncation(problem, evaluator, options, monitor, solve, full)
+    monitor = run.progress.monitor
+    truncation = _Truncation(dataclasses.replace(run, progress=_Continued(monitor)), full)
     there = truncation.at(full.parameters)
     if not there.dropped.shape[1]:
         monitor.note(
@@ -144,7 +143,7 @@ def truncated_estimate(
             f" {truncation.rule}."
         )
         return Estimate(full.parameters, full.status, full.message, ended_by=full.ended_by)
-    ended = truncation.run(problem.initial)
+    ended = truncation.run(run.problem.initial)
     if not ended.settled or truncation.misses(ended):
         other = truncation.nearest()
         if truncation.better(other, ended):
@@ -165,22 +164,12 @@ class _End:
 
 
 class _Truncation:
-    def __init__(
-        self,
-        problem: Problem,
-        evaluator: Evaluator,
-        options: LeastSquaresOptions,
-        monitor: Monitor,
-        solve: Solve,
-        full: LocalResult,
-    ) -> None:
-        self._problem, self._evaluator, self._options = problem, evaluator, options
-        self._solve, self._full = solve, full
-        self._space = evaluator.space
-        self._start = self._space.from_physical(problem.initial)
-        self._progress = _Continued(monitor)
+    def __init__(self, run: Run, full: LocalResult) -> None:
+        self._run, self._full = run, full
+        self._problem, self._evaluator, self._options = run.problem, run.evaluator, run.options
+        self._space = run.evaluator.space
+        self._start = self._space.from_physical(run.problem.initial)
         self._noise = self._noise_at(full.parameters)
-        self._most: int | None = None  # directions that are kept, once rounds have begun to repeat
 
     @property
     def rule(self) -> str:
@@ -227,10 +216,7 @@ class _Truncation:
     def _decomposed(self, p: F64, free: npt.NDArray[np.bool_]) -> _Directions:
         """Return the directions of some parameters, the others held."""
         jacobian, errors = self._evaluator.jacobian(p)[:, free], self._evaluator.column_errors(p)
-        triangle = np.linalg.qr(jacobian * self._space.derivative(p)[free], mode="r")
-        _, values, right = np.linalg.svd(triangle, full_matrices=True)
-        singular = np.zeros(int(free.sum()))
-        singular[: values.size] = values
+        singular, right = singular_directions(jacobian * self._space.derivative(p)[free])
         known = analyse_rank(jacobian, None if errors is None else errors[free]).rank
         limit = self._noise
         if self._options.truncate != "auto":
@@ -306,35 +292,28 @@ class _Truncation:
         came_back = len(ranks) > 2 and ranks[-1] != ranks[-2] and ranks[-1] in ranks[:-2]
         return min(ranks[-2:]) if came_back or len(ranks) > _ROUNDS // 2 else new
 
-    def _held(self, begin: F64, found: _Directions, at: F64 | None = None) -> LocalResult:
+    def _held(self, begin: F64, directions: _Directions, at: F64 | None = None) -> LocalResult:
         """Return the result of a search that holds dropped directions at `at` or the start."""
-        largest = float(found.singular_values[found.kept.shape[1] :].max(initial=0.0))
-        stiff = max(float(found.singular_values.max(initial=0.0)), _STIFFNESS * largest)
-        held = np.eye(self._start.size)[found.held]
-        rows = (stiff * self._noise or 1.0) * np.vstack([found.dropped.T, held])
+        largest = float(directions.dropped_values.max(initial=0.0))
+        stiff = max(float(directions.singular_values.max(initial=0.0)), _STIFFNESS * largest)
+        held = np.eye(self._start.size)[directions.held]
+        rows = (stiff * self._noise or 1.0) * np.vstack([directions.dropped.T, held])
         where = self._start if at is None else at
         bound = np.clip(self._space.from_physical(begin), self._space.lower, self._space.upper)
-        where = np.where(found.held, bound, where)
+        where = np.where(directions.held, bound, where)
         holding = HoldingRows(self._problem, self._evaluator, rows, where)
-        search = LocalSearch(
-            self._problem, self._evaluator, self._options, self._progress, begin, rows=holding
-        )
-        return search.run(self._solve)
+        return LocalSearch(self._run, begin, rows=holding).run()
 
     def misses(self, ended: _End) -> bool:
         """Return whether the cost is far higher than the dropped directions explain.
 
         Along a dropped direction the cost rises by ``q^2 / 2`` per squared unit.
         """
-        dropped = self._dropped_values(ended.directions)
+        dropped = ended.directions.dropped_values
         displacement = self._space.from_physical(self._full.parameters) - self._start
         along = ended.directions.dropped.T @ displacement
         explained = 0.5 * float(np.sum((dropped * along) ** 2)) * self._noise**2
         return ended.cost > self._full.cost + 4.0 * explained + _MORE * self._noise**2
-
-    @staticmethod
-    def _dropped_values(found: _Directions) -> F64:
-        return found.singular_values[found.kept.shape[1] :]
 
     def estimate(self, ended: _End) -> Estimate:
         """Return the estimate, with a message about the directions it holds."""
@@ -384,10 +363,10 @@ def _relaxed(part: float, before: F64, move: F64) -> float:
     return float(np.clip(part / (1.0 - ratio), _SMALLEST_PART, 1.0))
 
 
-def _with_rank(found: _Directions, rank: int) -> _Directions:
+def _with_rank(directions: _Directions, rank: int) -> _Directions:
     """Return the directions with `rank` of them kept."""
-    vectors = np.hstack([found.kept, found.dropped])
-    return dataclasses.replace(found, kept=vectors[:, :rank], dropped=vectors[:, rank:])
+    vectors = np.hstack([directions.kept, directions.dropped])
+    return dataclasses.replace(directions, kept=vectors[:, :rank], dropped=vectors[:, rank:])
 
 
 def _between(old: _Directions, new: _Directions, part: float) -> _Directions:

@@ -11,37 +11,11 @@ systems, equations 1 to 10).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fmident._lazy import lazy_face
+from fmident.estimation.contract import Estimator
 from fmident.plugins.hookspecs import hookimpl
-
-if TYPE_CHECKING:
-    from fmident.estimation.contract import Estimator
-    from fmident.plugins.registry import Registry
-    from fmident_estimators.linear_regression.base_parameters import BaseParameters, find_base
-    from fmident_estimators.linear_regression.estimator import (
-        LinearRegression,
-        LinearRegressionOptions,
-    )
-
-__all__ = [
-    "BaseParameters",
-    "LinearRegression",
-    "LinearRegressionOptions",
-    "find_base",
-    "fmident_register_estimators",
-]
-
-__getattr__, _ = lazy_face(  # nothing is imported before it is used
-    __name__,
-    {
-        "BaseParameters": "base_parameters",
-        "LinearRegression": "estimator",
-        "LinearRegressionOptions": "estimator",
-        "find_base": "base_parameters",
-    },
-)
+from fmident.plugins.registry import Registry
 
 
 @hookimpl

@@ -29,7 +29,7 @@ _RETREATS = (-1.0, 0.3, -0.3, 0.1, -0.1, 0.01, -0.01)
 the same column."""
 
 _ROUNDINGS = 4.0
-"""Changes of so many roundings of the largest value are none."""
+"""Changes up to this many roundings of the largest value count as none."""
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -1,8 +1,7 @@
-"""The estimator ``linear-regression``.
+"""The estimator ``linear-regression``: parameters in which the outputs are linear.
 
-The gradient of the total energy at random states of the mechanism.
-
-The FMU of an inverse model takes positions and speeds as inputs and closes the kinematic
+**Base parameters by energy** need the gradient of the total energy at random states of the
+mechanism. The FMU of an inverse model takes positions and speeds as inputs and closes the kinematic
 loops itself, so that random inputs are random admissible states. Where it iterates from the state
 before and a random one is too far away, small steps lead there (eq. 5 of the paper).
 """
@@ -21,7 +20,7 @@ from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
 from fmident.estimation.contract import Estimate, Estimator, Monitor, Requirement
-from fmident.evaluation.contract import Evaluator
+from fmident.evaluation import Evaluator
 from fmident.options import INSIDE_UNIT, NOT_NEGATIVE, Options, Range
 from fmident.problem.model import Problem
 from fmident.problem.residuals import ResidualLayout, compared_values, residual_layout
@@ -64,7 +63,7 @@ _PULL = 1e-6
 
 
 _STEPS = 100
-"""From one random state to the next, where it cannot be reached at once."""
+"""Steps from one random state to the next, where it cannot be reached at once."""
 
 _CONSTANT = 1e-10
 """A column that varies by less than this part of its length is a constant: energies are known
@@ -183,20 +182,24 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
         monitor.iteration(p, evaluator.cost(p))
         errors = relative_errors(problem, layout, residuals)
         _tell(monitor, base, regression, bounded, options)
+        held_out = {name: errors.pop(name) for name in dict.fromkeys(options.validation)}
         details: dict[str, object] = {
             "dependent_parameters": {base.names[j]: float(p[j]) for j in base.dependent},
             "condition_number": regression.condition,
             "superposition_error": missed,
-            "training_relative_error": {
-                name: by_output
-                for name, by_output in errors.items()
-                if name not in options.validation
-            },
+            "training_relative_error": errors,
         }
-        if options.validation:
-            held_out = {name: errors[name] for name in options.validation}
+        if held_out:
             details["validation_relative_error"] = held_out
-            monitor.note(_validation_note(held_out))
+            parts = [
+                f"{error:.2%} for '{output}' of '{experiment}'"
+                for experiment, outputs in held_out.items()
+                for output, error in outputs.items()
+            ]
+            monitor.note(
+                "Held out of the regression and predicted with a relative error of "
+                f"{', '.join(parts)}."
+            )
         count = int(np.count_nonzero(used))
         message = (
             f"{count} equations for {len(independent)} base parameters, condition number"
@@ -222,7 +225,6 @@ def regressor(
 
     Raises `ProblemError` with the names of nonlinear parameters.
     """
-    names = [q.name for q in evaluator.problem.free]
     try:
         model = _model(evaluator, box)
     except FailedEvaluationError as failed:
@@ -240,6 +242,7 @@ def regressor(
             hint="give bounds within which the model can be simulated",
         )
     if worst > options.linearity_tolerance:
+        names = [q.name for q in evaluator.problem.free]
         guilty = nonlinear_parameters(
             evaluator.probe, model, box, options.linearity_tolerance, names
         )
@@ -277,11 +280,9 @@ def _base_parameters(
     names = [q.name for q in evaluator.problem.free]
     # The triangle stands for all rows: lengths and angles of its columns are the same.
     triangle: F64 = np.asarray(np.linalg.qr(model.matrix[used], mode="r"))
-    lengths = np.linalg.norm(triangle, axis=0)
-    if int(np.count_nonzero(used)) <= int(np.count_nonzero(lengths)):
-        raise ProblemError(
-            f"{int(np.count_nonzero(used))} samples are too few for {len(names)} parameters"
-        )
+    lengths, samples = np.linalg.norm(triangle, axis=0), int(np.count_nonzero(used))
+    if samples <= np.count_nonzero(lengths):
+        raise ProblemError(f"{samples} samples are too few for {len(names)} parameters")
     if not bool(np.any(lengths > 0.0)):
         raise ProblemError(
             "no output changes with any of the parameters",
@@ -289,14 +290,7 @@ def _base_parameters(
         )
     if not options.energies:
         return find_base(triangle, names, order, options.rank_tolerance, box.size)
-    gradient = energy_gradient(
-        evaluator,
-        box,
-        options.energies,
-        options.random_states,
-        options.seed,
-        options.linearity_tolerance,
-    )
+    gradient = energy_gradient(evaluator, box, options)
     without_energy = negligible(gradient, box.size)
     # Friction and the like have no energy: their columns are taken separately.
     gradient = np.where(without_energy, 0.0, gradient)
@@ -360,7 +354,10 @@ def _tell(
         )
     if base.inert:
         names = listed([f"'{base.names[j]}'" for j in base.inert])
-        monitor.note(f"No output changes with {names}: {_left_at(options)}.")
+        left = "left at the initial value"
+        if options.dependent == "minimum-norm":
+            left = "set to zero, or to the bound next to it"
+        monitor.note(f"No output changes with {names}: {left}.")
     if bounded:
         names = ", ".join(f"'{n}'" for n in bounded)
         monitor.note(
@@ -374,34 +371,13 @@ def _tell(
         )
 
 
-def _left_at(options: LinearRegressionOptions) -> str:
-    if options.dependent == "minimum-norm":
-        return "set to zero, or to the bound next to it"
-    return "left at the initial value"
-
-
-def _validation_note(errors: dict[str, dict[str, float]]) -> str:
-    parts = [
-        f"{error:.2%} for '{output}' of '{experiment}'"
-        for experiment, outputs in errors.items()
-        for output, error in outputs.items()
-    ]
-    return "Held out of the regression and predicted with a relative error of " + (
-        ", ".join(parts) + "."
-    )
-
-
 def _training_rows(
     problem: Problem, layout: ResidualLayout, validation: Sequence[str]
 ) -> npt.NDArray[np.bool_]:
     names = [e.name for e in problem.experiments]
-    for name in validation:
-        if name not in names:
-            raise ProblemError(
-                f"[estimator]: 'validation' names the experiment '{name}', which does not exist",
-                hint=did_you_mean(name, names, kind="experiment"),
-                code=Code.UNKNOWN_NAME,
-            )
+    _refuse_unknown(
+        validation, names, "'validation' names the experiment", "which does not exist", "experiment"
+    )
     if set(validation) >= set(names):
         raise ProblemError(
             "[estimator]: all experiments are held out by 'validation'",
@@ -414,15 +390,21 @@ def _training_rows(
 
 def _order(problem: Problem, prefer: Sequence[str]) -> list[int]:
     names = [q.name for q in problem.free]
-    for name in prefer:
-        if name not in names:
-            raise ProblemError(
-                f"[estimator]: 'prefer' names '{name}', which is not a free parameter",
-                hint=did_you_mean(name, names, kind="parameter"),
-                code=Code.UNKNOWN_NAME,
-            )
+    _refuse_unknown(prefer, names, "'prefer' names", "which is not a free parameter", "parameter")
     first = [names.index(name) for name in dict.fromkeys(prefer)]
     return first + [j for j in range(len(names)) if j not in first]
+
+
+def _refuse_unknown(
+    given: Sequence[str], names: Sequence[str], subject: str, trait: str, kind: str
+) -> None:
+    for name in given:
+        if name not in names:
+            raise ProblemError(
+                f"[estimator]: {subject} '{name}', {trait}",
+                hint=did_you_mean(name, names, kind=kind),
+                code=Code.UNKNOWN_NAME,
+            )
 
 
 def _box(problem: Problem) -> Box:
@@ -447,11 +429,9 @@ def relative_errors(
         for j, measurement in enumerate(experiment.measurements):
             measured = compared_values(measurement)
             measured = measured[np.isfinite(measured)]
-            missed = residuals[layout.rows_of(i, j)] / measurement.whitening
             size = float(np.linalg.norm(measured))
-            outputs[measurement.name] = (
-                float(np.linalg.norm(missed)) / size if size > 0.0 else float("nan")
-            )
+            missed = np.linalg.norm(residuals[layout.rows_of(i, j)] / measurement.whitening)
+            outputs[measurement.name] = float(missed) / size if size > 0.0 else float("nan")
     return ratios
 
 
@@ -470,26 +450,13 @@ class Regression:
 
     ``||w (y - columns b)||^2 = ||right - triangle b||^2`` + constant, with the shapes
     (b, b) and (b,). `condition` is the condition number of the weighted columns scaled to
-    unit length, 1 at best; `residuals` are weighted; `freedom` is the number of residuals
-    of non-zero weight minus parameters.
+    unit length, 1 at best.
     """
 
     values: F64
     triangle: F64
     right: F64
     condition: float
-    residuals: F64
-    freedom: int
-
-    def covariance(self, *, sigma_known: bool) -> F64:
-        """Return the covariance of the values, shape (b, b)."""
-        inverse = np.linalg.inv(self.triangle)
-        variance = 1.0
-        if not sigma_known:
-            squares = float(self.residuals @ self.residuals)
-            variance = squares / self.freedom if self.freedom > 0 else float("nan")
-        product: F64 = variance * inverse @ inverse.T
-        return product
 
 
 def least_squares(columns: F64, y: F64, weights: F64) -> Regression:
@@ -499,11 +466,7 @@ def least_squares(columns: F64, y: F64, weights: F64) -> Regression:
     q, r = np.linalg.qr(weighted / lengths)
     right = q.T @ (weights * y)
     scaled = np.linalg.solve(r, right)
-    triangle = r * lengths
-    values = scaled / lengths
-    residuals = weights * (y - columns @ values)
-    freedom = int(np.count_nonzero(weights)) - values.size
-    return Regression(values, triangle, right, float(np.linalg.cond(r)), residuals, freedom)
+    return Regression(scaled / lengths, r * lengths, right, float(np.linalg.cond(r)))
 
 
 def reweighted(
@@ -518,8 +481,7 @@ def reweighted(
     """
     weights = used.astype(np.float64)
     regression = least_squares(columns, y, weights)
-    groups = [rows[used[rows]] for rows in groups]
-    groups = [rows for rows in groups if rows.size]
+    groups = [rows[used[rows]] for rows in groups if used[rows].any()]
     share = regression.values.size / len(groups)  # of the parameters, as if spread evenly
     rounding = float(np.finfo(np.float64).eps * np.abs(y[used]).max()) or 1.0
     before = np.ones(len(groups))
@@ -550,9 +512,7 @@ def within_bounds(
     little as possible; what the data do not determine stays at `chosen`, the solution
     without bounds.
     """
-    active = [*base.independent, *base.dependent]
-    fixed = lower == upper
-    active = [j for j in active if not fixed[j]]
+    active = [j for j in (*base.independent, *base.dependent) if lower[j] != upper[j]]
     start = np.clip(chosen, lower, upper)
     matrix = regression.triangle @ base.mapping[:, active]
     lengths = np.linalg.norm(matrix, axis=0)
@@ -595,20 +555,12 @@ def random_experiment(
     )
 
 
-def energy_gradient(
-    evaluator: Evaluator,
-    box: Box,
-    energies: Sequence[str],
-    states: int,
-    seed: int,
-    tolerance: float,
-) -> F64:
+def energy_gradient(evaluator: Evaluator, box: Box, options: LinearRegressionOptions) -> F64:
     """Return the centred gradient of the total energy with respect to the parameters.
 
     Its shape is (states, n), with zero columns for parameters that change the energy not at
-    all or only by a constant. `energies` are the FMU variables whose sum is the total
-    energy. Raises `ProblemError` if that is not linear in the parameters or no input
-    changes it.
+    all or only by a constant. Raises `ProblemError` if that is not linear in the parameters
+    or no input changes it.
     """
     problem = evaluator.problem
     if not problem.experiments[0].inputs:
@@ -617,13 +569,13 @@ def energy_gradient(
             " inputs",
             hint="leave 'energies' out: the base parameters then follow from the data",
         )
-    names = [q.name for q in problem.free]
+    tolerance = options.linearity_tolerance
     for steps in (1, _STEPS):
-        generator = np.random.default_rng(seed)
-        experiment = random_experiment(problem.experiments, states, generator, steps)
+        generator = np.random.default_rng(options.seed)
+        experiment = random_experiment(problem.experiments, options.random_states, generator, steps)
 
         def total(points: F64, experiment: Experiment = experiment, steps: int = steps) -> F64:
-            simulated = evaluator.simulate_outputs(experiment, energies, points)
+            simulated = evaluator.simulate_outputs(experiment, options.energies, points)
             return np.asarray(simulated[:, ::steps].sum(axis=2), dtype=np.float64)
 
         try:
@@ -638,10 +590,11 @@ def energy_gradient(
                 ) from failed
     worst, _ = superposition_error(total, model, box.random(generator, 3))
     if not worst <= tolerance:
+        names = [q.name for q in problem.free]
         guilty = nonlinear_parameters(total, model, box, tolerance, names)
         raise ProblemError(
-            f"the total energy {' + '.join(energies)} is not linear in {guilty}: superposition"
-            f" misses by {worst:.2g}",
+            f"the total energy {' + '.join(options.energies)} is not linear in {guilty}:"
+            f" superposition misses by {worst:.2g}",
             hint="'energies' takes the energies of an inverse model whose parameters are the"
             " standard inertial parameters (moments about the joints, not centres of mass)",
         )

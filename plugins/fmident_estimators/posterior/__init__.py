@@ -9,26 +9,11 @@ diagnostics: Vehtari, Gelman, Simpson, Carpenter and Buerkner, Bayesian Analysis
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fmident._lazy import lazy_face
+from fmident.estimation.contract import Estimator
 from fmident.plugins.hookspecs import hookimpl
-
-if TYPE_CHECKING:
-    from fmident.estimation.contract import Estimator
-    from fmident.plugins.registry import Registry
-    from fmident_estimators.posterior.estimator import Posterior
-    from fmident_estimators.posterior.target import PosteriorOptions
-
-__all__ = ["Posterior", "PosteriorOptions", "fmident_register_estimators"]
-
-__getattr__, _ = lazy_face(  # nothing is imported before it is used
-    __name__,
-    {
-        "Posterior": "estimator",
-        "PosteriorOptions": "target",
-    },
-)
+from fmident.plugins.registry import Registry
 
 
 @hookimpl

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, ProblemError
-from fmident.estimation.contract import Draws, Estimate, Estimator, Monitor
-from fmident.evaluation import JacobianError
-from fmident.evaluation.contract import Evaluator
+from fmident.estimation.contract import Draws, Estimate, Estimator, Monitor, Status
+from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem import Priors, Problem
 from fmident_estimators.least_squares.estimator import LeastSquares
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.packages import imported
-from fmident_estimators.posterior.ensembles import Ensembles
+from fmident_estimators.posterior.ensembles import Ensembles, Valley
 from fmident_estimators.posterior.target import PosteriorOptions, Target
-from fmident_estimators.posterior.valley import Valley
 
 _ROUND = 50
 """Draws of each walker between two looks at convergence, at the least."""
@@ -100,7 +99,9 @@ class Posterior(Estimator[PosteriorOptions]):
         if options.straighten:
             generator = np.random.default_rng([options.seed, options.ensembles])
             valley.straighten(target, evaluator, noise, generator)
-        return _Run(problem, evaluator, options, monitor, best, least.message).draw(target, valley)
+        cost = evaluator.cost(best)
+        run = _Run(problem, evaluator, options, monitor, best, cost, least.message)
+        return run.draw(target, valley)
 
 
 def _search_options(options: PosteriorOptions) -> LeastSquaresOptions:
@@ -140,31 +141,31 @@ def _valley_at(
         ) from error
 
 
+@dataclass(frozen=True, eq=False)
 class _Run:
-    """Draws until convergence, the maximum number of draws, or an interruption."""
+    """Draws until convergence, the maximum number of draws, or an interruption.
 
-    def __init__(
-        self,
-        problem: Problem,
-        evaluator: Evaluator,
-        options: PosteriorOptions,
-        monitor: Monitor,
-        best: F64,
-        search: str,
-    ) -> None:
-        self._problem, self._evaluator, self._options = problem, evaluator, options
-        self._monitor, self._best, self._search = monitor, best, search
-        self._cost = evaluator.cost(best)
+    `best` are the parameters of least `cost`, and `message` is that of the search for them.
+    """
+
+    problem: Problem
+    evaluator: Evaluator
+    options: PosteriorOptions
+    monitor: Monitor
+    best: F64
+    cost: float
+    message: str
 
     def draw(self, target: Target, valley: Valley) -> Estimate:
         """Return the medians as the estimate, with the draws."""
-        ensembles = Ensembles(target, valley, self._options)
-        most = max(self._options.max_draws // (ensembles.walkers * self._options.ensembles), 1)
+        ensembles = Ensembles(target, valley, self.options)
+        walkers = ensembles.walkers * self.options.ensembles
+        most = max(self.options.max_draws // walkers, 1)
         draws: Draws | None = None
         try:
             while ensembles.draws < most:
-                wanted = max(_ROUND + self._options.warm_up, ensembles.draws // 2)
-                ensembles.run(self._evaluator, min(wanted, most - ensembles.draws))
+                wanted = max(_ROUND + self.options.warm_up, ensembles.draws // 2)
+                ensembles.run(self.evaluator, min(wanted, most - ensembles.draws))
                 draws = self._judged(ensembles, target)
                 self._report(draws, ensembles)
                 if self._converged(draws):
@@ -172,47 +173,42 @@ class _Run:
         except (KeyboardInterrupt, JacobianError) as end:
             if isinstance(end, JacobianError) and ensembles.draws == 0:
                 raise
-            if ensembles.draws < self._options.warm_up + _FEWEST:
+            if ensembles.draws < self.options.warm_up + _FEWEST:
                 raise
-            return self._interrupted(self._judged(ensembles, target))
-        assert draws is not None
-        middle = np.median(draws.values.reshape(-1, self._best.size), axis=0)
-        summary = (
-            f"{draws.count} draws kept of {ensembles.walkers * self._options.ensembles} walkers"
-        )
-        summary += f", {_worst(draws)}; {ensembles.accepted:.0%} accepted"
-        details = {
-            "least_cost": {"parameters": self._best.tolist(), "cost": self._cost},
-            "search": self._search,
-            "accepted": ensembles.accepted,
-            "noise": "given" if self._problem.sigma_known else "integrated out, Jeffreys' prior",
-        }
-        if self._converged(draws):
+            draws = self._judged(ensembles, target)
+            message = f"interrupted after {draws.count} draws ({_worst(draws)})"
             return Estimate(
-                middle, "converged", f"the draws agree: {summary}", details, draws=draws
+                self.best, "interrupted", f"{message}; the least cost so far", draws=draws
             )
-        return Estimate(
-            middle,
-            "limit",
-            f"max_draws = {self._options.max_draws} were drawn before they agreed: {summary}",
-            details,
-            draws=draws,
-        )
+        assert draws is not None
+        middle = np.median(draws.values.reshape(-1, self.best.size), axis=0)
+        summary = f"{draws.count} draws kept of {walkers} walkers, {_worst(draws)}"
+        summary += f"; {ensembles.accepted:.0%} accepted"
+        details = {
+            "least_cost": {
+                "parameters": self.best.tolist(),
+                "cost": self.cost,
+            },
+            "search": self.message,
+            "accepted": ensembles.accepted,
+            "noise": "given" if self.problem.sigma_known else "integrated out, Jeffreys' prior",
+        }
+        status: Status = "converged" if self._converged(draws) else "limit"
+        agreement = "the draws agree"
+        if status == "limit":
+            agreement = f"max_draws = {self.options.max_draws} were drawn before they agreed"
+        return Estimate(middle, status, f"{agreement}: {summary}", details, draws=draws)
 
-    def _interrupted(self, found: Draws) -> Estimate:
-        message = f"interrupted after {found.count} draws ({_worst(found)}); the least cost so far"
-        return Estimate(self._best, "interrupted", message, draws=found)
-
-    def _converged(self, found: Draws) -> bool:
-        least = min(float(found.bulk.min()), float(found.tail.min()))
-        return least >= self._options.effective and float(found.r_hat.max()) < self._options.r_hat
+    def _converged(self, draws: Draws) -> bool:
+        enough = _fewest_effective(draws) >= self.options.effective
+        return enough and float(draws.r_hat.max()) < self.options.r_hat
 
     def _judged(self, ensembles: Ensembles, target: Target) -> Draws:
         """Return the draws after the warm-up with the diagnostics of ArviZ."""
         judge = imported("arviz_stats.base", "posterior", "posterior").array_stats
-        skipped = max(self._options.warm_up, ensembles.draws // 4)
-        chains = ensembles.chains(min(skipped, ensembles.draws - 4))
-        points, count = chains.points, self._best.size
+        skipped = max(self.options.warm_up, ensembles.draws // 4)
+        points, densities = ensembles.chains(min(skipped, ensembles.draws - 4))
+        count = self.best.size
 
         def each(function: str, **options: object) -> F64:
             compute = getattr(judge, function)
@@ -228,25 +224,29 @@ class _Run:
         physical = target.physical(points[:, ::step].reshape(-1, count)).reshape(shape)
         return Draws(
             physical,
-            chains.densities[:, ::step],
+            densities[:, ::step],
             np.where(np.isfinite(bulk), bulk, 0.0),
             np.where(np.isfinite(tail), tail, 0.0),
             each("rhat", method="rank"),
             points.shape[0] * points.shape[1],
         )
 
-    def _report(self, found: Draws, ensembles: Ensembles) -> None:
-        self._monitor.iteration(
-            self._best,
-            self._cost,
-            draws=float(found.count),
-            effective_bulk=float(found.bulk.min()),
-            effective_tail=float(found.tail.min()),
-            r_hat=float(found.r_hat.max()),
+    def _report(self, draws: Draws, ensembles: Ensembles) -> None:
+        self.monitor.iteration(
+            self.best,
+            self.cost,
+            draws=float(draws.count),
+            effective_bulk=float(draws.bulk.min()),
+            effective_tail=float(draws.tail.min()),
+            r_hat=float(draws.r_hat.max()),
             accepted=ensembles.accepted,
         )
 
 
-def _worst(found: Draws) -> str:
-    least = min(float(found.bulk.min()), float(found.tail.min()))
-    return f"at least {least:.0f} effective, R-hat at most {float(found.r_hat.max()):.4g}"
+def _fewest_effective(draws: Draws) -> float:
+    return min(float(draws.bulk.min()), float(draws.tail.min()))
+
+
+def _worst(draws: Draws) -> str:
+    fewest, r_hat = _fewest_effective(draws), float(draws.r_hat.max())
+    return f"at least {fewest:.0f} effective, R-hat at most {r_hat:.4g}"

@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.evaluation.contract import Evaluator
+from fmident.evaluation import Evaluator
 from fmident.options import INSIDE_UNIT, NOT_NEGATIVE, Options, Range
 from fmident.problem import Priors, Problem
 

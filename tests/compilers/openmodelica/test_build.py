@@ -20,7 +20,11 @@ Build = Callable[..., BuildResult]
 pytestmark = [pytest.mark.usefixtures("fake_omc"), pytest.mark.slow]
 
 
-@pytest.fixture(params=["local", "script"])
+EITHER = pytest.mark.parametrize("session", ["local", "script"], indirect=True)
+"""Both kinds of session with each change."""
+
+
+@pytest.fixture(params=["local", pytest.param("script", marks=pytest.mark.nightly)])
 def session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Name a session; omc as a server is for ordinary users."""
     monkeypatch.setattr("os.geteuid", lambda: 1000 if request.param == "local" else 0)
@@ -31,6 +35,7 @@ def asked(log: Path, start: str) -> list[str]:
     return [line for line in log.read_text().splitlines() if line.startswith(start)]
 
 
+@EITHER
 def test_good_model(build: Build, session: str, tmp_path: Path, omc_log: Path) -> None:
     result = build("Good", session=session, ramp_inputs=False)
     assert result.fmu == tmp_path / "out" / "Good.fmu"
@@ -105,6 +110,7 @@ def test_errors_have_file_line_and_advice(
     assert (first.location.line, first.location.column) == (line, column)
 
 
+@EITHER
 def test_missing_class_names_the_nearest(build: Build, session: str) -> None:
     error = failure(build, "MissingClass", session)
     hint = error.diagnostics[0].hint
@@ -197,6 +203,7 @@ def test_own_tolerance_needs_no_wrapper(build: Build, session: str, omc_log: Pat
     assert asked(omc_log, "buildModelFMU")[0].startswith("buildModelFMU(Good,")
 
 
+@EITHER
 def test_ramps_are_invisible(build: Build, session: str) -> None:
     plain = read_description(build("Good", session=session, ramp_inputs=False).fmu)
     ramped = read_description(build("Good", session=session).fmu)
@@ -250,6 +257,7 @@ def test_an_existing_fmu_survives_a_failed_build(
     assert list(output.parent.iterdir()) == [output]
 
 
+@EITHER
 def test_output_that_cannot_be_written(session: str, tmp_path: Path, recorded) -> None:
     (tmp_path / "file").write_text("")
     request = BuildRequest(

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from fmident.api.builds import build as build_class
-from fmident.api.model_sources import find_library
+from fmident.api.builds import find_library
 from fmident.compilers.base import BuildResult
 from fmident.compilers.libraries import own_source
-from fmident.compilers.openmodelica.advice import to_diagnostic
 from fmident.compilers.openmodelica.availability import omc_folders
-from fmident.compilers.openmodelica.sessions.messages import Message
+from fmident.compilers.openmodelica.messages import Message, to_diagnostic
 from fmident.compilers.openmodelica.sources import plan_loading
 from fmident.errors import CompilationError
 from fmident.plugins import load_plugins

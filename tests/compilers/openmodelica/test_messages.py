@@ -6,21 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.openmodelica.advice import (
+from fmident.compilers.openmodelica.messages import (
     ClassSize,
+    Message,
     balance_diagnostic,
     parse_check,
-    to_diagnostic,
-    to_diagnostics,
-)
-from fmident.compilers.openmodelica.sessions.messages import (
-    Message,
     parse_logged,
     parse_printed,
     parse_raised,
     parse_records,
     quoted,
     scan_value,
+    to_diagnostic,
+    to_diagnostics,
 )
 from fmident.errors import Location
 

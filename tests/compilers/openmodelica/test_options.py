@@ -9,13 +9,12 @@ import pytest
 from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
 from fmident.compilers.openmodelica.options import OpenModelicaOptions, parse_options
 from fmident.compilers.openmodelica.sources import (
-    entry_file,
     find_top_level,
     missing_source,
     plan_loading,
-    top_level_classes,
-    used_libraries,
 )
+from fmident.compilers.scanner import top_level_classes, used_libraries
+from fmident.compilers.sources import entry_file
 from fmident.errors import Code, CompilationError
 
 from ...refused import refused

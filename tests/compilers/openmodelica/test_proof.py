@@ -199,7 +199,7 @@ def test_failed_builds_fail_the_proof(
     assert "'Unbalanced' has 1 equation(s) and 2 variable(s)" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_whole_proof_with_the_embedded_compiler(tmp_path: Path) -> None:
     """Everything runs for real, with the embedded compiler in OpenModelica's place."""
     report = tmp_path / "report.json"
@@ -232,6 +232,7 @@ def test_the_wrapper_script_is_executable() -> None:
     assert "example: ci/prove-openmodelica" in done.stdout
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_whole_proof_with_a_compiler_behind_omc(
     proof: ModuleType,

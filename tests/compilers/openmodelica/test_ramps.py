@@ -15,7 +15,6 @@ from xml.etree.ElementTree import Element
 import numpy as np
 import pytest
 
-from fmident.compilers.base import BuildRequest
 from fmident.compilers.openmodelica.result import check_fmu, deliver, read_tree
 from fmident.compilers.openmodelica.wrapper import (
     EXPORT,
@@ -34,6 +33,8 @@ from fmident.compilers.openmodelica.wrapper import (
 )
 from fmident.errors import CompilationError
 from fmident.fmu import SimulationSetup, open_fmu, read_description
+
+from ...kept import library_fmu
 
 pytestmark = pytest.mark.slow  # builds or starts processes throughout
 
@@ -186,20 +187,14 @@ def test_an_interface_that_changes_is_refused() -> None:
     assert lost_interface(plain, plain) == []
 
 
-def build_embedded(name: str, sources: tuple[Path, ...], folder: Path) -> Path:
-    output = folder / f"{name}.fmu"
-    EMBEDDED.EmbeddedCompiler().build(BuildRequest(name, sources, output))
-    return output
-
-
 def wrap(name: str, folder: Path) -> tuple[Path, Path]:
     """Build a class plain and with ramps; return both FMUs."""
-    plain = build_embedded(name, (MECHANISMS,), folder)
+    plain = library_fmu(EMBEDDED.EmbeddedCompiler(), name, (MECHANISMS,))
     plan = plan_ramps(read_tree(plain))
     assert isinstance(plan, RampPlan)
     source = folder / f"{RAMP}.mo"
     source.write_text(ramp_text(name, plan, default_experiment(read_tree(plain)), ""))
-    inner = build_embedded(RAMP, (source, MECHANISMS), folder)
+    inner = library_fmu(EMBEDDED.EmbeddedCompiler(), RAMP, (source, MECHANISMS))
     ramped = folder / "ramped.fmu"
     deliver(inner, ramped, hide_wrapper(read_tree(inner), read_tree(plain), plan), b"{}")
     return plain, ramped
@@ -276,10 +271,10 @@ def test_a_wrapper_for_arrays_of_inputs_compiles(tmp_path: Path) -> None:
 def test_the_wrapper_for_the_tolerance_compiles(tmp_path: Path) -> None:
     source = tmp_path / f"{EXPORT}.mo"
     source.write_text(export_text(SLIDE, "", Experiment(0.0, 3.0, 1e-11, 0.01), "Slide"))
-    fmu = build_embedded(EXPORT, (source, MECHANISMS), tmp_path)
+    fmu = library_fmu(EMBEDDED.EmbeddedCompiler(), EXPORT, (source, MECHANISMS))
     description = read_description(fmu)
     assert description.default_tolerance == 1e-11
-    plain = read_description(build_embedded(SLIDE, (MECHANISMS,), tmp_path))
+    plain = read_description(library_fmu(EMBEDDED.EmbeddedCompiler(), SLIDE, (MECHANISMS,)))
     assert {v.name for v in description.settable_parameters} == {
         v.name for v in plain.settable_parameters
     }

@@ -14,23 +14,22 @@ import pytest
 
 from fmident.compilers.base import BuildResult
 from fmident.compilers.openmodelica import availability
-from fmident.compilers.openmodelica.advice import to_diagnostics
 from fmident.compilers.openmodelica.availability import choose_way, docker_arguments, find_omc
 from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
-from fmident.compilers.openmodelica.sessions.messages import Message, parse_raised
-from fmident.compilers.openmodelica.sessions.ompython import (
+from fmident.compilers.openmodelica.messages import Message, parse_raised, to_diagnostics
+from fmident.compilers.openmodelica.sessions import (
+    Deadline,
     Listener,
+    OmcStoppedError,
     OMPythonSession,
-    start_docker,
-    start_local,
-)
-from fmident.compilers.openmodelica.sessions.script import (
     ScriptSession,
+    end_process,
     make_script,
     read_answer,
     read_answers,
+    start_docker,
+    start_local,
 )
-from fmident.compilers.openmodelica.sessions.session import Deadline, OmcStoppedError, end_process
 from fmident.errors import Code, CompilationError, Location
 
 from ...refused import refused
@@ -81,7 +80,7 @@ def test_omc_that_does_not_start(
     build: Build, fake_omc: Path, as_user: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_omc.write_text("#!/bin/sh\necho cannot load libOpenModelica >&2\nexit 1\n")
-    monkeypatch.setattr("fmident.compilers.openmodelica.sessions.ompython.START_SECONDS", 1.0)
+    monkeypatch.setattr("fmident.compilers.openmodelica.sessions.START_SECONDS", 1.0)
     with pytest.raises(CompilationError, match="did not start as a server") as caught:
         build("Good", session="local")
     assert 'session = "script"' in (caught.value.hint or "")

@@ -177,15 +177,14 @@ def check_at(
     """Return what a check predicts, as :func:`look_at` does of an estimation."""
     problem = case.problem(fmu, tolerance, difference, point=point)
     with make_executor(problem) as executor:
-        report = check_problem(
-            problem, executor, description=read_description(fmu), estimator=StaysPut(), quick=True
-        )
+        evaluator, description = Evaluator(problem, executor), read_description(fmu)
+        report = check_problem(evaluator, description=description, estimator=StaysPut(), quick=True)
     said = report.sensitivities
     return _judged(
         case.reference.points[point],
         {q.name: q.predicted_error for q in report.parameters},
         0 if said is None else said.rank,
-        said is None or any(d.rule == "rank-undecided" for d in report.findings),
+        said is None or any(d.code == "rank-undecided" for d in report.findings),
         report.simulations,
         "" if said is None else said.verdict,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,16 @@ POINTS = {"products": (1,), "bend": (0, 1), "jump": (0, 1)}
 
 
 def grid() -> list[object]:
-    """Return all combinations."""
+    """Return all combinations; each change tries another one of each case."""
+    combinations = list(itertools.product(TOLERANCES, MODES))
     return [
-        pytest.param(case, tolerance, mode, id=f"{case.name}-{tolerance:.0e}-{mode}")
-        for case in CASES
-        for tolerance in TOLERANCES
-        for mode in MODES
-    ]
+        pytest.param(
+            case, tolerance, mode, id=f"{case.name}-{tolerance:.0e}-{mode}",
+            marks=[] if k == number % len(combinations) else pytest.mark.nightly,
+        )
+        for number, case in enumerate(CASES)
+        for k, (tolerance, mode) in enumerate(combinations)
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="session")

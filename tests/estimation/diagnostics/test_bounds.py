@@ -9,13 +9,13 @@ import pytest
 
 from fmident.arrays import F64
 from fmident.estimation import run_estimation
-from fmident.estimation.diagnostics.bounds import left_beyond_bounds
+from fmident.estimation.diagnostics.constraints import left_beyond_bounds
 from fmident.estimation.result import EstimationResult
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
 from fmident.report.verdict import verdict
-from fmident_estimators.least_squares import LeastSquares
 from fmident_estimators.least_squares.arrival import if_too_coarse
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 TIMES = np.linspace(0.0, 10.0, 201)
 Bounds = Mapping[str, tuple[float, float]]

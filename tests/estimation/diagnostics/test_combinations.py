@@ -10,8 +10,8 @@ import pytest
 from fmident.estimation import run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
-from fmident.statistics import Identifiability
-from fmident_estimators.least_squares import LeastSquares
+from fmident.statistics.identifiability import Identifiability
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 TIMES = np.linspace(0.0, 4.0, 41)
 Model = Callable[..., Mapping[str, np.ndarray]]

@@ -14,8 +14,8 @@ from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem.model import Parameter
-from fmident.report.result_json import JsonReporter, read_result
-from fmident.report.terminal import summary
+from fmident.report.estimate import ESTIMATE, JsonReporter
+from fmident.report.result_json import read_result
 from fmident.report.verdict import verdict
 
 STEP = 0.02
@@ -58,11 +58,11 @@ def test_a_delay_is_named_with_its_uncertainty(samples: float, sigma: float | No
     assert found.output == "y"
     assert found.delay == pytest.approx(samples * STEP, abs=4.0 * found.error + 0.1 * STEP)
     assert 0.0 < found.error < 0.1 * STEP
-    text = " ".join(result.notes)
-    assert ("later" if samples > 0.0 else "earlier") in text
-    assert f"[parameters.shift] with initial = {found.delay:.3g}" in text
+    (finding,) = (f for f in result.findings if f.code == "output-delayed")
+    assert ("later" if samples > 0.0 else "earlier") in finding.text
+    assert f"[parameters.shift] with initial = {found.delay:.3g}" in finding.hint
     assert "estimate its delay" in str(verdict(result).findings)
-    assert "delay that the problem does not have" in " ".join(summary(result).split())
+    assert "delay that the problem does not have" in " ".join(ESTIMATE.text(result).split())
 
 
 def test_only_the_output_that_is_delayed_is_named() -> None:
@@ -77,7 +77,7 @@ def test_white_residuals_name_no_delay() -> None:
     result = estimated({"y": lag(TIMES, {"u": FORCE}, **TRUE)["y"] + noise()})
     assert result.residuals is not None
     assert result.residuals.delays == ()
-    assert "delay" not in " ".join(result.notes)
+    assert "output-delayed" not in {f.code for f in result.findings}
 
 
 @pytest.mark.parametrize("miss", ["saturation", "drift", "coloured", "friction"])

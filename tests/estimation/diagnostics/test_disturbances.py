@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmident.estimation import run_estimation
-from fmident.estimation.diagnostics.disturbances import step_of
+from fmident.estimation.diagnostics.noise import step_of
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem.model import Parameter
@@ -58,6 +58,6 @@ def test_an_estimation_says_so(disturbed, words: str, kinds: list[str]) -> None:
         result = run_estimation(problem, evaluator, estimator, {})
     counted = [] if result.noise is None else [w.kind for w in result.noise.waves]
     assert counted == kinds
-    said = [n for n in result.notes if "a tone of" in n or "come in steps of" in n]
+    said = [f.text for f in result.findings if f.code == "residuals-waves"]
     assert len(said) == bool(words)
     assert not words or words in said[0]

@@ -16,8 +16,8 @@ import pytest
 import fmident
 from fmident.compilers.base import Compiler
 from fmident.estimation import EstimationResult
-from fmident.estimation.compared import OtherCourse
-from fmident.estimation.diagnostics.interpolation import gathered_residuals, jumps
+from fmident.estimation.comparisons import OtherCourse
+from fmident.estimation.diagnostics.signals import gathered_residuals, jumps
 from fmident.problem.model import EstimatorSettings, Problem
 from fmident.report.verdict import verdict
 
@@ -137,8 +137,8 @@ def test_held_inputs_prove_the_key(
     assert (course.input, course.interpolation, course.experiments) == ("u", "hold", ("first",))
     assert course.proven
     assert result.residuals.delays == ()
-    assert 'with interpolation = "hold" the cost falls to' in " ".join(result.notes)
-    assert any("u = { column = ..." in note for note in result.notes)
+    (finding,) = (f for f in result.findings if f.code == "input-course")
+    assert "u = { column = ..." in finding.hint
     held = problem_of(name, "held", sigma=sigma, first={"interpolation": "hold"})
     right = estimated(held)
     # One simulation, with parameters corrected to first order, says what the cost becomes.
@@ -227,8 +227,8 @@ def test_check_says_it_before_the_run(
 ) -> None:
     problem = problem_of("steps", course, other={"u": "steps", "course": course})
     report = fmident.check(problem, quick=True)
-    rule = [d for d in report.findings if d.rule == "input-interpolation"]
-    assert [d.severity for d in rule] == found
+    of_it = [d for d in report.findings if d.code == "input-interpolation"]
+    assert [d.severity for d in of_it] == found
 
 
 @pytest.mark.parametrize("factor", [0.4, 1.2, 4.0])
@@ -240,8 +240,8 @@ def test_check_says_what_the_estimate_gains(
     problem = problem_of(name, "held", parameters=starts)
     right = estimated(problem_of(name, "held", parameters=starts, first={"interpolation": "hold"}))
     gain = 100.0 * right.cost_final / estimated(problem).cost_final
-    (finding,) = (d for d in fmident.check(problem).findings if d.rule == "input-interpolation")
-    (share,) = re.findall(r"the cost falls to ([0-9.e-]+) %", finding.message)
+    (finding,) = (d for d in fmident.check(problem).findings if d.code == "input-interpolation")
+    (share,) = re.findall(r"the cost falls to ([0-9.e-]+) %", finding.text)
     assert float(share) == pytest.approx(gain, rel=0.02)
 
 

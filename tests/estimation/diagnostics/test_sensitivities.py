@@ -10,7 +10,7 @@ import pytest
 
 from fmident.data import Experiment
 from fmident.estimation import Estimate
-from fmident.estimation.diagnostics.sensitivities import thinned
+from fmident.estimation.diagnostics.parameters import thinned
 from fmident.problem.model import Problem
 from fmident_costs.frequency import FrequencyDomain
 

@@ -11,7 +11,7 @@ import pytest
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import EvaluationSettings, Parameter, Problem
-from fmident.statistics import analyse_rank, scaled_jacobian_error
+from fmident.statistics.identifiability import analyse_rank, scaled_jacobian_error
 
 TIMES = np.linspace(0.0, 4.0, 2000)
 TRUTH = np.array([2.0, 3.0])
@@ -46,9 +46,6 @@ def standard_errors(difference: float) -> np.ndarray:
     return np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
 
 
-HELD = np.zeros(2, dtype=bool)
-
-
 def test_rank_and_errors_are_right_where_forward_differences_are_too_inexact() -> None:
     model = Noisy(3e-5, 0.02)
     problem = problem_of(model)
@@ -60,10 +57,10 @@ def test_rank_and_errors_are_right_where_forward_differences_are_too_inexact() -
     assert scaled_jacobian_error(forward.column_norms, errors) > forward.singular_values[-1]
     assert forward.rank == 1
     before = evaluator.simulations
-    found = uncertainty(problem, evaluator, TRUTH, HELD)
+    found = uncertainty(problem, evaluator, TRUTH)
     assert found.identifiability.rank == 2
     assert found.identifiability.verdict == "Both parameters are identifiable."
-    np.testing.assert_allclose(found.standard_errors, standard_errors(0.02), rtol=0.1)
+    np.testing.assert_allclose(found.local.standard_errors, standard_errors(0.02), rtol=0.1)
     assert before < evaluator.simulations <= before + 20
 
 
@@ -72,20 +69,20 @@ def test_derivatives_that_stay_too_inexact_are_blamed_not_the_data() -> None:
     problem = problem_of(model)
     problem = replace(problem, experiments=_finer(problem, 1e-3))
     evaluator = Evaluator(problem, PythonExecutor(problem, model))
-    found = uncertainty(problem, evaluator, TRUTH, HELD)
+    found = uncertainty(problem, evaluator, TRUTH)
     identifiability = found.identifiability
     assert set(identifiability.undecided) == {"a", "b"}
     assert "derivatives are too inexact to tell" in identifiability.verdict
     assert "tighten evaluation.tolerance" in identifiability.verdict
     assert "cannot be told apart" not in identifiability.verdict
-    assert np.isnan(found.intervals).all()
+    assert np.isnan(found.local.intervals).all()
 
 
 def test_data_are_blamed_where_a_and_b_act_together_only() -> None:
     model = Noisy(1e-6, 0.0)
     problem = problem_of(model)
     evaluator = Evaluator(problem, PythonExecutor(problem, model))
-    found = uncertainty(problem, evaluator, TRUTH, HELD)
+    found = uncertainty(problem, evaluator, TRUTH)
     assert found.identifiability.rank == 1
     (combination,) = found.identifiability.determined
     np.testing.assert_allclose(combination.sums, [[1.0, 2.0 / 3.0]], rtol=1e-3)
@@ -97,9 +94,9 @@ def test_exact_models_pay_one_simulation_per_parameter_to_be_verified() -> None:
     evaluator = Evaluator(problem, PythonExecutor(problem, model))
     evaluator.jacobian(TRUTH)
     before = evaluator.simulations
-    found = uncertainty(problem, evaluator, TRUTH, HELD)
+    found = uncertainty(problem, evaluator, TRUTH)
     assert evaluator.simulations == before + 2
-    np.testing.assert_allclose(found.standard_errors, standard_errors(0.02), rtol=1e-2)
+    np.testing.assert_allclose(found.local.standard_errors, standard_errors(0.02), rtol=1e-2)
 
 
 def test_a_jacobian_that_was_handed_over_is_not_computed_again() -> None:
@@ -110,17 +107,24 @@ def test_a_jacobian_that_was_handed_over_is_not_computed_again() -> None:
     evaluator.remember_jacobian(TRUTH, slope[:, None] * [3.0, 2.0], np.ones(2))
     evaluator.residuals(TRUTH)
     before = evaluator.simulations
-    assert uncertainty(problem, evaluator, TRUTH, HELD).identifiability.rank == 1
+    assert uncertainty(problem, evaluator, TRUTH).identifiability.rank == 1
     assert evaluator.simulations == before
 
 
 @pytest.mark.parametrize("held", [0, 1])
-def test_held_parameters_are_left_alone(held: int) -> None:
-    model = Noisy(1e-4, 0.02)
+def test_a_parameter_that_the_data_push_onto_its_bound_is_held(held: int) -> None:
+    model = Noisy(1e-9, 0.02)
+    p = TRUTH.copy()
+    p[held] += 0.5
+    p[1 - held] = 6.0 / p[held]  # the product stays
     problem = problem_of(model)
+    bounded = replace(problem.parameters[held], lower=p[held])
+    other = problem.parameters[1 - held]
+    parameters = (bounded, other) if held == 0 else (other, bounded)
+    problem = replace(problem, parameters=parameters)
     evaluator = Evaluator(problem, PythonExecutor(problem, model))
-    mask = np.arange(2) == held
-    found = uncertainty(problem, evaluator, TRUTH, mask)
+    found = uncertainty(problem, evaluator, p).local
+    assert found.on_bound.tolist() == [held == 0, held == 1]
     assert np.isnan(found.standard_errors[held])
     assert np.isfinite(found.standard_errors[1 - held])
 
@@ -143,14 +147,15 @@ def test_data_that_the_same_coarse_simulation_has_made_leave_no_standard_errors(
     parameters = [Parameter("a", 2.0, variable="a"), Parameter("b", 3.0, variable="b")]
     settings = EvaluationSettings(check=False, tolerance=1e-2)
     problem = python_problem({"y": measured}, TIMES, parameters, evaluation=settings)
-    found = uncertainty(problem, Evaluator(problem, PythonExecutor(problem, coarse)), TRUTH, HELD)
-    effect = found.integration
-    assert effect is not None
-    assert np.array_equal(found.standard_errors, [0.0, 0.0])
-    assert np.isfinite(effect.shifts).all()
+    found = uncertainty(problem, Evaluator(problem, PythonExecutor(problem, coarse)), TRUTH)
+    effect = found.derivatives
+    assert np.array_equal(found.local.standard_errors, [0.0, 0.0])
+    shifts = np.array([effect.shifts["a"], effect.shifts["b"]])
+    assert np.isfinite(shifts).all()
     # What is left of the error then is no more than what never matters, and the next decade is.
-    moved = np.abs(effect.shifts * np.finfo(np.float64).eps * TRUTH)
+    moved = np.abs(shifts * np.finfo(np.float64).eps * TRUTH)
     assert effect.needed is not None
+    assert effect.tolerance is not None
     rest = np.max(moved / TRUTH) * effect.needed / effect.tolerance
     assert 0.1 * 0.5e-4 < rest <= 0.5e-4
 
@@ -168,9 +173,8 @@ def test_the_tolerance_that_is_needed_for_some_parameters_beside_one_that_does_n
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         executor = PythonExecutor(problem, coarse)
-        found = uncertainty(problem, Evaluator(problem, executor), np.array([2.0, 1.0]), HELD)
-    effect = found.integration
-    assert effect is not None
-    assert effect.matters.tolist() == [True, False]
+        found = uncertainty(problem, Evaluator(problem, executor), np.array([2.0, 1.0]))
+    effect = found.derivatives
+    assert list(effect.shifts) == ["a"]
     assert effect.needed is not None
     assert effect.needed < 1e-2

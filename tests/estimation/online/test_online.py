@@ -17,7 +17,7 @@ from fmident.estimation import (
     Tracker,
     run_estimation,
 )
-from fmident.estimation.online.estimator import joined
+from fmident.estimation.online import joined
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 

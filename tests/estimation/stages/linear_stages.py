@@ -73,7 +73,7 @@ class Counting(PythonExecutor):
         super().__init__(asked, model)
         self.count = 0
 
-    def run(self, tasks: Sequence[SimulationTask], done: Any = None) -> list[Any]:
+    def run(self, tasks: Sequence[SimulationTask]) -> Any:
         self.count += len(tasks)
         return super().run(tasks)
 
@@ -105,3 +105,7 @@ def same_data(sigma: float | None = SIGMA) -> Problem:
         stage_of(problem, "rest", free=["c", "d"]),
     )
     return dataclasses.replace(problem, stages=stages)
+
+
+def codes(found: EstimationResult) -> set[str]:
+    return {f.code for f in found.findings}

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmident.errors import DataError, ProblemError
+from fmident.errors import Code, DataError, ProblemError
 from fmident.estimation import EstimationResult, run_estimation
-from fmident.estimation.online.estimator import collect
-from fmident.estimation.online.series import Flag
+from fmident.estimation.contract import Flag
+from fmident.estimation.online import collect
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.problem import Expression
 from fmident.problem.model import Parameter, Problem
-from fmident_estimators.algebraic import Algebraic
-from fmident_estimators.kalman_bucy import KalmanBucyEstimator
+from fmident_estimators.algebraic.estimator import Algebraic
+from fmident_estimators.kalman_bucy.estimator import KalmanBucyEstimator
+from fmident_estimators.linear_equation import ParameterMap
 
+from ...refused import refused
 from .responses import response
 
 STEP = 2e-3
@@ -137,8 +140,9 @@ def test_the_estimate_stays_inside_the_bounds() -> None:
         ({"map": {"k": "m*a0"}}, "map does not say how 'd' follows"),
         ({"map": {"k": "m*a0", "d": "q*a1"}}, "'q', which is neither"),
         ({"map": {"k": "m*a0", "d": "m*a1", "c": "a0"}}, "'c', which is not a free parameter"),
-        ({"map": {"k": "m*a0", "d": "__import__('os')"}}, "holds more than numbers"),
-        ({"map": {"k": "m*a0", "d": "m*"}}, "is not a formula"),
+        ({"map": {"k": "m*a0", "d": "__import__('os')"}}, "there is no function '__import__'"),
+        ({"map": {"k": "m*a0", "d": "m*"}}, "something is missing at its end"),
+        ({"map": {"k": "m*a0", "d": "2 kg*a1"}}, "gives a number a unit"),
         ({"known": {"b0": "1/k"}}, "known.b0 uses 'k'"),
         ({"known": {"b0": "1/(m-m)"}}, "has no value"),
         ({"known": {"b0": 1, "a2": 1}}, "a2 is 1"),
@@ -158,7 +162,7 @@ def test_wrong_options_are_explained(options: dict[str, Any], message: str) -> N
 
 
 def test_precision_needs_the_noise() -> None:
-    with pytest.raises(ProblemError, match="needs the noise of 'x'"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="needs the noise of 'x'"):
         run(problem(sigma=None), Algebraic(), precision={"k": 0.1})
 
 
@@ -166,7 +170,7 @@ def test_a_measurement_model_is_refused() -> None:
     made = problem()
     late = dataclasses.replace(made.experiments[0].measurements[0], gain=2.0)
     experiment = dataclasses.replace(made.experiments[0], measurements=(late,))
-    with pytest.raises(ProblemError, match="has a gain"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="has a gain"):
         run(dataclasses.replace(made, experiments=(experiment,)), Algebraic())
 
 
@@ -175,7 +179,7 @@ def test_unequal_samples_are_refused() -> None:
     times = TIMES.copy()
     times[500:] += 0.5 * STEP
     experiment = dataclasses.replace(made.experiments[0], times=times)
-    with pytest.raises(DataError, match="not equidistant"):
+    with refused(Code.INVALID_DATA, DataError, match="not equidistant"):
         run(dataclasses.replace(made, experiments=(experiment,)), Algebraic())
 
 
@@ -194,6 +198,17 @@ def test_a_gap_in_the_times_fills_the_window_anew() -> None:
     assert flags[149] is Flag.GOOD
     assert all(flag is Flag.FILLING for flag in flags[150:195])
     assert flags[-1] is Flag.GOOD
+
+
+def test_standard_errors_follow_from_the_derivatives_of_the_formulas() -> None:
+    formulas = [Expression("m*a0**-1"), Expression("sqrt(a1)")]
+    parameters = ParameterMap(("a0", "a1"), formulas, {"m": 3.0})
+    coefficients, covariance = np.array([2.0, 9.0]), np.diag([0.04, 0.36])
+    np.testing.assert_allclose(parameters(coefficients), [1.5, 3.0], rtol=1e-15)
+    errors = parameters.standard_errors(coefficients, covariance)
+    np.testing.assert_allclose(errors, [0.15, 0.1], rtol=1e-14)
+    both = parameters.standard_errors(np.tile(coefficients, (2, 1)), np.tile(covariance, (2, 1, 1)))
+    np.testing.assert_array_equal(both, [errors, errors])
 
 
 def test_parameters_named_like_coefficients_need_no_map() -> None:

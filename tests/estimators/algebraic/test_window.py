@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident_estimators.algebraic import AlgebraicStream, AlgebraicWindow, WindowDesign, kernels
+from fmident_estimators.algebraic import kernels
+from fmident_estimators.algebraic.estimator import AlgebraicStream, AlgebraicWindow, WindowDesign
 from fmident_estimators.algebraic.kernels import Quadrature
 from fmident_estimators.linear_equation import LinearEquation
 

@@ -14,11 +14,19 @@ from fmident_estimators.binary_genetic import (
     BinaryGenetic,
     crossover,
     decode,
-    encode,
     fitness,
     mutate,
     roulette,
 )
+
+
+def encode(points: np.ndarray, bits: int, *, gray: bool) -> np.ndarray:
+    """Return the bit strings nearest to points of the unit cube, (k, n) -> (k, n * bits)."""
+    whole = np.rint(points * (2.0**bits - 1.0)).astype(np.int64)
+    words = (whole[..., np.newaxis] >> np.arange(bits - 1, -1, -1)) & 1 == 1
+    if gray:
+        words = np.concatenate([words[..., :1], words[..., 1:] ^ words[..., :-1]], axis=-1)
+    return words.reshape(len(points), -1)
 
 
 @pytest.mark.parametrize("gray", [False, True])

@@ -31,6 +31,7 @@ print("works")
 """
 
 
+@pytest.mark.each_time("matplotlib.pyplot")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module", ["matplotlib.rcsetup", "matplotlib.pyplot", "cma.transformations"]

@@ -10,10 +10,10 @@ from scipy.signal import cont2discrete, lfilter
 
 from fmident.cli.follow import _closing
 from fmident.estimation import build_options, run_estimation
-from fmident.estimation.online.estimator import collect
+from fmident.estimation.online import collect
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
-from fmident_estimators.kalman_bucy import KalmanBucyEstimator
+from fmident_estimators.kalman_bucy.estimator import KalmanBucyEstimator
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from fmident_estimators.kalman_bucy import best_ratio, unit_response, variance_factor
+from fmident_estimators.kalman_bucy.estimator import best_ratio, unit_response, variance_factor
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -36,6 +36,7 @@ def test_equation_13() -> None:
     assert variance_factor(ratio, OMEGA0, times) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.nightly
 def test_the_best_frequency_tends_to_the_natural_one() -> None:
     distance = [
         abs(best_ratio(OMEGA0, np.arange(1, count + 1) * 1e-3) - 1.0)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.signal import cont2discrete, lfilter, lsim
 
-from fmident_estimators.kalman_bucy import (
+from fmident_estimators.compiled import compiled
+from fmident_estimators.kalman_bucy import kernels
+from fmident_estimators.kalman_bucy.recursion import (
     Differentiator,
     KalmanBucy,
     differentiator,
     finite_differences,
-    kernels,
 )
 from fmident_estimators.linear_equation import LinearEquation
 
@@ -27,7 +30,7 @@ def oscillation(omega: float = 20.0, theta1: float = 2.0, theta2: float = 133.0)
 
 
 def filtered(filter_, signal):
-    state, states = filter_.steady(signal[0]), []
+    state, states = signal[0] * np.eye(filter_.order)[0], []  # after a long constant signal
     for k, x in enumerate(signal):
         if k:
             state = filter_.transition @ state + filter_.before * signal[k - 1] + filter_.now * x
@@ -89,6 +92,15 @@ def test_the_recursion_is_weighted_least_squares(forgetting: float) -> None:
     np.testing.assert_allclose(covariances[-1], variance * inverse @ squared @ inverse, rtol=1e-5)
 
 
+@compiled()
+def process(state: Any, rows: np.ndarray, targets: np.ndarray) -> None:
+    for k in range(targets.size):
+        state.phi[:] = rows[k]
+        state.coloured[:] = rows[k]
+        kernels.recursion(state, targets[k])
+
+
+@pytest.mark.each_time("0.98")
 @pytest.mark.parametrize("forgetting", [1.0, 0.98])
 def test_the_covariance_is_that_of_a_monte_carlo(forgetting: float) -> None:
     """Of the recursion itself, with independent errors, as eq. 11 counts them."""
@@ -96,18 +108,17 @@ def test_the_covariance_is_that_of_a_monte_carlo(forgetting: float) -> None:
     count, sigma, truth = 400, 0.3, np.array([2.0, -1.0])
     rows = np.column_stack([np.sin(0.1 * np.arange(count)), np.ones(count)])
     finals, predicted = [], None
+    equation = LinearEquation(1, ("a0", "b0"))
+    filter_ = differentiator(2, 1.0, STEP)
+    state = KalmanBucy(equation, filter_, forgetting=forgetting, start=40)._state
     for _ in range(1200):
         targets = rows @ truth + sigma * rng.normal(size=count)
-        theta, inverse, squared = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2))
-        memory, gain = np.zeros(kernels.MEMORY), np.zeros(2)
-        assert kernels.begin(theta, inverse, rows, targets, 40, 1e-8)
-        squared += rows[:40].T @ rows[:40]
-        for k in range(40, count):
-            kernels.recursion(
-                theta, inverse, squared, rows[k], rows[k], gain, targets[k], forgetting, memory
-            )
-        finals.append(theta)
-        predicted = sigma**2 * inverse @ squared @ inverse
+        state.rows[:], state.targets[:] = rows[:40], targets[:40]
+        assert kernels.begin(state)
+        state.squared[:] = rows[:40].T @ rows[:40]
+        process(state, rows[40:], targets[40:])
+        finals.append(state.theta.copy())
+        predicted = sigma**2 * state.inverse @ state.squared @ state.inverse
     found = np.cov(np.array(finals).T)
     np.testing.assert_allclose(np.diag(found), np.diag(predicted), rtol=0.17)
     assert (
@@ -154,6 +165,7 @@ def test_derivatives_that_lag_bias_the_estimate() -> None:
     np.testing.assert_allclose(found["derivatives"], lagged, rtol=1e-3)
 
 
+@pytest.mark.each_time("0.997-filter_2")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("forgetting", "filter_"),

@@ -13,7 +13,7 @@ from fmident.data.experiment import Experiment
 from fmident.estimation import EstimationResult, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
-from fmident_estimators.linear_regression import LinearRegression
+from fmident_estimators.linear_regression.estimator import LinearRegression
 
 TIMES = np.linspace(0.0, 8.0, 401)
 LENGTH, GRAVITY = 0.5, 9.81

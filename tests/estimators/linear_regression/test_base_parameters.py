@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident_estimators.linear_regression import find_base
+from fmident_estimators.linear_regression.base_parameters import find_base
 
 NAMES = ("a", "b", "c", "d", "e")
 

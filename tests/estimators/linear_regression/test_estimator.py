@@ -9,7 +9,7 @@ from fmident.errors import Code, EstimationError, ProblemError, SimulationError
 from fmident.estimation import run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.problem.model import Parameter
-from fmident_estimators.linear_regression import LinearRegression
+from fmident_estimators.linear_regression.estimator import LinearRegression
 
 from ...refused import refused
 from .conftest import GRAVITY, LENGTH, TRUTH, free, make_bench, pendulum
@@ -147,7 +147,7 @@ def test_a_nonlinear_parameter_is_named() -> None:
     truth = {"inertia": 0.2, "moment": 0.3, "efficiency": 0.9}
     parameters = free("inertia", "moment", initial=0.1)
     parameters.append(Parameter("efficiency", 0.8, 0.5, 1.0, variable="efficiency"))
-    with pytest.raises(ProblemError, match="not linear in 'efficiency'") as caught:
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="not linear in 'efficiency'") as caught:
         make_bench(parameters, model=geared, truth=truth).run()
     assert "fixed = true" in str(caught.value.hint)
 
@@ -157,7 +157,7 @@ def test_a_product_of_parameters_is_named() -> None:
         return {"tau": mass * arm * np.sin(inputs["q"]) + friction * np.sign(inputs["qd"])}
 
     truth = {"mass": 2.0, "arm": 0.5, "friction": 0.3}
-    with pytest.raises(ProblemError, match="the product of 'mass' and 'arm'"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="the product of 'mass' and 'arm'"):
         make_bench(free(*truth, initial=1.0), model=product, truth=truth).run()
 
 
@@ -180,7 +180,9 @@ def test_energy_that_is_not_linear_is_refused() -> None:
         return {**found, "kinetic": found["kinetic"] * (1.0 + inertia)}
 
     truth = {"inertia": 0.2, "moment": 0.3}
-    with pytest.raises(ProblemError, match="energy kinetic is not linear in 'inertia'"):
+    with refused(
+        Code.INVALID_PROBLEM, ProblemError, match="energy kinetic is not linear in 'inertia'"
+    ):
         make_bench(free(*truth), model=odd, truth=truth).run(energies=["kinetic"])
 
 
@@ -191,7 +193,7 @@ def test_a_simulation_that_fails_is_told() -> None:
         return pendulum(times, inputs, inertia, moment, 0.0, 0.0)
 
     truth = {"inertia": 0.2, "moment": 0.3}
-    with pytest.raises(EstimationError, match="solver gave up"):
+    with refused(Code.ESTIMATION_FAILED, EstimationError, match="solver gave up"):
         make_bench(free(*truth), model=fragile, truth=truth).run()
 
 
@@ -305,7 +307,7 @@ def test_too_few_samples_are_refused() -> None:
     bench = make_bench(free("inertia", "moment"), truth={**TRUTH, "mass": 0.0})
     bench.problem.experiments[0].measurements[0].values[2:] = np.nan
     model = lambda t, i, inertia, moment: pendulum(t, i, inertia, moment, 0.0, 0.0)  # noqa: E731
-    with pytest.raises(ProblemError, match="too few"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="too few"):
         type(bench)(model, bench.problem).run()
 
 

@@ -172,6 +172,7 @@ def test_without_noise_only_the_filter_is_left(study) -> None:
         assert abs(result.values[name]) < 1e-5
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_errors_are_below_those_of_the_paper(study) -> None:
     errors = []

@@ -209,7 +209,7 @@ def constrained_intervals(text: str, row: np.ndarray, right: float, seed: int) -
     given = problem(text, y=y)
     with Evaluator(given, PythonExecutor(given, line)) as evaluator:
         evaluator.remember_jacobian(p, -X / SIGMA, np.zeros(3))
-        return uncertainty(given, evaluator, p, np.zeros(3, dtype=bool), verify=False).intervals
+        return uncertainty(given, evaluator, p, verify=False).local.intervals
 
 
 def covered(text: str, row: np.ndarray, right: float, draws: int) -> np.ndarray:

@@ -11,24 +11,28 @@ import pytest
 
 from fmident.arrays import F64
 from fmident.errors import Code, ProblemError, SimulationError
+from fmident.estimation.contract import Estimate
+from fmident.estimation.diagnostics import Fit
+from fmident.estimation.diagnostics.uncertainty import inexact_derivatives, uncertainty
 from fmident.estimation.run import run_estimation
 from fmident.evaluation import (
     Evaluator,
     Executor,
     JacobianError,
+    Outcomes,
     PythonExecutor,
-    Simulated,
     SimulationTask,
     python_problem,
 )
-from fmident.evaluation.executors.base import Done
+from fmident.evaluation.derivatives.verification import Judgement
 from fmident.problem import Parameter, Problem
-from fmident.problem.chain_rule import Origin, summary_of
 from fmident.problem.expressions import Expression
 from fmident.problem.model import EvaluationSettings
-from fmident_estimators.least_squares import LeastSquares
+from fmident.problem.residuals import DerivativeOrigin, summary_of
+from fmident_estimators.least_squares.estimator import LeastSquares
 
 from ...problem import test_chain_rule as chain_rule
+from ...refused import refused
 
 TIMES = np.linspace(0.0, 2.0, 41)
 TRUE = {"k": 1.3, "a": 2.0}
@@ -76,14 +80,32 @@ class Recording(PythonExecutor):
         super().__init__(*given)
         self.tasks: list[SimulationTask] = []
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
         self.tasks += tasks
-        return super().run(tasks, done)
+        return super().run(tasks)
 
 
 def evaluator(task: Problem, *, known: Sequence[str] = ("k", "a")) -> tuple[Evaluator, Recording]:
     executor = Recording(task, model, {name: DERIVATIVES[name] for name in known})
     return Evaluator(task, executor), executor
+
+
+def satisfied(jacobian: F64, errors: F64) -> Judgement:
+    return Judgement(True, (0.0,), True, 1.0, jacobian)
+
+
+def test_sensitivities_are_said_to_be_them_after_derivatives_elsewhere() -> None:
+    task, p = problem(), np.array([1.3, 2.0, 0.0])
+    found, _ = evaluator(task)
+    with found:
+        held = np.zeros(3, dtype=np.bool_)
+        statistics = uncertainty(task, found, p)
+        check = replace(statistics.derivatives, tolerance=1e-6, tightened=1e-8)
+        found.jacobian(1.1 * p)
+        estimate, known = Estimate(p, "converged", ""), replace(statistics, derivatives=check)
+        fit = Fit(task, found, estimate, found.cost(p), held, uncertainty=known)
+        (note,) = [f for f in inexact_derivatives(fit) if f.code == "derivatives-tightened"]
+    assert "the sensitivities are not exact enough" in note.text
 
 
 @pytest.mark.parametrize("difference", [None, "auto", "sensitivities"])
@@ -131,9 +153,7 @@ def test_differences_for_what_the_model_does_not_differentiate() -> None:
     assert np.isfinite(errors).all()
     # Noise, curvature of one parameter, its column: not those of all three.
     assert found.simulations <= 11
-    other = found.other_columns(p)
-    assert other is not None
-    assert np.isfinite(other[:, 1]).all()
+    assert np.isfinite(found.verified_jacobian(p, satisfied).errors).all()
 
 
 def test_parameters_of_the_measurement_model_take_no_simulation() -> None:
@@ -175,7 +195,9 @@ def test_a_point_without_derivatives_falls_back_to_differences(code: str) -> Non
         assert found.failures == 0
         (note,) = found.notes
         assert "One simulation could not be differentiated (a contact is only touched)" in note
-        assert found.derivative_origins["k"] == Origin("differences", "a contact is only touched")
+        assert found.derivative_origins["k"] == DerivativeOrigin(
+            "differences", "a contact is only touched"
+        )
         elsewhere = task.initial * 1.1
         before = found.simulations
         assert np.allclose(found.jacobian(elsewhere), expected(elsewhere), rtol=1e-13)
@@ -186,7 +208,7 @@ def test_sensitivities_alone_have_no_jacobian_where_there_are_none() -> None:
     task = problem(difference="sensitivities")
     with (
         Evaluator(task, PythonExecutor(task, model, refusing(Code.NOT_DIFFERENTIABLE))) as found,
-        pytest.raises(JacobianError, match="a contact is only touched"),
+        refused(Code.NO_DERIVATIVE, JacobianError, match="a contact is only touched"),
     ):
         found.jacobian(task.initial)
 
@@ -204,8 +226,8 @@ class Ignoring(PythonExecutor):
 
     differentiable = frozenset({"k", "a"})
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        return super().run([task.plain for task in tasks], done)
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        return super().run([task.plain for task in tasks])
 
 
 def test_an_executor_that_ignores_sensitivities_is_asked_once() -> None:
@@ -268,14 +290,13 @@ def test_errors_are_measured_with_one_simulation_at_a_tighter_tolerance() -> Non
         assert predicted is not None
         assert np.allclose(predicted[:2], 1e-5 * lengths[:2])
         assert found.simulations == 1
-        other = found.other_columns(p)
+        verified = found.verified_jacobian(p, satisfied)
         assert found.simulations == 2
         measured = found.column_errors(p)
         assert measured is not None
         assert np.allclose(measured[:2], 3e-5 * lengths[:2], rtol=0.02)
         assert measured[2] <= 1e-12 * lengths[2]
-        assert other is not None
-        assert np.allclose(np.linalg.norm(other - jacobian, axis=0)[:2], measured[:2])
+        assert np.allclose(np.linalg.norm(verified.errors, axis=0)[:2], measured[:2])
         error = found.integration_error(p)
         assert error is not None
         assert np.linalg.norm(error) > 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.evaluation.derivatives.noise import POINTS, noise_level
+from fmident.evaluation.derivatives.differences import POINTS, noise_level
 
 
 def smooth(x: np.ndarray, m: int) -> np.ndarray:

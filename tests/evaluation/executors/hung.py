@@ -7,10 +7,9 @@ hour passes at each look at the clock.
 
 from __future__ import annotations
 
-import queue
 import time
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -19,8 +18,6 @@ from .faults import lives
 
 VARIABLE = "FMIDENT_TEST_HANGS"
 """Names the file to which fixtures write the numbers of processes that hang."""
-
-_POLL = 0.02  # s
 
 
 class Clock:
@@ -46,31 +43,12 @@ class Clock:
     def __getattr__(self, name: str) -> Any:
         return getattr(time, name)
 
-    def queue(self) -> SimpleNamespace:
-        """Return what stands for the module :mod:`queue`: who waits there goes by this clock."""
-        clock = self
-
-        class Queue(queue.SimpleQueue[Any]):
-            def get(self, block: bool = True, timeout: float | None = None) -> Any:
-                assert block
-                assert timeout is not None
-                end = clock.monotonic() + timeout
-                while True:
-                    try:
-                        return super().get(timeout=_POLL)
-                    except queue.Empty:
-                        if clock.monotonic() > end:
-                            raise
-
-        return SimpleNamespace(SimpleQueue=Queue, Empty=queue.Empty)
-
 
 def hurry(
     monkeypatch: pytest.MonkeyPatch,
     folder: Path,
     *,
     clocks: tuple[ModuleType, ...] = (),
-    queues: tuple[ModuleType, ...] = (),
 ) -> None:
     """Let modules go by this clock, and have fixtures note what hangs."""
     file = folder / "hangs"
@@ -78,5 +56,3 @@ def hurry(
     clock = Clock(file)
     for module in clocks:
         monkeypatch.setattr(module, "time", clock)
-    for module in queues:
-        monkeypatch.setattr(module, "queue", clock.queue())

@@ -47,11 +47,11 @@ def on_call(
 
 def arm(phase: str) -> None:
     """Prepare the strike."""
-    from fmident.estimation import checks, monitor, summary
+    from fmident.estimation import checks, monitor, run
     from fmident.evaluation.activity import Activities
     from fmident.evaluation.executors.processes.executor import ProcessExecutor
     from fmident.evaluation.executors.processes.worker import Worker
-    from fmident.report import page
+    from fmident.report.contents import Contents
 
     if phase == "trial":
         on_call(checks, "check_survives", lambda *_: True)
@@ -66,10 +66,10 @@ def arm(phase: str) -> None:
     elif phase == "iterations":
         on_call(monitor.RunMonitor, "iteration", lambda *_, **__: True)
     elif phase == "intervals":
-        on_call(summary, "uncertainty", lambda *_, **__: True, None)
+        on_call(run, "uncertainty", lambda *_, **__: True, None)
     elif phase == "writing":
         # The numbers are written by then, and the page is not.
-        on_call(page, "document", lambda *_, **__: True, None)
+        on_call(Contents, "render", lambda *_, **__: True, None)
     elif phase == "end of workers":
         on_call(ProcessExecutor, "close", lambda *_: True, 0.0)
     else:

@@ -29,7 +29,7 @@ GOOD = [task(0.1 * k, k % 2) for k in range(10)]
 @pytest.fixture(scope="module")
 def reference(fmu: Path) -> list[Simulated]:
     with InProcessExecutor(make_problem(fmu)) as executor:
-        return executor.run(GOOD)
+        return executor.run_all(GOOD)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_end_of_a_worker_costs_one_simulation(
     fmu: Path, reference: list[Simulated], kind: int, words: str
 ) -> None:
     with ProcessExecutor(make_problem(fmu)) as executor:
-        found = executor.run([*GOOD[:5], task(7.0, kind=float(kind)), *GOOD[5:]])
+        found = executor.run_all([*GOOD[:5], task(7.0, kind=float(kind)), *GOOD[5:]])
         lost = failure(found.pop(5))
         assert same(found, reference)
         assert words in lost.message
@@ -57,7 +57,7 @@ def test_the_end_of_a_worker_costs_one_simulation(
         assert lost.hint
         report = executor.report()
         assert report.crashes == 1
-        assert same(executor.run(GOOD), reference)
+        assert same(executor.run_all(GOOD), reference)
         assert not any("[" in note for note in report.notes)
     assert executor.pids == ()
 
@@ -65,7 +65,7 @@ def test_the_end_of_a_worker_costs_one_simulation(
 def test_crashes_for_some_parameters_only(fmu: Path, reference: list[Simulated]) -> None:
     problem = make_problem(fmu, start={"kind": float(faults.CRASH), "threshold": 5.0})
     with ProcessExecutor(problem) as executor:
-        found = executor.run([*GOOD, *(task(6.0 + k) for k in range(4))])
+        found = executor.run_all([*GOOD, *(task(6.0 + k) for k in range(4))])
         assert same(found[:10], reference)
         assert all("SIGSEGV" in failure(lost).message for lost in found[10:])
         assert executor.report().crashes == 4
@@ -82,23 +82,23 @@ def test_workers_that_die_of_a_setup_cost_what_they_would_have_run(fmu: Path) ->
     # Both learn the setup for the same task at the same time.
     problem = make_problem(fmu, start={"b": Deadly(0.5)})
     with ProcessExecutor(problem) as executor:
-        found = executor.run([task(0.1 * k) for k in range(5)])
+        found = executor.run_all([task(0.1 * k) for k in range(5)])
     assert all("SIGABRT" in failure(lost).message for lost in found)
 
 
 def test_last_words_are_told(fmu: Path) -> None:
     with ProcessExecutor(make_problem(fmu)) as executor:
-        (lost,) = executor.run([task(1.0, kind=float(faults.FATAL))])
+        (lost,) = executor.run_all([task(1.0, kind=float(faults.FATAL))])
         assert "out of everything" in failure(lost).message
         # A worker writes its messages to memory that outlives it, and what it prints to a pipe.
-        (lost,) = executor.run([task(1.0, kind=float(faults.CRASH))])
+        (lost,) = executor.run_all([task(1.0, kind=float(faults.CRASH))])
         assert "SIGSEGV" in failure(lost).message
 
 
 def test_a_hang_inside_one_call_ends_at_the_timeout(fmu: Path, reference: list[Simulated]) -> None:
     with ProcessExecutor(make_problem(fmu, timeout=3.0)) as executor:
-        executor.run(GOOD)
-        found = executor.run([task(1.0, kind=float(faults.HANG)), *GOOD])
+        executor.run_all(GOOD)
+        found = executor.run_all([task(1.0, kind=float(faults.HANG)), *GOOD])
         assert "did not answer within 3 s" in failure(found[0]).message
         assert "timeout" in (failure(found[0]).hint or "")
         assert same(found[1:], reference)
@@ -115,7 +115,7 @@ def test_a_hang_at_the_start_values_is_told_soon(
     problem = make_problem(fmu, timeout=1.0, workers=1, start={"kind": float(faults.HANG)})
     begun = time.monotonic()
     with ProcessExecutor(problem) as executor:
-        found = executor.run([task(1.0), task(1.0, kind=float(faults.FINE))])
+        found = executor.run_all([task(1.0), task(1.0, kind=float(faults.FINE))])
         assert failure(found[0]).code == Code.TIMED_OUT
         assert hasattr(found[1], "shape")
     assert time.monotonic() - begun < 300.0
@@ -130,10 +130,10 @@ def test_a_slow_simulation_is_given_up_between_two_steps(
     # However late this process is, it must not be the one that ends the simulation.
     monkeypatch.setattr(processes, "_GRACE", 600.0)
     with kind(make_problem(fmu, timeout=2.0)) as executor:
-        executor.run(GOOD[:1])
-        found = executor.run([task(1.0, pace=0.3), task(1.0)])
+        executor.run_all(GOOD[:1])
+        found = executor.run_all([task(1.0, pace=0.3), task(1.0)])
         assert failure(found[0]).code == Code.TIMED_OUT
-        assert same(found[1:], executor.run([task(1.0)]))
+        assert same(found[1:], executor.run_all([task(1.0)]))
         report = executor.report()
         assert (report.timeouts, report.crashes) == (1, 0)
 
@@ -157,7 +157,7 @@ def test_what_the_fmu_reports_is_passed_on(
     executor_kind: type[InProcessExecutor] | type[ProcessExecutor],
 ) -> None:
     with executor_kind(make_problem(fmu)) as executor:
-        found = executor.run([*GOOD, task(1.0, kind=float(kind)), *GOOD])
+        found = executor.run_all([*GOOD, task(1.0, kind=float(kind)), *GOOD])
         lost = failure(found.pop(10))
         assert words in lost.message
         assert lost.time == pytest.approx(1.0, abs=0.11)
@@ -170,13 +170,13 @@ def test_a_leak_renews_the_worker(
 ) -> None:
     monkeypatch.setattr(processes, "GROWTH_LIMIT", 55_000_000)
     with ProcessExecutor(make_problem(fmu, workers=1)) as executor:
-        found = executor.run([task(1.0, kind=float(faults.LEAK))] * 27)
+        found = executor.run_all([task(1.0, kind=float(faults.LEAK))] * 27)
         assert not any(isinstance(o, type(None)) for o in found)
         report = executor.report()
         # 55 MB of growth after the first run are reached with the seventh run of each worker;
         # an eighth may have been sent before that was seen. Both are three workers in 27 runs.
         assert report.renewals == 3
-        assert same(executor.run(GOOD), reference)
+        assert same(executor.run_all(GOOD), reference)
     assert base.GROWTH_LIMIT == 256 * 1024 * 1024
 
 
@@ -198,10 +198,10 @@ def test_a_leak_that_frequent_new_experiments_hide_is_found(
 
 def test_renewal_after_a_number_of_runs(fmu: Path, reference: list[Simulated]) -> None:
     with ProcessExecutor(make_problem(fmu, workers=1, renew_after=4)) as executor:
-        assert same(executor.run(GOOD), reference)
+        assert same(executor.run_all(GOOD), reference)
         assert executor.report().renewals == 2
     with InProcessExecutor(make_problem(fmu, renew_after=4)) as inline:
-        assert same(inline.run(GOOD), reference)
+        assert same(inline.run_all(GOOD), reference)
         assert inline.report().renewals == 2
 
 
@@ -212,9 +212,9 @@ def test_inline_tells_of_a_leak_that_it_cannot_mend(
 
     monkeypatch.setattr(inline_module, "GROWTH_LIMIT", 55_000_000)
     with InProcessExecutor(make_problem(fmu)) as executor:
-        executor.run(GOOD)
+        executor.run_all(GOOD)
         assert not executor.memory_grows
-        executor.run([task(1.0, kind=float(faults.LEAK))] * 8)
+        executor.run_all([task(1.0, kind=float(faults.LEAK))] * 8)
         assert executor.memory_grows
         assert "leak memory" in executor.report().notes[0]
 
@@ -222,7 +222,7 @@ def test_inline_tells_of_a_leak_that_it_cannot_mend(
 def test_memory_limit(fmu: Path, reference: list[Simulated]) -> None:
     problem = make_problem(fmu, memory_limit=600_000_000)
     with ProcessExecutor(problem) as executor:
-        found = executor.run([*GOOD, task(2.0, kind=float(faults.GREEDY))])
+        found = executor.run_all([*GOOD, task(2.0, kind=float(faults.GREEDY))])
         assert "took more memory than the limit of 600 MB" in failure(found[10]).message
         assert failure(found[10]).code == Code.OUT_OF_MEMORY
         assert failure(found[10]).parameters["a"] == 2.0
@@ -234,11 +234,11 @@ def test_a_leak_below_a_memory_limit_costs_no_simulation(
     fmu: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ProcessExecutor(make_problem(fmu, workers=1)) as executor:
-        (right,) = executor.run([task(1.0)])
+        (right,) = executor.run_all([task(1.0)])
         limit = executor._workers[0].resident + 100_000_000
     leaks = [task(1.0, kind=float(faults.LEAK), pace=0.003)] * 40  # of 10 MB each
     with ProcessExecutor(make_problem(fmu, workers=2, memory_limit=limit)) as executor:
-        assert same(executor.run(leaks[:30]), [right] * 30)
+        assert same(executor.run_all(leaks[:30]), [right] * 30)
         # Half of the limit at most is used up.
         assert executor.report().renewals >= 4
         assert executor.report().crashes == 0
@@ -248,16 +248,16 @@ def test_a_leak_below_a_memory_limit_costs_no_simulation(
         # A worker has room for ten: without a second renewal they would do ten fewer.
         runs = 10 * (workers + 2)
         with ProcessExecutor(make_problem(fmu, workers=workers, memory_limit=limit)) as executor:
-            assert same(executor.run(leaks[:runs]), [right] * runs)
+            assert same(executor.run_all(leaks[:runs]), [right] * runs)
             assert executor.report().renewals >= 2
             assert executor.report().crashes == 0
 
 
 def test_what_no_worker_has_memory_for_is_run_twice_and_no_more(fmu: Path) -> None:
     with ProcessExecutor(make_problem(fmu, memory_limit=600_000_000)) as executor:
-        executor.run(GOOD)
+        executor.run_all(GOOD)
         greedy = [task(float(k), kind=float(faults.GREEDY)) for k in range(2)]
-        found = executor.run([*greedy, *GOOD])
+        found = executor.run_all([*greedy, *GOOD])
         assert all(failure(lost).code == Code.OUT_OF_MEMORY for lost in found[:2])
         assert executor.report().crashes == 2
 
@@ -267,7 +267,7 @@ def test_a_memory_limit_that_no_worker_can_keep_is_refused(fmu: Path) -> None:
         ProcessExecutor(make_problem(fmu, memory_limit=1_000_000)) as executor,
         refused(Code.OUT_OF_MEMORY, EstimationError) as caught,
     ):
-        executor.run(GOOD)
+        executor.run_all(GOOD)
     assert "memory_limit_mb" in (caught.value.hint or "")
 
 
@@ -275,9 +275,9 @@ def test_endless_output_fills_nothing(
     fmu: Path, reference: list[Simulated], capfd: pytest.CaptureFixture[str]
 ) -> None:
     with ProcessExecutor(make_problem(fmu, timeout=3.0)) as executor:
-        executor.run(GOOD)
+        executor.run_all(GOOD)
         before = PrivateMemory()()
-        found = executor.run([task(1.0, kind=float(faults.FLOOD)), *GOOD])
+        found = executor.run_all([task(1.0, kind=float(faults.FLOOD)), *GOOD])
         grown = PrivateMemory()() - before
     lost = failure(found[0])
     assert lost.code == Code.TIMED_OUT
@@ -295,7 +295,7 @@ def test_an_fmu_that_prints_all_the_time_is_only_slower(
     kind: type[InProcessExecutor] | type[ProcessExecutor],
 ) -> None:
     with kind(make_problem(fmu)) as executor:
-        found = executor.run([task(1.0, kind=float(faults.CHATTER))] * 6 + [task(1.0)])
+        found = executor.run_all([task(1.0, kind=float(faults.CHATTER))] * 6 + [task(1.0)])
         assert same(found[:6], [found[6]] * 6)
     assert capfd.readouterr() == ("", "")
 
@@ -309,7 +309,7 @@ def test_a_changed_working_directory_does_no_harm(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with kind(make_problem(fmu)) as executor:
-        found = executor.run([task(1.0, kind=float(faults.CHDIR)), task(1.0)])
+        found = executor.run_all([task(1.0, kind=float(faults.CHDIR)), task(1.0)])
         assert Path.cwd() == tmp_path
         assert same(found[:1], found[1:])
     assert Path.cwd() == tmp_path
@@ -317,13 +317,13 @@ def test_a_changed_working_directory_does_no_harm(
 
 def test_a_worker_killed_from_outside(fmu: Path, reference: list[Simulated]) -> None:
     with ProcessExecutor(make_problem(fmu)) as executor:
-        assert same(executor.run(GOOD), reference)
+        assert same(executor.run_all(GOOD), reference)
         # While it rests: nobody notices.
         victim = executor.pids[0]
         os.kill(victim, signal.SIGKILL)
         while lives(victim):
             time.sleep(0.01)
-        assert same(executor.run(GOOD), reference)
+        assert same(executor.run_all(GOOD), reference)
         # While it works: that one simulation is lost.
         slow = [task(1.0, pace=0.1), task(1.5, pace=0.1)]
         # The one from before may still be listed, if its end has not been noticed.
@@ -337,12 +337,12 @@ def test_a_worker_killed_from_outside(fmu: Path, reference: list[Simulated]) -> 
 
         striker = threading.Thread(target=strike)
         striker.start()
-        found = executor.run(slow)
+        found = executor.run_all(slow)
         striker.join()
         lost = [o for o in found if not hasattr(o, "shape")]
         assert len(lost) == 1
         assert failure(lost[0]).code == Code.PROCESS_KILLED
-        assert same(executor.run(GOOD), reference)
+        assert same(executor.run_all(GOOD), reference)
 
 
 @pytest.mark.parametrize("define", ["CRASH_AT_LOAD", "CRASH_ON_LOAD"])
@@ -354,7 +354,7 @@ def test_an_fmu_that_cannot_be_loaded_ends_in_a_clear_error(
         ProcessExecutor(make_problem(path)) as executor,
         pytest.raises(FmuError, match=r"no worker process can load the FMU.*SIG(SEGV|ABRT)"),
     ):
-        executor.run(GOOD)
+        executor.run_all(GOOD)
     assert executor.pids == ()
 
 
@@ -363,13 +363,13 @@ def test_an_fmu_that_refuses_to_be_instantiated(faulty: BuildFaults) -> None:
         ProcessExecutor(make_problem(faulty("REFUSE"))) as executor,
         pytest.raises(FmuError, match="no licence for 3 seats"),
     ):
-        executor.run(GOOD)
+        executor.run_all(GOOD)
 
 
 def test_a_crash_at_the_end_of_the_worker_disturbs_nobody(faulty: BuildFaults) -> None:
     path = faulty("CRASH_ON_FREE")
     with ProcessExecutor(make_problem(path, renew_after=3)) as executor:
-        found = executor.run(GOOD)
+        found = executor.run_all(GOOD)
         assert all(hasattr(o, "shape") for o in found)
         # That of the trial of the reset; each simulation has a process of its own then.
         assert executor.report().crashes == 1
@@ -386,7 +386,7 @@ def test_no_process_memory_or_folder_is_left(
     shared = set(Path("/dev/shm").iterdir())
     opened = len(list(Path("/proc/self/fd").iterdir()))
     executor = ProcessExecutor(make_problem(fmu))
-    executor.run([*GOOD, task(1.0, kind=float(faults.CRASH))])
+    executor.run_all([*GOOD, task(1.0, kind=float(faults.CRASH))])
     pids = executor.pids
     assert pids
     executor.close()
@@ -402,6 +402,6 @@ def test_no_process_memory_or_folder_is_left(
 
 def test_the_time_limit_of_an_inline_run_holds_after_a_quick_one(fmu: Path) -> None:
     with InProcessExecutor(make_problem(fmu, timeout=2.0)) as executor:
-        executor.run(GOOD)
-        (lost,) = executor.run([task(1.0, pace=0.2)])
+        executor.run_all(GOOD)
+        (lost,) = executor.run_all([task(1.0, pace=0.2)])
         assert failure(lost).code == Code.TIMED_OUT

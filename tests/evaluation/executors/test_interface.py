@@ -58,6 +58,7 @@ def problem_file(folder: Path, interface: str) -> Path:
     return path
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_chosen_interface_is_estimated_from(folder: Path) -> None:
     found = {}
@@ -84,7 +85,7 @@ def test_processes_simulate_by_the_same_interface(folder: Path) -> None:
     problem = fmident.load_problem(problem_file(folder, "model-exchange"))
     tasks = [SimulationTask(0, {"k": TRUE})]
     with InProcessExecutor(problem) as inline, ProcessExecutor(problem) as processes:
-        (one,), (two,) = inline.run(tasks), processes.run(tasks)
+        (one,), (two,) = inline.run_all(tasks), processes.run_all(tasks)
     assert isinstance(one, np.ndarray)
     np.testing.assert_array_equal(one, two)
     np.testing.assert_allclose(one[:, 0], 1.0 - np.exp(-TRUE * TIMES), atol=1e-4)

@@ -13,8 +13,8 @@ from fmident.evaluation import ProcessExecutor
 from fmident.evaluation.executors.processes import executor as processes
 from fmident.evaluation.executors.processes import worker
 from fmident.fmu import SimulationSetup, check_survives
-from fmident.fmu.processes import apart, guard
-from fmident.fmu.processes.apart import simulate_apart
+from fmident.fmu.processes import guard
+from fmident.fmu.processes.guard import simulate_apart
 from fmident.validation import children as checks
 from fmident.validation import validate_fmu
 
@@ -31,7 +31,7 @@ CALLS = ["LOAD", "INSTANTIATE", "SETUP", "STEP", "TERMINATE", "FREE"]
 
 @pytest.fixture(autouse=True)
 def passing_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hurry(monkeypatch, tmp_path, clocks=(apart, guard, processes, worker, checks), queues=(checks,))
+    hurry(monkeypatch, tmp_path, clocks=(guard, processes, worker, checks))
     monkeypatch.setattr(processes, "_LIFE_POLL", 0.02)  # how often it looks at the clock
     monkeypatch.setattr(processes, "STARTS", 1)
 
@@ -57,6 +57,7 @@ def assert_gone(file: Path, least: int) -> None:
     assert not any(lives(pid) for pid in pids)
 
 
+@pytest.mark.each_time("LOAD", "STEP")
 @pytest.mark.parametrize("call", CALLS)
 def test_a_hang_ends_a_simulation_wherever_it_is(faulty: BuildFaults, call: str) -> None:
     path = faulty(f"HANG_ON_{call}")
@@ -82,11 +83,11 @@ def test_a_hang_ends_a_worker_wherever_it_is(faulty: BuildFaults, call: str) -> 
     with ProcessExecutor(make_problem(faulty(f"HANG_ON_{call}"), timeout=30.0, workers=1)) as used:
         if call in ("LOAD", "INSTANTIATE"):
             with pytest.raises(FmuError, match="did not answer within 60 s"):
-                used.run([task(1.0)])
+                used.run_all([task(1.0)])
         elif call == "FREE":
-            used.run([task(1.0)])
+            used.run_all([task(1.0)])
         else:
-            (found,) = used.run([task(1.0)])
+            (found,) = used.run_all([task(1.0)])
             assert "did not answer within 30 s" in failure(found).message
     assert used.pids == ()
 
@@ -107,10 +108,10 @@ def test_processes_of_an_fmu_end_with_the_checks(faulty: BuildFaults, hidden: Pa
 def test_processes_of_an_fmu_end_with_their_worker(faulty: BuildFaults, hidden: Path) -> None:
     problem = make_problem(faulty("FORKS"), workers=1, renew_after=2)
     with ProcessExecutor(problem) as executor:
-        executor.run([task(1.0)] * 5)
+        executor.run_all([task(1.0)] * 5)
         assert executor.report().renewals >= 1
         # One that dies of itself: what it has started holds the pipe to this process open.
-        (lost,) = executor.run([task(1.0, kind=float(faults.CRASH))])
+        (lost,) = executor.run_all([task(1.0, kind=float(faults.CRASH))])
         assert "SIGSEGV" in failure(lost).message
-        assert executor.run([task(1.0)])
+        assert executor.run_all([task(1.0)])
     assert_gone(hidden, 3)

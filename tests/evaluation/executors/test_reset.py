@@ -9,7 +9,7 @@ import pytest
 
 from fmident.evaluation import Executor, InProcessExecutor, ProcessExecutor
 from fmident.fmu import open_fmu
-from fmident.fmu.life_cycle.reset_test import LONGEST, try_reset
+from fmident.fmu.life_cycle.probe import LONGEST, try_reset
 from fmident.fmu.setup import SimulationSetup
 
 from . import faults
@@ -63,12 +63,12 @@ def test_where_a_new_instance_is_not_clean_each_simulation_has_a_process(
     faulty: BuildFaults,
 ) -> None:
     with ProcessExecutor(make_problem(faulty("NEVER_THE_SAME"), workers=1)) as executor:
-        found = executor.run([task(1.0)] * 3)
+        found = executor.run_all([task(1.0)] * 3)
         assert same(found[1:], found[:1] * 2)
         assert found[0][0, 0] == 0.0  # type: ignore[index]
         assert executor.report().renewals >= 3
     with InProcessExecutor(make_problem(faulty("NEVER_THE_SAME"))) as inline:
-        inline.run([task(1.0)])
+        inline.run_all([task(1.0)])
         assert inline.needs_processes
         assert any('executor = "processes"' in note for note in inline.report().notes)
 
@@ -94,10 +94,10 @@ def test_results_do_not_depend_on_what_ran_before(
 ) -> None:
     tasks = [task(0.1 * k, k % 2) for k in range(12)]
     with InProcessExecutor(make_problem(fmu)) as executor:
-        expected = executor.run(tasks)
+        expected = executor.run_all(tasks)
     with kind(make_problem(faulty("KEEPS_STATE"), renew_after=5)) as executor:  # type: ignore[call-arg]
-        assert same(executor.run(tasks), expected)
-        assert same(executor.run(tasks[::-1]), expected[::-1])
+        assert same(executor.run_all(tasks), expected)
+        assert same(executor.run_all(tasks[::-1]), expected[::-1])
         notes = executor.report().notes
     assert len(notes) == 1
     assert "instantiated anew for each simulation" in notes[0]
@@ -106,7 +106,7 @@ def test_results_do_not_depend_on_what_ran_before(
 def test_a_crash_in_the_trial_harms_nobody_else(fmu: Path) -> None:
     problem = make_problem(fmu, start={"kind": float(faults.CRASH), "threshold": 0.9})
     with ProcessExecutor(problem) as executor:
-        found = executor.run([task(0.5), task(0.6), task(1.5)])
+        found = executor.run_all([task(0.5), task(0.6), task(1.5)])
     assert all(hasattr(o, "shape") for o in found[:2])
     assert not hasattr(found[2], "shape")
 

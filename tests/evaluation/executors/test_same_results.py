@@ -5,9 +5,9 @@ What holds for all executors is in `tests/testing/test_executor_checks.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from fmident.evaluation import (
     Evaluator,
     Executor,
     InProcessExecutor,
+    Outcomes,
     ProcessExecutor,
     Simulated,
     SimulationFailure,
@@ -25,7 +26,7 @@ from fmident.evaluation import (
 )
 from fmident.evaluation.executors import auto
 from fmident.evaluation.executors.auto import AutoExecutor
-from fmident.problem.chain_rule import summary_of
+from fmident.problem.residuals import summary_of
 
 from ...fmu.build import Fixture, build
 from ...refused import refused
@@ -47,7 +48,7 @@ TASKS = [task(0.1 * k, k % 2) for k in range(24)]
 @pytest.fixture(scope="module")
 def reference(fmu: Path) -> list[Simulated]:
     with InProcessExecutor(make_problem(fmu)) as executor:
-        return executor.run(TASKS)
+        return executor.run_all(TASKS)
 
 
 def test_inline_gives_what_the_model_says(reference: list[Simulated]) -> None:
@@ -70,7 +71,7 @@ def test_processes_agree_after_failures_and_renewals(fmu: Path, reference: list[
     for k, one in enumerate(TASKS):
         mixed += [one, *bad[k % 3 : k % 3 + 1]]
     with ProcessExecutor(problem) as executor:
-        found = executor.run(mixed)
+        found = executor.run_all(mixed)
         report = executor.report()
     assert same(found[::2], reference)
     assert all(isinstance(outcome, SimulationFailure) for outcome in found[1::2])
@@ -93,12 +94,12 @@ def test_other_experiments_agree(fmu: Path, reference: list[Simulated]) -> None:
     with ProcessExecutor(problem) as executor:
         assert same(other(executor, times), expected)
         # Larger than what the memory was made for, then the problem's own again, then many.
-        assert same(executor.run(TASKS), reference)
+        assert same(executor.run_all(TASKS), reference)
         for k in range(12):
             more = np.linspace(0.0, 1.0 + k, 11)
             other(executor, more)
         assert same(other(executor, times), expected)
-        assert same(executor.run(TASKS), reference)
+        assert same(executor.run_all(TASKS), reference)
 
 
 @pytest.mark.slow
@@ -112,7 +113,7 @@ def test_what_the_fmu_does_not_have_is_an_error_and_the_executor_lives_on(
             executor.run_other(experiment, ["yy"], [{"a": 1.0}, {"a": 2.0}, {"a": 3.0}])
         with refused(Code.UNKNOWN_NAME, FmuError, match="aa"):
             executor.run_other(experiment, ["y"], [{"a": 1.0}, {"aa": 2.0}, {"a": 3.0}])
-        assert same(executor.run(TASKS), reference)
+        assert same(executor.run_all(TASKS), reference)
 
 
 @pytest.mark.slow
@@ -128,13 +129,13 @@ def test_values_that_are_no_floats_reach_the_worker(fmu: Path) -> None:
         messages = []
         for each in (inline, executor):
             with pytest.raises(FmuError) as caught:
-                each.run(tasks[:1])
+                each.run_all(tasks[:1])
             messages.append(caught.value.message)
         assert messages[0] == messages[1]
 
 
 def _told(executor: Executor, tasks: list[SimulationTask]) -> list[Simulated]:
-    return executor.run(tasks)
+    return executor.run_all(tasks)
 
 
 @pytest.mark.slow
@@ -142,7 +143,7 @@ def test_failures_agree_in_words(fmu: Path) -> None:
     problem = make_problem(fmu)
     tasks = [task(1.5, 0, kind=float(kind)) for kind in (DISCARD, ERROR)]
     with InProcessExecutor(problem) as inline, ProcessExecutor(problem) as executor:
-        for ours, theirs in zip(inline.run(tasks), executor.run(tasks), strict=True):
+        for ours, theirs in zip(inline.run_all(tasks), executor.run_all(tasks), strict=True):
             assert failure(ours) == failure(theirs)
 
 
@@ -152,9 +153,9 @@ def test_auto_goes_over_to_processes_and_agrees(
     monkeypatch.setattr(auto, "PATIENCE", 0.0)
     monkeypatch.setattr(auto, "WORTH", 0.0)
     with AutoExecutor(make_problem(fmu)) as executor:
-        first = executor.run(TASKS[:1])
+        first = executor.run_all(TASKS[:1])
         assert not executor.isolated
-        rest = executor.run(TASKS[1:])
+        rest = executor.run_all(TASKS[1:])
         assert executor.isolated
         assert executor.report().name == "auto: inline, then processes"
     assert same(first + rest, reference)
@@ -172,20 +173,21 @@ def test_auto_keeps_quick_simulations_of_other_experiments_in_this_process(
         return executor.run_other(short, ["y"], values)
 
     handed_out: list[int] = []
-    real = ProcessExecutor.run_other
+    real = ProcessExecutor.run
 
-    def noted(self: ProcessExecutor, *arguments: Any) -> list[Simulated]:
-        handed_out.append(len(arguments[2]))
-        return real(self, *arguments)
+    def noted(self: ProcessExecutor, tasks: Sequence[SimulationTask]) -> Outcomes:
+        if tasks[0].other is not None:
+            handed_out.append(len(tasks))
+        return real(self, tasks)
 
-    monkeypatch.setattr(ProcessExecutor, "run_other", noted)
+    monkeypatch.setattr(ProcessExecutor, "run", noted)
     with InProcessExecutor(problem) as inline, AutoExecutor(problem) as executor:
         expected = other(inline)
-        executor.run(TASKS[:1])
+        executor.run_all(TASKS[:1])
         monkeypatch.setattr(auto, "PATIENCE", 0.0)
         with monkeypatch.context() as patch:
             patch.setattr(auto, "WORTH", 0.0)
-            executor.run(TASKS)
+            executor.run_all(TASKS)
         assert executor.isolated
         monkeypatch.setattr(auto, "WORTH", 60.0)  # however busy the machine is
         assert same(other(executor), expected)
@@ -198,7 +200,7 @@ def test_auto_keeps_quick_simulations_of_other_experiments_in_this_process(
 def test_auto_stays_where_it_is_for_quick_simulations(fmu: Path) -> None:
     with AutoExecutor(make_problem(fmu)) as executor:
         for _ in range(5):
-            executor.run(TASKS)
+            executor.run_all(TASKS)
         assert executor.report().name == "auto: inline"
         assert executor.simultaneous == 1
 
@@ -225,10 +227,10 @@ def test_an_fmu_of_late_outputs_is_simulated_alike_whatever_runs_first(tmp_path:
     # With k = 0 the input does not act at once, which would mislead a trial there.
     tasks = [SimulationTask(0, {"k": k}) for k in (0.0, 2.0, 1.0)]
     with InProcessExecutor(problem) as one, InProcessExecutor(problem) as two:
-        forward, backward = one.run(tasks), two.run(tasks[::-1])
+        forward, backward = one.run_all(tasks), two.run_all(tasks[::-1])
     assert same(forward, backward[::-1])
     with ProcessExecutor(problem) as executor:
-        assert same(executor.run(tasks), forward)
+        assert same(executor.run_all(tasks), forward)
     assert not isinstance(forward[1], SimulationFailure)
     np.testing.assert_allclose(forward[1][1:, 0], _late_but_right(times), rtol=1e-12)
 
@@ -247,7 +249,7 @@ def test_small_batches_do_not_make_workers_start_in_vain(
         seen: set[int] = set()
         for k in range(100):
             two = [2 * (k % 12), 2 * (k % 12) + 1]
-            assert same(executor.run([TASKS[i] for i in two]), [reference[i] for i in two])
+            assert same(executor.run_all([TASKS[i] for i in two]), [reference[i] for i in two])
             seen |= set(executor.pids)
         assert len(seen) == 2
 

@@ -11,11 +11,9 @@ import pytest
 
 from fmident.arrays import F64
 from fmident.errors import SimulationError
-from fmident.evaluation import PythonExecutor, SimulationTask, python_problem
-from fmident.evaluation.executors.base import Done
+from fmident.evaluation import Outcomes, PythonExecutor, SimulationTask, python_problem
 from fmident.evaluation.journal import Journal, RecordedExecutor
 from fmident.evaluation.journal.keys import SimulationKeys
-from fmident.evaluation.tasks import Simulated
 from fmident.problem.model import Parameter, Problem
 
 TIMES = np.linspace(0.0, 1.0, 50)
@@ -43,9 +41,9 @@ class Counting(PythonExecutor):
         super().__init__(problem, decay, SLOPES if differentiable else {})
         self.ran: list[SimulationTask] = []
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
         self.ran += tasks
-        return super().run(tasks, done)
+        return super().run(tasks)
 
 
 def make_problem() -> Problem:

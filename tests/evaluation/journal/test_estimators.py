@@ -79,7 +79,9 @@ def test_goes_on_to_the_same_result(
         outcome = real(self, *arguments)
         # A failure that is not final is to be run again.
         final = not isinstance(outcome, SimulationFailure) or outcome.final
-        done.append((tuple(arguments[2].values()), *arguments[3:]) if final else ())
+        task = arguments[2]
+        ran = tuple(task.values.values()), task.tolerance, task.sensitivities
+        done.append(ran if final else ())
         return outcome
 
     monkeypatch.setattr(Counting, "_run_one", killed)

@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import errno
+import json
 import os
-import struct
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fmident.evaluation import Evaluator, SimulationFailure
-from fmident.evaluation.journal.file import (
-    HEADER_BYTES,
-    MAGIC,
-    Kind,
+from fmident.evaluation.journal.journal import (
+    SIMULATIONS,
+    Journal,
     Population,
     Record,
-    RecordFile,
-    outcome_record,
+    holds_records,
 )
-from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS
-from fmident.operating_system import write_at
 from fmident.problem.model import Problem
 
+from ...outcomes import run_heard
 from .conftest import Recorded, task
 
+PAGE_BYTES = 4096  # of SQLite
+ABOUT = "SELECT about FROM records"
 
-def fill(problem: Problem, folder: Path, count: int = 5) -> list[np.ndarray]:
+
+def rows(folder: Path, query: str = "SELECT * FROM records") -> list[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(folder / SIMULATIONS)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def change(folder: Path, statement: str, *values: object) -> None:
+    with contextlib.closing(sqlite3.connect(folder / SIMULATIONS)) as connection:
+        connection.execute(statement, values)
+        connection.commit()
+
+
+def fill(problem: Problem, folder: Path, count: int = 5, step: float = 1.0) -> list[np.ndarray]:
     run = Recorded(problem, folder)
-    found = run.executor.run([task(1.0 + k) for k in range(count)])
+    found = run.executor.run_all([task(1.0 + step * k) for k in range(count)])
     run.close()
     return [f for f in found if not isinstance(f, SimulationFailure)]
 
 
-def restored(problem: Problem, folder: Path, count: int = 5) -> tuple[list[object], int, Recorded]:
+def restored(
+    problem: Problem, folder: Path, count: int = 5, step: float = 1.0
+) -> tuple[list[object], int, Recorded]:
     run = Recorded(problem, folder)
-    found = run.executor.run([task(1.0 + k) for k in range(count)])
+    found = run.executor.run_all([task(1.0 + step * k) for k in range(count)])
     run.close()
     return list(found), run.executor.served.restored, run
 
@@ -69,84 +84,12 @@ def test_more_come_back_at_once_than_files_may_be_open(problem: Problem, tmp_pat
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
-def test_room_set_aside_is_given_back(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = Recorded(problem, tmp_path)
-    run.executor.run([task(1.0 + k) for k in range(5)])
-    assert run.journal is not None
-    run.journal.flush()
-    killed = (tmp_path / SIMULATIONS).read_bytes()
-    run.close()
-    whole = (tmp_path / SIMULATIONS).read_bytes()
-    assert len(whole) == run.journal.size - 16  # of the other file
-    assert killed.rstrip(b"\0") == whole.rstrip(b"\0")
-    if hasattr(os, "posix_fallocate"):
-        assert len(killed) > len(whole)
-    # A killed process leaves the zeros; they are not damage.
-    (tmp_path / SIMULATIONS).write_bytes(killed)
-    _, count, again = restored(problem, tmp_path)
-    assert count == 5
-    assert again.journal is not None
-    assert again.journal.found == ()
-    assert (tmp_path / SIMULATIONS).read_bytes() == whole
-    # Where no room can be set aside, the records are written all the same.
-    monkeypatch.setattr(os, "posix_fallocate", _refuse, raising=False)
-    assert fill(problem, tmp_path / "without", 3)
-    assert restored(problem, tmp_path / "without", 3)[1] == 3
-
-
-def _refuse(*_: object) -> None:
-    raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
-
-
-@pytest.mark.parametrize(
-    "change", ["bit", "page", "tail", "first", "opposite", "signs", "exchanged"]
-)
-def test_checksums_of_large_outputs_tell_damage(
-    problem: Problem, tmp_path: Path, change: str
-) -> None:
-    path = tmp_path / SIMULATIONS
-    outputs = np.random.default_rng(1).standard_normal((5000, 3))
-    file = RecordFile(path)
-    file.append(outcome_record(b"k" * 16, outputs))
-    (place,) = file.places.values()
-    payload = file.read(place)
-    assert payload is not None
-    begin = place.offset + HEADER_BYTES
-    old, position, new = payload, 0, b""
-    if change == "bit":
-        position, new = 70_007, bytes([old[70_007] ^ 0x80])
-    elif change == "page":
-        position, new = 40_960, bytes(4096)
-    elif change == "tail":
-        position, new = place.length - 1, bytes([old[-1] ^ 1])
-    elif change in ("opposite", "signs", "exchanged"):
-        # What cancels where pages of 4096 bytes are only added up.
-        words = np.frombuffer(bytes(old[8:]), dtype=np.uint64).copy()
-        if change == "opposite":
-            words[3] += np.uint64(1)
-            words[3 + 512] -= np.uint64(1)
-        elif change == "signs":
-            words[[3, 3 + 512]] ^= np.uint64(1 << 63)
-        else:
-            words[:1024] = np.roll(words[:1024], 512)
-        position, new = 8, words.tobytes()
-    else:
-        position, new = 0, bytes([old[0] ^ 1])
-    with path.open("r+b") as stream:
-        stream.seek(begin + position)
-        stream.write(new)
-    assert file.read(place) is None
-    file.close()
-
-
 def test_failures_come_back_but_those_that_are_not_final(problem: Problem, tmp_path: Path) -> None:
     first = Recorded(problem, tmp_path)
-    told = first.executor.run([task(95.0), task(85.0)])
+    told = first.executor.run_all([task(95.0), task(85.0)])
     first.close()
     second = Recorded(problem, tmp_path)
-    again = second.executor.run([task(95.0), task(85.0)])
+    again = second.executor.run_all([task(95.0), task(85.0)])
     second.close()
     assert again == told
     assert isinstance(again[0], SimulationFailure)
@@ -157,8 +100,8 @@ def test_failures_come_back_but_those_that_are_not_final(problem: Problem, tmp_p
 def test_without_a_journal_equal_simulations_run_once(problem: Problem) -> None:
     run = Recorded(problem, None)
     heard: list[int] = []
-    run.executor.run([task(1.0), task(2.0)], lambda index, _: heard.append(index))
-    run.executor.run([task(2.0), task(3.0)], lambda index, _: heard.append(index))
+    run_heard(run.executor, [task(1.0), task(2.0)], lambda index, _: heard.append(index))
+    run_heard(run.executor, [task(2.0), task(3.0)], lambda index, _: heard.append(index))
     assert [t.values["k"] for t in run.inner.ran] == [1.0, 2.0, 3.0]
     assert heard == [0, 1, 0, 1]
     assert dataclasses.astuple(run.executor.served) == (3, 0, 1)
@@ -175,109 +118,56 @@ def test_other_experiments_are_kept_too(problem: Problem, tmp_path: Path) -> Non
         assert [f[0, 0] for f in found if isinstance(f, np.ndarray)] == list(range(7))
 
 
-@pytest.mark.parametrize("cut", [1, 20, 60, 300, 440])
-def test_a_torn_end_is_cut_off(problem: Problem, tmp_path: Path, cut: int) -> None:
-    fill(problem, tmp_path)
-    path = tmp_path / SIMULATIONS
-    os.truncate(path, path.stat().st_size - cut)
-    _, count, run = restored(problem, tmp_path)
-    assert count == 4
-    assert run.journal is not None
-    assert "not completely written" in run.journal.found[0]
-    # What was appended after the repair is sound.
-    assert restored(problem, tmp_path)[1] == 5
-
-
-def test_a_last_record_of_zeros_is_cut_off(problem: Problem, tmp_path: Path) -> None:
-    fill(problem, tmp_path)
-    path = tmp_path / SIMULATIONS
-    with path.open("r+b") as stream:
-        stream.seek(-200, os.SEEK_END)
-        stream.write(bytes(200))
-    assert restored(problem, tmp_path)[1] == 4
-
-
-@pytest.mark.parametrize("header", [True, False])
-def test_damage_in_the_middle_costs_one_record(
-    problem: Problem, tmp_path: Path, header: bool
-) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "numbers = substr(numbers, 1, 200) || x'ffff' || substr(numbers, 203)",
+        "numbers = substr(numbers, 1, 392)",
+        "about = '{\"shape\": [25, 2]}'",
+        "about = 'no JSON'",
+        "check_sum = check_sum + 1",
+    ],
+)
+def test_a_damaged_record_is_run_again(problem: Problem, tmp_path: Path, damage: str) -> None:
     before = fill(problem, tmp_path)
-    path = tmp_path / SIMULATIONS
-    file = RecordFile(path)
-    place = sorted(file.places.values(), key=lambda p: p.offset)[2]
-    file.close()
-    with path.open("r+b") as stream:
-        stream.seek(place.offset + (9 if header else 200))
-        stream.write(b"\xff\xff")
+    ((key,),) = rows(tmp_path, "SELECT key FROM records ORDER BY rowid LIMIT 1 OFFSET 2")
+    change(tmp_path, f"UPDATE records SET {damage} WHERE key = ?", key)
     after, count, run = restored(problem, tmp_path)
     assert count == 4
     assert [t.values["k"] for t in run.inner.ran] == [3.0]
     assert run.journal is not None
-    assert any("damaged" in note for note in (*run.journal.found, *run.journal.notes))
+    assert len(run.journal.notes) == 1
     assert all(a.tobytes() == b.tobytes() for a, b in zip(before, after, strict=True))  # type: ignore[attr-defined]
-
-
-def sound(kind: Kind, payload: bytes) -> Record:
-    """Return a record with sound checksums, whatever it holds."""
-    return Record(kind, b"", (payload[:8], payload[8:]))
+    assert restored(problem, tmp_path)[1] == 5
 
 
 @pytest.mark.parametrize(
-    "record",
-    [
-        outcome_record(b"", np.zeros((1, 50))),
-        outcome_record(b"", np.zeros((50, 2))),
-        outcome_record(b"", np.zeros((0, 0))),
-        sound(Kind.OUTPUTS, struct.pack("<II", 50, 1)),
-        sound(Kind.OUTPUTS, struct.pack("<II", 2**32 - 1, 2**32 - 1) + bytes(16)),
-        sound(Kind.FAILURE, b"[1, 2, 3, 4]    "),
-        sound(Kind.FAILURE, b'{"message": 1}  '),
-        sound(Kind.FAILURE, b"\xff" * 16),
-        sound(Kind.FAILURE, b"[" * 8000),
-    ],
-)  # fmt: skip
-def test_a_record_of_the_wrong_shape_is_damage(
-    problem: Problem, tmp_path: Path, record: Record
+    "about", ['{"shape": [1, 50]}', '{"shape": [0, 0]}', "[]", '{"failure": 1}']
+)
+def test_a_sound_record_of_something_else_is_run_again(
+    problem: Problem, tmp_path: Path, about: str
 ) -> None:
-    assert fill(problem, tmp_path, 1)[0].shape == (50, 1)
-    path = tmp_path / SIMULATIONS
-    file = RecordFile(path)
-    ((_, key),) = file.places
-    file.empty()
-    file.append(dataclasses.replace(record, key=key))
-    file.close()
-    _, count, run = restored(problem, tmp_path, 1)
-    assert count == 0
-    assert len(run.inner.ran) == 1
-    assert run.journal is not None
-    assert "damaged" in run.journal.notes[0]
+    fill(problem, tmp_path, 1)
+    ((key, numbers),) = rows(tmp_path, "SELECT key, numbers FROM records")
+    assert isinstance(key, bytes)
+    assert isinstance(numbers, bytes)
+    change(
+        tmp_path,
+        "UPDATE records SET about = ?, check_sum = ?",
+        about,
+        Record(key, about, numbers).check_sum,
+    )
+    assert restored(problem, tmp_path, 1)[1] == 0
     assert restored(problem, tmp_path, 1)[1] == 1
 
 
-def test_costs_of_another_number_of_points_are_damage(problem: Problem, tmp_path: Path) -> None:
-    points = np.array([[1.0], [2.0]])
+def test_costs_of_another_number_of_points_are_damage(tmp_path: Path) -> None:
     for costs in (np.zeros(3), np.zeros(2)):
-        run = Recorded(problem, tmp_path)
-        assert run.executor.find_population(b"scope", points) is None
-        run.executor.keep_population(b"scope", points, Population(costs))
-        run.close()
-    assert Recorded(problem, tmp_path).executor.find_population(b"scope", points) is not None
-
-
-@pytest.mark.parametrize("position", range(len(MAGIC)))
-def test_a_wrong_bit_in_the_first_bytes_costs_nothing(
-    problem: Problem, tmp_path: Path, position: int
-) -> None:
-    fill(problem, tmp_path)
-    path = tmp_path / SIMULATIONS
-    with path.open("r+b") as stream:
-        stream.seek(position)
-        stream.write(bytes([MAGIC[position] ^ 1]))
-    _, count, run = restored(problem, tmp_path)
-    assert count == 5
-    assert run.journal is not None
-    assert "were damaged; the simulations in it are not" in run.journal.found[0]
-    assert path.read_bytes().startswith(MAGIC)
+        journal = Journal(tmp_path)
+        assert journal.find_population(b"points", 2) is None
+        journal.keep_population(b"points", Population(costs))
+        journal.close()
+    assert Journal(tmp_path).find_population(b"points", 2) is not None
 
 
 def test_something_else_is_begun_anew(problem: Problem, tmp_path: Path) -> None:
@@ -285,18 +175,66 @@ def test_something_else_is_begun_anew(problem: Problem, tmp_path: Path) -> None:
     _, count, run = restored(problem, tmp_path)
     assert count == 0
     assert run.journal is not None
-    assert "begun anew" in run.journal.found[0]
+    assert len(run.journal.damage) == 1
     assert restored(problem, tmp_path)[1] == 5
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_of_a_file_that_was_cut_the_records_before_remain(
+    problem: Problem, tmp_path: Path, share: float
+) -> None:
+    before = fill(problem, tmp_path, 300, 0.25)
+    size = (tmp_path / SIMULATIONS).stat().st_size
+    os.truncate(tmp_path / SIMULATIONS, int(share * size))
+    after, count, run = restored(problem, tmp_path, 300, 0.25)
+    assert count > 300 * (share - 0.25)
+    assert len(run.inner.ran) == 300 - count
+    assert run.journal is not None
+    assert f"{count} records are sound" in run.journal.damage[0]
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(before, after, strict=True))  # type: ignore[attr-defined]
+    assert restored(problem, tmp_path, 300, 0.25)[1] == 300
+
+
+@pytest.mark.parametrize("number", range(3, 8))  # page 2 leads to the others
+def test_a_page_that_was_overwritten_costs_its_records_only(
+    problem: Problem, tmp_path: Path, number: int
+) -> None:
+    before = fill(problem, tmp_path, 300, 0.25)
+    with (tmp_path / SIMULATIONS).open("r+b") as stream:
+        stream.seek((number - 1) * PAGE_BYTES)
+        stream.write(b"\xa5" * PAGE_BYTES)
+    after, count, run = restored(problem, tmp_path, 300, 0.25)
+    assert count > 220
+    assert len(run.inner.ran) == 300 - count
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(before, after, strict=True))  # type: ignore[attr-defined]
+    assert restored(problem, tmp_path, 300, 0.25)[1] == 300
+
+
+def test_a_note_says_that_there_is_no_write_ahead_log(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class WithoutLog(sqlite3.Connection):
+        def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+            return super().execute(statement.replace("= WAL", "= DELETE"), *values)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda path, **more: connect(path, factory=WithoutLog, **more)
+    )
+    fill(problem, tmp_path)
+    _, count, run = restored(problem, tmp_path)
+    assert count == 5
+    assert run.journal is not None
+    assert ["no write-ahead log" in note for note in run.journal.notes] == [True]
 
 
 def test_at_its_limit_the_journal_ends_and_the_run_goes_on(
     problem: Problem, tmp_path: Path
 ) -> None:
     run = Recorded(problem, tmp_path, limit=1500)
-    found = run.executor.run([task(1.0 + k) for k in range(20)])
+    found = run.executor.run_all([task(1.0 + k) for k in range(20)])
     run.close()
     assert len(found) == 20
-    assert (tmp_path / SIMULATIONS).stat().st_size <= 1500
     assert [n for n in run.executor.report().notes if "limit" in n] == list(
         run.executor.report().notes
     )
@@ -306,42 +244,53 @@ def test_at_its_limit_the_journal_ends_and_the_run_goes_on(
 
 def test_a_disk_with_little_room_is_left_alone(problem: Problem, tmp_path: Path) -> None:
     run = Recorded(problem, tmp_path, free=1 << 60)
-    run.executor.run([task(1.0), task(2.0)])
+    run.executor.run_all([task(1.0), task(2.0)])
     run.close()
     assert "left" in run.executor.report().notes[0]
-    assert (tmp_path / SIMULATIONS).stat().st_size == 16
+    assert not holds_records(tmp_path)
 
 
-@pytest.mark.parametrize("fault", ["write", "sync"])
-def test_a_full_disk_costs_the_journal_only(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
+def test_a_full_disk_costs_the_journal_only(problem: Problem, tmp_path: Path) -> None:
     run = Recorded(problem, tmp_path)
-    run.executor.run([task(1.0)])
-
-    def full(descriptor: int, pieces: list[memoryview], offset: int) -> int:
-        if offset == 16:  # the first record, which may only be on its way
-            return write_at(descriptor, pieces, offset)
-        # As a disk does that runs full: a part is written first, and nothing of the rest.
-        first = len(pieces) > 1
-        return write_at(descriptor, [b"".join(pieces)[:100]], offset) if first else 0
-
-    def fail(descriptor: int) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    if fault == "write":
-        monkeypatch.setattr("fmident.evaluation.journal.file.write_at", full)
-    else:
-        monkeypatch.setattr("fmident.evaluation.journal.file.synchronise", fail)
-    found = run.executor.run([task(2.0), task(3.0), task(4.0)])
+    run.executor.run_all([task(1.0)])
+    assert run.journal is not None
+    run.journal.flush()
+    run.journal._connection.execute("PRAGMA max_page_count = 1")
+    run.executor.run_all([task(50.0 + k) for k in range(100)])
     run.close()
-    monkeypatch.undo()
-    assert len(found) == 3
     assert len(run.executor.report().notes) == 1
     assert "cannot be written" in run.executor.report().notes[0]
     # What was written before is whole.
-    if fault == "write":
-        assert restored(problem, tmp_path)[1] == 1
+    assert restored(problem, tmp_path)[1] == 1
+
+
+def test_what_a_killed_process_wrote_is_there(problem: Problem, tmp_path: Path) -> None:
+    run = Recorded(problem, tmp_path / "running")
+    run.executor.run_all([task(1.0 + k) for k in range(5)])
+    assert run.journal is not None
+    run.journal.flush()
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for file in (tmp_path / "running").iterdir():
+        (killed / file.name).write_bytes(file.read_bytes())
+    run.close()
+    assert restored(problem, killed)[1] == 5
+    # A write-ahead log that was torn costs the transaction at its end.
+    for file in killed.iterdir():
+        file.unlink()
+    run = Recorded(problem, tmp_path / "running")
+    for k in range(3):
+        run.executor.run_all([task(11.0 + k)])
+        run.journal.flush()  # type: ignore[union-attr]
+    for file in (tmp_path / "running").iterdir():
+        (killed / file.name).write_bytes(file.read_bytes())
+    run.close()
+    log = killed / f"{SIMULATIONS}-wal"
+    os.truncate(log, log.stat().st_size - 100)
+    again = Journal(killed)
+    assert again.simulations == 7
+    assert again.damage == ()
+    again.close()
 
 
 def population(problem: Problem, folder: Path, generations: int) -> tuple[Evaluator, Recorded]:
@@ -381,12 +330,14 @@ def test_of_a_population_the_costs_are_kept_not_the_outputs(
     whole, run = population(problem, tmp_path / "one", 6)
     expected = state(whole)
     run.close()
-    sizes = [(tmp_path / "one" / name).stat().st_size for name in (SIMULATIONS, POPULATION)]
-    per_simulation = 8 * 50 + 48
-    assert sizes[0] < 16 * per_simulation < expected[0] * per_simulation  # type: ignore[operator]
-    assert sizes[1] == 16
+    stored = [json.loads(str(text)) for (text,) in rows(tmp_path / "one", ABOUT)]
+    assert sum("failures" in about for about in stored) == 6
+    assert sum("shape" in about for about in stored) < 10
+    assert rows(tmp_path / "one", "SELECT key FROM records WHERE passing") == []
 
     again, run = population(problem, tmp_path / "one", 6)
+    assert run.journal is not None
+    assert run.journal.simulations == sum("shape" in about for about in stored)
     assert state(again) == expected
     run.close()
     # The best of each generation is kept where it was the best so far.

@@ -11,7 +11,7 @@ import pytest
 
 from fmident.errors import Code, Diagnostic, EstimationError
 from fmident.evaluation.journal import Workspace
-from fmident.evaluation.journal.journal import SIMULATIONS
+from fmident.evaluation.journal.journal import SIMULATIONS, Journal
 from fmident.problem.model import Problem
 
 
@@ -22,18 +22,17 @@ def fail(space: Workspace, code: str | None) -> None:
         raise EstimationError("the scheduler is gone", hint="go on with --resume", code=code)
 
 
-def test_room_set_aside_is_no_unfinished_run(problem: Problem, tmp_path: Path) -> None:
+def test_an_empty_journal_is_no_unfinished_run(problem: Problem, tmp_path: Path) -> None:
     with Workspace(tmp_path / "r", problem) as space:
         assert space.journal is not None
         space.journal.keep(hashlib.sha256(b"a simulation").digest(), np.ones((3, 1)))
-        space.journal.flush()
+        assert space.resumable
         about = (space.folder / "run.json").read_bytes()
-        start = (space.folder / SIMULATIONS).read_bytes()[:16]
     shutil.rmtree(space.folder)
     # What a process leaves that is killed before it writes the first record.
-    space.folder.mkdir()
+    Journal(space.folder).close()
     (space.folder / "run.json").write_bytes(about)
-    (space.folder / SIMULATIONS).write_bytes(start + bytes(3_000_000))
+    assert (space.folder / SIMULATIONS).stat().st_size > 0
     assert not space.resumable
     told: list[Diagnostic] = []
     with Workspace(tmp_path / "r", problem, report=told.extend):
@@ -98,3 +97,21 @@ def test_a_journal_half_discarded_is_not_an_unfinished_run(
     with Workspace(tmp_path / "r", problem, report=told.extend) as again:
         assert not again.folder.with_name(".r.run.1").exists()
     assert told == []
+
+
+def test_a_journal_of_an_earlier_version_is_refused_and_not_lost(
+    problem: Problem, tmp_path: Path
+) -> None:
+    with Workspace(tmp_path / "r", problem) as space:
+        assert space.journal is not None
+        space.journal.keep(hashlib.sha256(b"a simulation").digest(), np.ones((3, 1)))
+    (space.folder / SIMULATIONS).rename(space.folder / "simulations.journal")
+    with pytest.raises(EstimationError, match="another version") as refusal:
+        Workspace(tmp_path / "r", problem, resume=True)
+    assert refusal.value.code == Code.NOTHING_TO_RESUME
+    assert "--resume" in str(refusal.value.hint)
+    told: list[Diagnostic] = []
+    with Workspace(tmp_path / "r", problem, report=told.extend):
+        pass
+    assert len(told) == 1
+    assert (space.folder.with_name(".r.run.1") / "simulations.journal").exists()

@@ -13,10 +13,10 @@ from fmident.arrays import F64
 from fmident.errors import FmuError, SimulationError
 from fmident.evaluation import (
     Evaluator,
+    Outcomes,
     PythonExecutor,
 )
-from fmident.evaluation.executors.base import Done
-from fmident.evaluation.tasks import Simulated, SimulationTask
+from fmident.evaluation.tasks import SimulationTask
 from fmident.problem.model import Problem
 
 TIMES = np.linspace(0.0, 3.0, 61)
@@ -40,19 +40,17 @@ class Recording(PythonExecutor):
         self.threads: set[int] = set()
         self.error: BaseException | None = None
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
         self.threads.add(threading.get_ident())
+        if tasks and tasks[0].other is not None:
+            self.others.append(len(tasks))
+            if "unheard" in tasks[0].other.variables:
+                raise FmuError("no variable 'unheard'")
+            return super().run(tasks)
         if self.error is not None:
             raise self.error
         self.batches.append([task.values["a"] for task in tasks])
-        return super().run(tasks, done)
-
-    def run_other(self, experiment: Any, variables: Any, values: Any) -> list[Simulated]:
-        self.threads.add(threading.get_ident())
-        self.others.append(len(values))
-        if "unheard" in variables:
-            raise FmuError("no variable 'unheard'")
-        return super().run_other(experiment, variables, values)
+        return super().run(tasks)
 
 
 def at(a: float, k: float = 0.5) -> F64:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmident.problem.expressions import ExpressionError
-from fmident.problem.reading.exclusions import Signals, where_true
+from fmident.problem.reading.exclusions import Signals, judged
 
 NAN = float("nan")
 COLUMNS: dict[str, tuple[list[float], str | None]] = {
@@ -25,7 +25,7 @@ SIGNALS = Signals(list(COLUMNS), lambda n: (np.array(COLUMNS[n][0]), COLUMNS[n][
 
 
 def chosen(text: str) -> list[int]:
-    return np.flatnonzero(where_true(text, SIGNALS)).tolist()
+    return np.flatnonzero(judged(text, SIGNALS)[0]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_cannot_be_read_is_refused_with_its_place(
     text: str, position: int, words: str, remedy: str
 ) -> None:
     with pytest.raises(ExpressionError) as caught:
-        where_true(text, SIGNALS)
+        judged(text, SIGNALS)[0]
     assert words in caught.value.message
     assert caught.value.position == position
     assert remedy in (caught.value.hint or "")
@@ -130,7 +130,7 @@ def test_what_cannot_be_read_is_refused_with_its_place(
 @given(st.text(alphabet="vxT time()<>=!andort0.5+-*/^,'[] &|~", max_size=30))
 def test_any_text_is_a_condition_or_an_error_of_its_own(text: str) -> None:
     with suppress(ExpressionError):
-        found = where_true(text, SIGNALS)
+        found = judged(text, SIGNALS)[0]
         assert found.shape == (5,)
         assert found.dtype == np.bool_
 
@@ -142,8 +142,8 @@ def test_any_text_is_a_condition_or_an_error_of_its_own(text: str) -> None:
 def test_de_morgan_holds_with_missing_samples(a: list[float], b: list[float]) -> None:
     pair = {"a": np.array(a), "b": np.array(b)}
     signals = Signals(["a", "b"], lambda n: (pair[n], None), 4)
-    left = where_true("not (a < 0 and b < 0)", signals)
-    assert np.array_equal(left, where_true("not a < 0 or not b < 0", signals))
+    left = judged("not (a < 0 and b < 0)", signals)[0]
+    assert np.array_equal(left, judged("not a < 0 or not b < 0", signals)[0])
     assert np.array_equal(
-        where_true("a < 0 or b < 0", signals), where_true("not (not a < 0 and not b < 0)", signals)
+        judged("a < 0 or b < 0", signals)[0], judged("not (not a < 0 and not b < 0)", signals)[0]
     )

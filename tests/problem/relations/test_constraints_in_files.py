@@ -64,7 +64,7 @@ MISTAKES: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ("not a comparison", ('a = "m + 3 kg"',), ("problem.toml:23:14", "says nothing")),
     ("a unit that begins with a number", ('a = "m/k >= 0.3 1/s"',),
      ("problem.toml:23:17", "unexpected '1'", "brackets, as in '0.3 [1/s]'")),
-    ("not text", ("a = 3",), ("problem.toml:23", "must be a string")),
+    ("not text", ("a = 3",), ("problem.toml:23", "must be a text")),
     ("constant and wrong", ('a = "3 kg <= 2 kg"',),
      ("problem.toml:23", "'a' (3 kg <= 2 kg) does not hold", "depends on no searched parameter")),
     ("outside the bounds", ('a = "m >= 11 kg"',),

@@ -18,6 +18,8 @@ from fmident.problem import (
 )
 from fmident.problem.dependent import check_dependent
 
+from ...refused import refused
+
 
 def problem(*parameters: Parameter) -> Problem:
     return python_problem({"y": np.zeros(3)}, np.arange(3.0), parameters)
@@ -125,7 +127,7 @@ def test_mistakes(text: str, words: str, position: int | None, code: str, hint: 
 
 
 def test_a_circle_is_named() -> None:
-    with pytest.raises(ProblemError, match="'x' -> 'y' -> 'x'"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="'x' -> 'y' -> 'x'"):
         check_dependent([follows("x", "y + 1"), follows("y", "2*x"), Parameter("a", 1.0)])
 
 

@@ -11,6 +11,7 @@ from fmident.errors import Code, ProblemError
 from fmident.problem import load_problem, parameter_values
 from fmident.toml_file.overrides import apply_overrides
 
+from ...refused import refused
 from ..conftest import Case
 
 M = "[parameters.m]\ninitial = 2.5\nbounds = [0.5, 10.0]"
@@ -70,7 +71,7 @@ MISTAKES: list[tuple[str, str, str, tuple[str, ...]]] = [
      ("problem.toml:10", "takes no 'bounds'", "[constraints]")),
     ("circle", K, '[parameters.k]\nexpression = "2*k"',
      ("problem.toml:9", "'k' follows from itself")),
-    ("number", K, '[parameters.k]\nexpression = 3', ("problem.toml:9", "must be a string")),
+    ("number", K, '[parameters.k]\nexpression = 3', ("problem.toml:9", "must be a text")),
     ("unknown key beside it", K, '[parameters.k]\nexpression = "3 N/m"\nexpresion = 1',
      ("problem.toml:10", "'expresion'", "'expression'")),
     ("constraint as value", K, '[parameters.k]\nexpression = "m >= 1 kg"',
@@ -109,7 +110,7 @@ def test_nothing_is_left_to_search(case: Case) -> None:
     path.write_text(
         path.read_text().replace(M, '[parameters.m]\nexpression = "2 kg"').replace(K, FOLLOWS)
     )
-    with pytest.raises(ProblemError, match="no parameter is free"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match="no parameter is free"):
         load_problem(path)
 
 

@@ -13,8 +13,8 @@ from fmident.problem.expressions import (
     nodes,
     read_expression,
     read_relation,
+    value_of,
 )
-from fmident.problem.jets import value_of
 
 VALUES = {"a": 2.0, "b": 3.0, "arm.m": 5.0, "q[1]": 7.0, "pi": math.pi, "'my mass'": 11.0}
 
@@ -57,7 +57,19 @@ def test_an_expression_has_its_value_in_si_units(text: str, expected: float) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["1/0", "log(-1)", "sqrt(-a)", "(-8)^0.5", "exp(10000)", "log(0)", "0^-1", "asin(2)"]
+    "text",
+    [
+        "1/0",
+        "log(-1)",
+        "sqrt(-a)",
+        "(-8)^0.5",
+        "exp(10000)",
+        "log(0)",
+        "0^-1",
+        "asin(2)",
+        "1/(1/0)",
+        "tanh(1/(a - a))",
+    ],
 )
 def test_what_is_not_defined_is_not_a_number(text: str) -> None:
     assert math.isnan(value_of(read_expression(text), VALUES))

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from fmident.compilers.base import BuildRequest, Compiler
-from fmident.errors import EstimationError
+from fmident.errors import Code, EstimationError
 from fmident.estimation.result import BaseParameter, EstimationResult, Factor
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu, read_description
 from fmident.report.export import exported_values, modifier, record
 
+from ...refused import refused
 from .conftest import estimate
 
 MakeResult = Callable[..., EstimationResult]
@@ -168,7 +169,9 @@ def test_record_says_unit_description_and_uncertainty(
 
 
 def test_elements_of_arrays_need_the_fmu(result: EstimationResult) -> None:
-    with pytest.raises(EstimationError, match=r"'arm\.c\[2\]' is an element") as caught:
+    with refused(
+        Code.ESTIMATION_FAILED, EstimationError, match=r"'arm\.c\[2\]' is an element"
+    ) as caught:
         modifier(exported_values(result))
     assert "--fmu" in (caught.value.hint or "")
 
@@ -211,14 +214,14 @@ def test_base_parameters_stand_beside_their_members(make_result: MakeResult) -> 
 def test_results_that_no_model_can_take(
     make_result: MakeResult, estimates: tuple[object, ...], fragment: str
 ) -> None:
-    with pytest.raises(EstimationError, match=fragment):
+    with refused(Code.ESTIMATION_FAILED, EstimationError, match=fragment):
         exported_values(make_result(*estimates))
 
 
 def test_names_that_modelica_does_not_know(make_result: MakeResult) -> None:
-    with pytest.raises(EstimationError, match="not a name that Modelica knows"):
+    with refused(Code.ESTIMATION_FAILED, EstimationError, match="not a name that Modelica knows"):
         modifier(exported_values(make_result(estimate("mass of arm", 1.0))))
-    with pytest.raises(EstimationError, match="not a Modelica class"):
+    with refused(Code.ESTIMATION_FAILED, EstimationError, match="not a Modelica class"):
         modifier(exported_values(make_result(estimate("m", 1.0), model="my model")))
     values = exported_values(make_result(estimate("m", 1.0), model="my model"))
     assert "Lib.M m1(" in modifier(values, class_name="Lib.M", instance="m1")

@@ -8,7 +8,7 @@ from scipy import optimize, signal, stats
 
 from fmident.arrays import F64
 from fmident.statistics.choice import Fit, likelihood_ratio, modelled_likelihood
-from fmident.statistics.noise import outputs_of
+from fmident.statistics.noise.processes import outputs_of
 
 
 def covariance(coefficients: F64, variance: float, places: F64) -> F64:

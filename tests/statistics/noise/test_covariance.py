@@ -8,17 +8,10 @@ import numpy as np
 import pytest
 from scipy import linalg, signal, stats
 
-from fmident.statistics import parameter_statistics
-from fmident.statistics.noise import (
-    NoiseFinding,
-    NoiseModel,
-    NoisyOutput,
-    colour_level,
-    fit_noise,
-    noise_found,
-    outputs_of,
-    series_of,
-)
+from fmident.statistics.local_model import LocalModel
+from fmident.statistics.noise.covariance import NoiseFinding, noise_found
+from fmident.statistics.noise.processes import NoiseModel, NoisyOutput, fit_noise, outputs_of
+from fmident.statistics.noise.series import colour_level, series_of
 
 SIZE = 300
 TIMES = np.arange(SIZE) / SIZE
@@ -44,8 +37,8 @@ def residuals_of(noise: np.ndarray, columns: np.ndarray = COLUMNS) -> tuple[np.n
 
 
 def statistics_of(residuals: np.ndarray, noise: NoiseFinding | None, columns=COLUMNS, names=NAMES):
-    return parameter_statistics(
-        columns, residuals, np.zeros(columns.shape[1]), names, sigma_known=False, coloured=noise
+    return LocalModel(
+        names, np.zeros(columns.shape[1]), columns, residuals, sigma_known=False, coloured=noise
     )
 
 
@@ -63,15 +56,13 @@ def test_the_covariance_is_the_sandwich_with_the_toeplitz_matrix() -> None:
     found = statistics_of(left, noise)
     np.testing.assert_allclose(found.covariance, inverse @ covariance @ inverse.T, rtol=1e-8)
     half = found.intervals[:, 1]
-    expected = stats.t.ppf(0.975, found.freedoms) * found.standard_errors
+    expected = stats.t.ppf(0.975, found.parameter_freedoms) * found.standard_errors
     np.testing.assert_allclose(half, expected, rtol=1e-10)
     white = statistics_of(left, None)
-    np.testing.assert_allclose(
-        found.linearisation.white_errors(), white.standard_errors, rtol=1e-10
-    )
+    np.testing.assert_allclose(found.white_errors, white.standard_errors, rtol=1e-10)
     # What resembles slow noise is told worse, and its error is known worse, than what switches.
     assert found.standard_errors[0] > 3.0 * white.standard_errors[0]
-    assert found.freedoms[0] < found.freedoms[3] < SIZE - 4
+    assert found.parameter_freedoms[0] < found.parameter_freedoms[3] < SIZE - 4
 
 
 def test_white_noise_of_one_size_has_the_formulas_for_it() -> None:
@@ -82,7 +73,7 @@ def test_white_noise_of_one_size_has_the_formulas_for_it() -> None:
     finding = NoiseFinding(model, (), coloured=False, unequal=False, uneven=False)
     found, white = statistics_of(left, finding), statistics_of(left, None)
     np.testing.assert_allclose(found.covariance, white.covariance, rtol=1e-9)
-    np.testing.assert_allclose(found.freedoms, SIZE - 4, rtol=1e-6)
+    np.testing.assert_allclose(found.parameter_freedoms, SIZE - 4, rtol=1e-6)
     np.testing.assert_allclose(found.intervals, white.intervals, rtol=1e-6)
 
 
@@ -103,8 +94,8 @@ def test_freedoms_of_two_unequal_outputs_are_those_of_welch_and_satterthwaite() 
     found = statistics_of(left, noise, columns, ["a", "b"])
     own = np.array([np.var(first, ddof=1) / 12, np.var(second, ddof=1) / 30])
     np.testing.assert_allclose(np.diag(found.covariance), own, rtol=1e-8)
-    np.testing.assert_allclose(found.freedoms, [11.0, 29.0], rtol=1e-6)
-    both = found.linearisation.freedoms(np.array([[1.0, -1.0]]))[0]
+    np.testing.assert_allclose(found.parameter_freedoms, [11.0, 29.0], rtol=1e-6)
+    both = found.freedoms(np.array([[1.0, -1.0]]))[0]
     welch = own.sum() ** 2 / (own[0] ** 2 / 11 + own[1] ** 2 / 29)
     assert both == pytest.approx(welch, rel=1e-6)
 
@@ -163,6 +154,7 @@ def test_freedoms_are_those_of_the_spread_of_the_estimated_variances() -> None:
     np.testing.assert_allclose(np.median(freedoms, axis=0), seen, rtol=0.45)
 
 
+@pytest.mark.each_time("0.5")
 @pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, 0.98])
 def test_intervals_hold_the_truth(correlation: float) -> None:

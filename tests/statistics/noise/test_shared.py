@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import signal, stats
 
-from fmident.statistics import parameter_statistics
-from fmident.statistics.noise import noise_found, outputs_of, whitened_finding
-from fmident.statistics.noise.covariance import score_sums
+from fmident.statistics.local_model import LocalModel
+from fmident.statistics.noise.covariance import noise_found, score_sums, whitened_finding
+from fmident.statistics.noise.processes import outputs_of
 from fmident.statistics.noise.series import Shared
 
 SIZE = 200
@@ -85,8 +85,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say(whitened: bool) -> None:
             residuals = jacobian @ p - target
             found = whitened_finding(model, residuals, jacobian, [ROWS])
         for counts, total in ((found, held), (None, plain)):
-            ends = parameter_statistics(
-                jacobian, residuals, p, ["k", "d"], sigma_known=False, coloured=counts
+            ends = LocalModel(
+                ["k", "d"], p, jacobian, residuals, sigma_known=False, coloured=counts
             ).intervals
             total += (ends[:, 0] <= TRUTH) & (ends[:, 1] >= TRUTH)
     low, high = stats.binom.ppf([5e-4, 1.0 - 5e-4], draws, 0.95)

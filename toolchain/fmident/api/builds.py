@@ -6,24 +6,30 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fmident._known_fmus import CATALOG, FOLDER
-from fmident.api.model_sources import Library, expand, find_library, with_libraries
+from fmident._known_fmus import CATALOG, FOLDER, known_classes, similar
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.checked import is_about_output
-from fmident.compilers.platforms import is_stale, platform_names
+from fmident.compilers.libraries import (
+    declared_uses,
+    installed_library,
+    installed_names,
+    own_source,
+)
+from fmident.compilers.platforms import is_stale, platform_names, read_record, source_files
+from fmident.compilers.sources import name_of, read_tree
 from fmident.context_managers import Closes
-from fmident.errors import Code, CompilationError, Diagnostic, PluginError, did_you_mean
-from fmident.validation import plan_fmu, validate
+from fmident.errors import Code, CompilationError, Diagnostic, Location, PluginError, did_you_mean
+from fmident.plugins import Host, load_plugins
 
 if TYPE_CHECKING:
-    from fmident.plugins import Host
-
+    from fmident.validation import Check
 
 PREFERRED = "embedded"
 """The compiler that ``auto`` takes first when it can run: it comes with fmident."""
@@ -35,7 +41,11 @@ _PATIENCE = 1.0
 State = Literal["built", "up to date", "left out", "refused", "failed"]
 
 _CHECKS = ("interface", "parameters", "model exchange")
-"""What is checked after each build; the last of FMUs with a Model Exchange part."""
+"""Checks after each build; the last one if the FMU has a Model Exchange part."""
+
+
+_OF_THE_CATALOGUE = ("interface",)
+"""Checks that hold an FMU against what the catalogue says of it."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +84,7 @@ def build(
     that may take long. Raises `CompilationError` if there is no source or no compiler, or
     the class cannot be compiled, and `PluginError` if there is no such compiler.
     """
-    named = Library(with_libraries(expand(sources)), None) if sources else None
-    library = named or find_library(class_name, [Path.cwd()])
+    library = find_library(class_name, [Path.cwd()], sources)
     if output is None:
         output = _shortest(_usual_folder(library, Path.cwd()) / f"{class_name}.fmu")
     return _build(
@@ -105,8 +114,7 @@ def equations(
     """
     from fmident.compilers.embedded.frontend import list_equations
 
-    named = Library(with_libraries(expand(sources)), None) if sources else None
-    library = named or find_library(class_name, [Path.cwd()])
+    library = find_library(class_name, [Path.cwd()], sources)
     return list_equations(class_name, library.sources)
 
 
@@ -149,8 +157,6 @@ def build_class(
     fmident.errors.CompilationError
         With diagnostics that carry file, line and construct.
     """
-    from fmident.plugins import load_plugins
-
     return build(
         load_plugins(),
         class_name,
@@ -180,13 +186,12 @@ def resolve_class(
     from `base`.
     """
     sources = table.get("sources", ())
-    named = [sources] if isinstance(sources, str) else list(sources)
-    if named:
-        library = Library(with_libraries(expand(base / str(s) for s in named)), None)
-    else:
-        library = find_library(
-            class_name, [base, Path.cwd()], otherwise='name its folder: sources = ["FOLDER"]'
-        )
+    library = find_library(
+        class_name,
+        [base, Path.cwd()],
+        [base / str(s) for s in ([sources] if isinstance(sources, str) else sources)],
+        otherwise='name its folder: sources = ["FOLDER"]',
+    )
     given = table.get("fmu_folder")
     folder = _usual_folder(library, base) if given is None else base / str(given)
     return _build(
@@ -322,27 +327,19 @@ def _advice_out_of_reach(host: Host, error: CompilationError) -> str | None:
 
 def _refuse_unwritable(output: Path, elsewhere: str) -> None:
     """Raise before compiling if the FMU cannot be written to `output`."""
-    if output.is_dir():
-        raise CompilationError(
-            f"the FMU '{output}' cannot be written: it is a folder",
-            hint=elsewhere,
-            code=Code.UNUSABLE_FILE,
-        )
-    parent = output.parent
-    while not parent.exists():
-        parent = parent.parent
-    if not parent.is_dir():
-        raise CompilationError(
-            f"the FMU '{output}' cannot be written: '{parent}' is a file",
-            hint=elsewhere,
-            code=Code.UNUSABLE_FILE,
-        )
-    if not os.access(parent, os.W_OK):
-        raise CompilationError(
-            f"the FMU '{output}' cannot be written: nothing may be written to '{parent}'",
-            hint=elsewhere,
-            code=Code.UNUSABLE_FILE,
-        )
+    parent = next((folder for folder in output.parents if folder.exists()), output)
+    reasons = {
+        "it is a folder": output.is_dir(),
+        f"'{parent}' is a file": not parent.is_dir(),
+        f"nothing may be written to '{parent}'": not os.access(parent, os.W_OK),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise CompilationError(
+                f"the FMU '{output}' cannot be written: {reason}",
+                hint=elsewhere,
+                code=Code.UNUSABLE_FILE,
+            )
 
 
 def _usual_folder(library: Library, start: Path) -> Path:
@@ -408,57 +405,36 @@ def build_catalog(
     Raises `PluginError` for an unknown compiler, and `CompilationError` if the named one
     cannot run here.
     """
-    compilers = _Compilers(host, compiler)
+    choose = _compilers_by_entry(host, compiler)
     names = platform_names(platforms)
     for entry in catalog.built:
         began(entry)
         target = (folder or catalog.path.parent) / entry.file
-        chosen, why_not = compilers.choose(entry)
+        chosen, why_not = choose(entry)
         if not chosen:
             yield EntryBuild(entry, "left out", "", target, reason=why_not)
         else:
             yield _build_entry(entry, chosen, target, force, names, progress)
 
 
-class _Compilers:
-    """The compilers of a host, with a cached answer to whether each can run."""
+def _compilers_by_entry(host: Host, wanted: str) -> Callable[[Entry], tuple[list[Compiler], str]]:
+    """Return what chooses the compilers for an entry, or gives the reason why there is none."""
+    named = [] if wanted == "auto" else available_compilers(host, wanted)
 
-    def __init__(self, host: Host, wanted: str) -> None:
-        self._host = host
-        self._made: dict[str, Compiler] = {}
-        self._reasons: dict[str, str | None] = {}
-        self._wanted = wanted
-        if wanted == "auto":
-            return
-        if wanted not in host.compilers:
-            raise PluginError(
-                f"there is no compiler '{wanted}'",
-                hint=did_you_mean(wanted, host.compilers.names(), kind="compiler"),
-                code=Code.UNKNOWN_NAME,
-            )
-        reason = self._reason(wanted)
-        if reason is not None:
-            raise CompilationError(f"the compiler '{wanted}' cannot run here: {reason}")
+    @cache
+    def state(name: str) -> tuple[Compiler, str | None]:
+        compiler = host.compiler(name)
+        return compiler, compiler.unavailable()
 
-    def get(self, name: str) -> Compiler:
-        if name not in self._made:
-            self._made[name] = self._host.compiler(name)
-        return self._made[name]
+    def choose(entry: Entry) -> tuple[list[Compiler], str]:
+        if named:
+            why = f"the catalogue has it built by {' or '.join(entry.compilers)}"
+            return (named, "") if wanted in entry.compilers else ([], why)
+        states = {n: state(n) for n in entry.compilers if n in host.compilers}
+        able = [compiler for compiler, reason in states.values() if reason is None]
+        return able, "; ".join(_first_line(f"{n}: {why}") for n, (_, why) in states.items())
 
-    def choose(self, entry: Entry) -> tuple[list[Compiler], str]:
-        """Return the compilers for an entry, or an empty list and the reason."""
-        if self._wanted != "auto":
-            if self._wanted in entry.compilers:
-                return [self.get(self._wanted)], ""
-            return [], f"the catalogue has it built by {' or '.join(entry.compilers)}"
-        known = [n for n in entry.compilers if n in self._host.compilers]
-        able = [self.get(name) for name in known if self._reason(name) is None]
-        return able, "; ".join(_first_line(f"{n}: {self._reason(n)}") for n in known)
-
-    def _reason(self, name: str) -> str | None:
-        if name not in self._reasons:
-            self._reasons[name] = self.get(name).unavailable()
-        return self._reasons[name]
+    return choose
 
 
 def _build_entry(
@@ -499,15 +475,11 @@ def _build_entry(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         chosen, result = compiled([(c, replace(r, output=fresh)) for c, r in choices])
-    except CompilationError as error:
+    except (CompilationError, PluginError) as error:  # the other entries may have other compilers
         seconds = time.perf_counter() - began
-        first = next((str(d) for d in error.diagnostics if d.severity == "error"), error.message)
-        return EntryBuild(
-            entry, "refused", name, target, seconds, 0, first, tuple(error.diagnostics)
-        )
-    except PluginError as error:  # the other entries may have other compilers
-        seconds = time.perf_counter() - began
-        return EntryBuild(entry, "refused", name, target, seconds, 0, str(error))
+        remarks: tuple[Diagnostic, ...] = tuple(getattr(error, "diagnostics", ()))
+        reason = next((str(d) for d in remarks if d.severity == "error"), error.message)
+        return EntryBuild(entry, "refused", name, target, seconds, 0, reason, remarks)
     name = chosen.name
     reason = _wrong_interface(entry, fresh)
     place = target.with_name(f"{target.name}.rejected") if reason else target
@@ -526,6 +498,9 @@ def _build_entry(
 
 def _wrong_interface(entry: Entry, fmu: Path, checks: tuple[str, ...] = _CHECKS) -> str:
     """Return how an FMU deviates from its catalogue entry; ``""`` if it does not."""
+    # What builds the FMU of a problem checks no interface: the checks can wait.
+    from fmident.validation import plan_fmu, validate
+
     (report,) = validate([plan_fmu(fmu, entry, only=checks)], jobs=1)
     if report.unusable is not None:
         return report.unusable
@@ -534,3 +509,226 @@ def _wrong_interface(entry: Entry, fmu: Path, checks: tuple[str, ...] = _CHECKS)
 
 def _first_line(text: str) -> str:
     return text.splitlines()[0].rstrip(":")
+
+
+@dataclass(frozen=True)
+class Library:
+    """Location of the source of a class.
+
+    `sources` are top-level packages: folders with ``package.mo``, or files. `project` is
+    the folder that holds ``modelica/``; ``None`` for the library that ships with fmident
+    and for sources named by the user.
+    """
+
+    sources: tuple[Path, ...]
+    project: Path | None
+
+
+def find_library(
+    class_name: str,
+    starts: Sequence[Path],
+    sources: Sequence[Path] = (),
+    *,
+    otherwise: str = "name its folder with --source",
+) -> Library:
+    """Return the source of a class: those that are named, else its top-level package.
+
+    ``modelica/`` is searched for in the folders `starts` and their parents, then in
+    fmident, then where OpenModelica keeps libraries. `otherwise` is a hint on how the user
+    can name the source. Raises `CompilationError`, listing the searched folders, if there
+    is none.
+    """
+    if sources:
+        return Library(with_libraries(expand(sources)), None)
+    top = class_name.split(".")[0]
+    known: set[str] = set()
+    projects: dict[Path, Path | None] = {
+        folder / "modelica": folder
+        for start in starts
+        for folder in (start.resolve(), *start.resolve().parents)
+        if (folder / "modelica").is_dir()
+    }
+    if (shipped := shipped_library()) is not None:
+        projects.setdefault(shipped, None)
+    for place, project in projects.items():
+        packages = _inside(place)
+        names = {name_of(p) for p in packages}
+        known |= names
+        if top in names:
+            return Library(_with_installed(_with_shipped(_needed(top, packages))), project)
+    if installed := installed_library(top):
+        return Library(installed, None)
+    known |= installed_names()
+    classes = similar(class_name, [c for s in starts for c in known_classes(s)])
+    near = (
+        "nearest class: " + ", ".join(f"'{c}'" for c in classes)
+        if classes
+        else did_you_mean(top, known, kind="package")
+    )
+    places = ", ".join(f"'{p}'" for p in projects) or "any folder 'modelica' here or above"
+    raise CompilationError(
+        f"there is no Modelica package '{top}' in {places}, nor where OpenModelica keeps libraries",
+        hint=f"{near}; or {otherwise}",
+        code=Code.UNKNOWN_NAME,
+    )
+
+
+def shipped_library() -> Path | None:
+    """Return the folder of the Modelica library that ships with fmident."""
+    here = Path(__file__).parents[1]
+    # Beside the package when installed; three levels up in a checkout.
+    for place in (here / "modelica", here.parents[1] / "modelica"):
+        if (place / "Mechanisms" / "package.mo").is_file():
+            return place
+    return None
+
+
+def expand(sources: Iterable[Path]) -> tuple[Path, ...]:
+    """Return top-level packages; a folder without ``package.mo`` is replaced by its contents.
+
+    Raises `CompilationError` if a path does not exist or contains no Modelica.
+    """
+    packages: list[Path] = []
+    for source in sources:
+        if not source.exists():
+            raise CompilationError(f"there is no source '{source}'", code=Code.UNKNOWN_NAME)
+        if source.is_file() or (source / "package.mo").is_file():
+            packages.append(source)
+            continue
+        inside = _inside(source)
+        if not inside:
+            raise CompilationError(
+                f"'{source}' holds no Modelica package",
+                hint="name a .mo file, a folder with package.mo, or the folder above it",
+            )
+        packages.extend(inside)
+    return tuple(packages)
+
+
+def _inside(folder: Path) -> tuple[Path, ...]:
+    """Return the top-level packages in a folder, or the folder itself if it is a package."""
+    if (folder / "package.mo").is_file():
+        return (folder,)
+    return tuple(
+        sorted(p for p in folder.iterdir() if p.suffix == ".mo" or (p / "package.mo").is_file())
+    )
+
+
+def with_libraries(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the user's sources followed by the libraries that they use.
+
+    Libraries are located as OpenModelica does; the one that ships with fmident is always
+    available. Raises `CompilationError` if a source is not Modelica.
+    """
+    shipped = shipped_library()
+    more = [] if shipped is None else [shipped]
+    libraries_by_source = [own_source(source, more=more).sources for source in sources]
+    used = (library for libraries in libraries_by_source for library in libraries[1:])
+    by_place = {p.resolve(): p for p in (*(f[0] for f in libraries_by_source), *used)}
+    return tuple(by_place.values())
+
+
+def _needed(top: str, packages: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the package `top` followed by those of `packages` that it needs.
+
+    The others are left out, so that a change in them does not make its FMUs stale.
+    """
+    (own,) = [p for p in packages if name_of(p) == top]
+    return _with_mentioned((own,), packages)
+
+
+def _with_shipped(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Add the packages of fmident's library that the sources need but do not contain."""
+    shipped = shipped_library()
+    return tuple(sources) if shipped is None else _with_mentioned(sources, expand([shipped]))
+
+
+def _with_installed(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Add the installed libraries that the sources use."""
+    names = {name_of(source) for source in sources}
+    used = (
+        p
+        for source in sources
+        for p in own_source(source, library=source != sources[0]).sources[1:]
+    )
+    return (*sources, *{name_of(p): p for p in used if name_of(p) not in names}.values())
+
+
+def _with_mentioned(sources: Sequence[Path], candidates: Sequence[Path]) -> tuple[Path, ...]:
+    """Add the candidates that the sources mention, and transitively what those mention."""
+    selected = list(sources)
+    waiting = list(sources)
+    while waiting:
+        names = {name_of(p) for p in selected}
+        source = waiting.pop(0)
+        # All words of the standard library take seconds; a library names what it needs.
+        words = set() if source == selected[0] else set(declared_uses(source))
+        words = words or _words(source)
+        for candidate in candidates:
+            if name_of(candidate) in words - names:
+                selected.append(candidate)
+                waiting.append(candidate)
+    return tuple(selected)
+
+
+_NO_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def _words(source: Path) -> set[str]:
+    """Return all words in the code of a source, without strings and comments."""
+    files = [file for _, file in source_files([source]) if file.suffix == ".mo"]
+    texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
+    return {word for text in texts for word in _WORD.findall(_NO_CODE.sub(" ", text))}
+
+
+@dataclass(frozen=True)
+class FmuOrigin:
+    """An FMU with its catalogue and entry; both are ``None`` if no catalogue lists it."""
+
+    fmu: Path
+    catalog: Catalog | None = None
+    entry: Entry | None = None
+
+    def location(self, check: Check | None = None) -> Location:
+        """Return the location to show when `check` has failed, or the FMU cannot be used.
+
+        This is the class in the Modelica source if available. It is the catalogue entry for a
+        check against the catalogue or without a source, and the FMU if there is neither.
+        """
+        if check is None or check.name not in _OF_THE_CATALOGUE:
+            class_place = self._class_location()
+            if class_place is not None:
+                return class_place
+        return self.entry_location() or Location(str(self.fmu))
+
+    def entry_location(self) -> Location | None:
+        """Return the line of the entry in the catalogue."""
+        if self.catalog is None or self.entry is None:
+            return None
+        return Location(str(self.catalog.path), self.entry.line)
+
+    def _class_location(self) -> Location | None:
+        if self.entry is not None and not self.entry.foreign:
+            return class_location(self.entry.class_name, self.entry.sources)
+        class_name = str((read_record(self.fmu) or {}).get("class", ""))
+        try:
+            library = find_library(class_name, [self.fmu.parent, Path.cwd()])
+        except CompilationError:
+            return None
+        # What comes with fmident, or is installed, is not the user's to change.
+        return class_location(class_name, library.sources) if library.project else None
+
+
+def class_location(class_name: str, sources: Sequence[Path]) -> Location | None:
+    """Return where a class is defined in the sources; ``None`` if it is not there."""
+    # Imported late: it brings all of the embedded compiler with it, which takes a second.
+
+    top = class_name.partition(".")[0]
+    for source in sources:
+        if name_of(source) == top:
+            try:
+                return read_tree(source).location(class_name)
+            except (CompilationError, OSError):
+                return None
+    return None

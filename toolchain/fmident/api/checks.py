@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import Literal, Unpack
 
 from fmident.api.problems import keeping_constraints, loaded, plugins_of, warn
-from fmident.api.run import Analysis, Run, Surroundings, perform
+from fmident.api.run import Analysis, Run, Surroundings, perform, with_arguments
 from fmident.checking import CheckReport, GlobalMethod, check_problem, in_stages
 from fmident.designing import (
     Design,
@@ -19,13 +19,12 @@ from fmident.designing import (
     design_sine,
     load_design,
 )
-from fmident.errors import Diagnostic, EstimationError, FmuError
-from fmident.estimation.choices import estimator_options, suited
+from fmident.errors import EstimationError, FmuError
+from fmident.estimation.checks import estimator_options, suited
 from fmident.evaluation import Evaluator, make_executor
+from fmident.findings import Finding
 from fmident.fmu import read_description
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
+from fmident.problem.model import Problem
 
 
 @dataclass(frozen=True)
@@ -37,17 +36,11 @@ class Checking(Analysis[CheckReport]):
 
     def run(self, problem: Problem, run: Run) -> CheckReport:
         """Check the problem, or each of its stages."""
-        findings = run.host.check_problem(problem)
+        findings = [Finding.of(d) for d in run.host.check_problem(problem)]
         if not problem.stages:
             return self._one(problem, run, findings, ("estimator",))
         reports = [
-            self._one(
-                s.problem,
-                run,
-                [] if number else findings,
-                ("stages", number, "estimator"),
-                whole=problem,
-            )
+            self._one(s.problem, run, [] if number else findings, ("stages", number, "estimator"))
             for number, s in enumerate(problem.stages)
         ]
         return in_stages([s.name for s in problem.stages], reports)
@@ -56,10 +49,8 @@ class Checking(Analysis[CheckReport]):
         self,
         problem: Problem,
         run: Run,
-        findings: Sequence[Diagnostic],
+        findings: Sequence[Finding],
         table: tuple[str | int, ...],
-        *,
-        whole: Problem | None = None,
     ) -> CheckReport:
         """Check a problem, or a stage of one whose estimator is in `table`."""
         estimator = run.host.estimators.get(problem.estimator.name)()
@@ -67,32 +58,37 @@ class Checking(Analysis[CheckReport]):
         crash = _crash(problem, run)
         kinds = run.host.executors.by_name
         with make_executor(problem, kinds, warn=run.warn) as executor:
+            evaluator = Evaluator(problem, executor)
+            evaluator.activities.listener = run.listener
             return check_problem(
-                problem,
-                executor,
+                evaluator,
                 description=read_description(problem.fmu),
                 estimator=estimator,
                 options=estimator_options(problem, estimator, table),
-                found=findings if crash is None else [*findings, crash],
+                earlier=findings if crash is None else [*findings, crash],
                 simulate=crash is None,
                 quick=self.quick,
                 global_method=self.global_method,
-                whole=whole,
-                listener=run.listener,
             )
 
 
-def _crash(problem: Problem, run: Run) -> Diagnostic | None:
-    """Return a diagnostic if the FMU's code crashes its process, else ``None``."""
+def _crash(problem: Problem, run: Run) -> Finding | None:
+    """Return a finding if the FMU's code crashes its process, else ``None``."""
     try:
         run.try_out(problem)
     except EstimationError:
         return None  # an ordinary failure, which the check meets again and describes
     except FmuError as error:
-        return Diagnostic("error", error.message, error.location, error.hint, "simulation-crashes")
+        return Finding(
+            "simulation-crashes", "error", error.message, error.location, error.hint or ""
+        )
     return None
 
 
+_SIMULATIONS = "what is done, how many of its simulations are, and how many it takes as a rule"
+
+
+@with_arguments(Surroundings, listener=_SIMULATIONS)
 def check(
     problem: Problem | str | Path,
     *,
@@ -105,16 +101,15 @@ def check(
     Parameters
     ----------
     problem
-        From :func:`load_problem`, or built in Python; a problem file, or the folder of a result.
+        From :func:`fmident.load_problem`, or built in Python; a problem file, or the folder of a
+        result.
     quick
         Look at the initial point only.
     global_method
         Also move all parameters through their bounds, to see which of them matter there: a
         :class:`fmident.checking.GlobalMethod`, or its name.
     **run
-        As of :class:`fmident.api.run.Surroundings`: ``host``, ``report``, ``progress``,
-        ``listener``, which hears what is being done, how many of its simulations are done, and how
-        many it takes as a rule.
+        Arguments of every analysis, such as `progress`.
 
     Returns
     -------
@@ -125,7 +120,7 @@ def check(
     ------
     fmident.errors.FmidentError
         The FMU cannot be used at all; an unknown estimator or wrong options; global
-        sensitivities of parameters that constraints tie, or without the package SALib.
+        sensitivities of parameters that constraints tie.
     """
     if isinstance(global_method, str):
         global_method = GlobalMethod(global_method)
@@ -150,6 +145,7 @@ class Designing(Analysis["Design | SineDesign"]):
             return design_excitation(evaluator, task.axes, task.sigmas, task.settings)
 
 
+@with_arguments(Surroundings, listener=_SIMULATIONS)
 def design(path: str | Path, **run: Unpack[Surroundings]) -> tuple[DesignTask, Design | SineDesign]:
     """Find the motion that a design file asks for.
 
@@ -158,7 +154,7 @@ def design(path: str | Path, **run: Unpack[Surroundings]) -> tuple[DesignTask, D
     path
         The TOML file.
     **run
-        As of :func:`fmident.check`.
+        Arguments of every analysis, such as `progress`.
 
     Returns
     -------

@@ -8,16 +8,16 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
 from fmident.api.estimates import Estimation
-from fmident.api.problems import loaded, problem_of, warn
-from fmident.api.run import Analysis, Run, RunArguments, perform
+from fmident.api.problems import file_of, problem_of
+from fmident.api.run import Analysis, Run, RunArguments, perform, with_arguments
 from fmident.arrays import F64
 from fmident.cross_validation import (
     CrossValidation,
@@ -31,38 +31,44 @@ from fmident.cross_validation import (
     refuse_other_samples,
     refuse_unpredictable,
 )
-from fmident.errors import EstimationError, FmidentError
-from fmident.estimation.fits import coloured_fits
+from fmident.errors import Diagnostic, EstimationError, FmidentError
+from fmident.estimation.comparisons import coloured_fits
+from fmident.estimation.result import EstimationResult
 from fmident.evaluation.journal.keys import identity_of
-from fmident.report.cross_validation import write_cross_validation
-
-if TYPE_CHECKING:
-    from fmident.errors import Diagnostic
-    from fmident.estimation.result import EstimationResult
-    from fmident.problem.model import Problem
-    from fmident.progress import Watch
+from fmident.findings import Finding, finding, in_order
+from fmident.problem.model import Problem
+from fmident.progress.watch import Watch
+from fmident.report.cross_validation import CROSS_VALIDATION, write_cross_validation
 
 
 @dataclass(frozen=True)
 class CrossValidating(Analysis[CrossValidation]):
-    """Cross-validation of one or several models; options as of :func:`cross_validate`.
+    """Cross-validation of one or several models.
 
-    Parameters
-    ----------
-    others
-        Further problems by the names of their models; the journal is that of the first.
-    name
-        Of the first one.
-    by, folds, gap
-        As of :func:`cross_validate`.
+    `by`, `folds` and `gap` are as of :func:`cross_validate`; `models` are all problems by their
+    names. The journal is that of the first.
     """
 
-    others: Mapping[str, Problem] = field(default_factory=dict)
-    name: str = "problem"
     by: Way | None = None
     folds: int | None = None
     gap: float = 0.0
-    marker: ClassVar[str] = "cross-validation.json"
+    models: Mapping[str, Problem] = field(default_factory=dict)
+    contents = CROSS_VALIDATION
+    marker: ClassVar[str] = CROSS_VALIDATION.marker
+
+    def prepared(
+        self, subject: Any, run: Run, overrides: Mapping[str, object] | None = None
+    ) -> tuple[Self, Problem]:
+        """Take one problem, several files, or several problems by name."""
+        if isinstance(subject, Mapping):
+            named = dict(subject)
+        else:
+            given = list(subject) if isinstance(subject, list | tuple) else [subject]
+            named = dict(zip(_names(given), given, strict=True))
+        if not named:
+            raise EstimationError("there is no problem to cross-validate", hint="give one or more")
+        models = {n: problem_of(p, run.host, run.report, overrides) for n, p in named.items()}
+        return dataclasses.replace(self, models=models), next(iter(models.values()))
 
     def run(self, problem: Problem, run: Run) -> CrossValidation:
         """Estimate and predict fold by fold."""
@@ -71,33 +77,43 @@ class CrossValidating(Analysis[CrossValidation]):
                 f"the gap must be 0 s or longer, not {self.gap:g}", hint="such as 0.5"
             )
         began = time.monotonic()
-        named = {self.name: problem, **self.others}
+        named = self.models
+        first = next(iter(named))
         way, folds = make_folds(problem.experiments, self.by, self.folds)
         for name, other in named.items():
-            refuse_other_samples(self.name, problem, name, other)
+            refuse_other_samples(first, problem, name, other)
             refuse_unpredictable(other, way, folds)
             for fold in folds:  # before the first estimation: that may take long
                 fold_problem(other, fold, way, self.gap)
-        fits = _Fits(run)
-        models = fits.models(named, way, folds, self.gap)
-        if not models:
-            raise KeyboardInterrupt
+        fits, interrupted = _Fits(run), False
+        models: list[ModelFolds] = []
+        try:
+            for name, other in named.items():
+                models.append(ModelFolds(name, fits.full(name, other), ()))
+                for fold in folds:
+                    result = fits.fold(name, other, fold, fold_problem(other, fold, way, self.gap))
+                    models[-1] = dataclasses.replace(models[-1], folds=(*models[-1].folds, result))
+        except KeyboardInterrupt:
+            if not models:
+                raise
+            interrupted = True
         return CrossValidation(
-            "interrupted" if fits.interrupted else "complete",
+            "interrupted" if interrupted else "complete",
             way,
             self.gap,
             folds,
             tuple(models),
             fits.simulations,
             time.monotonic() - began,
-            tuple(_notes(named, models, way, self.gap)),
+            in_order(_notes(named, models, way, self.gap)),
         )
 
     def identity(self, problem: Problem) -> Mapping[str, Any]:
         """Return the other models, and how samples are left out."""
         way, folds = make_folds(problem.experiments, self.by, self.folds)
+        others = list(self.models.items())[1:]
         return {
-            "models": {name: identity_of(other) for name, other in self.others.items()},
+            "models": {name: identity_of(other) for name, other in others},
             "folds": {"by": way, "number": len(folds), "gap": repr(float(self.gap))},
         }
 
@@ -105,13 +121,22 @@ class CrossValidating(Analysis[CrossValidation]):
         self, result: CrossValidation, problem: Problem, folder: Path, run: Run
     ) -> Iterable[Diagnostic]:
         """Write tables, figures and the page."""
-        write_cross_validation(result, {self.name: problem, **self.others}, folder)
+        write_cross_validation(result, self.models, folder)
         return ()
+
+    def line(self, *state: Any) -> str:
+        """Return what is fitted next."""
+        model, what = state
+        return f"{model}: {what}"
 
     def show(self, watch: Watch, *state: Any) -> None:
         """Show nothing: the iterations of each estimation are shown."""
 
 
+@with_arguments(
+    RunArguments,
+    listener='the model and what is fitted next: ``"all samples"``, or without which fold',
+)
 def cross_validate(
     problems: Problem | str | Path | Mapping[str, Problem | str | Path],
     *,
@@ -140,8 +165,7 @@ def cross_validate(
         in time they hold part of what is to be predicted (P. Burman, E. Chow, D. Nolan, Biometrika
         81, 1994).
     **run
-        As of :func:`fmident.estimate`; ``listener`` receives the model and what is fitted next:
-        ``"all samples"``, or without which fold.
+        Arguments of every analysis, such as `progress`, `folder` and `resume`.
 
     Returns
     -------
@@ -154,123 +178,93 @@ def cross_validate(
         A problem cannot be estimated from all of its samples; samples that are not the same for all
         problems; folds that cannot be made.
     """
-    report = run.setdefault("report", warn)
-    host = run["host"] = loaded(run.get("host"), report)
-    given = list(problems.items()) if isinstance(problems, Mapping) else [("", problems)]
-    if not given:
-        raise EstimationError("there is no problem to cross-validate", hint="give one or more")
-    loads = [(name, problem_of(subject, host, report)) for name, subject in given]
-    named = {name or _name_of(problem): problem for name, problem in loads}
-    first = next(iter(named))
-    others = {n: p for n, p in named.items() if n != first}
-    return perform(CrossValidating(others, first, by, folds, gap), named[first], **run)
+    return perform(CrossValidating(by, folds, gap), problems, **run)
+
+
+def _names(models: Sequence[Problem | str | Path]) -> list[str]:
+    """Return the names of models: file names, with folders if they are not unique."""
+    files = [
+        (m.source or m.fmu) if isinstance(m, Problem) else file_of(m).resolve() for m in models
+    ]
+    stems = [p.stem for p in files]
+    if len(set(stems)) == len(stems):
+        return stems
+    longer = [f"{p.parent.name}/{p.stem}" for p in files]
+    if len(set(longer)) == len(longer):
+        return longer
+    return [f"{s} ({k})" for k, s in enumerate(stems, 1)]
 
 
 @dataclass
 class _Fits:
-    """The estimations of all models and folds, and what they have taken."""
+    """Estimates of models and folds, and the simulations that they have taken."""
 
     run: Run
-    interrupted: bool = False
     simulations: int = 0
 
-    def models(
-        self, named: Mapping[str, Problem], way: Way, folds: Sequence[Fold], gap: float
-    ) -> list[ModelFolds]:
-        """Return the folds of all models, stopping when the run is interrupted."""
-        models = []
-        for name, problem in named.items():
-            full = self._full(name, problem)
-            if full is None:
-                break
-            results: list[FoldResult] = []
-            for fold in folds:
-                result = self._fold(name, problem, fold, way, gap)
-                if result is None:
-                    break
-                results.append(result)
-            models.append(ModelFolds(name, full, tuple(results)))
-            if self.interrupted:
-                break
-        return models
-
-    def _full(self, name: str, problem: Problem) -> EstimationResult | None:
+    def full(self, name: str, problem: Problem) -> EstimationResult:
+        """Return the estimate from all samples."""
         self.run.tell(name, "all samples")
         result = self._estimate(problem, self.run)
-        if result is not None and result.status == "failed":
+        if result.status == "failed":
             raise EstimationError(
                 f"'{name}' cannot be fitted to all samples: {result.message}",
                 hint="'fmident check' shows why an estimation fails",
             )
         return result
 
-    def _fold(
-        self, name: str, problem: Problem, fold: Fold, way: Way, gap: float
-    ) -> FoldResult | None:
+    def fold(self, name: str, problem: Problem, fold: Fold, without: Problem) -> FoldResult:
+        """Return what the estimate of the problem without a fold predicts of it."""
         self.run.tell(name, f"without {fold.name}")
         silent = dataclasses.replace(self.run, report=lambda _: None)
         try:
-            result = self._estimate(fold_problem(problem, fold, way, gap), silent)
+            return fold_result(problem, fold, self._estimate(without, silent))
         except FmidentError as error:  # what the others predict must not be lost
             return FoldResult(fold, (), failure=error.message)
-        return None if result is None else fold_result(problem, fold, result)
 
-    def _estimate(self, problem: Problem, run: Run) -> EstimationResult | None:
-        """Return an estimation result; ``None`` if it was interrupted."""
-        try:
-            result = Estimation().run(problem, run)
-        except KeyboardInterrupt:
-            self.interrupted = True
-            return None
+    def _estimate(self, problem: Problem, run: Run) -> EstimationResult:
+        """Return an estimation result; raises `KeyboardInterrupt` if it was interrupted."""
+        result = Estimation().run(problem, run)
         self.simulations += result.simulations
-        if result.status == "interrupted" or _prediction_interrupted(problem, result):
-            self.interrupted = True
-            return None
+        if result.status == "interrupted" or (problem.validation and result.validation is None):
+            raise KeyboardInterrupt
         return result
-
-
-def _prediction_interrupted(problem: Problem, found: EstimationResult) -> bool:
-    return bool(problem.validation) and found.validation is None
-
-
-def _name_of(problem: Problem) -> str:
-    return problem.fmu.stem if problem.source is None else problem.source.stem
 
 
 def _notes(
     named: Mapping[str, Problem], models: Sequence[ModelFolds], way: Way, gap: float
-) -> list[str]:
+) -> Iterator[Finding]:
     """Return notes for the user about the folds."""
-    notes = []
     for m in models:
-        notes += [
-            f"{m.name} without {f.fold.name}: nothing is predicted, since {f.failure}."
-            for f in m.folds
-            if f.failure
-        ]
-        ended = [f.fold.name for f in m.folds if not f.failure and f.status != "converged"]
-        notes += [
-            f"{m.name} without {f.fold.name}: {', '.join(lost)} not determined, or at a bound."
-            for f in m.folds
-            if not f.failure and (lost := _lost(m, f))
-        ]
+        for f in m.folds:
+            without = f"'{m.name}' without {f.fold.name}"
+            if f.failure:
+                text = f"{without}: nothing is predicted, since {f.failure}."
+                yield finding("fold-failed", text)
+            elif lost := _lost(m, f):
+                text = f"{without}: {', '.join(lost)} not determined, or at a bound."
+                yield finding("fold-undetermined", text)
+        ended = [f.fold.name for f in m.predicted if f.status != "converged"]
         if ended:
-            notes.append(
-                f"{m.name}: the estimation without {', '.join(ended)} ended at a limit before it"
-                " converged."
+            yield finding(
+                "fold-not-converged",
+                f"'{m.name}': the estimation without {', '.join(ended)} ended at a limit "
+                "before it converged.",
             )
     if any(p.validation for p in named.values()):
-        notes.append('Experiments with role = "validation" take no part in the folds.')
+        yield finding(
+            "validation", 'Experiments with role = "validation" take no part in the folds.'
+        )
     if way == "blocks":
         slow = [_memory(fit.times, rho) for m in models for fit, rho in coloured_fits(m.full.fits)]
         longest = max(slow, default=0.0)
         if longest > gap:
-            notes.append(
-                f"The residuals are correlated over about {longest:.2g} s, and samples up to"
-                f" {gap:.2g} s from a block are fitted: predictions may look better than those of a"
-                f" new experiment. A gap of {longest:.2g} s leaves them out."
+            yield finding(
+                "fold-gap",
+                f"The residuals are correlated over about {longest:.2g} s, and samples up to "
+                f"{gap:.2g} s from a block are fitted: predictions may look better than "
+                f"those of a new experiment. A gap of {longest:.2g} s leaves them out.",
             )
-    return notes
 
 
 def _lost(model: ModelFolds, fold: FoldResult) -> list[str]:

@@ -1,4 +1,4 @@
-"""A complete estimation: plugins, checks, executors and the journal."""
+"""The estimation: plugins, checks before the run, executors, the run, and the reporters."""
 
 from __future__ import annotations
 
@@ -7,54 +7,69 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
 
 import numpy as np
 
-from fmident.api.problems import Report, ask_plugins, keeping_constraints
-from fmident.api.run import Analysis, Run, RunArguments, perform
+from fmident.api.problems import Report, ask_plugins, file_of, keeping_constraints, problem_of
+from fmident.api.run import Analysis, Result, Run, RunArguments, perform, with_arguments
 from fmident.arrays import F64
 from fmident.checking import data_findings, quick_findings, refuse, start_findings
 from fmident.errors import Code, Diagnostic, EstimationError, ProblemError
-from fmident.estimation.checks import check_initial_simulation
-from fmident.estimation.choices import suited
-from fmident.estimation.compared import InputSignal
-from fmident.estimation.monitor import ActivityObserver
-from fmident.estimation.options import build_options
+from fmident.estimation.checks import build_options, check_initial_simulation, suited
+from fmident.estimation.comparisons import InputSignal
+from fmident.estimation.diagnostics.noise import asks_for_noise
+from fmident.estimation.fits import validated
+from fmident.estimation.monitor import ActivityObserver, Observer
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.run import FmuIdentity, run_estimation
 from fmident.estimation.stages.sequence import run_stages
-from fmident.estimation.validation import validated
+from fmident.evaluation import Evaluator, Executor, ExecutorReport
 from fmident.evaluation.solver_error import interfaces_disagree
-from fmident.findings import finding
+from fmident.findings import Finding, finding, in_order
 from fmident.fmu.fmu import read_description
+from fmident.fmu.model_description.description import ModelDescription
+from fmident.plugins import Host
 from fmident.plugins import Run as PluginRun
-from fmident.plugins.observers import PluginObserver
+from fmident.plugins.host import PluginObserver
+from fmident.plugins.registry import Origin, Registration
 from fmident.problem.constraints import simplified
+from fmident.problem.model import Problem
 from fmident.problem.settings_keys import as_written
+from fmident.report.estimate import ESTIMATE
+from fmident.report.export import export_reporters
 from fmident.report.folder import write_reports
 from fmident.report.result_json import FILE_NAME, read_result
+from fmident.words import counted
 
 if TYPE_CHECKING:
-    from fmident.estimation.monitor import Observer
-    from fmident.evaluation import Evaluator, Executor, ExecutorReport
-    from fmident.fmu.model_description.description import ModelDescription
-    from fmident.plugins import Host
-    from fmident.plugins.registry import Registration
-    from fmident.problem.model import Problem
-    from fmident.report.contract import Reporter
+    from fmident.profiles import ProfileResult
+    from fmident.resampling import BootstrapResult
 
+AnyResult = TypeVar("AnyResult", EstimationResult, "ProfileResult", "BootstrapResult")
 
 _SAME_COST = 1e-3
 """Difference between the cost here and in the result, relative to it, that is no accident."""
 
 
+_ADVICE = {
+    "plateau": "no limit ended this run, so that --resume would lead to the same end: start from"
+    " other initial values, or search the whole box with differential-evolution or cma-es",
+    "jump": "no limit ended this run, so that --resume would lead to the same end: start where the"
+    " note says that the cost is lower, or give several starts",
+    "stuck": "no limit ended this run, so that --resume would lead to the same end: see why it"
+    " stopped, and change that or the initial values",
+}
+"""What to do after an end that a higher limit does not change."""
+
+
 @dataclass(frozen=True)
 class Estimation(Analysis[EstimationResult]):
-    """The estimation of a problem; `reporters` write beside those of the plugins."""
+    """The estimation of a problem; `export` names forms in which values are written, too."""
 
-    reporters: Sequence[Registration[type[Reporter]]] = ()
-    marker: ClassVar[str] = "result.json"
+    contents = ESTIMATE
+    export: Sequence[str] = ()
+    marker: ClassVar[str] = FILE_NAME
 
     def run(self, problem: Problem, run: Run) -> EstimationResult:
         """Estimate, and predict the experiments for validation."""
@@ -64,18 +79,18 @@ class Estimation(Analysis[EstimationResult]):
             problem = suited(problem, estimator, keeping_constraints(host))
         ask_plugins(problem, host, run.report)
         names = [s.problem.estimator.name for s in problem.stages] or [problem.estimator.name]
-        about = PluginRun(problem, ", ".join(dict.fromkeys(names)))
-        events = PluginObserver(host, about, run.warn)
-        watched = dataclasses.replace(run, observers=(*run.observers, events))
+        for_plugins = PluginRun(problem, ", ".join(dict.fromkeys(names)))
+        plugin_observer = PluginObserver(host, for_plugins, run.warn)
+        observed = dataclasses.replace(run, observers=(*run.observers, plugin_observer))
         description = read_description(problem.fmu)
         executors = run.executors()
         identity = FmuIdentity(
             description.name, description.guid, description.generation_tool, problem.fmu
         )
         if problem.stages:
-            look = _look_at_stages(problem, host, run.report)
-            events.started()
-            result = _estimate_in_stages(problem, watched, identity, executors, look)
+            check = _checks_of_stages(problem, host, run.report)
+            plugin_observer.started()
+            result, report = _estimate_in_stages(problem, observed, identity, executors, check)
         else:
             with run.evaluator(problem, executors) as (evaluator, executor):
                 options = build_options(estimator, problem.estimator.options)
@@ -84,36 +99,63 @@ class Estimation(Analysis[EstimationResult]):
                     problem, evaluator, description, inert_allowed=estimator.takes_inert(options)
                 )
                 refuse(findings)
-                run.report([d for d in findings if d.severity == "warning"])
-                events.started()
+                run.report([f.diagnostic for f in findings if f.severity == "warning"])
+                plugin_observer.started()
                 result = run_estimation(
-                    problem, evaluator, estimator, observers=watched.observers, fmu=identity
+                    problem, evaluator, estimator, observers=observed.observers, fmu=identity
                 )
-                result = _with_executor(result, problem, executor.report())
-        result = _with_data(result, problem, description)
+                report = executor.report()
+        doubts = [finding("engine", f"{text}.") for text in interfaces_disagree(problem)]
+        result = dataclasses.replace(
+            with_executor(result, problem, report, doubts),
+            assumed_units=assumed_units(problem),
+            inputs=input_signals(problem, description),
+        )
         result = validated(problem, result, executors)
-        events.finished(result)
+        plugin_observer.finished(result)
         return result
 
     def write(
         self, result: EstimationResult, problem: Problem, folder: Path, run: Run
     ) -> Iterable[Diagnostic]:
         """Let the reporters write."""
-        reporters = [*run.host.reporters, *self.reporters]
+        here = Origin("(command line)")
+        reporters = [
+            *run.host.reporters,
+            *(Registration(n, k, k.summary, here) for n, k in export_reporters(self.export)),
+        ]
         sections, failed = run.host.report_sections(result, problem)
         return [*failed, *write_reports(result, problem, folder, reporters, sections)]
 
+    def announcement(self, problem: Problem) -> str:
+        """Return the size of the problem, and its estimators."""
+        samples = sum(e.samples for e in problem.experiments)
+        outputs = len({m.name for e in problem.experiments for m in e.measurements})
+        held_out = f" and {len(problem.validation)} for validation" if problem.validation else ""
+        solvers = [f"{s.name} ({s.problem.estimator.name})" for s in problem.stages]
+        return (
+            f"{problem.fmu.name}: {counted(len(problem.free), 'free parameter')}, "
+            f"{counted(len(problem.experiments), 'experiment')}{held_out}, "
+            f"{counted(samples, 'sample')} of {counted(outputs, 'output')}; "
+            + (f"stages {', '.join(solvers)}" if solvers else f"estimator {problem.estimator.name}")
+        )
 
+    def advice(self, result: EstimationResult) -> str:
+        """Return what to do after an end that a higher limit does not change."""
+        return _ADVICE.get(result.ended_by or "", "")
+
+
+@with_arguments(RunArguments, listener="nothing: observers hear how far an estimation is")
 def estimate(problem: Problem | str | Path, **run: Unpack[RunArguments]) -> EstimationResult:
     """Run the problem's estimator and return what it found.
 
     Parameters
     ----------
     problem
-        From :func:`load_problem`, or built in Python; a problem file, or the folder of a result.
+        From :func:`fmident.load_problem`, or built in Python; a problem file, or the folder of a
+        result.
     **run
-        As of :class:`fmident.api.run.RunArguments`: ``host``, ``report``, ``progress``,
-        ``observers``, ``folder``, ``resume``, ``workspace``.
+        Arguments of every analysis, such as `progress`, `folder` and `resume`.
 
     Returns
     -------
@@ -134,8 +176,8 @@ def _estimate_in_stages(
     run: Run,
     identity: FmuIdentity,
     make: Callable[[Problem], Executor],
-    look: Callable[[Problem, Evaluator], None],
-) -> EstimationResult:
+    check_start: Callable[[Problem, Evaluator], None],
+) -> tuple[EstimationResult, ExecutorReport]:
     """Run the stages; the executors stay open until the last one has ended."""
     with ExitStack() as opened:
         executors: list[Executor] = []
@@ -151,57 +193,53 @@ def _estimate_in_stages(
             lambda name: run.host.estimators.get(name)(),
             run.observers,
             identity,
-            look,
+            check_start,
         )
-        return _with_executor(result, problem, executors[0].report())
+        return result, executors[0].report()
 
 
-def _look_at_stages(
+def _checks_of_stages(
     problem: Problem, host: Host, report: Report
 ) -> Callable[[Problem, Evaluator], None]:
     """Check the data of all stages; return the check of their initial simulations."""
-    reported: set[Diagnostic] = set()
+    reported: set[Finding] = set()
 
-    def tell(found: Iterable[Diagnostic]) -> None:
-        new = [d for d in found if d.severity == "warning" and d not in reported]
+    def report_new(findings: Iterable[Finding]) -> None:
+        new = [f for f in findings if f.severity == "warning" and f not in reported]
         reported.update(new)
-        report(new)
+        report([f.diagnostic for f in new])
 
-    def look(asked: Problem, evaluator: Evaluator) -> None:
-        tell(start_findings(asked, evaluator, read_description(asked.fmu)))
+    def check_start(asked: Problem, evaluator: Evaluator) -> None:
+        report_new(start_findings(asked, evaluator, read_description(asked.fmu)))
 
     for stage in problem.stages:
         estimator = host.estimators.get(stage.problem.estimator.name)
-        found = data_findings(
+        findings = data_findings(
             stage.problem,
             read_description(stage.problem.fmu),
             inert_allowed=estimator.accepts_inert_parameters,
-            whole=problem,
         )
         named = f"stage '{stage.name}': "
-        refuse([dataclasses.replace(d, message=named + d.message) for d in found])
-        tell(found)
-    return look
+        refuse([dataclasses.replace(f, text=named + f.text) for f in findings])
+        report_new(findings)
+    return check_start
 
 
-def _with_data(
-    result: EstimationResult, problem: Problem, about: ModelDescription
-) -> EstimationResult:
-    """Add the inputs and the assumed units to the result."""
-    return dataclasses.replace(
-        result, assumed_units=assumed_units(problem), inputs=input_signals(problem, about)
-    )
+def engine_findings(report: ExecutorReport) -> list[Finding]:
+    """Return what an executor has to say of the simulations."""
+    return [finding("engine", text) for text in (*report.doubts, *report.notes)]
 
 
-def _with_executor(
-    result: EstimationResult, problem: Problem, report: ExecutorReport
-) -> EstimationResult:
-    """Add the executor's settings and report to the result."""
-    doubts = (*(f"{text}." for text in interfaces_disagree(problem)), *report.doubts)
+def with_executor(
+    result: AnyResult, problem: Problem, report: ExecutorReport, findings: Iterable[Finding] = ()
+) -> AnyResult:
+    """Return the result with what its executor says, its settings, and further findings."""
     evaluation = {**as_written(problem.evaluation), **report.settings()}
-    settings = {**result.settings, "evaluation": evaluation}
-    said = [finding("engine", text) for text in (*doubts, *report.notes)]
-    return dataclasses.replace(result, settings=settings).with_findings(said)
+    return dataclasses.replace(
+        result,
+        settings={**result.settings, "evaluation": evaluation},
+        findings=in_order([*findings, *engine_findings(report), *result.findings]),
+    )
 
 
 def assumed_units(problem: Problem) -> tuple[str, ...]:
@@ -237,6 +275,30 @@ def input_signals(problem: Problem, description: ModelDescription) -> tuple[Inpu
     )
 
 
+@dataclass(frozen=True)
+class OfEstimate(Analysis[Result]):
+    """An analysis that begins from an estimate: given, in a folder, or found first."""
+
+    result: EstimationResult | str | Path | None = None
+
+    def prepared(
+        self, subject: Any, run: Run, overrides: Mapping[str, object] | None = None
+    ) -> tuple[Self, Problem]:
+        """Take the estimate of the folder that is given as the problem, if there is one."""
+        analysis = self
+        if self.result is None and isinstance(subject, str | Path):
+            folder = file_of(subject).parent
+            if file_of(subject) != Path(subject) and (folder / FILE_NAME).is_file():
+                analysis = dataclasses.replace(self, result=folder)
+        return analysis, problem_of(subject, run.host, run.report, overrides)
+
+    def announcement(self, problem: Problem) -> str:
+        """Return that the problem is estimated first, if it is."""
+        if self.result is not None:
+            return ""
+        return "no --result is given: the problem is estimated first"
+
+
 def estimated(
     problem: Problem, result: EstimationResult | str | Path | None, run: Run, *, what: str
 ) -> EstimationResult:
@@ -264,16 +326,6 @@ def estimated(
     return estimate
 
 
-def result_in(
-    subject: Problem | str | Path, result: EstimationResult | str | Path | None
-) -> EstimationResult | str | Path | None:
-    """Return the estimate to begin from: `result`, or that of the folder given as the problem."""
-    if result is None and isinstance(subject, str | Path):
-        folder = Path(subject).parent if Path(subject).name == FILE_NAME else Path(subject)
-        return folder if (folder / FILE_NAME).is_file() else None
-    return result
-
-
 def without_constraints(problem: Problem, what: str) -> Problem:
     """Return the problem with bounds and dependent parameters instead of its constraints.
 
@@ -292,6 +344,14 @@ def without_constraints(problem: Problem, what: str) -> Problem:
             code=Code.NOT_SUPPORTED,
         )
     return simplified_problem
+
+
+def not_converged(result: EstimationResult, what: str) -> list[Finding]:
+    """Return a note where the estimate that `what` begin from has not converged."""
+    if result.status == "converged":
+        return []
+    text = f"The estimation that {what} begin from has not converged ({result.status})."
+    return [finding("not-converged", text)]
 
 
 def start_of(problem: Problem, result: EstimationResult) -> F64:
@@ -321,21 +381,25 @@ def start_of(problem: Problem, result: EstimationResult) -> F64:
 
 def changed_since(
     problem: Problem, result: EstimationResult, cost: float, before: float
-) -> list[str]:
+) -> list[Finding]:
     """Return a note if a result no longer belongs to this problem.
 
-    `cost` is that of the problem at the estimate, and `before` that stored in the result.
+    `cost` is that of the problem at the estimate, and `before` that stored in the result. The cost
+    of a result with a model of the noise is that of the innovations: it is not compared.
     """
-    difference = abs(cost - before)
     if (
-        result.cost != problem.cost.name
+        asks_for_noise(problem)
+        or result.cost != problem.cost.name
         or not np.isfinite(cost)
-        or difference <= max(_SAME_COST * abs(before), 1e-6)
+        or abs(cost - before) <= max(_SAME_COST * abs(before), 1e-6)
     ):
         return []
     return [
-        f"The cost at the estimate is {cost:.6g}, but {before:.6g} in its result: the data, "
-        "the FMU or the problem have changed since."
+        finding(
+            "result-outdated",
+            f"The cost at the estimate is {cost:.6g}, but {before:.6g} in its result: the data, "
+            "the FMU or the problem have changed since.",
+        )
     ]
 
 

@@ -8,55 +8,82 @@ from __future__ import annotations
 import dataclasses
 import math
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 
-from fmident.api.estimates import estimate, start_of
-from fmident.api.problems import PROBLEM, Report, load_problem, loaded, warn
+from fmident.api.estimates import OfEstimate, estimated, start_of
+from fmident.api.problems import PROBLEM, Report, load_problem
 from fmident.api.results import load_result
-from fmident.api.run import Analysis, Run, Surroundings, perform
+from fmident.api.run import FolderArguments, Run, perform, with_arguments
 from fmident.arrays import F64
-from fmident.data import csv_of, read_table
+from fmident.data import Layout, csv_of, read_table
 from fmident.data.experiment import Experiment
 from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
 from fmident.estimation.result import EstimationResult
+from fmident.plugins import Host
 from fmident.prediction import Prediction, Uncertainty, chosen_draws, covariance_of
 from fmident.prediction import predict as predict_experiments
 from fmident.problem import Problem, read_problem_file
-from fmident.problem.reading.sampling import LAYOUT_KEYS, read_layout
+from fmident.progress.watch import Watch
 from fmident.report.bootstrap import BOOTSTRAP
 from fmident.report.prediction import PREDICTION
 from fmident.toml_file import Section, Source, encoded, parse_toml
-
-if TYPE_CHECKING:
-    from fmident.errors import Diagnostic
-    from fmident.plugins import Host
-    from fmident.progress import Watch
-
 
 _LEFT_OUT = ("name", "data", "window", "role")
 """Keys of an experiment that new data do not take over."""
 
 
 @dataclass(frozen=True)
-class Predicting(Analysis[Prediction]):
+class Predicting(OfEstimate[Prediction]):
     """A prediction from an estimate; options as of :func:`predict`."""
 
-    estimate: EstimationResult
+    problem: Problem | str | Path | None = None
+    data: str | Path | Sequence[str | Path] = ()
+    like: str | None = None
     bootstrap: str | Path | None = None
     linearised: bool = False
     level: float = 0.95
     fitted: bool = True
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    marker: ClassVar[str] = "prediction.json"
+    contents = PREDICTION
+    marker: ClassVar[str] = PREDICTION.marker
     journalled: ClassVar[bool] = False
+
+    def prepared(
+        self, subject: Any, run: Run, overrides: Mapping[str, object] | None = None
+    ) -> tuple[Self, Problem]:
+        """Take the estimate, and the problem with the new data."""
+        problem, data = self.problem, self.data
+        files = [Path(f) for f in ([data] if isinstance(data, str | Path) else data)]
+        settings: dict[str, Any] = {"data": [str(f) for f in files]}
+        if isinstance(subject, str | Path):
+            place, estimate = estimate_in(subject)
+            problem = place / PROBLEM if problem is None else problem
+            settings = {"result": str(place), **settings}
+        elif isinstance(subject, EstimationResult):
+            estimate = subject
+            if problem is None:
+                raise EstimationError(
+                    "a result in memory does not say what was estimated",
+                    hint="predict(result, problem=problem)",
+                )
+        else:
+            problem = subject if problem is None else problem
+            estimate = estimated(subject, None, run, what="the prediction")
+        whole = problem_with(problem, files, self.like, overrides, run.host, run.report)
+        return dataclasses.replace(self, result=estimate, settings=settings), whole
+
+    def announcement(self, problem: Problem) -> str:
+        """Return nothing."""
+        return ""
 
     def run(self, problem: Problem, run: Run) -> Prediction:
         """Predict the experiments for validation, and those that were fitted."""
+        estimate = estimated(problem, self.result, run, what="the prediction")
         place = problem.where()
         if not 0.0 < self.level < 1.0:
             raise ProblemError(f"a confidence level lies between 0 and 1, not {self.level:g}")
@@ -73,10 +100,8 @@ class Predicting(Analysis[Prediction]):
                 location=place,
                 hint='give a file with --data, or an experiment of the problem role = "validation"',
             )
-        start = start_of(problem, self.estimate)
-        uncertainty = _uncertainty(
-            problem, self.estimate, self.bootstrap, linearised=self.linearised
-        )
+        start = start_of(problem, estimate)
+        uncertainty = _uncertainty(problem, estimate, self.bootstrap, linearised=self.linearised)
         run.try_out(dataclasses.replace(problem, constraints=(), stages=()))
         prediction = predict_experiments(
             problem,
@@ -90,18 +115,12 @@ class Predicting(Analysis[Prediction]):
         )
         return dataclasses.replace(prediction, settings=self.settings)
 
-    def write(
-        self, result: Prediction, problem: Problem, folder: Path, run: Run
-    ) -> Iterable[Diagnostic]:
-        """Write the bands."""
-        PREDICTION.write(result, problem, folder)
-        return ()
-
     def show(self, watch: Watch, *state: Any) -> None:
         """Show how many experiments are done."""
         watch.work("experiments", *state)
 
 
+@with_arguments(FolderArguments, listener="how many experiments are done, and of how many")
 def predict(
     result: EstimationResult | Problem | str | Path,
     *,
@@ -113,9 +132,7 @@ def predict(
     level: float = 0.95,
     fitted: bool = True,
     overrides: Mapping[str, object] | None = None,
-    folder: str | Path | None = None,
-    replace: bool = False,
-    **run: Unpack[Surroundings],
+    **run: Unpack[FolderArguments],
 ) -> Prediction:
     """Predict experiments with the parameters of a result, with bands of mean and new samples.
 
@@ -145,13 +162,8 @@ def predict(
         Whether the experiments that were fitted are predicted, too.
     overrides
         Of keys of the problem file, such as ``{"evaluation.workers": 2}``.
-    folder
-        Where the result folder is written.
-    replace
-        Whether an earlier one there is deleted, not kept.
     **run
-        As of :func:`fmident.check`; ``listener`` receives how many experiments are done, and how
-        many there are.
+        Arguments of every analysis, such as `progress` and `folder`.
 
     Returns
     -------
@@ -163,28 +175,8 @@ def predict(
     fmident.errors.FmidentError
         There is no result, it is of another problem, or a file does not have the columns.
     """
-    report = run.setdefault("report", warn)
-    host = run["host"] = loaded(run.get("host"), report)
-    given = [data] if isinstance(data, str | Path) else list(data)
-    files = [Path(f) for f in given]
-    settings: dict[str, Any] = {"data": [str(f) for f in files]}
-    if isinstance(result, str | Path):
-        place, found = estimate_in(result)
-        problem = place / PROBLEM if problem is None else problem
-        settings = {"result": str(place), **settings}
-    elif isinstance(result, EstimationResult):
-        if problem is None:
-            raise EstimationError(
-                "a result in memory does not say what was estimated",
-                hint="predict(result, problem=problem)",
-            )
-        found = result
-    else:
-        problem = result if problem is None else problem
-        found = estimate(result, **run)
-    whole = problem_with(problem, files, like, overrides, host, report)
-    analysis = Predicting(found, bootstrap, linearised, level, fitted, settings)
-    return perform(analysis, whole, folder=folder, replace=replace, **run)
+    analysis = Predicting(None, problem, data, like, bootstrap, linearised, level, fitted)
+    return perform(analysis, result, overrides=overrides, **run)
 
 
 def estimate_in(path: str | Path) -> tuple[Path, EstimationResult]:
@@ -232,7 +224,7 @@ def _uncertainty(
 def _replicates(folder: Path, problem: Problem, result: EstimationResult) -> F64:
     """Return the replicates of a bootstrap, shape (k, n)."""
     bootstrap_result = BOOTSTRAP.read(folder)
-    stored = {p.name: p for p in bootstrap_result.parameters}
+    stored = {p.name: p for p in bootstrap_result.estimates}
     names = [q.name for q in problem.free]
     if missing := [n for n in names if n not in stored]:
         raise EstimationError(
@@ -354,8 +346,8 @@ def _table(
     wanted = _output_columns(model)
     table = {k: v for k, v in model.items() if k not in _LEFT_OUT}
     table = {"name": name, "data": str(file.resolve()), "role": "validation", **table}
-    section = Section(Source(file, ""), (), model)
-    data = read_table(file, dict(model), reader=host.read_data, layout=read_layout(section))
+    layout = Section(Source(file, ""), (), model).read(Layout, besides=model)
+    data = read_table(file, dict(model), reader=host.read_data, layout=layout)
     measured = {n for n, v in data.columns.items() if bool(np.isfinite(v).any())}
     missing = {c for c in wanted if c not in measured and c not in data.errors}
     if not missing:
@@ -364,7 +356,7 @@ def _table(
     columns |= {c: np.zeros(data.rows) for c in sorted(missing)}
     units = {**data.units, **{c: None for c in missing if c not in data.units}}
     scratch.write_bytes(csv_of(dataclasses.replace(data, columns=columns, units=units)))
-    table = {k: v for k, v in table.items() if k not in LAYOUT_KEYS}
+    table = {k: v for k, v in table.items() if k not in layout.given}
     return {**table, "data": str(scratch)}, missing
 
 

@@ -8,18 +8,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fmident import problem as problems
+from fmident.data import csv_of, read_table
+from fmident.data.table import InMemory
 from fmident.errors import Code, Diagnostic, FmidentError, ProblemError
+from fmident.estimation.checks import check_estimators, suited
+from fmident.evaluation.journal.keys import differences, identity_of
 from fmident.files import whole_file
+from fmident.plugins import Host, load_plugins
+from fmident.problem import ModelResolver
+from fmident.problem.model import Problem
+from fmident.problem.reading.file import Plugins, read_problem
+from fmident.problem.reading.in_memory import arguments_of, with_absolute_paths
 from fmident.toml_file import Source, loads
 from fmident.toml_file.overrides import apply_overrides, left_out, relocate
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from fmident.plugins import Host
-    from fmident.problem import ModelResolver
-    from fmident.problem.model import Problem
-    from fmident.problem.reading.file import Plugins
 
 
 Report = Callable[[Iterable[Diagnostic]], None]
@@ -37,7 +42,6 @@ def loaded(host: Host | None, report: Report) -> Host:
     """Return the given plugins, or load the installed ones."""
     if host is not None:
         return host
-    from fmident.plugins import load_plugins
 
     loaded = load_plugins()
     report(loaded.diagnostics)
@@ -65,7 +69,7 @@ def keeping_constraints(host: Host) -> Callable[[], tuple[str, ...]]:
 
 
 PROBLEM = "problem.toml"
-"""Of a result folder: the problem as it was run."""
+"""Name of the problem file in a result folder: the problem as it was run."""
 
 
 def load_problem(
@@ -87,7 +91,7 @@ def load_problem(
     host
         Plugins; loaded when not given.
     overrides
-        Dotted keys of the file with new values, such as ``{"estimator.solver": "scipy"}``.
+        Dotted keys of the file with new values, such as ``{"evaluation.tolerance": 1e-8}``.
     report
         Takes warnings of plugins and of the compiler; Python warnings by default.
     text
@@ -103,8 +107,6 @@ def load_problem(
     fmident.errors.FmidentError
         An error in the file, the data or the FMU.
     """
-    from fmident import problem as problems
-
     host = loaded(host, report)
     chosen = dict(overrides or {})
     content = problems.read_problem_file(path) if text is None else text
@@ -123,14 +125,24 @@ def load_problem(
     return problem
 
 
-def problem_of(subject: Problem | str | Path, host: Host, report: Report) -> Problem:
+def file_of(subject: str | Path) -> Path:
+    """Return the problem file that is meant by itself, or by a result folder or its JSON file."""
+    path = Path(subject)
+    if path.suffix == ".json":
+        path = path.parent
+    return path / PROBLEM if path.is_dir() else path
+
+
+def problem_of(
+    subject: Problem | str | Path,
+    host: Host,
+    report: Report,
+    overrides: Mapping[str, object] | None = None,
+) -> Problem:
     """Return a problem: itself, or as its file or the folder of a result of it holds it."""
     if not isinstance(subject, str | Path):
         return subject
-    path = Path(subject)
-    if path.name.endswith(".json"):
-        path = path.parent
-    return load_problem(path / PROBLEM if path.is_dir() else path, host=host, report=report)
+    return load_problem(file_of(subject), host=host, overrides=overrides, report=report)
 
 
 def overridden(text: str, overrides: Mapping[str, object], file: str, host: Host) -> str:
@@ -169,8 +181,6 @@ def problem_in_memory(
     :func:`~fmident.problem.reading.in_memory.arguments_of`; `host` and `report` are as for
     :func:`load_problem`.
     """
-    from fmident.problem.reading.in_memory import arguments_of
-
     report = report or warn
     host = loaded(host, report)
     source, frames = arguments_of(fmu, data, shared, own, tables)
@@ -183,8 +193,6 @@ def reread(
     source: Source, frames: Mapping[str, pd.DataFrame], host: Host, report: Report
 ) -> Problem:
     """Read a problem from its text, with absolute paths, and its data in memory."""
-    from fmident.problem.reading.file import read_problem
-
     problem = read_problem(
         source,
         Path(),
@@ -196,8 +204,6 @@ def reread(
 
 def _suited(found: Problem, host: Host) -> Problem:
     """Return the problem in the form that its estimator needs."""
-    from fmident.estimation.choices import check_estimators, suited
-
     check_estimators(found, host.estimators.get, keeping_constraints(host))
     if found.stages:  # those of stages follow when the values are known that they hold
         return found
@@ -206,8 +212,6 @@ def _suited(found: Problem, host: Host) -> Problem:
 
 def plugins_of(host: Host, report: Report) -> Plugins:
     """Return what the host's plugins bring that a problem file can name."""
-    from fmident.problem.reading.file import Plugins  # here: reading takes pandas and more
-
     return Plugins(_resolver(host, report), host.read_data, host.costs.get, host.executors.by_name)
 
 
@@ -270,8 +274,6 @@ def _silent(_found: Iterable[Diagnostic]) -> None:
 
 def _absolute(problem: Problem, copies: Mapping[Path, str]) -> str:
     """Return the text with absolute paths; data in memory keep their file names."""
-    from fmident.problem.reading.in_memory import with_absolute_paths
-
     folder = _folder(problem)
     in_memory = {(folder / name).resolve(): name for name in problem.file.frames}
     return with_absolute_paths(problem.file.text, folder, problem.fmu, {**in_memory, **copies})
@@ -289,8 +291,6 @@ def _read(problem: Problem, text: str, host: Host) -> Problem:
 
 def _refuse_other(problem: Problem, read: Problem, what: str) -> None:
     """Raise `ProblemError`, naming the difference, if the text means another problem."""
-    from fmident.evaluation.journal.keys import differences, identity_of
-
     before, now = ({**identity_of(p), "limits": _limits(p)} for p in (read, problem))
     difference = differences(before, now)
     if difference:
@@ -338,9 +338,6 @@ def _data_of(content: Mapping[str, Any]) -> Iterator[str]:
 
 def _content(frames: Mapping[str, pd.DataFrame], source: Path, name: str) -> bytes | Path:
     """Return the content of a data file, or the file to copy it from."""
-    from fmident.data import csv_of, read_table
-    from fmident.data.table import InMemory
-
     if name not in frames:
         return source
     return csv_of(read_table(Path(name), reader=InMemory(frames)))

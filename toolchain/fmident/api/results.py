@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fmident.api.problems import Report, warn
+from fmident.api.problems import Report, load_problem, warn
+from fmident.cross_validation import CrossValidation
 from fmident.errors import Diagnostic, FmidentError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fmident.cross_validation import CrossValidation
-    from fmident.estimation.result import EstimationResult
-    from fmident.plugins import Host
-    from fmident.prediction import Prediction
-    from fmident.profiles import ProfileResult
-    from fmident.report.comparison import Comparison
-    from fmident.report.sections.html import Section
-    from fmident.resampling import BootstrapResult
+from fmident.estimation.result import EstimationResult
+from fmident.plugins import Host
+from fmident.prediction import Prediction
+from fmident.profiles import ProfileResult
+from fmident.report.comparison import Comparison, compare_any
+from fmident.report.estimate import ESTIMATE
+from fmident.report.pages import stored_folder
+from fmident.report.result_json import read_result
+from fmident.report.sections import Section
+from fmident.report.tables import other_samples, with_signals
+from fmident.resampling import BootstrapResult
 
 
 def compare(
@@ -46,10 +46,7 @@ def compare(
     fmident.errors.EstimationError
         Fewer than two, two of the same name, or a folder without a result.
     """
-    from fmident.estimation.result import EstimationResult as Result
-    from fmident.report.comparison import compare_any
-
-    return compare_any([r if isinstance(r, Result) else Path(r) for r in results], names)
+    return compare_any([r if isinstance(r, EstimationResult) else Path(r) for r in results], names)
 
 
 def load_result(
@@ -75,12 +72,8 @@ def load_result(
     fmident.errors.EstimationError
         There is no result, or a file of it is missing or was modified.
     """
-    from fmident.report.pages import stored_folder
-    from fmident.report.result_json import read_result
-    from fmident.report.tables import other_samples, with_signals
-
     stored = stored_folder(Path(path))
-    if stored.analysis is not None:
+    if stored.analysis is not ESTIMATE:
         analysis_result: ProfileResult | BootstrapResult | Prediction | CrossValidation
         analysis_result = stored.analysis.read(stored.folder)
         return analysis_result
@@ -98,8 +91,6 @@ def stored_sections(
     `result` has its samples, and `folder` the problem file as run, which is read only if a
     plugin adds sections. `report` takes what failed, and why.
     """
-    from fmident.api.problems import load_problem
-
     if not host.implements("fmident_report_sections"):
         return []
     try:

@@ -1,48 +1,41 @@
-"""An analysis of a problem, and what surrounds any of them: plugins, observers, journal, folder.
+"""What all analyses of a problem share: plugins, observers, journal, result folder.
 
-An :class:`Analysis` says what is computed. :func:`perform` is the rest of a call from Python; the
-command line takes a :class:`JournalledRun` to say more in between.
+An :class:`Analysis` says what is computed, written and said. :func:`perform` is the rest of a call
+from Python; the command line takes a :class:`JournalledRun` to say more in between.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar
 
 from fmident.api.problems import Report, loaded, problem_of, warn
 from fmident.errors import Diagnostic, EstimationError
-
-if TYPE_CHECKING:
-    from fmident.estimation.monitor import Observer
-    from fmident.evaluation import Evaluator, Executor
-    from fmident.evaluation.journal import Workspace
-    from fmident.plugins import Host
-    from fmident.problem.model import Problem
-    from fmident.progress import Watch
+from fmident.estimation.checks import check_survives
+from fmident.estimation.monitor import Observer
+from fmident.evaluation import Evaluator, Executor, runs_in_this_process
+from fmident.evaluation.journal import Workspace, recording
+from fmident.plugins import Host
+from fmident.problem.model import Problem
+from fmident.progress.watch import Watch, watching
+from fmident.report import folder as folders
+from fmident.report.contents import Contents
+from fmident.report.folder import check_target, lacks_room, other_place, remove_left
 
 Result = TypeVar("Result")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Surroundings(TypedDict, total=False):
-    """Arguments of every analysis.
-
-    Attributes
-    ----------
-    host
-        Plugins; loaded when not given.
-    report
-        Takes warnings and notes; Python warnings by default.
-    progress
-        Show the run as it goes, on standard error or in the output of a notebook's cell.
-    listener
-        Hears how far it is, in the analysis's own terms.
-    """
+    """Arguments of every analysis; :func:`perform` says what they are."""
 
     host: Host | None
     report: Report
@@ -50,26 +43,40 @@ class Surroundings(TypedDict, total=False):
     listener: Callable[..., None] | None
 
 
-class RunArguments(Surroundings, total=False):
-    """Arguments of every analysis that estimates.
+class FolderArguments(Surroundings, total=False):
+    """Arguments of every analysis that writes a result folder."""
 
-    Attributes
-    ----------
-    observers
-        Receive each iteration of an estimation, before the plugins do.
-    folder
-        Where the result folder is written; a journal is kept beside it during the run. A result
-        that is there is kept as ``NAME.1``.
-    resume
-        With `folder`: go on from the journal of a run that was interrupted or killed.
-    workspace
-        In place of both, for a caller who writes the result: holds the journal, stays open.
+    folder: str | Path | None
+    replace: bool
+
+
+class RunArguments(FolderArguments, total=False):
+    """Arguments of every analysis that estimates."""
+
+    resume: bool
+    observers: Sequence[Observer]
+    workspace: Workspace | None
+
+
+def with_arguments(arguments: Any, *, listener: str) -> Callable[[_Function], _Function]:
+    """Have a function show what its ``**run`` stands for, in its signature and its docstring.
+
+    `arguments` is one of the classes above, and `listener` says what that one receives.
     """
 
-    observers: Sequence[Observer]
-    folder: str | Path | None
-    resume: bool
-    workspace: Workspace | None
+    def show(function: _Function) -> _Function:
+        signature, shared = inspect.signature(function), inspect.signature(perform).parameters
+        named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        more = [shared[name] for name in arguments.__annotations__]
+        function.__signature__ = signature.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
+        meanings = dict(re.findall(r"^(\w+)\n((?: {4}.+\n)+)", inspect.getdoc(perform) or "", re.M))
+        meanings["listener"] = f"    Receives {listener}.\n"
+        texts = "".join(f"{p.name}\n{meanings[p.name]}" for p in more)
+        own = inspect.getdoc(function) or ""
+        function.__doc__ = re.sub(r"\*\*run\n    .+\n", lambda _: texts, own)
+        return function
+
+    return show
 
 
 @dataclass(frozen=True)
@@ -92,9 +99,7 @@ class Run:
         self.report([diagnostic])
 
     def executors(self) -> Callable[[Problem], Executor]:
-        """Return what makes executors that share what they have simulated, and the journal."""
-        from fmident.evaluation.journal import recording
-
+        """Return a function that makes the executor of a problem; all share cache and journal."""
         journal = None if self.workspace is None else self.workspace.journal
         return recording(journal, self.host.executors.by_name, warn=self.warn)
 
@@ -106,9 +111,6 @@ class Run:
         fmident.errors.FmuError
             It does.
         """
-        from fmident.estimation.checks import check_survives
-        from fmident.evaluation import runs_in_this_process
-
         if runs_in_this_process(problem, self.host.executors.by_name):
             check_survives(problem)
 
@@ -117,8 +119,6 @@ class Run:
         self, problem: Problem, executors: Callable[[Problem], Executor] | None = None
     ) -> Iterator[tuple[Evaluator, Executor]]:
         """Open an evaluator of a problem, once its FMU has been tried out."""
-        from fmident.evaluation import Evaluator
-
         self.try_out(problem)
         executor = (executors or self.executors())(problem)
         with Evaluator(problem, executor) as evaluator:
@@ -130,6 +130,8 @@ class Analysis(ABC, Generic[Result]):
 
     Attributes
     ----------
+    contents : Contents or None
+        Text, tables and figures of its result, where `write` and `summary` are those.
     marker : str
         Name of the JSON file by which its result folder is known. Its ``"status"`` is
         ``"interrupted"`` in a result that another run may go on from and replace.
@@ -137,8 +139,19 @@ class Analysis(ABC, Generic[Result]):
         Whether a run that writes a result folder keeps a journal.
     """
 
+    contents: ClassVar[Contents[Any] | None] = None
     marker: ClassVar[str] = ""
     journalled: ClassVar[bool] = True
+
+    def prepared(
+        self, subject: Any, run: Run, overrides: Mapping[str, object] | None = None
+    ) -> tuple[Self, Problem]:
+        """Return the analysis with all that it needs of its subject, and the problem.
+
+        `subject` is a problem, its file, or the folder of a result of it; `overrides` are of keys
+        of the problem file.
+        """
+        return self, problem_of(subject, run.host, run.report, overrides)
 
     @abstractmethod
     def run(self, problem: Problem, run: Run) -> Result:
@@ -170,7 +183,25 @@ class Analysis(ABC, Generic[Result]):
 
         The problem file is written for every analysis.
         """
-        raise NotImplementedError
+        if self.contents is not None:
+            self.contents.write(result, problem, folder)
+        return ()
+
+    def summary(self, result: Result, width: int) -> str:
+        """Return the result as text for a terminal of `width` columns."""
+        return str(result) if self.contents is None else self.contents.text(result, width)
+
+    def announcement(self, problem: Problem) -> str:
+        """Return what the command says before the run."""
+        return ""
+
+    def advice(self, result: Result) -> str:
+        """Return what to do after a limit, where a higher one does not help."""
+        return ""
+
+    def line(self, *state: Any) -> str:
+        """Return a line of what the listener receives, where the command prints one."""
+        return ""
 
     def show(self, watch: Watch, *state: Any) -> None:
         """Show what the listener receives."""
@@ -188,22 +219,43 @@ class Analysis(ABC, Generic[Result]):
 
 def perform(
     analysis: Analysis[Result],
-    subject: Problem | str | Path,
+    subject: Any,
     *,
+    overrides: Mapping[str, object] | None = None,
     host: Host | None = None,
     report: Report = warn,
     progress: bool = False,
     listener: Callable[..., None] | None = None,
-    observers: Sequence[Observer] = (),
     folder: str | Path | None = None,
-    resume: bool = False,
     replace: bool = False,
+    resume: bool = False,
+    observers: Sequence[Observer] = (),
     workspace: Workspace | None = None,
 ) -> Result:
     """Do an analysis as a function in Python does, with a result folder where one is given.
 
-    `subject` is a problem, its file, or the folder of a result of it; `replace` deletes an earlier
-    result; all else is as of :class:`RunArguments`.
+    Parameters
+    ----------
+    analysis, subject, overrides
+        As of :meth:`Analysis.prepared`.
+    host
+        Plugins; loaded when not given.
+    report
+        Takes warnings and notes; Python warnings by default.
+    progress
+        Show the run as it goes, on standard error or in the output of a notebook's cell.
+    listener
+        Hears how far it is, in the analysis's own terms.
+    folder
+        Where the result folder is written; a journal is kept beside it during the run.
+    replace
+        Delete a result that is there, instead of keeping it as ``NAME.1``.
+    resume
+        With `folder`: go on from the journal of a run that was interrupted or killed.
+    observers
+        Receive each iteration of an estimation, before the plugins do.
+    workspace
+        In place of `folder`, for a caller who writes the result: holds the journal, stays open.
 
     Raises
     ------
@@ -215,16 +267,14 @@ def perform(
     if resume and folder is None:
         raise ValueError("resume needs the result folder of the run that was interrupted")
     run = Run(loaded(host, report), report, observers, listener, workspace)
-    problem = problem_of(subject, run.host, report)
     with contextlib.ExitStack() as stack:
         if progress:
-            from fmident.progress import watching
-
             run = analysis.watched(run, stack.enter_context(watching()))
         if folder is None:
-            return analysis.run(problem, run)
+            ready, problem = analysis.prepared(subject, run, overrides)
+            return ready.run(problem, run)
         whole = JournalledRun(analysis, Path(folder), run, resume=resume, replace=replace)
-        return whole.execute(problem)
+        return whole.execute(whole.prepared(subject, overrides))
 
 
 class JournalledRun(Generic[Result]):
@@ -263,19 +313,22 @@ class JournalledRun(Generic[Result]):
         replace: bool = False,
         report: Report | None = None,
     ) -> None:
-        from fmident.report.folder import check_target, remove_left
-
         check_target(folder, analysis.marker)
         remove_left(folder)
         self.analysis = analysis
         self.asked = self.folder = self.placed = folder
-        """Where the result is to be; where the journal is, and it goes to; where it is."""
+        """Where the result was requested; where there is room for it and a journal; where it is."""
         self.resumed = resume
         self.resumable = False
         """Whether another run can go on from here; known when the workspace is closed."""
         self._around = run
         self._replace = replace
         self._report = run.report if report is None else report
+
+    def prepared(self, subject: Any, overrides: Mapping[str, object] | None = None) -> Problem:
+        """Prepare the analysis of a subject, and return the problem."""
+        self.analysis, problem = self.analysis.prepared(subject, self._around, overrides)
+        return problem
 
     def execute(self, problem: Problem) -> Result:
         """Run and write the result folder.
@@ -295,8 +348,6 @@ class JournalledRun(Generic[Result]):
     @contextmanager
     def opened(self, problem: Problem) -> Iterator[Workspace | None]:
         """Lock out other runs and open the journal, on another disk if this one is full."""
-        from fmident.evaluation.journal import Workspace
-
         self._make_room(problem)
         if not self.analysis.journalled:
             yield None
@@ -316,8 +367,6 @@ class JournalledRun(Generic[Result]):
 
     def _make_room(self, problem: Problem) -> None:
         """Warn if the disk has no space for a result; redirect a new run to another folder."""
-        from fmident.report.folder import lacks_room, other_place
-
         lack = lacks_room(self.folder, problem)
         if lack is None:
             return
@@ -338,8 +387,6 @@ class JournalledRun(Generic[Result]):
 
     def write(self, result: Result, problem: Problem, workspace: Workspace | None) -> Path | None:
         """Write the result folder and close the journal; return where an earlier result is now."""
-        from fmident.report import folder as folders
-
         status, marker = self.analysis.status(result), self.analysis.marker
         unfinished = self.resumed and folders.holds_unfinished(self.folder, marker)
 

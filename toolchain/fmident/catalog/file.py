@@ -5,23 +5,36 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.compilers.platforms import platform_names
-from fmident.errors import Code, CompilationError, FmidentError, Location, UnitError, did_you_mean
-from fmident.toml_file import Section, Source, parse_toml
+from fmident.errors import (
+    Code,
+    CompilationError,
+    FmidentError,
+    UnitError,
+    did_you_mean,
+    nearest_file,
+)
+from fmident.options import FINITE, Advice, InFile, Range, Short
+from fmident.toml_file import Section, Source, parse_toml, read_text
 from fmident.units import parse_unit
+
+T = TypeVar("T")
 
 FILE_NAME = "catalog.toml"
 
 _MOST = 1_000_000
 """Instants and refinements; more would not fit into memory."""
+
+_Positive = Annotated[float, Range(above=0.0, below=math.inf)]
+_Finite = Annotated[float, Range(above=-math.inf, below=math.inf)]
 
 _RANGE = re.compile(r"(\d+):(\d+)")
 _CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -51,155 +64,132 @@ def read_catalog(path: str | Path) -> Catalog:
     """
     path = Path(path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise CatalogError(
-            f"there is no catalogue '{path}'", hint="check the path", code=Code.UNKNOWN_NAME
-        ) from None
-    except UnicodeDecodeError as error:
-        raise CatalogError(
-            f"the file is not text in UTF-8 (byte {error.start})",
-            location=Location(str(path)),
-            code=Code.UNUSABLE_FILE,
-        ) from error
+        text = read_text(path, "catalogue", FILE_NAME, CatalogError)
     except OSError as error:
         raise CatalogError(
             f"the catalogue '{path}' cannot be read: {error.strerror}", code=Code.UNUSABLE_FILE
         ) from error
     content = parse_toml(text, path, error=CatalogError, example='"q[1:3]" = "rad"')
     root = Section(Source(path, text, CatalogError, "the catalogue"), (), content)
-    given = root.table("libraries", {})
-    libraries = {name: _library(given.table(name)) for name, _ in given.items()}
-    tables = root.raw("fmus")
-    if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
+    tables = root.read(_CatalogTable)
+    if not tables.fmus:
         raise root.error("the catalogue has no FMUs: write [[fmus]] with double brackets", "fmus")
+    libraries = {name: _library(table) for name, table in tables.libraries.items()}
     entries: list[Entry] = []
-    for number, table in enumerate(tables):
-        section = Section(root.source, ("fmus", number), table)
-        entry = _entry(section, libraries)
+    for table in tables.fmus:
+        entry = _entry(table, libraries)
         for other in entries:
             if entry.class_name == other.class_name and not entry.foreign:
-                raise section.error(
+                raise table.section.error(
                     f"the class '{entry.class_name}' has an entry already, in line {other.line}",
                     "class",
                 )
             if entry.file == other.file:
-                raise section.error(f"'{entry.file}' is the file of two entries", "file")
+                raise table.section.error(f"'{entry.file}' is the file of two entries", "file")
         entries.append(entry)
-    root.finish()
     return Catalog(path, tuple(entries))
 
 
-class _Library:
-    """Default settings of the entries of a library."""
-
-    def __init__(
-        self,
-        sources: tuple[Path, ...],
-        compilers: tuple[str, ...],
-        settings: Mapping[str, BuildSettings],
-        platforms: tuple[str, ...],
-    ) -> None:
-        self.sources = sources
-        self.compilers = compilers
-        self.settings = settings
-        self.platforms = platforms
-
-
-def _library(section: Section) -> _Library:
-    base = section.source.path.parent
-    sources = section.words("sources")
-    if not sources:
+def _library(table: _LibraryTable) -> _LibraryTable:
+    """Return the defaults of the entries of a library after checking them."""
+    section = table.section
+    if not table.sources:
         raise section.error(f"{section.title} needs the key 'sources'", hint="a list of folders")
-    paths = tuple(base / s for s in sources)
-    for path in paths:
+    for source in table.sources:
+        path = section.source.path.parent / source
         if not path.exists():
             raise section.error(f"there is no source '{path}'", "sources", code=Code.UNKNOWN_NAME)
-    compilers = section.words("compilers") or ("embedded", "openmodelica")
-    settings = _settings(section, compilers)
-    platforms = _platforms(section, ())
-    section.finish()
-    return _Library(paths, compilers, settings, platforms)
+    _settings(table, table.compilers, {})
+    _platforms(table, ())
+    return table
 
 
-def _platforms(section: Section, otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    given = section.raw("platforms", None)
-    names = (given,) if isinstance(given, str) else section.words("platforms")
-    if names is None:
+def _platforms(table: _LibraryTable | _EntryTable, otherwise: tuple[str, ...]) -> tuple[str, ...]:
+    given = table.platforms
+    if given is None:
         return otherwise
     try:
-        return platform_names(names)
+        return platform_names((given,) if isinstance(given, str) else given)
     except CompilationError as error:
-        raise section.error(
+        raise table.section.error(
             str(error.message), "platforms", hint=error.hint, code=error.code
         ) from None
 
 
 def _settings(
-    section: Section,
+    table: _LibraryTable | _EntryTable,
     compilers: Sequence[str],
-    defaults: Mapping[str, BuildSettings] | None = None,
+    defaults: Mapping[str, BuildSettings],
 ) -> dict[str, BuildSettings]:
-    """Read the tables ``[... .compiler.NAME]``."""
-    settings = dict(defaults or {})
-    tables = section.table("compiler", {})
-    for name, _ in tables.items():
-        table = tables.table(name)
+    """Return the settings of the tables ``[... .compiler.NAME]``."""
+    settings = dict(defaults)
+    section = table.section.inner("compiler")
+    for name, own in table.compiler.items():
         if name not in compilers:
-            raise tables.error(
-                f"'{name}' is not among the compilers of {section.title}",
+            raise section.error(
+                f"'{name}' is not among the compilers of {table.section.title}",
                 name,
                 hint=did_you_mean(name, compilers, kind="compiler"),
                 code=Code.UNKNOWN_NAME,
             )
         before = settings.get(name, BuildSettings())
-        settings[name] = BuildSettings(
-            tolerance=_positive(table, "tolerance", before.tolerance),
-            options={**before.options, **dict(table.table("options", {}).items())},
-            tube=_positive(table, "tube", before.tube),
-            step_tube=_positive(table, "step_tube", before.step_tube),
-            exchange_tube=_positive(table, "exchange_tube", before.exchange_tube),
-        )
-        table.finish()
+        given = {key: getattr(own, key) for key in section.inner(name).content}
+        options = {**before.options, **own.options}
+        settings[name] = replace(before, **{**given, "options": options})
     return settings
 
 
-def _entry(section: Section, libraries: Mapping[str, _Library]) -> Entry:
-    if section.has("class") or not section.has("file"):
-        return _built(section, libraries)
-    offers = any(section.has(key) for key in ("inputs", "outputs", "identifiable"))
+def _entry(table: _EntryTable, libraries: Mapping[str, _LibraryTable]) -> Entry:
+    section = table.section
+    built = section.has("class") or not section.has("file")
+    if not built:
+        for key in ("compilers", "compiler", "platforms"):
+            if section.has(key):
+                raise section.error(
+                    f"'{key}' applies only to FMUs that are built from a class; this entry has"
+                    " none",
+                    key,
+                    hint=f"add the key 'class', or leave out '{key}'",
+                    code=Code.MISSING_KEY,
+                )
+    offers = built or any(section.has(key) for key in ("inputs", "outputs", "identifiable"))
     entry = Entry(
         class_name="",
-        file=section.text("file"),
+        file=table.file or "",
         sources=(),
         compilers=(),
         settings={},
-        interface=_interface(section) if offers else None,
-        references=tuple(_reference(r) for r in _tables(section, "references")),
-        smoke=_smoke(section.table("smoke", {})),
-        step_tube=_positive(section, "step_tube", Entry.step_tube),
-        exchange_tube=_positive(section, "exchange_tube", Entry.exchange_tube),
-        line=section.source.where(section.keys).line,
+        interface=_interface(table) if offers else None,
+        references=tuple(_reference(table, k) for k in range(len(table.references))),
+        smoke=replace(
+            table.smoke,
+            inputs=_expanded(table.smoke.inputs),
+            start_values=_expanded(table.smoke.start_values),
+        ),
+        step_tube=table.step_tube,
+        exchange_tube=table.exchange_tube,
+        line=section.where().line,
     )
-    for key in ("compilers", "compiler", "platforms"):
-        if section.has(key):
-            raise section.error(
-                f"'{key}' applies only to FMUs that are built from a class; this entry has none",
-                key,
-                hint=f"add the key 'class', or leave out '{key}'",
-                code=Code.MISSING_KEY,
-            )
-    section.finish()
-    return entry
+    return _of_class(table, entry, libraries) if built else entry
 
 
-def _interface(section: Section) -> Interface:
-    tables = (section.table(k, {}) for k in ("inputs", "outputs", "identifiable"))
-    return Interface(*map(_variables, tables))
+def _interface(table: _EntryTable) -> Interface:
+    for key in ("inputs", "outputs", "identifiable"):
+        section = table.section.inner(key)
+        for name, unit in section.content.items():
+            try:
+                parse_unit(unit or "1")
+            except UnitError as error:
+                message = f"{section.title}: '{name}': {error.message}"
+                raise section.error(message, name) from error
+    return Interface(*map(_expanded, (table.inputs, table.outputs, table.identifiable)))
 
 
-def _built(section: Section, libraries: Mapping[str, _Library]) -> Entry:
-    class_name = section.text("class")
+def _of_class(table: _EntryTable, entry: Entry, libraries: Mapping[str, _LibraryTable]) -> Entry:
+    """Return the entry with how its FMU is built from a class."""
+    section, class_name = table.section, table.class_name
+    if class_name is None:
+        raise section.error(f"{section.title} needs the key 'class'", code=Code.MISSING_KEY)
     if not _CLASS.fullmatch(class_name):
         raise section.error(f"'{class_name}' is not the full name of a Modelica class", "class")
     top = class_name.partition(".")[0]
@@ -211,7 +201,7 @@ def _built(section: Section, libraries: Mapping[str, _Library]) -> Entry:
             code=Code.UNKNOWN_NAME,
         )
     library = libraries[top]
-    compilers = section.words("compilers") or library.compilers
+    compilers = table.compilers or library.compilers
     for name in compilers:
         if name not in library.compilers:
             raise section.error(
@@ -220,139 +210,39 @@ def _built(section: Section, libraries: Mapping[str, _Library]) -> Entry:
                 hint=did_you_mean(name, library.compilers, kind="compiler"),
                 code=Code.UNKNOWN_NAME,
             )
-    references = tuple(_reference(r) for r in _tables(section, "references"))
-    smoke = _smoke(section.table("smoke", {}))
-    entry = Entry(
+    return replace(
+        entry,
         class_name=class_name,
-        file=section.text("file", f"{class_name}.fmu"),
-        sources=library.sources,
+        file=table.file or f"{class_name}.fmu",
+        sources=tuple(section.source.path.parent / s for s in library.sources),
         compilers=compilers,
-        settings=_settings(section, compilers, library.settings),
-        interface=_interface(section),
-        references=references,
-        smoke=smoke,
-        step_tube=_positive(section, "step_tube", Entry.step_tube),
-        exchange_tube=_positive(section, "exchange_tube", Entry.exchange_tube),
-        platforms=_platforms(section, library.platforms),
-        line=section.source.where(section.keys).line,
+        settings=_settings(table, compilers, _settings(library, library.compilers, {})),
+        platforms=_platforms(table, _platforms(library, ())),
     )
-    section.finish()
-    return entry
 
 
-def _tables(section: Section, key: str) -> list[Section]:
-    tables = section.raw(key, [])
-    if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
-        raise section.wrong(key, tables, f"a list of tables, written [[fmus.{key}]]")
-    return [Section(section.source, (*section.keys, key, n), t) for n, t in enumerate(tables)]
-
-
-def _reference(section: Section) -> ReferenceExperiment:
-    file = section.source.path.parent / section.text("file")
+def _reference(table: _EntryTable, number: int) -> ReferenceExperiment:
+    section, given = table.section.inner("references", number), table.references[number]
+    file = section.source.path.parent / given.file
     if not file.is_file():
-        near = [p.name for p in file.parent.glob("*.csv")] if file.parent.is_dir() else []
         raise section.error(
             f"there is no reference '{file}'",
             "file",
-            hint=did_you_mean(file.name, near, kind="file"),
+            hint=nearest_file(file, "*.csv"),
             code=Code.UNKNOWN_NAME,
         )
-    reference = ReferenceExperiment(
+    return replace(
+        given,
         file=file,
-        tube=_positive(section, "tube", ReferenceExperiment.tube),
-        tubes=_numbers(section.table("tubes", {}), positive=True),
-        tube_time=_finite(section, "tube_time", 0.0, least=0.0),
-        tolerance=_positive(section, "tolerance", None),
-        without=section.words("without") or (),
-        start_values=_numbers(section.table("start_values", {})),
-        inputs=_signals(section.table("inputs", {})),
-        refine=_count(section, "refine", 1, least=1),
-    )
-    section.finish()
-    return reference
-
-
-def _smoke(section: Section) -> SmokeExperiment:
-    smoke = SmokeExperiment(
-        start=_finite(section, "start", None),
-        stop=_finite(section, "stop", None),
-        samples=_count(section, "samples", SmokeExperiment.samples, least=2),
-        tolerance=_positive(section, "tolerance", None),
-        inputs=_signals(section.table("inputs", {})),
-        start_values=_numbers(section.table("start_values", {})),
-    )
-    section.finish()
-    return smoke
-
-
-def _signals(section: Section) -> dict[str, Signal]:
-    signals: dict[str, Signal] = {}
-    for key, value in section.items():
-        if not isinstance(value, dict):
-            signal = Signal(_finite(section, key, None))
-        else:
-            table = section.table(key)
-            sines = table.raw("sines", [])
-            if not isinstance(sines, list) or not all(_is_sine(s) for s in sines):
-                raise table.wrong("sines", sines, "a list of [amplitude, frequency in Hz, phase]")
-            signal = Signal(
-                _finite(table, "offset", 0.0),
-                tuple((float(a), float(f), float(p)) for a, f, p in sines),
-            )
-            table.finish()
-        for name in expand_name(key):
-            signals[name] = signal
-    return signals
-
-
-def _is_sine(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 3
-        and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
-        and all(math.isfinite(v) for v in value)
+        tubes=_expanded(given.tubes),
+        start_values=_expanded(given.start_values),
+        inputs=_expanded(given.inputs),
     )
 
 
-def _variables(section: Section) -> dict[str, str]:
-    units: dict[str, str] = {}
-    for key, _ in section.items():
-        unit = section.text(key)
-        try:
-            parse_unit(unit or "1")
-        except UnitError as error:
-            raise section.error(f"{section.title}: '{key}': {error.message}", key) from error
-        for name in expand_name(key):
-            units[name] = unit
-    return units
-
-
-def _numbers(section: Section, *, positive: bool = False) -> dict[str, float]:
-    read = _positive if positive else _finite
-    return {
-        name: read(section, key, None) for key, _ in section.items() for name in expand_name(key)
-    }
-
-
-def _positive(section: Section, key: str, default: Any) -> Any:
-    value = section.number(key, default)
-    if value is not default and not 0.0 < value < math.inf:
-        raise section.wrong(key, value, "a positive number")
-    return value
-
-
-def _finite(section: Section, key: str, default: Any, *, least: float = -math.inf) -> Any:
-    value = section.number(key, default)
-    if value is not default and not (math.isfinite(value) and value >= least):
-        raise section.wrong(key, value, "a finite number" + ("" if least < 0.0 else " from 0 on"))
-    return value
-
-
-def _count(section: Section, key: str, default: int, *, least: int) -> int:
-    value = section.raw(key, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
-        raise section.wrong(key, value, f"a whole number, at least {least}, at most {_MOST}")
-    return value
+def _expanded(values: Mapping[str, T]) -> dict[str, T]:
+    """Return a table in which ranges in the keys are expanded."""
+    return {name: value for key, value in values.items() for name in expand_name(key)}
 
 
 def expand_name(text: str) -> list[str]:
@@ -385,8 +275,11 @@ class Signal:
     variable's unit, Hz and rad.
     """
 
-    offset: float = 0.0
-    sines: tuple[tuple[float, float, float], ...] = ()
+    offset: _Finite = 0.0
+    sines: Annotated[
+        tuple[tuple[_Finite, _Finite, _Finite], ...],
+        Advice("each is [amplitude, frequency in Hz, phase]"),
+    ] = ()
 
     def values(self, times: F64) -> F64:
         """Return the signal at `times` (s), shape (n,)."""
@@ -394,6 +287,9 @@ class Signal:
         for amplitude, frequency, phase in self.sines:
             signal = signal + amplitude * np.sin(2.0 * np.pi * frequency * times + phase)
         return signal
+
+
+_AnySignal = Annotated[Signal, Short("offset")]
 
 
 @dataclass(frozen=True)
@@ -435,14 +331,14 @@ class ReferenceExperiment:
     """
 
     file: Path
-    tube: float = 1e-5
-    tubes: Mapping[str, float] = field(default_factory=dict)
-    tube_time: float = 0.0
-    tolerance: float | None = None
+    tube: _Positive = 1e-5
+    tubes: Mapping[str, _Positive] = field(default_factory=dict)
+    tube_time: Annotated[float, FINITE] = 0.0
+    tolerance: _Positive | None = None
     without: tuple[str, ...] = ()
-    start_values: Mapping[str, float] = field(default_factory=dict)
-    inputs: Mapping[str, Signal] = field(default_factory=dict)
-    refine: int = 1
+    start_values: Mapping[str, _Finite] = field(default_factory=dict)
+    inputs: Mapping[str, _AnySignal] = field(default_factory=dict)
+    refine: Annotated[int, Range(least=1, most=_MOST)] = 1
 
 
 @dataclass(frozen=True)
@@ -455,12 +351,12 @@ class SmokeExperiment:
     values.
     """
 
-    start: float | None = None
-    stop: float | None = None
-    samples: int = 1001
-    tolerance: float | None = None
-    inputs: Mapping[str, Signal] = field(default_factory=dict)
-    start_values: Mapping[str, float] = field(default_factory=dict)
+    start: _Finite | None = None
+    stop: _Finite | None = None
+    samples: Annotated[int, Range(least=2, most=_MOST)] = 1001
+    tolerance: _Positive | None = None
+    inputs: Mapping[str, _AnySignal] = field(default_factory=dict)
+    start_values: Mapping[str, _Finite] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -472,11 +368,49 @@ class BuildSettings:
     `exchange_tube` those of the entry.
     """
 
-    tolerance: float | None = None
-    options: Mapping[str, object] = field(default_factory=dict)
-    tube: float | None = None
-    step_tube: float | None = None
-    exchange_tube: float | None = None
+    tolerance: _Positive | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tube: _Positive | None = None
+    step_tube: _Positive | None = None
+    exchange_tube: _Positive | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LibraryTable:
+    """``[libraries.NAME]``: defaults of the entries of a library."""
+
+    section: Section
+    sources: tuple[str, ...]
+    compilers: tuple[str, ...] = ("embedded", "openmodelica")
+    compiler: Mapping[str, BuildSettings] = field(default_factory=dict)
+    platforms: str | tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _EntryTable:
+    """``[[fmus]]``."""
+
+    section: Section
+    class_name: Annotated[str | None, InFile("class")] = None
+    file: str | None = None
+    compilers: tuple[str, ...] = ()
+    compiler: Mapping[str, BuildSettings] = field(default_factory=dict)
+    platforms: str | tuple[str, ...] | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    identifiable: Mapping[str, str] = field(default_factory=dict)
+    references: tuple[ReferenceExperiment, ...] = ()
+    smoke: SmokeExperiment = SmokeExperiment()
+    step_tube: _Positive | None = None
+    exchange_tube: _Positive | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CatalogTable:
+    """A whole catalogue."""
+
+    libraries: Mapping[str, _LibraryTable] = field(default_factory=dict)
+    fmus: tuple[_EntryTable, ...]
 
 
 @dataclass(frozen=True)

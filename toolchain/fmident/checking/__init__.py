@@ -1,6 +1,5 @@
 """Checks before a run: feasibility of the estimation, and its expected accuracy."""
 
-from fmident.checking.global_sensitivity import GlobalMethod, GlobalSensitivity, OutputIndices
 from fmident.checking.problem_check import (
     check_problem,
     data_findings,
@@ -13,7 +12,10 @@ from fmident.checking.report import (
     CheckReport,
     EffortCheck,
     ExperimentCheck,
+    GlobalMethod,
+    GlobalSensitivity,
     OutputCheck,
+    OutputIndices,
     ParameterCheck,
     SensitivityCheck,
     in_stages,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.checking.global_sensitivity.result import GlobalSensitivity
-from fmident.errors import Diagnostic, Severity
+from fmident.errors import Code, ProblemError, Severity, did_you_mean
 from fmident.estimation.result import BaseParameter
-from fmident.findings import gravity
-from fmident.statistics.fixing import FixingStep
+from fmident.findings import Finding, in_order
+from fmident.report.codec import Codec, Layout
+from fmident.statistics.identifiability import FixingStep
 from fmident.views import view
 from fmident.words import counted, percent
 
@@ -22,8 +22,33 @@ Influence = Literal[
     "yes", "elsewhere", "none", "fixed", "fixed, none", "dependent", "base", "unknown"
 ]
 
+Method = Literal["morris", "sobol"]
+
+_DEFAULTS: dict[Method, int] = {"morris": 30, "sobol": 512}
+"""Trajectories; base points, a power of two."""
+
+FEWEST_SAMPLES = 8
+"""Trajectories or base points below which there are no indices."""
+
+_NEGLIGIBLE = 0.01
+"""Part of the variance of each output below which a parameter can as well be fixed."""
+
 _ONLY = 0.1
 """Relative error from which on a parameter is determined badly."""
+
+CODEC = Codec(
+    {
+        Finding: Layout(
+            keys={"code": "rule", "text": "message"},
+            omitted={"where": None},
+            computed={
+                "hint": lambda f: f.hint or None,
+                "file": lambda f: None if f.where is None else f.where.file,
+                "line": lambda f: None if f.where is None else f.where.line,
+            },
+        )
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -32,22 +57,15 @@ class ParameterCheck:
 
     Parameters
     ----------
-    name, unit
-        Name and unit of the parameter.
-    initial
-        In `unit`.
     influence
         ``"yes"``: outputs depend on it; ``"elsewhere"``: not at the initial point, but
         somewhere in the bounds; ``"none"``; ``"fixed"`` and ``"fixed, none"`` for fixed
         ones; ``"dependent"`` for dependent parameters, ``"base"`` for combinations that the
         data determine instead of their members.
     predicted_error
-        Predicted standard error, in `unit`; infinite if the data do not determine it, NaN
-        if unknown.
-    step
-        Finite-difference step, in `unit`; NaN if unknown.
-    step_reason
-        How the step was chosen.
+        Standard error, in `unit`; infinite if the data do not determine it, NaN if unknown.
+    step, step_reason
+        Finite-difference step, in `unit`, NaN if unknown, and how it was chosen.
     formula
         Formula of a base parameter.
     base
@@ -90,12 +108,11 @@ class OutputCheck:
 
 @dataclass(frozen=True)
 class ExperimentCheck:
-    """Sampling of one experiment, and the dynamics of the model in it.
+    """Sampling of one experiment.
 
     `duration` is the length of the record and `step` the median time between samples, s; a
     `regular` record has steps equal within one per cent. Below the `bandwidth` lies 99 % of
-    the power of the simulated outputs, Hz. `fastest` and `slowest` are time constants of
-    the model at the initial point, s; NaN if none was identified.
+    the power of the outputs simulated at the initial point, Hz; NaN if unknown.
     """
 
     name: str
@@ -104,8 +121,6 @@ class ExperimentCheck:
     step: float
     regular: bool
     bandwidth: float = math.nan
-    fastest: float = math.nan
-    slowest: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -192,18 +207,152 @@ class BoundsCheck:
     reasons: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class GlobalMethod:
+    """Method of a global sensitivity analysis.
+
+    Parameters
+    ----------
+    name
+        ``"morris"``: elementary effects (Morris 1991; Campolongo, Cariboni and Saltelli
+        2007), which rank the parameters with few simulations. ``"sobol"``: fractions of the
+        variance (Sobol' 2001; Saltelli et al. 2010), which need many.
+    samples
+        Trajectories of n + 1 points, or base points, each needing n + 2; rounded up to a
+        power of two for ``"sobol"``. ``None``: 30 and 512.
+    seed
+        Seed of the random numbers.
+
+    Raises
+    ------
+    fmident.errors.ProblemError
+        An unknown name; fewer samples than 8.
+    """
+
+    name: Method = "sobol"
+    samples: int | None = None
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.name not in _DEFAULTS:
+            raise ProblemError(
+                f"there is no method '{self.name}' of global sensitivity",
+                hint=did_you_mean(self.name, [*_DEFAULTS], kind="method"),
+                code=Code.UNKNOWN_NAME,
+            )
+        if self.samples is not None and self.samples < FEWEST_SAMPLES:
+            raise ProblemError(
+                f"{self.samples} samples are too few for a global sensitivity analysis",
+                hint=f"at least {FEWEST_SAMPLES}; {_DEFAULTS[self.name]} is the default",
+            )
+        if self.seed < 0:
+            raise ProblemError(f"the seed must not be negative, but is {self.seed}")
+
+    @property
+    def count(self) -> int:
+        """Return the number of trajectories or base points."""
+        count = _DEFAULTS[self.name] if self.samples is None else self.samples
+        return count if self.name == "morris" else 1 << (count - 1).bit_length()
+
+    def block(self, parameters: int) -> int:
+        """Return the number of points of a trajectory, or of a base point."""
+        return parameters + (1 if self.name == "morris" else 2)
+
+    def points(self, parameters: int) -> int:
+        """Return the number of simulated points for a number of parameters."""
+        return self.count * self.block(parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class OutputIndices:
+    """Sensitivity indices of one output.
+
+    Parameters
+    ----------
+    spread
+        Root mean square over time of the standard deviation of the output over the bounds,
+        in `unit`.
+    indices
+        Shape (n,) each. For ``"sobol"``: ``S1`` and ``ST``, the fraction of the output's
+        variance, summed over time, caused by a parameter alone and including interactions
+        (Lamboni, Monod and Makowski 2011), and the half widths ``S1_conf`` and ``ST_conf``
+        of their 95 % intervals. For ``"morris"``: ``mu_star`` and ``sigma``, mean magnitude
+        and standard deviation of the effect of a parameter over its whole range, as root
+        mean squares over time in units of `spread`, and ``mu_star_conf``.
+    times
+        Instants, s, shape (k,).
+    over_time
+        ``ST`` times the ratio of instantaneous to mean variance, or ``mu_star``; shape (k,
+        n).
+    """
+
+    experiment: str
+    output: str
+    unit: str | None
+    spread: float
+    indices: Mapping[str, F64]
+    times: F64
+    over_time: F64
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalSensitivity:
+    """Sensitivities of the outputs to parameters varied within their bounds.
+
+    The n parameters went from `lower` to `upper`, shape (n,); of so many `points` some `failed`,
+    and `used` trajectories or base points are without a failure. `outputs` are those that vary at
+    all; none if too few simulations succeeded.
+    """
+
+    method: GlobalMethod
+    names: tuple[str, ...]
+    lower: F64
+    upper: F64
+    points: int
+    failed: int
+    used: int
+    outputs: tuple[OutputIndices, ...] = ()
+
+    @property
+    def index(self) -> str:
+        """Return the name of the ranking index."""
+        return "ST" if self.method.name == "sobol" else "mu_star"
+
+    @property
+    def largest(self) -> F64:
+        """Return the maximum of that index over the outputs, shape (n,)."""
+        return self.largest_of(self.index)
+
+    def largest_of(self, *indices: str) -> F64:
+        """Return the maximum over the outputs of a sum of indices, shape (n,); NaN without any."""
+        if not self.outputs:
+            return np.full(len(self.names), np.nan)
+        largest: F64 = np.max(
+            [np.sum([o.indices[name] for name in indices], axis=0) for o in self.outputs], axis=0
+        )
+        return largest
+
+    @property
+    def negligible(self) -> tuple[str, ...]:
+        """Return the parameters with negligible effect on all outputs within the bounds.
+
+        Including the error of the index, they cause less than 1 % of the variance of each
+        output.
+        """
+        bounds = self.largest_of(self.index, f"{self.index}_conf")
+        # An effect of a tenth of the spread is one of a hundredth of the variance.
+        limit = _NEGLIGIBLE if self.method.name == "sobol" else np.sqrt(_NEGLIGIBLE)
+        return tuple(n for n, bound in zip(self.names, bounds, strict=True) if bound < limit)
+
+
 @dataclass(frozen=True, repr=False)
 class CheckReport:
     """Everything :func:`fmident.check` found.
 
     Parameters
     ----------
-    problem, fmu, estimator
-        What was checked.
     findings
-        The gravest first.
-    parameters, outputs, experiments
-        One item each.
+        The gravest first; of a problem in stages those of all stages.
     sensitivities, effort, bounds
         ``None`` where it did not come to that.
     priors
@@ -216,25 +365,20 @@ class CheckReport:
         Root mean square per whitened residual; NaN where unknown.
     derivatives
         Where they come from, in words; empty where there are none.
-    simulations
-        Runs of the FMU that the check took.
-    seconds
-        Wall time of the check, s.
+    simulations, seconds
+        Runs of the FMU, and the wall time, that the check took.
     quick
         Whether only the initial point was looked at.
     global_sensitivity
         Which parameters matter anywhere in the bounds, where that was asked for.
-    stage
-        Name of the stage that this is about; empty for a whole problem.
-    stages
-        Of a problem in stages: a report of each, at the initial values. `findings` are then
-        those of all stages.
+    stage, stages
+        Name of the stage that this is about, or a report of each stage, at the initial values.
     """
 
     problem: str
     fmu: str
     estimator: str
-    findings: tuple[Diagnostic, ...]
+    findings: tuple[Finding, ...]
     parameters: tuple[ParameterCheck, ...] = ()
     outputs: tuple[OutputCheck, ...] = ()
     experiments: tuple[ExperimentCheck, ...] = ()
@@ -272,10 +416,10 @@ class CheckReport:
         errors, warnings = self.of("error"), self.of("warning")
         if errors:
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-            return _ended(f"Cannot be estimated: {_first_sentence(errors[0].message)}{more}")
+            return _ended(f"Cannot be estimated: {_first_sentence(errors[0].text)}{more}")
         if warnings:
             more = f" (and {counted(len(warnings) - 1, 'more warning')})" * (len(warnings) > 1)
-            return _ended(f"Can be estimated, but {_first_sentence(warnings[0].message)}{more}")
+            return _ended(f"Can be estimated, but {_first_sentence(warnings[0].text)}{more}")
         return "Can be estimated."
 
     @property
@@ -295,70 +439,38 @@ class CheckReport:
                 words.append(f"{p.name} {only}to {percent(float(f'{relative:.2g}'))}")
         return ", ".join(words)
 
-    def of(self, severity: Severity) -> tuple[Diagnostic, ...]:
+    def of(self, severity: Severity) -> tuple[Finding, ...]:
         """Return the findings of one severity."""
-        return tuple(d for d in self.findings if d.severity == severity)
+        return tuple(f for f in self.findings if f.severity == severity)
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as JSON types; non-finite numbers become ``null``."""
-        plain: dict[str, object] = {
+        return {
             "verdict": self.headline,
             "can_be_estimated": self.can_be_estimated,
             "promise": self.promise,
+            **CODEC.dump(self),
         }
-        for item in fields(self):
-            plain[item.name] = _plain(getattr(self, item.name))
-        return plain
 
 
 def in_stages(names: Sequence[str], reports: Sequence[CheckReport]) -> CheckReport:
     """Return the report of a problem in stages from those of its stages, in order."""
     findings = [
-        replace(d, message=f"stage '{name}': {d.message}")
+        replace(f, text=f"stage '{name}': {f.text}")
         for name, report in zip(names, reports, strict=True)
-        for d in report.findings
+        for f in report.findings
     ]
     first = reports[0]
     return CheckReport(
         problem=first.problem,
         fmu=first.fmu,
         estimator=", ".join(dict.fromkeys(r.estimator for r in reports)),
-        findings=sorted_findings(findings),
+        findings=in_order(findings),
         simulations=sum(r.simulations for r in reports),
         seconds=sum(r.seconds for r in reports),
         quick=first.quick,
         stages=tuple(replace(r, stage=name) for name, r in zip(names, reports, strict=True)),
     )
-
-
-def sorted_findings(findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the findings without repetitions, the gravest first."""
-    unique = list(dict.fromkeys(findings))
-    return tuple(sorted(unique, key=lambda d: gravity(d.rule, d.severity)))
-
-
-def _plain(item: object) -> object:
-    if isinstance(item, Diagnostic):
-        place = item.location
-        return {
-            "severity": item.severity,
-            "rule": item.rule,
-            "message": item.message,
-            "file": None if place is None else place.file,
-            "line": None if place is None else place.line,
-            "hint": item.hint,
-        }
-    if is_dataclass(item):
-        return {f.name: _plain(getattr(item, f.name)) for f in fields(item)}
-    if isinstance(item, np.ndarray):
-        return _plain(item.tolist())
-    if isinstance(item, (list, tuple)):
-        return [_plain(x) for x in item]
-    if isinstance(item, Mapping):
-        return {str(k): _plain(v) for k, v in item.items()}
-    if isinstance(item, float):
-        return float(item) if math.isfinite(item) else None
-    return item
 
 
 def _first_sentence(text: str) -> str:

@@ -1,8 +1,7 @@
-"""The command line, with one module per command.
+"""The command line.
 
-:func:`main` is the console script. A command's module has ``HELP``, ``EXAMPLE``,
-``configure(parser)`` and ``run(arguments)``; it imports what it needs inside ``run``,
-so that ``fmident --help`` responds quickly.
+:func:`main` is the console script; :mod:`fmident.cli.commands` has the commands, and names the
+module that runs each.
 """
 
 from fmident.cli.main import main

@@ -5,126 +5,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fmident.api import builds
+from fmident.api.builds import EntryBuild, build_catalog, shipped_library
+from fmident.catalog import Catalog, Entry, find_catalog, read_catalog
+from fmident.cli.arguments import Annotate, annotated, assignments, plugins_of, scalar
 from fmident.cli.console import say, tell
-from fmident.cli.usage import (
-    Annotate,
-    Command,
-    UsageError,
-    add_annotations,
-    annotated,
-    assignments,
-    plugins_of,
-    positive,
-    scalar,
-)
-
-if TYPE_CHECKING:
-    from fmident.api.builds import EntryBuild
-    from fmident.catalog import Catalog, Entry
-    from fmident.errors import Diagnostic
-    from fmident.plugins import Host
-
-EXAMPLE = """\
-  fmident build Mechanisms.Robots.DeltaInverse
-  fmident build path/to/Pumps.mo --class Pumps.Centrifugal -o pump.fmu --tolerance 1e-8
-  fmident build --all -o build/fmus
-
-Without --source, the class is looked for in modelica/ here and in the folders above,
-then in the library that comes with fmident, then where OpenModelica keeps libraries.
-What a file of your own uses is found as OpenModelica finds it: beside it, in
-MODELICAPATH, in OPENMODELICALIBRARY, in ~/.openmodelica/libraries. Without --class,
-a file with several models lists them. --all builds the
-catalogue (fmus/catalog.toml) and checks the interface of every FMU. An FMU that is up to
-date is left alone.
-
---compiler auto takes the embedded compiler. Where that refuses a class for what it does not
-support, and OpenModelica can run here, OpenModelica builds it, which a note says.
-
-Without -o, an FMU goes into fmus/ of the project: of the folder that holds the source in
-modelica/; else of the nearest folder, here or above, with modelica/ or fmus/catalog.toml;
-else of this folder. fmus/ is made when it is not there."""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "target", nargs="?", metavar="CLASS|PATH", help="full Modelica name, or a file or package"
-    )
-    parser.add_argument(
-        "--class", dest="class_name", metavar="CLASS", help="which class of PATH to build"
-    )
-    parser.add_argument("--all", action="store_true", help="all FMUs of the catalogue")
-    parser.add_argument(
-        "--catalog", type=Path, metavar="FILE", help="catalogue of --all (fmus/catalog.toml)"
-    )
-    parser.add_argument(
-        "--source",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="PATH",
-        help="Modelica file, or folder of packages; may be repeated",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="the FMU; by default fmus/CLASS.fmu of the project, see below; "
-        "with --all a folder, by default that of the catalogue",
-    )
-    parser.add_argument(
-        "--compiler",
-        default="auto",
-        metavar="NAME",
-        help="auto (see below), embedded, openmodelica, or another that 'fmident plugins' lists",
-    )
-    parser.add_argument(
-        "--platforms",
-        type=_names,
-        default=(),
-        metavar="NAME,...",
-        help="what the FMU holds binaries for: linux64, win64, darwin64, linux-aarch64, "
-        "darwin-aarch64, or all; by default this machine's",
-    )
-    parser.add_argument(
-        "--tolerance",
-        type=positive,
-        metavar="NUMBER",
-        help="default relative tolerance of the integrator in the FMU",
-    )
-    parser.add_argument(
-        "--fmi",
-        metavar="VERSION",
-        help="version of FMI, where the compiler can choose; short for --option fmi=VERSION",
-    )
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="option of the compiler; may be repeated",
-    )
-    parser.add_argument(
-        "--print",
-        dest="printed",
-        choices=("equations",),
-        help="print what the embedded compiler makes of the equations, and build nothing",
-    )
-    parser.add_argument("--force", action="store_true", help="build even when up to date")
-    add_annotations(parser)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """Return the names in a comma-separated list; an argparse type."""
-    names = tuple(name.strip() for name in text.split(","))
-    if not all(names):
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a list of names with commas between them"
-        )
-    return names
+from fmident.cli.usage import UsageError
+from fmident.compilers.libraries import buildable_classes, own_source
+from fmident.errors import Diagnostic, Location
+from fmident.plugins import Host
+from fmident.progress.watch import watching
+from fmident.report.terminal import table
+from fmident.words import duration, listed
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -134,9 +27,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
-    from fmident.api import builds
-    from fmident.words import duration
-
     host = plugins_of(arguments)
     if arguments.all:
         if arguments.printed is not None:
@@ -186,8 +76,6 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
         if named is not None:
             raise UsageError(f"--class requires a file or package, and '{target}' is neither")
         return target, tuple(arguments.source)
-    from fmident.api.model_sources import shipped_library
-    from fmident.compilers.libraries import buildable_classes, own_source
 
     shipped = shipped_library()
     own = own_source(path, more=[] if shipped is None else [shipped])
@@ -211,8 +99,7 @@ def _listed(classes: Sequence[str]) -> str:
         return "no model or block that can be simulated"
     if len(classes) == 1:
         return f"the model {classes[0]} beside other classes"
-    more = f" and {len(classes) - _MOST_LISTED} more" if len(classes) > _MOST_LISTED else ""
-    return f"{len(classes)} models: " + ", ".join(classes[:_MOST_LISTED]) + more
+    return f"{len(classes)} models: {listed(classes, _MOST_LISTED)}"
 
 
 def _choice(classes: Sequence[str]) -> str:
@@ -222,12 +109,6 @@ def _choice(classes: Sequence[str]) -> str:
 
 
 def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) -> int:
-    from fmident.api.builds import build_catalog
-    from fmident.catalog import find_catalog, read_catalog
-    from fmident.progress import watching
-    from fmident.report.terminal import table
-    from fmident.words import duration
-
     if arguments.target or arguments.class_name or arguments.source:
         raise UsageError("--all builds what the catalogue holds; name no class, file or source")
     if arguments.option or arguments.fmi or arguments.tolerance is not None:
@@ -279,8 +160,6 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
 
 def _findings(build: EntryBuild, catalog: Catalog) -> list[Diagnostic]:
     """Return the diagnostics to print, located at the entry if they have no source location."""
-    from fmident.errors import Diagnostic, Location
-
     diagnostics = [d for d in build.diagnostics if d.severity != "note"]
     place = Location(str(catalog.path), build.entry.line)
     text = f"{build.entry.class_name} {build.state}: {build.reason}"
@@ -289,6 +168,3 @@ def _findings(build: EntryBuild, catalog: Catalog) -> list[Diagnostic]:
     elif not build.good and all(d.severity != "error" for d in diagnostics):
         diagnostics.append(Diagnostic("error", text, place, rule="build"))
     return diagnostics
-
-
-COMMANDS = {"build": Command(EXAMPLE, configure, run)}

@@ -3,63 +3,32 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fmident.cli.arguments import assignments, plugins_of, write_json
 from fmident.cli.console import out, width
-from fmident.cli.usage import Command, UsageError, assignments, plugins_of
-from fmident.files import save
-
-if TYPE_CHECKING:
-    from fmident.data import Table
-    from fmident.data.table import ColumnDescription, DataDescription, TimeDescription
-    from fmident.fmu import ModelDescription
-
-EXAMPLE = """\
-  fmident data measured.csv
-  fmident data measured.csv --fmu axis.fmu
-  fmident data logger.txt --set decimal=, --set skip_rows=12"""
+from fmident.cli.usage import UsageError
+from fmident.data import Layout, Table, read_table, time_axis, time_column
+from fmident.data.table import ColumnDescription, DataDescription, TimeDescription, describe
+from fmident.errors import ProblemError, nearest
+from fmident.fmu import ModelDescription, read_description
+from fmident.report.terminal import narrow_table, wrap
+from fmident.toml_file import Section, Source, encoded, quoted
+from fmident.toml_file.overrides import read_value
+from fmident.words import counted, duration, listed, plain
 
 _MOST_PAUSES = 3
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("file", type=Path, help="data file")
-    parser.add_argument(
-        "--fmu", type=Path, metavar="FMU", help="look for its inputs and outputs among the columns"
-    )
-    parser.add_argument("--time", metavar="COLUMN", help="time column")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="key of [[experiments]] that says how the file is written, such as decimal=,; may be"
-        " repeated",
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write it as JSON, too")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Print the contents of the file."""
-    from fmident.data import read_table, time_axis, time_column
-    from fmident.data.table import describe
-    from fmident.errors import ProblemError
-    from fmident.fmu import read_description
-    from fmident.problem.reading.sampling import read_layout
-    from fmident.toml_file import Section, Source
-    from fmident.toml_file.overrides import read_value
-
     host = plugins_of(arguments)
     spec = {key: read_value(value) for key, value in assignments(arguments.set, "--set").items()}
     section = Section(Source(Path("--set"), ""), ("experiments", 0), spec)
     try:
-        layout = read_layout(section)
-        section.finish()
+        layout = section.read(Layout)
     except ProblemError as error:
         raise UsageError(error.message, hint=error.hint, code=error.code) from None
     table = read_table(arguments.file, spec, reader=host.read_data, layout=layout)
@@ -72,23 +41,19 @@ def run(arguments: argparse.Namespace) -> int:
     if column != time_column(table):
         keys["time"] = column
     out(_suggestion(arguments.file, keys, table, column, fmu))
-    if arguments.json is not None:
-        text = json.dumps(description.to_dict(), indent=2, allow_nan=False)
-        save(arguments.json, text + "\n")
+    write_json(arguments.json, description.to_dict())
     return 0
 
 
 def _page(found: DataDescription) -> str:
-    from fmident.report.terminal import narrow_table, wrap
-
-    lines = [f"{found.path}: {found.rows} rows, {len(found.columns) + 1} columns"]
+    lines = [f"{found.file}: {found.rows} rows, {len(found.columns) + 1} columns"]
     if found.form is not None:
         lines.append(wrap(f"read with {found.form}", width()))
     lines += [wrap(text, width()) for text in _time_text(found.time)]
     header = ["column", "unit", "samples", "gaps", "smallest", "largest", "mean", "course"]
     rows = [_row(c) for c in found.columns]
     align: Sequence[str] = ["<", "<", ">", ">", ">", ">", ">", "<"]
-    lines += ["", narrow_table(header, rows, align, width(), ["mean"])]  # type: ignore[arg-type]
+    lines += ["", narrow_table(header, rows, align, width(), ["mean"])]
     lost = [
         f"'{c.name}': {count} {'is' if count == 1 else 'are'} {what}, first in {first}"
         for c in found.columns
@@ -104,8 +69,6 @@ def _page(found: DataDescription) -> str:
 
 
 def _row(column: ColumnDescription) -> list[str]:
-    from fmident.words import plain
-
     if column.problem is not None:
         return [column.name, column.unit or "", "", "", "", "", "", column.problem]
     numbers = [plain(x) for x in (column.smallest, column.largest, column.mean)]
@@ -124,8 +87,6 @@ def _shown(spark: str) -> str:
 
 
 def _time_text(time: TimeDescription) -> list[str]:
-    from fmident.words import duration, plain
-
     since = "" if time.since is None else f" since {time.since}"
     texts = [
         f"time '{time.column}': {plain(time.start)} to {plain(time.stop)} s{since}, "
@@ -140,14 +101,8 @@ def _time_text(time: TimeDescription) -> list[str]:
             f" {duration(time.longest)}"
         )
     if time.pauses:
-        some = ", ".join(
-            f"{duration(d)} after t = {plain(t)} s" for t, d in time.pauses[:_MOST_PAUSES]
-        )
-        more = len(time.pauses) - _MOST_PAUSES
-        texts.append(
-            f"{len(time.pauses)} pause{'s' * (len(time.pauses) != 1)}: {some}"
-            + (f" and {more} more" if more > 0 else "")
-        )
+        pauses = [f"{duration(d)} after t = {plain(t)} s" for t, d in time.pauses]
+        texts.append(f"{counted(len(pauses), 'pause')}: {listed(pauses, _MOST_PAUSES)}")
     return texts
 
 
@@ -159,8 +114,6 @@ def _suggestion(
     description: ModelDescription | None,
 ) -> str:
     """Return a draft of the problem file's table; uncertain parts are comments."""
-    from fmident.toml_file import encoded
-
     lines = ["[[experiments]]", f"data = {encoded(path.as_posix())}"]
     lines += [f"{key} = {encoded(value)}" for key, value in keys.items()]
     columns = [n for n in table.names if n != time and n not in table.errors]
@@ -177,24 +130,13 @@ def _suggestion(
 
 def _matched(variables: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Return a line per variable, which is certain if a column has the same name."""
-    from fmident.errors import nearest
-
     lines = []
     for variable in variables:
-        near = nearest(variable, columns, 1)
-        if variable in columns:
-            lines.append(_line(variable, variable, certain=True))
-        elif near:
-            lines.append(_line(variable, near[0], certain=False))
-        else:
-            lines.append(_line(variable, "", certain=False))
+        certain = variable in columns
+        column = variable if certain else "".join(nearest(variable, columns, 1))
+        lines.append(_line(variable, column, certain=certain))
     return lines
 
 
 def _line(variable: str, column: str, *, certain: bool) -> str:
-    from fmident.toml_file import encoded, quoted
-
     return ("" if certain else "# ") + f"{quoted(variable)} = {encoded(column)}"
-
-
-COMMANDS = {"data": Command(EXAMPLE, configure, run)}

@@ -8,29 +8,31 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
+from fmident.api.problems import load_problem, overridden
+from fmident.cli.arguments import overrides_of, plugins_of
 from fmident.cli.console import out, tell
-from fmident.cli.usage import Command, override_option, overrides_of, plugins_of
+from fmident.data import read_table, time_column
+from fmident.data.csv import read_csv_text
+from fmident.data.follow import RowReader, lines_of
+from fmident.data.table import split_header
 from fmident.errors import Code, DataError, EstimationError, Location, ProblemError
+from fmident.estimation.checks import estimator_options
+from fmident.estimation.contract import OnlineEstimate
+from fmident.estimation.online import OnlineEstimator, Tracker
+from fmident.evaluation import Evaluator, InProcessExecutor
+from fmident.fmu import open_fmu, read_description
 from fmident.fmu.processes.child import ScratchFolder
+from fmident.plugins import Host
+from fmident.problem import read_problem_file
+from fmident.problem.model import Problem
+from fmident.problem.reading.file import read_toml
+from fmident.problem.reading.quantities import to_unit, with_own_units
+from fmident.problem.reading.tables import ProblemTables
 from fmident.toml_file import parse_toml
-
-if TYPE_CHECKING:
-    from fmident.data.follow import RowReader
-    from fmident.data.table import Table
-    from fmident.estimation.online.estimator import OnlineEstimator, Tracker
-    from fmident.estimation.online.series import OnlineEstimate
-    from fmident.plugins import Host
-    from fmident.problem.model import Problem
-
-EXAMPLE = """\
-  logger | fmident follow problem.toml -
-  fmident follow problem.toml growing.csv --patience 60 --print-every 10
-
-Prints one line of CSV for each estimate, until the data end or Ctrl-C."""
 
 FIRST_ROWS = 20
 """Rows that are read before the first is used: they tell columns, units, sampling interval."""
@@ -39,60 +41,17 @@ _INTERRUPTED = 130
 _NOT_LIVE = ("window", "every", "prepare", "fill_inputs")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("problem", type=Path, help="problem file (TOML)")
-    parser.add_argument(
-        "data",
-        metavar="DATA",
-        help="a CSV file that may still grow, or - (standard input), in the place of the first"
-        " experiment's data",
-    )
-    parser.add_argument(
-        "--patience",
-        type=float,
-        default=0.0,
-        metavar="SECONDS",
-        help="how long to wait for more at the end of a file (default 0)",
-    )
-    parser.add_argument(
-        "--print-every",
-        type=_positive,
-        default=1,
-        metavar="N",
-        help="print every N-th estimate only",
-    )
-    override_option("estimator.window=0.5").add(parser)
-
-
-def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more, not '{text}'")
-    return number
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Print one CSV line per estimate until the data end or Ctrl-C.
 
     Return 0, 1 if no sample led to an estimate, or 130 after Ctrl-C.
     """
-    from fmident.api.problems import load_problem, overridden
-    from fmident.data.follow import lines_of
-    from fmident.estimation.choices import estimator_options
-    from fmident.evaluation import Evaluator, InProcessExecutor
-    from fmident.fmu import open_fmu
-    from fmident.problem import read_problem_file
-
     host, overrides = plugins_of(arguments), overrides_of(arguments)
     piped = arguments.data == "-"
     name = "standard input" if piped else arguments.data
     content = read_problem_file(arguments.problem)
     text = overridden(content, overrides, str(arguments.problem), host)
-    table = _experiment_table(text, arguments.problem)
+    _refuse_not_live(text, arguments.problem)
     last: OnlineEstimate | None = None
     flag = "no data"
     tracker: Tracker | None = None
@@ -105,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             overrides["experiments.0.data"] = str(head)
             problem = load_problem(arguments.problem, host=host, overrides=overrides, report=tell)
             estimator = _online_estimator(problem, host)
-            reader = _row_reader(problem, table, head, name)
+            reader = _row_reader(problem, head, name)
             options = estimator_options(problem, estimator)
             fmu = stack.enter_context(open_fmu(problem.fmu))
             evaluator = stack.enter_context(Evaluator(problem, InProcessExecutor(problem, fmu)))
@@ -134,8 +93,6 @@ def _online_estimator(problem: Problem, host: Host) -> OnlineEstimator[Any]:
     fmident.errors.EstimationError
         It does not, or the problem has stages.
     """
-    from fmident.estimation.online.estimator import OnlineEstimator
-
     if problem.stages:
         raise EstimationError(
             "a problem with stages cannot follow data",
@@ -180,8 +137,8 @@ def _head(first: list[tuple[int, str]], name: str, stack: ExitStack) -> Path:
     return head
 
 
-def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
-    """Return the first experiment's table."""
+def _refuse_not_live(text: str, path: Path) -> None:
+    """Raise `ProblemError` if the first experiment cannot be followed."""
     experiments = parse_toml(text, path).get("experiments")
     first = experiments[0] if isinstance(experiments, list) and experiments else None
     if not isinstance(first, dict) or "data" not in first:
@@ -204,24 +161,15 @@ def _experiment_table(text: str, path: Path) -> Mapping[str, Any]:
                 location=Location(str(path)),
                 hint="remove it to follow data",
             )
-    return table
 
 
-def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: str) -> RowReader:
+def _row_reader(problem: Problem, head: Path, name: str) -> RowReader:
     """Return the converter from a line of text to a sample of the first experiment."""
-    from fmident.data import Layout, read_table, time_column
-    from fmident.data.csv import read_csv_text
-    from fmident.data.follow import RowReader
-    from fmident.data.table import split_header
-    from fmident.fmu import read_description
-    from fmident.problem.reading.file import read_toml
-    from fmident.problem.reading.quantities import to_unit, with_own_units
-    from fmident.problem.reading.sampling import LAYOUT_KEYS
-
-    layout = Layout(**{key: table[key] for key in LAYOUT_KEYS if key in table})
-    text = read_csv_text(head, layout)
+    tables = read_toml(problem.source or name, problem.file.text).read(ProblemTables)
+    table, experiment = tables.experiments[0], problem.experiments[0]
+    text = read_csv_text(head, table)
     names = [split_header(cell)[0] for cell in text.header]
-    read = read_table(head, layout=layout)
+    read = read_table(head, layout=table)
     if read.form is None or not read.form.is_plain or text.header_line != 1:
         form = "" if read.form is None else f": {read.form.text()}"
         raise DataError(
@@ -229,27 +177,19 @@ def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: st
             hint="data that are followed begin with the header, hold numbers below it, and have"
             " comma, semicolon or tab between the cells",
         )
-    root = read_toml(problem.source or name, problem.file.text)
-    description = with_own_units(root, read_description(problem.fmu))
-    experiment = problem.experiments[0]
-    columns: list[tuple[str, str | None, str | None]] = [
-        (time_column(read, table.get("time")), None, "s")
-    ]
+    description = with_own_units(tables, read_description(problem.fmu))
+    columns: list[tuple[str, str | None, str | None]] = [(time_column(read, table.time), None, "s")]
     for variable in experiment.inputs:
-        entry = table["inputs"][variable]
-        column, unit = _column(entry)
-        wanted = description.variable(variable).unit
-        if isinstance(entry, Mapping):
-            wanted = entry.get("variable_unit", wanted)
-        columns.append((column, unit, wanted))
+        entry = table.inputs[variable]
+        wanted = entry.variable_unit or description.variable(variable).unit
+        columns.append((entry.column, entry.unit, wanted))
     for m in experiment.measurements:
-        entry = table["outputs"][m.name]
-        if isinstance(entry, Mapping) and "data" in entry:
+        if table.outputs[m.name].data is not None:
             raise ProblemError(f"output '{m.name}' comes from a file of its own")
-        columns.append((m.column, _column(entry)[1], m.unit))
+        columns.append((m.column, table.outputs[m.name].unit, m.unit))
     factors, offsets = [], []
     for column, unit, wanted in columns:
-        given = unit or _unit(read, column)
+        given = unit or read.units.get(column)
         ends = to_unit(np.array([0.0, 1.0]), given, wanted, f"column '{column}'", Location(name))
         offsets.append(float(ends[0]))
         factors.append(float(ends[1] - ends[0]))
@@ -263,16 +203,6 @@ def _row_reader(problem: Problem, table: Mapping[str, Any], head: Path, name: st
         len(experiment.inputs),
         read.form.decimal,
     )
-
-
-def _column(entry: Any) -> tuple[str, str | None]:
-    if isinstance(entry, Mapping):
-        return str(entry["column"]), entry.get("unit")
-    return str(entry), None
-
-
-def _unit(table: Table, column: str) -> str | None:
-    return table.units.get(column)
 
 
 def _header(problem: Problem) -> str:
@@ -294,6 +224,3 @@ def _closing(last: OnlineEstimate | None, flag: str, tracker: Tracker | None) ->
     text = f"last estimate at t = {last.time:g} s"
     note = None if tracker is None else tracker.note
     return text if note is None else f"{text}\n{note}"
-
-
-COMMANDS = {"follow": Command(EXAMPLE, configure, run)}

@@ -14,25 +14,24 @@ code  meaning
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import errno
-import importlib
 import itertools
 import os
 import sys
+import textwrap
 import traceback
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
 
 from fmident import _compiling
 from fmident._version import __version__
 from fmident.cli import console
+from fmident.cli.commands import COMMANDS
 from fmident.cli.console import tell
 from fmident.cli.usage import (
+    EVERYWHERE,
     HelpFormatter,
     Parser,
-    UsageError,
     refuse_unknown_arguments,
     refuse_unknown_command,
 )
@@ -45,80 +44,14 @@ from fmident.errors import (
     lines_of,
 )
 from fmident.operating_system import memory_limit
+from fmident.words import sentence
 
-
-class Command(Protocol):
-    """A command."""
-
-    @property
-    def example(self) -> str:
-        """What its help ends with."""
-
-    def configure(self, parser: argparse.ArgumentParser, /) -> None:
-        """Add the arguments."""
-
-    def run(self, arguments: argparse.Namespace, /) -> int:
-        """Do the work; return the exit code."""
-
-
-class Entry(NamedTuple):
-    """Where a command is in the help, which module has it, and what it is for."""
-
-    group: str
-    module: str
-    help: str
-
-
-COMMANDS = {
-    "init": Entry("start", "start", "write a study to start from, or one of the examples"),
-    "build": Entry("start", "build", "compile Modelica classes to FMUs"),
-    "doctor": Entry("start", "start", "show versions and what works on this machine"),
-    "plugins": Entry(
-        "start",
-        "start",
-        "list plugins and what they bring along, or the options of one estimator, cost or executor",
-    ),
-    "data": Entry(
-        "data", "data", "what a data file holds, and an [[experiments]] table to start from"
-    ),
-    "simulate": Entry("data", "simulate", "simulate an FMU once"),
-    "design": Entry("data", "design", "find a motion that distinguishes the parameters"),
-    "check": Entry(
-        "estimate",
-        "check",
-        "look at a problem file before any run: can it be estimated, and how well?",
-    ),
-    "estimate": Entry("estimate", "analyses", "identify the parameters of a problem file"),
-    "follow": Entry(
-        "estimate", "follow", "estimates as samples arrive, from a growing file or a pipe"
-    ),
-    "plot-cost": Entry(
-        "estimate", "plot_cost", "draw the cost over pairs of parameters, and count its minima"
-    ),
-    "report": Entry("after", "results", "show a result again"),
-    "profile": Entry(
-        "after", "analyses", "how far can each parameter go, when all others make up for it?"
-    ),
-    "bootstrap": Entry("after", "analyses", "how far do estimates of replicated data scatter?"),
-    "predict": Entry("after", "analyses", "what will be measured next, and how sure is that?"),
-    "cross-validate": Entry(
-        "after", "analyses", "how well does a model predict what it was not fitted to?"
-    ),
-    "compare": Entry(
-        "after", "results", "results side by side: parameters, fit, validation, which model to take"
-    ),
-    "export": Entry("after", "results", "write identified values as Modelica or SSV"),
-    "validate": Entry(
-        "CI", "validate", "check FMUs: description, interface, simulation, reference, memory"
-    ),
-}
-"""Commands by name, in the order of the help."""
-
-_ANSWER_NO, _DEFECT, _INTERRUPTED = 1, 70, 130
+_DEFECT, _INTERRUPTED = 70, 130
 
 _LEAST_MEMORY = 600_000_000
 """Address space, in bytes, with which a small estimation just runs."""
 
+_WIDTH = 80
 _DESCRIPTION = "Identify the parameters of Modelica models from measured data."
 
 
@@ -176,13 +109,6 @@ def _answer(given: list[str]) -> int:
     return console.verdict(code)
 
 
-def command_of(name: str) -> Command:
-    """Return a command; its module is imported now, so that another one need not wait for it."""
-    module = importlib.import_module(f"fmident.cli.{COMMANDS[name].module}")
-    command: Command = module.COMMANDS[name]
-    return command
-
-
 def build_parser(names: Iterable[str] | None = None) -> tuple[Parser, dict[str, Parser]]:
     """Return the parser and those of the commands by name, of all by default."""
     parser = Parser(
@@ -197,42 +123,39 @@ def build_parser(names: Iterable[str] | None = None) -> tuple[Parser, dict[str, 
     )
     parsers: dict[str, Parser] = {}
     for name in COMMANDS if names is None else names:
-        command, about = command_of(name), COMMANDS[name].help
-        parsers[name] = of_command = commands.add_parser(
+        command = COMMANDS[name]
+        parsers[name] = commands.add_parser(
             name,
-            description=_sentence(about),
+            description=sentence(command.help),
             epilog=f"example:\n{command.example}",
             formatter_class=HelpFormatter,
             allow_abbrev=False,
         )
-        command.configure(of_command)
-        of_command.add_argument(
-            "--no-plugin",
-            action="append",
-            default=[],
-            metavar="NAME",
-            help="leave this plugin out; may be repeated",
-        )
-        of_command.add_argument(
-            "--traceback",
-            action="store_true",
-            help="show where in fmident an error came up",
-        )
-        of_command.set_defaults(run=command.run)
+        for option in (*command.options, *EVERYWHERE):
+            parsers[name].add_argument(*option.names, **option.settings)
     return parser, parsers
 
 
 def _groups() -> str:
     """Return all commands with what they are for, in groups."""
-    width = max(map(len, COMMANDS)) + 2
+    width = max(map(len, COMMANDS)) + 6
     return "\n\n".join(
-        "\n".join([f"{group}:", *(f"    {name:{width}}{entry.help}" for name, entry in entries)])
+        "\n".join(
+            [
+                f"{group}:",
+                *(
+                    textwrap.fill(
+                        entry.help,
+                        _WIDTH,
+                        initial_indent=f"    {name:{width - 4}}",
+                        subsequent_indent=" " * width,
+                    )
+                    for name, entry in entries
+                ),
+            ]
+        )
         for group, entries in itertools.groupby(COMMANDS.items(), lambda item: item[1].group)
     )
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + ("" if text.endswith("?") else ".")
 
 
 def _run(arguments: list[str]) -> int:
@@ -255,21 +178,24 @@ def _run(arguments: list[str]) -> int:
             f"take {_LEAST_MEMORY / 1e6:.0f} MB, and some end the process or hang without",
             hint=f"raise the limit: ulimit -v {_LEAST_MEMORY * 2 // 1024}",
         )
-    code: int = namespace.run(namespace)
-    return code
+    return COMMANDS[namespace.command].run(namespace)
 
 
 def _as_now(arguments: list[str]) -> list[str]:
-    """Return a command of an earlier version as it is given now: ``estimate --follow DATA``."""
-    place = next((k for k, a in enumerate(arguments) if a.split("=")[0] == "--follow"), None)
-    if arguments[:1] != ["estimate"] or place is None:
-        return arguments
-    _, equals, data = arguments[place].partition("=")
-    rest = arguments[1:place] + arguments[place + (1 if equals else 2) :]
-    data = data if equals else next(iter(arguments[place + 1 :]), "")
-    now = ["follow", *(a for a in rest if a not in ("-q", "--quiet", "--force")), data]
-    tell("note: 'fmident estimate PROBLEM --follow DATA' is 'fmident follow PROBLEM DATA'")
-    return [a for a in now if a]
+    """Return a command of an earlier version as it is given now, with a note on what changed."""
+    command = COMMANDS.get(arguments[0]) if arguments else None
+    for number, argument in enumerate(arguments):
+        option, equals, value = argument.partition("=")
+        if arguments[0] == "estimate" and option == "--follow":
+            tell("note: 'fmident estimate PROBLEM --follow DATA' is 'fmident follow PROBLEM DATA'")
+            data = value if equals else "".join(arguments[number + 1 : number + 2])
+            rest = arguments[1:number] + arguments[number + (1 if equals else 2) :]
+            rest = [a for a in rest if a not in ("-q", "--quiet", "--force")]
+            return ["follow", *rest, *([data] if data else [])]
+        if command is not None and option in command.former:
+            tell(f"note: '{option}' is called '{command.former[option]}'")
+            arguments[number] = command.former[option] + equals + value
+    return arguments
 
 
 def _fail(message: str, error: BaseException, debug: bool, code: int) -> int:
@@ -294,4 +220,4 @@ def _defect(error: Exception) -> str:
     )
 
 
-__all__ = ["COMMANDS", "UsageError", "build_parser", "main"]
+__all__ = ["build_parser", "main"]

@@ -3,97 +3,53 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fmident.cli.console import say, tell
-from fmident.cli.usage import (
-    Command,
-    UsageError,
+import numpy as np
+
+from fmident.api.problems import load_problem
+from fmident.api.run import Run
+from fmident.cli.arguments import (
     assignments,
-    override_option,
     overrides_of,
     plugins_of,
+    refuse_other_pictures,
 )
+from fmident.cli.console import say, tell
+from fmident.cli.usage import UsageError
+from fmident.evaluation.cost_map import CostMap, cost_map, pairs_of
 from fmident.files import save
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fmident.evaluation import ExecutorKind
-    from fmident.evaluation.cost_map import CostMap
-    from fmident.problem.model import Problem
-
-EXAMPLE = """\
-  fmident plot-cost problem.toml --parameters k m --grid 41 -o cost.png
-  fmident plot-cost problem.toml --parameters k m --result results/problem
-
-The other parameters are held at their initial values, or at those of --result. Of three or
-more parameters every pair is drawn."""
+from fmident.problem.model import Problem
+from fmident.progress.watch import watching
+from fmident.report.figures.cost_map import draw_cost_maps
+from fmident.report.result_json import read_result
+from fmident.views import stacked
+from fmident.words import plain
 
 _MOST, _FEWEST_GRID, _SHOWN = 4, 3, 5
-_SUFFIXES = (".png", ".svg", ".pdf")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("problem", type=Path, help="problem file (TOML)")
-    parser.add_argument(
-        "--parameters",
-        nargs="+",
-        metavar="NAME",
-        help="two or more free parameters; all of them when they are few",
-    )
-    parser.add_argument(
-        "--grid", type=int, default=41, metavar="N", help="values of each parameter (default 41)"
-    )
-    parser.add_argument(
-        "--range",
-        action="append",
-        default=[],
-        metavar="NAME=LOW:HIGH",
-        help="draw a parameter over this range instead of its bounds; may be repeated",
-    )
-    parser.add_argument(
-        "--result",
-        type=Path,
-        metavar="FOLDER",
-        help="result of 'fmident estimate': marked, and holds the other parameters",
-    )
-    override_option("cost.smoothing=4").add(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("cost.png"),
-        metavar="FILE",
-        help="PNG, SVG or PDF (default cost.png)",
-    )
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all costs as a table, too")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate the grid, draw it, print the minima."""
-    from fmident import api
-    from fmident.report.figures.cost_map import draw_cost_maps
-    from fmident.report.result_json import read_result
-
     if arguments.grid < _FEWEST_GRID:
         raise UsageError(f"--grid must be at least {_FEWEST_GRID}, not {arguments.grid}")
-    if arguments.output.suffix not in _SUFFIXES:
-        raise UsageError(
-            f"'{arguments.output}' is none of {', '.join(_SUFFIXES)}",
-            hint="choose the format by the suffix of --output",
-        )
+    refuse_other_pictures(arguments.output)
     ranges = {k: _range(k, v) for k, v in assignments(arguments.range, "--range").items()}
     overrides = overrides_of(arguments)
     host = plugins_of(arguments)
-    problem = api.load_problem(arguments.problem, host=host, overrides=overrides, report=tell)
+    problem = load_problem(arguments.problem, host=host, overrides=overrides, report=tell)
     names = _chosen(problem, arguments.parameters)
     estimates = None
     if arguments.result is not None:
         estimates = read_result(arguments.result).result.values
-    maps = _maps(problem, names, arguments.grid, estimates, ranges, host.executors.by_name)
+    around = Run(host, tell)
+    with watching(notebook=False) as watch, around.evaluator(problem) as (evaluator, _):
+        evaluator.activities.listener = watch.activity
+        maps = [
+            cost_map(evaluator, pair, grid=arguments.grid, through=estimates, ranges=ranges)
+            for pair in pairs_of(names)
+        ]
     if arguments.csv is not None:
         _write(maps, arguments.csv)
     draw_cost_maps(maps, arguments.output, result=estimates)
@@ -101,30 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
         say(_summary(one))
     say(f"picture: {arguments.output}")
     return 0
-
-
-def _maps(
-    problem: Problem,
-    names: Sequence[str],
-    grid: int,
-    through: Mapping[str, float] | None,
-    ranges: Mapping[str, tuple[float, float]],
-    kinds: Mapping[str, ExecutorKind],
-) -> list[CostMap]:
-    from fmident.estimation.checks import check_survives
-    from fmident.evaluation import Evaluator, make_executor, runs_in_this_process
-    from fmident.evaluation.cost_map import cost_map, pairs_of
-    from fmident.progress import watching
-
-    if runs_in_this_process(problem, kinds):
-        check_survives(problem)
-    executor = make_executor(problem, kinds, warn=lambda diagnostic: tell([diagnostic]))
-    with watching(notebook=False) as watch, Evaluator(problem, executor) as evaluator:
-        evaluator.activities.listener = watch.activity
-        return [
-            cost_map(evaluator, pair, grid=grid, through=through, ranges=ranges)
-            for pair in pairs_of(names)
-        ]
 
 
 def _chosen(problem: Problem, given: Sequence[str] | None) -> list[str]:
@@ -155,10 +87,6 @@ def _range(name: str, text: str) -> tuple[float, float]:
 
 
 def _summary(one: CostMap) -> str:
-    import numpy as np
-
-    from fmident.words import plain
-
     failed = int(np.count_nonzero(~np.isfinite(one.costs)))
     count = len(one.minima)
     lines = [
@@ -178,25 +106,11 @@ def _summary(one: CostMap) -> str:
 
 
 def _write(maps: Sequence[CostMap], path: Path) -> None:
-    import numpy as np
-    import pandas as pd
-
     parts = []
     for one in maps:
         first, second = np.meshgrid(one.first.values, one.second.values)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "first": one.first.name,
-                    "second": one.second.name,
-                    "first_value": first.ravel(),
-                    "second_value": second.ravel(),
-                    "cost": one.costs.ravel(),
-                }
-            )
-        )
-    frame = pd.concat(parts, ignore_index=True)
-    save(path, lambda stream: frame.to_csv(stream, index=False, float_format="%.12g"))
-
-
-COMMANDS = {"plot-cost": Command(EXAMPLE, configure, run)}
+        names = {"first": one.first.name, "second": one.second.name}
+        values = {"first_value": first.ravel(), "second_value": second.ravel()}
+        parts.append(names | values | {"cost": one.costs.ravel()})
+    table = stacked(parts)
+    save(path, lambda stream: table.to_csv(stream, index=False, float_format="%.12g"))

@@ -7,108 +7,41 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from fmident.cli.analyses import counted
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fmident.arrays import F64
+from fmident.cli.arguments import assignments, refuse_other_pictures, scalar
 from fmident.cli.console import out, say, tell
-from fmident.cli.usage import Command, UsageError, assignments, number, positive, scalar
+from fmident.cli.usage import UsageError
+from fmident.data import Table, csv_of, read_table, time_axis, time_column
 from fmident.errors import Code, Location, SimulationError, did_you_mean
 from fmident.files import save
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pandas as pd
-
-    from fmident.arrays import F64
-    from fmident.data import Table
-    from fmident.fmu import ModelDescription, SimulationSetup
-    from fmident.fmu.setup import Interpolation
-
-EXAMPLE = """\
-  fmident simulate axis.fmu --stop-time 2 --step 0.001 -o axis.csv --plot axis.png
-  fmident simulate axis.fmu --data measured.csv --inputs q_ref=position --set M=95
-
-With --data, the simulation runs over the times of the file. Inputs of the FMU take the
-column of the same name unless --inputs names another one. --inputs NAME=NUMBER holds an
-input constant. Units in the header are converted to those of the FMU. The file that is
-written holds inputs, outputs and their units, and the values of --set: it can be read
-as data, or be a reference."""
+from fmident.fmu import ModelDescription, SimulationSetup, read_description, resized
+from fmident.fmu.processes.guard import simulate_apart
+from fmident.fmu.setup import Interpolation
+from fmident.plugins import load_plugins
+from fmident.problem.reading.quantities import stays_as_is, to_unit
+from fmident.report.figures.chart import Axis, Chart, Line, Panel
+from fmident.report.figures.style import FITTED, with_unit
+from fmident.report.terminal import table
+from fmident.words import counted, plain
 
 _STEPS = 500
 _TOLERANCE, _TIGHTER = 1e-6, 0.01
 """Where the FMU states none; of it, to see what it leaves."""
 _INEXACT = 1e-3
-"""Of the range of an output."""
+"""Error of the integration, relative to the range of an output, from which on it is reported."""
 _MOST_PANELS = 8
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("fmu", type=Path, help="the FMU")
-    parser.add_argument("--data", type=Path, metavar="CSV", help="times and inputs")
-    parser.add_argument(
-        "--inputs",
-        action="append",
-        default=[],
-        metavar="NAME=COLUMN",
-        help="column (or number) for an input; may be repeated",
-    )
-    parser.add_argument(
-        "--interpolation",
-        action="append",
-        default=[],
-        metavar="NAME=WORD",
-        help="of an input between samples: hold, linear or mean; without NAME= of all",
-    )
-    parser.add_argument(
-        "--time", metavar="COLUMN", help="column of the time (time or t, else the first)"
-    )
-    parser.add_argument("--start-time", type=number, metavar="S", help="seconds")
-    parser.add_argument("--stop-time", type=number, metavar="S", help="seconds")
-    parser.add_argument("--step", type=positive, metavar="S", help="communication step, seconds")
-    parser.add_argument(
-        "--substeps",
-        type=int,
-        default=1,
-        metavar="N",
-        help="steps of a Co-Simulation from one instant to the next (default 1)",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="parameter or start value; may be repeated",
-    )
-    parser.add_argument(
-        "--outputs",
-        metavar="NAMES",
-        action="append",
-        default=[],
-        help="variable to record, by default all outputs; may be repeated",
-    )
-    parser.add_argument(
-        "--tolerance", type=positive, metavar="NUMBER", help="relative tolerance for the FMU"
-    )
-    parser.add_argument(
-        "--interface",
-        choices=("auto", "co-simulation", "model-exchange"),
-        default="auto",
-        help="of an FMU that has both; auto takes Co-Simulation",
-    )
-    parser.add_argument("-o", "--output", type=Path, metavar="CSV", help="write the trajectories")
-    parser.add_argument("--plot", type=Path, metavar="PNG", help="draw the trajectories")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and write or summarise the trajectories."""
-    import numpy as np
-    import pandas as pd
-
-    from fmident.fmu import SimulationSetup, read_description, resized
-    from fmident.fmu.processes.apart import simulate_apart
-
+    if arguments.plot is not None:
+        refuse_other_pictures(arguments.plot)
     values = {k: scalar(v) for k, v in assignments(arguments.set, "--set").items()}
     named = assignments(arguments.inputs, "--inputs")
     data = _read(arguments) if arguments.data is not None else None
@@ -173,10 +106,6 @@ def _compare_tolerances(
     arguments: argparse.Namespace, setup: SimulationSetup, found: F64, description: ModelDescription
 ) -> None:
     """If the tolerance is a default, warn about outputs that a tighter one changes."""
-    import numpy as np
-
-    from fmident.fmu.processes.apart import simulate_apart
-
     own = description.default_tolerance
     tight = (own or _TOLERANCE) * _TIGHTER
     other = simulate_apart(
@@ -204,10 +133,6 @@ def _written(
     units: Mapping[str, str | None],
 ) -> bytes:
     """Return a file that can be read as data or as a reference."""
-    import numpy as np
-
-    from fmident.data import Table, csv_of
-
     columns = {"time": trajectories["time"].to_numpy(dtype=np.float64)}
     if setup.inputs is not None:
         rows = setup.inputs[: len(trajectories)]
@@ -276,8 +201,6 @@ class _Data:
 
     def values(self, column: str, unit: str | None) -> F64:
         """Return a column in the FMU's unit, shape (k,); report if it has no unit."""
-        from fmident.problem.reading.quantities import stays_as_is, to_unit
-
         table = self.table
         what, place = f"column '{column}'", Location(str(table.path))
         selected = table.column(column)[self.keep]
@@ -292,9 +215,6 @@ class _Data:
 
 def _read(arguments: argparse.Namespace) -> _Data:
     """Return the rows of the data file within the requested times."""
-    from fmident.data import read_table, time_axis, time_column
-    from fmident.plugins import load_plugins
-
     if arguments.step is not None:
         raise UsageError("--data gives the times", hint="leave out --step")
     host = load_plugins(without=arguments.no_plugin)
@@ -310,8 +230,6 @@ def _read(arguments: argparse.Namespace) -> _Data:
 
 
 def _regular_times(arguments: argparse.Namespace, description: ModelDescription) -> F64:
-    import numpy as np
-
     start: float = description.default_start or 0.0
     if arguments.start_time is not None:
         start = arguments.start_time
@@ -337,8 +255,6 @@ def _inputs(
     description: ModelDescription,
 ) -> dict[str, F64]:
     """Return the values of the given inputs; the others keep their start values."""
-    import numpy as np
-
     known = [v.name for v in description.inputs]
     for name in named:
         if name not in known:
@@ -371,9 +287,6 @@ def _inputs(
 
 
 def _summarise(trajectories: pd.DataFrame, description: ModelDescription) -> None:
-    from fmident.report.terminal import table
-    from fmident.words import plain
-
     rows = []
     for name in trajectories.columns[1:]:
         values = trajectories[name]
@@ -385,7 +298,7 @@ def _summarise(trajectories: pd.DataFrame, description: ModelDescription) -> Non
 
 
 def _plot(trajectories: pd.DataFrame, units: dict[str, str | None], path: Path) -> None:
-    from matplotlib.figure import Figure
+    from fmident.report.figures.drawing import picture  # loads Matplotlib
 
     names = [str(c) for c in trajectories.columns[1:]]
     if not names:
@@ -393,20 +306,13 @@ def _plot(trajectories: pd.DataFrame, units: dict[str, str | None], path: Path) 
     if len(names) > _MOST_PANELS:
         tell(f"only the first {_MOST_PANELS} of {len(names)} outputs are drawn")
         names = names[:_MOST_PANELS]
-    figure = Figure(figsize=(10.0, 1.2 + 1.8 * len(names)), layout="constrained")
-    panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, name in zip(panels, names, strict=True):
-        axes.plot(trajectories["time"], trajectories[name], linewidth=1.2)
-        unit = units.get(name)
-        axes.set_ylabel(f"{name} ({unit})" if unit else name, parse_math=False)
-        axes.grid(visible=True, color="#e7ebf0")
-    panels[-1].set_xlabel("time (s)")
-    try:
-        save(path, lambda stream: figure.savefig(stream, dpi=120, format=path.suffix[1:] or "png"))
-    except ValueError as error:
-        raise UsageError(
-            f"'{path}' cannot be drawn: {error}", hint="use a name that ends in .png or .svg"
-        ) from None
-
-
-COMMANDS = {"simulate": Command(EXAMPLE, configure, run)}
+    times = trajectories["time"].to_numpy()
+    panels = []
+    for name in names:
+        values = trajectories[name].to_numpy(dtype=np.float64)
+        time = Axis.of_time("", times)
+        across = time if name == names[-1] else replace(time, label="")
+        down = Axis.over(with_unit(name, units.get(name)), values)
+        panels.append(Panel(across, down, [Line(times, values, FITTED)], 150))
+    drawn = picture(Chart(panels, "Simulated outputs over time"), path.suffix[1:])
+    save(path, lambda stream: stream.write(drawn))

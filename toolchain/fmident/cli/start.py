@@ -1,64 +1,138 @@
-"""Commands to start with: an example, what works here, which plugins there are."""
+"""Commands to start with: ``fmident init``, ``doctor`` and ``plugins``."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import platform
+import posixpath
+import re
 import textwrap
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from fmident.cli.console import out, out_table, say, tell
-from fmident.cli.usage import Command, UsageError
-from fmident.errors import PluginError
+from fmident._version import __version__
+from fmident.cli.console import out, out_table, say, tell, width
+from fmident.cli.usage import UsageError
+from fmident.errors import Code, FmidentError, PluginError, did_you_mean
+from fmident.evaluation import ExecutorKind
+from fmident.plugins import load_plugins
+from fmident.plugins.host import Host
+from fmident.report.terminal import narrow_table
+from fmident.toml_file.options import option_rows
 
-if TYPE_CHECKING:
-    from fmident.plugins import Host
+STARTER = "oscillator"
+"""The example that is written when none is named."""
 
+REPOSITORY = "https://github.com/fmident/fmident"
+"""Target of links in examples that point out of their folder; as in pyproject.toml."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+_TEXTS = (".c", ".csv", ".md", ".mo", ".py", ".toml")
+"""Files of an example; pictures, data that can be made and results are left out."""
 
-from fmident.cli.console import width
-from fmident.errors import Code, did_you_mean
+_NOT_SHIPPED = ("data", "figures", "__pycache__")
 
-if TYPE_CHECKING:
-    from fmident.evaluation import ExecutorKind
-    from fmident.plugins.host import Host
-
-
-_INIT_EXAMPLE = """\
-  fmident init study
-  fmident init --example delta my-robot
-  fmident init --list
-
-Without --example: a small Modelica model, measured data, a problem file and a catalogue.
-A folder that is not empty is refused; nothing is overwritten."""
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)]+)\)")
 
 
-def configure_init(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        type=Path,
-        metavar="FOLDER",
-        help="where to write it (the current folder); is made if it does not exist",
+def examples() -> tuple[Path, ...]:
+    """Return the folders of the examples, the starter first, then by name.
+
+    Raises `FmidentError` if they are not installed.
+    """
+    here = Path(__file__).parents[1]
+    # Beside the package when installed; three levels up in a checkout.
+    for place in (here / "examples", here.parents[1] / "examples"):
+        if (place / STARTER / "README.md").is_file():
+            folders = (readme.parent for readme in place.glob("*/README.md"))
+            return tuple(sorted(folders, key=lambda f: (f.name != STARTER, f.name)))
+    raise FmidentError(
+        f"the examples of fmident are not in '{here}'",
+        hint="install fmident again: some of its files are missing",
+        code=Code.UNUSABLE_FILE,
     )
-    parser.add_argument("--example", metavar="NAME", help="an example instead; --list shows them")
-    parser.add_argument("--list", action="store_true", help="list the examples, write nothing")
+
+
+def files_of(example: Path) -> list[Path]:
+    """Return the files of an example relative to its folder, in a fixed order."""
+    paths = (p for p in example.rglob("*") if p.suffix in _TEXTS and p.is_file())
+    files = sorted(path.relative_to(example) for path in paths)
+    return [
+        file
+        for file in files
+        if not any(part in _NOT_SHIPPED or part.startswith("results") for part in file.parts)
+    ]
+
+
+def write_study(folder: Path, example: str | None = None) -> list[Path]:
+    """Write an example as a separate study; return the new files.
+
+    `folder` is made if necessary, and paths are relative to it. `example` is the name of one of
+    :func:`examples`, by default the starter's. Raises `FmidentError` if there is no such example,
+    or the folder is not empty or a file.
+    """
+    known = {path.name: path for path in examples()}
+    chosen = known.get(STARTER if example is None else example)
+    if chosen is None:
+        raise FmidentError(
+            f"there is no example '{example}'",
+            hint=f"{did_you_mean(str(example), known, kind='example')}; 'fmident init --list'",
+            code=Code.UNKNOWN_NAME,
+        )
+    _refuse_used(folder, "" if example is None else f"--example {example} ")
+    written = []
+    for file in files_of(chosen):
+        target = folder / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = (chosen / file).read_text(encoding="utf-8")
+        with target.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(_as_study(text, chosen.name, file))
+        written.append(target)
+    return written
+
+
+def _refuse_used(folder: Path, option: str) -> None:
+    """Raise if a folder is not empty."""
+    hint = f"name a new folder: fmident init {option}FOLDER"
+    if folder.exists() and not folder.is_dir():
+        raise FmidentError(f"'{folder}' is a file", hint=hint, code=Code.UNUSABLE_FILE)
+    first = min(folder.iterdir(), default=None) if folder.exists() else None
+    if first is not None:
+        what = "this folder" if folder == Path() else f"'{folder}'"
+        raise FmidentError(
+            f"{what} is not empty: '{first.name}' is in it; nothing was written",
+            hint=hint,
+            code=Code.UNUSABLE_FILE,
+        )
+
+
+def _as_study(text: str, name: str, file: Path) -> str:
+    """Return a file's text with paths of the repository replaced by paths of the study."""
+    text = text.replace('HERE.parents[1] / "fmus"', 'HERE / "fmus"')
+    text = text.replace(f"examples/{name}/", "")
+    return _LINK.sub(lambda found: _link(found, name), text) if file.suffix == ".md" else text
+
+
+def _link(found: re.Match[str], name: str) -> str:
+    """Return a Markdown link, pointing to the repository if the study lacks the file."""
+    picture, text, target = found.groups()
+    path, *anchor = target.partition("#")
+    if "/" not in path:
+        return found[0]
+    place = posixpath.normpath(f"examples/{name}/{path}")
+    view = "raw" if picture else "blob"
+    return f"{picture}[{text}]({REPOSITORY}/{view}/main/{place}{''.join(anchor)})"
 
 
 def run_init(arguments: argparse.Namespace) -> int:
     """Write the files, and say what to do with them."""
-    from fmident.api.studies import STARTER, examples, write_study
-
     if arguments.list:
         if arguments.example is not None or arguments.folder is not None:
             raise UsageError("--list writes nothing: it takes no folder and no --example")
-        rows = [[e.name, e.title] for e in examples()]
+        readmes = [(f.name, (f / "README.md").read_text(encoding="utf-8")) for f in examples()]
+        rows = [[name, text.partition("\n")[0].removeprefix("# ")] for name, text in readmes]
         out_table(["example", "what it is"], rows)
         out(f"\n'{STARTER}' is written when no example is named")
         return 0
@@ -72,28 +146,18 @@ def run_init(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_DOCTOR_EXAMPLE = """\
-  fmident doctor"""
-
 _PACKAGES = (
-    "numpy", "scipy", "pandas", "numba", "casadi", "rumoca", "fmpy", "pyceres", "cma",
+    "numpy", "scipy", "pandas", "numba", "casadi", "rumoca", "fmpy", "cma",
     "pluggy", "matplotlib", "jinja2", "OMPython", "psutil",
 )  # fmt: skip
 
 
 _OPTIONAL = {"distributed": "executor = \"dask\": pip install 'fmident[dask]'"}
-"""What each package is for that need not be there, and how to get it."""
-
-
-def configure_doctor(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+"""Purpose of each optional package, and how to install it."""
 
 
 def run_doctor(arguments: argparse.Namespace) -> int:
     """Print versions and the state of the compilers; 1 when no compiler can run."""
-    from fmident._version import __version__
-    from fmident.plugins import load_plugins
-
     host = load_plugins(without=arguments.no_plugin)
     rows = [
         ["fmident", __version__],
@@ -142,22 +206,8 @@ def _version(name: str) -> str | None:
         return None
 
 
-_PLUGINS_EXAMPLE = """\
-  fmident plugins
-  fmident plugins least-squares"""
-
-
-def configure_plugins(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "name", nargs="?", help="an estimator, a cost or an executor, whose options are listed"
-    )
-
-
 def run_plugins(arguments: argparse.Namespace) -> int:
     """Print three tables, or the options of one item; 1 when a plugin is broken."""
-    from fmident.plugins import load_plugins
-
     host = load_plugins(without=arguments.no_plugin)
     if arguments.name is not None:
         return _options(host, arguments.name)
@@ -186,9 +236,6 @@ def run_plugins(arguments: argparse.Namespace) -> int:
 
 def _options(host: Host, name: str) -> int:
     """Print the options of an estimator, a cost or an executor."""
-    from fmident.report.terminal import narrow_table
-    from fmident.toml_file.options import option_rows
-
     kinds: dict[str, tuple[str, str, type[Any]]] = {
         r.name: ("estimator", r.summary, r.item.options_type) for r in host.estimators
     }
@@ -230,10 +277,3 @@ def _executors(kinds: Mapping[str, ExecutorKind]) -> list[list[str]]:
         can = ", ".join(ability for ability, holds in abilities.items() if holds)
         rows.append([name, can, ", ".join(kind.options)])
     return rows
-
-
-COMMANDS = {
-    "init": Command(_INIT_EXAMPLE, configure_init, run_init),
-    "doctor": Command(_DOCTOR_EXAMPLE, configure_doctor, run_doctor),
-    "plugins": Command(_PLUGINS_EXAMPLE, configure_plugins, run_plugins),
-}

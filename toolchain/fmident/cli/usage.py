@@ -1,25 +1,19 @@
-"""Argument parsing: a parser with our errors, and arguments shared by commands."""
+"""The parts of a command line: options, commands, and a parser with our errors."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import gc
+import importlib
 import itertools
-import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
 
-from fmident.cli.console import say, tell
-from fmident.errors import Code, CompilationError, Diagnostic, FmidentError, did_you_mean
-from fmident.report.annotations import FORMATS, github_annotation
-
-if TYPE_CHECKING:
-    from fmident.plugins import Host
-
-
-Annotate = Callable[[Iterable[Diagnostic]], None]
+from fmident.errors import Code, FmidentError, did_you_mean
+from fmident.report.annotations import FORMATS
 
 
 class UsageError(FmidentError):
@@ -28,74 +22,229 @@ class UsageError(FmidentError):
     default_code = Code.USAGE
 
 
+# ------------------------------------------------------------------- types of values
+
+
+def number(text: str) -> float:
+    """Return a number; an argparse type whose message quotes the text."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+
+
+def positive(text: str) -> float:
+    """Return a positive number; an argparse type."""
+    value = float(text)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
+    return value
+
+
+def count(text: str) -> int:
+    """Return a positive whole number; an argparse type."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more, not '{text}'")
+    return int(text)
+
+
+def probability(text: str) -> float:
+    """Return a probability, such as ``0.95`` or ``95%``."""
+    try:
+        value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a probability between 0 and 1, such as 0.95 or 95%"
+        )
+    return value
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the names in a comma-separated list."""
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a list of names with commas between them"
+        )
+    return names
+
+
+_TYPES: Mapping[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("FILE", "FOLDER", "PATH", "CSV", "PNG", "FMU"), Path),
+    **dict.fromkeys(("N", "K", "SAMPLES"), int),
+    "S": number,
+    "NUMBER": positive,
+    "P": probability,
+}
+"""Type of a value, by the word for it in the help."""
+
+
 class Option:
-    """An argument of a command, as of `argparse.ArgumentParser.add_argument`."""
+    """An argument of a command: its names, its help, and settings of `argparse`.
 
-    def __init__(self, *names: str, **settings: Any) -> None:
-        self._names, self._settings = names, settings
+    What its value is called follows the last name: ``"--stage NAME"``; without that it is a
+    switch. The help ends with the default.
+    """
 
-    def add(self, parser: argparse.ArgumentParser) -> None:
-        """Add it to a parser."""
-        parser.add_argument(*self._names, **self._settings)
+    def __init__(self, *names_and_help: str, **settings: Any) -> None:
+        *others, last, text = names_and_help
+        name, *value = last.split(" ")
+        self.names = (*others, name)
+        if value:
+            settings = {"metavar": value[0], "type": _TYPES.get(value[0])} | settings
+        elif name.startswith("-") and not settings.keys() & {"action", "choices"}:
+            settings["action"] = "store_true"
+        default = settings.get("default")
+        if isinstance(default, int | float | str | Path) and default is not True:
+            text += (
+                f" (default {default:g})" if isinstance(default, float) else f" (default {default})"
+            )
+        self.settings = settings | {"help": text}
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command: what its help ends with, what adds its arguments, what runs it."""
+    """A command.
 
+    Parameters
+    ----------
+    group
+        Its heading in the help.
+    place
+        Module of ``fmident.cli`` and function, such as ``"check:run"``.
+    help
+        What it is for.
+    example
+        What its help ends with.
+    options
+        Its arguments.
+    analysis
+        Of an analysis that writes a result folder: module of ``fmident.api`` and class. The
+        arguments have the names of its fields.
+    suffix
+        Of the default result folder of an analysis: ``results/NAMEsuffix`` beside ``NAME.toml``.
+    former
+        Options of earlier versions, with their names of today.
+    """
+
+    group: str
+    place: str
+    help: str
     example: str
-    configure: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
+    options: Sequence[Option]
+    analysis: str = ""
+    suffix: str = ""
+    former: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Import the module, do the work, and return the exit code."""
+        module, name = self.place.split(":")
+        run: Callable[[argparse.Namespace], int]
+        gc.disable()  # what imports make stays: to search it for garbage takes a tenth of the start
+        try:
+            run = getattr(importlib.import_module(f"fmident.cli.{module}"), name)
+        finally:
+            gc.freeze()
+            gc.enable()
+        return run(arguments)
+
+
+# ------------------------------------------------------------ options of several commands
+
+
+def repeated(names: str, text: str, **settings: Any) -> Option:
+    """Return an option that may be given several times."""
+    return Option(names, f"{text}; may be repeated", action="append", default=[], **settings)
+
+
+PROBLEM = Option("problem", "problem file (TOML)", type=Path)
+SUBJECT = Option("problem", "problem file (TOML), or the folder of a result of it", type=Path)
+JSON = Option("--json FILE", "write it as JSON, too")
+RESULT = Option(
+    "--result FOLDER",
+    "result of 'fmident estimate' to begin from; by default the problem is estimated",
+)
+ANNOTATIONS = Option(
+    "--annotations",
+    "print findings in this form, too, for a CI service that shows them at their lines",
+    choices=FORMATS,
+)
+EVERYWHERE = (
+    repeated("--no-plugin NAME", "leave this plugin out"),
+    Option("--traceback", "show where in fmident an error came up"),
+)
+"""Options of every command."""
+
+
+def override(example: str) -> Option:
+    """Return ``--set`` of a problem file; `example` is for its help."""
+    return repeated("--set KEY=VALUE", f"override a key of the problem file, such as {example}")
+
+
+def level(of: str) -> Option:
+    """Return ``--level`` of what the help names."""
+    return Option("--level P", f"probability of the {of}, such as 0.95 or 95%%", default=0.95)
+
+
+def analysis(
+    group: str,
+    analysis: str,
+    purpose: str,
+    example: str,
+    options: Sequence[Option],
+    *,
+    suffix: str = "",
+    setting: str = "evaluation.workers=4",
+    resume: bool = True,
+    former: Mapping[str, str] | None = None,
+) -> Command:
+    """Return a command that writes a result folder; `setting` is a key to override, for the help.
+
+    Without `resume` its only argument is a result, beside which its own goes.
+    """
+    place = f"results/NAME{suffix} beside the problem file NAME.toml"
+    place = place if resume else f"RESULT{suffix} beside the result"
+    common = [
+        Option("-o", "--output FOLDER", f"result folder; by default {place}"),
+        override(setting),
+        Option("--force", "replace an earlier result instead of keeping it"),
+        Option("-q", "--quiet", "no progress, no table"),
+    ]
+    again = Option(
+        "--resume",
+        "go on from a run that was interrupted or killed: what it has simulated is not simulated"
+        " again",
+    )
+    return Command(
+        group,
+        "analyses:run",
+        purpose,
+        example,
+        (*options, *common, *([again] if resume else [])),
+        analysis,
+        suffix,
+        former or {},
+    )
+
+
+# -------------------------------------------------------------------------- the parser
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps paragraphs, and keeps the indented lines of examples.
-
-    A long line of an example is continued with a backslash, as in a shell.
-    """
+    """Wraps paragraphs, and keeps indented lines, such as those of examples."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        del indent  # of nested parsers; there are none
-        paragraphs = text.strip("\n").split("\n\n")
-        return "\n\n".join("\n".join(_lines(p.splitlines(), width)) for p in paragraphs)
-
-
-def _lines(lines: Sequence[str], width: int) -> Iterator[str]:
-    """Yield the lines of a paragraph, wrapped to `width` as far as words permit."""
-    for is_example, group in itertools.groupby(lines, lambda line: line.startswith(" ")):
-        if not is_example:
-            yield from textwrap.wrap(" ".join(group), width, break_on_hyphens=False)
-            continue
-        for line in group:
-            parts = _WITH_DESCRIPTION.fullmatch(line)
-            if parts:
-                after = " " * len(parts[1])
-                described = textwrap.wrap(parts[2], max(20, width - len(after)))
-                yield from (
-                    f"{a}{b}"
-                    for a, b in zip([parts[1], *[after] * len(described)], described, strict=False)
-                )
-            else:
-                yield from _example(line, width)
-
-
-_WITH_DESCRIPTION = re.compile(r"( +\S.*?\S {2,})(\S.*)")
-"""A command, blanks, and what it is for."""
-
-
-def _example(line: str, width: int) -> list[str]:
-    """Return a command as one or more lines, each but the last ending in a backslash."""
-    if len(line) <= width:
-        return [line]
-    wrapped = textwrap.wrap(
-        line.strip(),
-        width - 2,
-        initial_indent="  ",
-        subsequent_indent="      ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [f"{part} \\" for part in wrapped[:-1]] + wrapped[-1:]
+        paragraphs = [
+            "\n".join(lines)
+            if keep
+            else textwrap.fill(" ".join(lines), width, break_on_hyphens=False)
+            for keep, lines in itertools.groupby(
+                text.strip("\n").split("\n"), lambda line: not line or line.startswith(" ")
+            )
+        ]
+        return textwrap.indent("\n".join(paragraphs), indent)
 
 
 class Parser(argparse.ArgumentParser):
@@ -137,132 +286,3 @@ def refuse_unknown_arguments(parser: Parser, extra: Sequence[str]) -> None:
     raise UsageError(
         f"'{first}' is one argument too many", hint=f"'{parser.prog} --help' shows how it is used"
     )
-
-
-def assignments(items: Iterable[str], option: str) -> dict[str, str]:
-    """Return ``NAME=VALUE`` items as a dictionary.
-
-    Raises `UsageError` if an item has no ``=`` or a name occurs twice.
-    """
-    pairs: dict[str, str] = {}
-    for item in items:
-        name, equals, value = item.rpartition("=") if option == "--inputs" else item.partition("=")
-        name, value = name.strip(), value.strip()
-        if not equals or not name:
-            raise UsageError(f"{option} '{item}' is not of the form NAME=VALUE")
-        if name in pairs:
-            raise UsageError(f"{option} gives '{name}' twice")
-        pairs[name] = value
-    return pairs
-
-
-def override_option(example: str) -> Option:
-    """Return ``--set``, which several commands have."""
-    return Option(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help=f"override a key of the problem file, such as {example}; may be repeated",
-    )
-
-
-def overrides_of(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return the overrides from ``--set`` and, if the command has it, ``--hold-out``."""
-    from fmident.toml_file import parse_toml
-    from fmident.toml_file.overrides import read_value
-
-    given: dict[str, object] = {
-        k: read_value(v) for k, v in assignments(arguments.set, "--set").items()
-    }
-    names: Sequence[str] = getattr(arguments, "hold_out", ())
-    if names:
-        from fmident.problem import read_problem_file
-        from fmident.problem.reading.experiments import held_out
-
-        text, file = read_problem_file(arguments.problem), str(arguments.problem)
-        given |= held_out(parse_toml(text, arguments.problem), names, file)
-    return given
-
-
-def plugins_of(arguments: argparse.Namespace) -> Host:
-    """Return the plugins without those of ``--no-plugin``; tell what is wrong with them."""
-    from fmident.plugins import load_plugins
-
-    host = load_plugins(without=arguments.no_plugin)
-    tell(host.diagnostics)
-    return host
-
-
-def scalar(text: str) -> float | int | bool | str:
-    """Return `text` as TOML would read it: as a number or boolean if possible."""
-    lowered = text.strip()
-    if lowered in ("true", "false"):
-        return lowered == "true"
-    for kind in (int, float):
-        try:
-            return kind(lowered)
-        except ValueError:
-            continue
-    if len(lowered) >= 2 and lowered[0] == lowered[-1] and lowered[0] in "'\"":
-        return lowered[1:-1]
-    return text
-
-
-def positive(text: str) -> float:
-    """Return a positive number; an argparse type."""
-    value = float(text)
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
-    return value
-
-
-def number(text: str) -> float:
-    """Return a number; an argparse type whose message quotes the text."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
-
-
-def probability(text: str) -> float:
-    """Return a probability, such as ``0.95`` or ``95%``; raises `UsageError` otherwise."""
-    try:
-        value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
-    except ValueError:
-        value = float("nan")
-    if not 0.0 < value < 1.0:
-        raise UsageError(
-            f"--level '{text}' is not a probability between 0 and 1", hint="such as 0.95 or 95%"
-        )
-    return value
-
-
-def add_annotations(parser: argparse.ArgumentParser) -> None:
-    """Add the option."""
-    parser.add_argument(
-        "--annotations",
-        choices=FORMATS,
-        help="print findings in this form, too, for a CI service that shows them at their lines",
-    )
-
-
-@contextlib.contextmanager
-def annotated(arguments: argparse.Namespace) -> Iterator[Annotate]:
-    """Yield a function that writes annotations if requested; exceptions are annotated, too."""
-    if arguments.annotations is None:
-        yield lambda _: None
-        return
-    try:
-        yield _write
-    except FmidentError as error:
-        findings = error.diagnostics if isinstance(error, CompilationError) else ()
-        _write(findings)
-        if all(finding.severity != "error" for finding in findings):
-            _write([Diagnostic("error", error.message, error.location, error.hint, error.code)])
-        raise
-
-
-def _write(findings: Iterable[Diagnostic]) -> None:
-    for finding in findings:
-        say(github_annotation(finding))

@@ -5,88 +5,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fmident.api.builds import FmuOrigin
+from fmident.catalog import Catalog, Entry, ReferenceExperiment, find_catalog, read_catalog
+from fmident.cli.arguments import Annotate, annotated, plugins_of
 from fmident.cli.console import out, out_table, tell
-from fmident.cli.usage import (
-    Annotate,
-    Command,
-    UsageError,
-    add_annotations,
-    annotated,
-    number,
-    plugins_of,
-    positive,
-)
-
-if TYPE_CHECKING:
-    from fmident.api.model_sources import Origin
-    from fmident.catalog import Catalog, Entry, ReferenceExperiment
-    from fmident.errors import Diagnostic, Severity
-    from fmident.plugins import Host
-    from fmident.validation import Check, FmuPlan, FmuReport
-
-EXAMPLE = """\
-  fmident validate fmus/*.fmu
-  fmident validate --all --junit results.xml
-  fmident validate pump.fmu --reference measured.csv --tube 1e-3
-
-An FMU that the catalogue knows (catalog.toml beside it, or --catalog) is held to what
-is said there. Columns of a reference are named like the FMU's variables, 'time [s]'
-first; inputs among them are fed, the others compared.
-
-A check fails where results are wrong, or the FMU is not what the catalogue says. What is
-against the standard, or less exact than one would wish, is a finding; --strict fails on
-these, too."""
+from fmident.cli.usage import UsageError
+from fmident.errors import Diagnostic, FmidentError, Severity
+from fmident.fmu import read_description
+from fmident.plugins import Host
+from fmident.report.terminal import table
+from fmident.validation import Check, FmuPlan, FmuReport, plan_fmu, validate, write_junit
 
 _FAILED, _UNREADABLE = 1, 2
 _MOST_TABLES = 3
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("fmus", nargs="*", type=Path, metavar="FMU", help="files to check")
-    parser.add_argument("--all", action="store_true", help="all FMUs of the catalogue")
-    parser.add_argument("--catalog", type=Path, metavar="FILE", help="the catalogue")
-    parser.add_argument(
-        "--folder", type=Path, metavar="FOLDER", help="where the FMUs of --all are (catalogue's)"
-    )
-    parser.add_argument(
-        "--reference",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="CSV",
-        help="a trajectory that the FMUs must follow; may be repeated",
-    )
-    parser.add_argument(
-        "--tube",
-        type=positive,
-        default=1e-5,
-        metavar="SHARE",
-        help="half width of the tube around --reference over a signal's range (1e-5)",
-    )
-    parser.add_argument(
-        "--tube-time", type=number, default=0.0, metavar="S", help="its half width in time (0)"
-    )
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML, too")
-    parser.add_argument(
-        "--timeout", type=positive, default=60.0, metavar="S", help="limit of one check (60)"
-    )
-    parser.add_argument(
-        "--resets", type=int, default=1000, metavar="N", help="runs of the memory check (1000)"
-    )
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="FMUs at the same time (one per processor, up to 4)"
-    )
-    parser.add_argument("--strict", action="store_true", help="findings are failures, too")
-    parser.add_argument(
-        "-v",
-        "--verbose",
-        action="store_true",
-        help="all checks, also of many FMUs, with all that was found",
-    )
-    add_annotations(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,8 +28,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
-    from fmident.validation import validate, write_junit
-
     if arguments.all == bool(arguments.fmus):
         raise UsageError("name FMUs, or give --all for those of the catalogue")
     if not 0.0 <= arguments.tube_time < float("inf"):
@@ -130,12 +60,8 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
 
 def _plans(
     arguments: argparse.Namespace, annotate: Annotate
-) -> tuple[list[tuple[FmuPlan, Origin]], bool]:
+) -> tuple[list[tuple[FmuPlan, FmuOrigin]], bool]:
     """Return what to check, and whether an FMU of the catalogue is missing."""
-    from fmident.api.model_sources import Origin
-    from fmident.catalog import ReferenceExperiment, find_catalog, read_catalog
-    from fmident.validation import plan_fmu
-
     references = [
         ReferenceExperiment(file, tube=arguments.tube, tube_time=arguments.tube_time)
         for file in arguments.reference
@@ -147,24 +73,24 @@ def _plans(
     host = plugins_of(arguments)
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
     folder = arguments.folder or catalog.path.parent
-    plans: list[tuple[FmuPlan, Origin]] = []
+    plans: list[tuple[FmuPlan, FmuOrigin]] = []
     missing = False
     for entry in catalog.entries:
         path = folder / entry.file
-        origin = Origin(path, catalog, entry)
+        origin = FmuOrigin(path, catalog, entry)
         if path.exists():
             plans.append((plan_fmu(path, entry, references, resets=arguments.resets), origin))
-        elif entry.foreign:
-            missing = True
-            tell(f"missing: {path}, which is not built here")
-            annotate([_absent(origin, f"missing: {path}", "it is not built here: copy it there")])
-        elif (reason := _why_not_built(entry, host)) is not None:
-            tell(f"left out: {entry.file}: {reason}")
-            annotate([_absent(origin, f"left out: {entry.file}: {reason}")])
-        else:
-            missing = True
-            tell(f"missing: {path}; 'fmident build --all' builds it")
-            annotate([_absent(origin, f"missing: {path}", "'fmident build --all' builds it")])
+            continue
+        severity: Severity = "error"
+        text = f"missing: {path}"
+        hint = "it is not built here: copy it there"
+        if not entry.foreign:
+            hint = "'fmident build --all' builds it"
+            if reason := _why_not_built(entry, host):
+                severity, text, hint = "warning", f"left out: {entry.file}: {reason}", ""
+        missing |= severity == "error"
+        tell(f"{text}; {hint}" if hint else text)
+        annotate([Diagnostic(severity, text, origin.entry_location(), hint or None, "validate")])
     if not plans:
         hint = "fmident build --all" if catalog.built else "copy the FMUs there"
         raise UsageError(f"'{folder}' holds no FMU of the catalogue", hint=hint)
@@ -173,13 +99,7 @@ def _plans(
 
 def _plan(
     path: Path, catalog: Catalog | None, references: Sequence[ReferenceExperiment], resets: int
-) -> tuple[FmuPlan, Origin]:
-    from fmident.api.model_sources import Origin
-    from fmident.catalog import read_catalog
-    from fmident.errors import FmidentError
-    from fmident.fmu import read_description
-    from fmident.validation import plan_fmu
-
+) -> tuple[FmuPlan, FmuOrigin]:
     beside = path.parent / "catalog.toml"
     if catalog is None and beside.is_file():
         catalog = read_catalog(beside)
@@ -189,21 +109,11 @@ def _plan(
             entry = catalog.entry_of_fmu(read_description(path).name, path)
         except FmidentError:
             entry = None  # the checks will say what is wrong with the file
-    return plan_fmu(path, entry, references, resets=resets), Origin(path, catalog, entry)
+    return plan_fmu(path, entry, references, resets=resets), FmuOrigin(path, catalog, entry)
 
 
-def _absent(origin: Origin, text: str, hint: str | None = None) -> Diagnostic:
-    """Return a finding on an entry without an FMU; a warning if it cannot be built here."""
-    from fmident.errors import Diagnostic
-
-    severity: Severity = "warning" if hint is None else "error"
-    return Diagnostic(severity, text, origin.entry_location(), hint, "validate")
-
-
-def _findings(report: FmuReport, origin: Origin) -> Iterator[Diagnostic]:
+def _findings(report: FmuReport, origin: FmuOrigin) -> Iterator[Diagnostic]:
     """Yield failed checks and those with a finding."""
-    from fmident.errors import Diagnostic
-
     name = report.path.name
     for check in report.checks:
         if check.outcome in ("failed", "finding"):
@@ -214,15 +124,11 @@ def _findings(report: FmuReport, origin: Origin) -> Iterator[Diagnostic]:
         yield Diagnostic("error", report.unusable, origin.location(), rule="unusable")
 
 
-def _why_not_built(entry: Entry, host: Host) -> str | None:
-    """Return why no compiler of the entry can run here, or ``None`` if one can."""
-    reasons = []
-    for name in entry.compilers:
-        reason = host.compiler(name).unavailable()
-        if reason is None:
-            return None
-        reasons.append(f"{name} cannot run here")
-    return ", ".join(reasons)
+def _why_not_built(entry: Entry, host: Host) -> str:
+    """Return why no compiler of the entry can run here; empty if one can."""
+    if any(host.compiler(name).unavailable() is None for name in entry.compilers):
+        return ""
+    return ", ".join(f"{name} cannot run here" for name in entry.compilers)
 
 
 def _show(report: FmuReport, verbose: bool) -> None:
@@ -245,8 +151,6 @@ def _show(report: FmuReport, verbose: bool) -> None:
 
 def _summarise(reports: Sequence[FmuReport]) -> None:
     """Print one row per FMU, then the failures."""
-    from fmident.report.terminal import table
-
     rows = []
     for report in reports:
         figures = {c.name: c.figure for c in report.checks}
@@ -284,6 +188,3 @@ def _word(check: Check) -> str:
 
 def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.1e}"
-
-
-COMMANDS = {"validate": Command(EXAMPLE, configure, run)}

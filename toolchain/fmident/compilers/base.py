@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-from fmident.errors import Diagnostic
+from fmident.errors import Code, CompilationError, Diagnostic, ProblemError
+from fmident.options import Options
+from fmident.toml_file.section import build_dataclass
+
+Kind = TypeVar("Kind", bound=Options)
+
+_CODES = (Code.UNKNOWN_KEY, Code.UNKNOWN_NAME)
+"""Codes of errors that a build keeps; all others become a failed compilation."""
 
 
 @dataclass(frozen=True)
@@ -81,3 +89,13 @@ class Compiler(ABC):
     @abstractmethod
     def build(self, request: BuildRequest) -> BuildResult:
         """Compile one class; raise `CompilationError` with diagnostics that carry file and line."""
+
+
+def read_options(kind: type[Kind], given: Mapping[str, object], compiler: str) -> Kind:
+    """Return the options of a request, checked; raise `CompilationError` if one is wrong."""
+    try:
+        return build_dataclass(kind, given, table="the options of the build", name=compiler)
+    except ProblemError as error:
+        hint = error.hint or f"docs/reference/compilers.md lists the options of '{compiler}'"
+        code = error.code if error.code in _CODES else None
+        raise CompilationError(error.message, hint=hint, code=code) from None

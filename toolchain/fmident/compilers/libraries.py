@@ -9,27 +9,22 @@ Dymola installations that are not on the path. A library is a folder or file nam
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fmident.compilers.openmodelica.availability import (
-    HOME_LIBRARIES,
+from fmident.compilers.openmodelica.availability import HOME_LIBRARIES, omc_folders
+from fmident.compilers.platforms import source_files
+from fmident.compilers.scanner import NAMES, Token, has, tokens, top_level_classes, used_libraries
+from fmident.compilers.sources import (
+    entry_file,
     name_of,
-    omc_folders,
     plain_version,
+    read_source,
+    read_tree,
     version_key,
     version_of,
 )
-from fmident.compilers.openmodelica.sources import (
-    entry_file,
-    read_source,
-    top_level_classes,
-    used_libraries,
-    without_comments,
-)
-from fmident.compilers.platforms import source_files
 from fmident.errors import Code, CompilationError, Diagnostic
 
 VARIABLES = ("MODELICAPATH", "OPENMODELICALIBRARY")
@@ -46,7 +41,6 @@ _INSTALLATIONS: Sequence[tuple[str, str, str]] = (
 """Folder, what is in it, and where the libraries are in that."""
 
 _MOST_NAMED = 6
-_HEAD = re.compile(r"(?<![\w.])\.?([A-Za-z_]\w*)\s*\.\s*[A-Za-z_]")
 
 
 @dataclass(frozen=True)
@@ -113,9 +107,6 @@ def own_source(
 
 def buildable_classes(source: Path, file: Path) -> tuple[str, ...]:
     """Return the models and blocks in `source` that can be simulated, or those in its `file`."""
-    # Imported late: it brings all of the embedded compiler with it, which takes a second.
-    from fmident.compilers.embedded.frontend.reading.source.sources import read_tree
-
     places = {
         name: item.file.resolve()
         for name, item in read_tree(source).classes.items()
@@ -174,19 +165,7 @@ def installed_library(name: str, environment: Mapping[str, str] | None = None) -
     """Return an installed library, in the newest version, and the libraries it uses."""
     variables = os.environ if environment is None else environment
     place = find_library(name, "", search_folders(None, variables))
-    if place is None:
-        return ()
-    libraries = {name: place}
-    waiting = [place]
-    while waiting:
-        source = waiting.pop(0)
-        for used, version in declared_uses(source).items():
-            folders = (source.parent, *search_folders(None, variables))
-            other = None if used in libraries else find_library(used, version, folders)
-            if other is not None:
-                libraries[used] = other
-                waiting.append(other)
-    return tuple(libraries.values())
+    return own_source(place, environment, library=True).sources if place else ()
 
 
 def installed_names(environment: Mapping[str, str] | None = None) -> frozenset[str]:
@@ -237,8 +216,6 @@ def _package_of(path: Path) -> Path:
             code=Code.UNKNOWN_NAME,
         )
     entry = entry_file(path)
-    if entry == path and path.name == "package.mo":
-        entry = path
     return entry.parent if entry.name == "package.mo" else entry
 
 
@@ -270,8 +247,19 @@ def _wanted(source: Path, *, library: bool) -> tuple[dict[str, str], set[str]]:
         text = read_source(file)
         for used, version in used_libraries(text).items():
             wanted.setdefault(used, version)
-        mentioned |= set(_HEAD.findall(without_comments(text)))
+        mentioned |= _heads(tuple(tokens(text)))
     return wanted, mentioned
+
+
+def _heads(stream: Sequence[Token]) -> set[str]:
+    """Return the first parts of dotted names, with or without a dot before them."""
+    return {
+        token.text
+        for i, token in enumerate(stream)
+        if token.kind == "word"
+        and has(stream, i + 1, ".")
+        and not (has(stream, i - 1, ".") and i > 1 and stream[i - 2].kind in NAMES)
+    }
 
 
 def _not_found(name: str, version: str, environment: Mapping[str, str]) -> Diagnostic:

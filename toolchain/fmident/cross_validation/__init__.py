@@ -3,9 +3,11 @@
 M. Stone, Journal of the Royal Statistical Society B 36 (1974).
 """
 
-from fmident.cross_validation.folds import Fold, Way, make_folds
-from fmident.cross_validation.held_out import (
+from fmident.cross_validation.folds import (
+    Fold,
+    Way,
     fold_problem,
+    make_folds,
     refuse_other_samples,
     refuse_unpredictable,
 )
@@ -13,12 +15,10 @@ from fmident.cross_validation.result import (
     CrossValidation,
     FoldResult,
     ModelFolds,
-    OutputScore,
-)
-from fmident.cross_validation.scores import fold_result
-from fmident.cross_validation.summary import (
     ModelSummary,
+    OutputScore,
     ParameterSpread,
+    fold_result,
     parameter_spreads,
     summarised,
     verdict,

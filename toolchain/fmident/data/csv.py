@@ -8,13 +8,15 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.data.stamps import DateOrder, Origin, StampError, Stamps, is_stamp, read_stamps
-from fmident.errors import Code, DataError, Location, UnitError
-from fmident.units import parse_unit
+from fmident.data.stamps import DateOrder, StampError, Stamps, TimeOrigin, is_stamp, read_stamps
+from fmident.errors import Code, DataError, Location
+from fmident.options import NOT_NEGATIVE, OptionError, Options
+from fmident.units import unit_or_none
 
 NOT_CSV = "other formats than CSV need a plugin (hook fmident_read_data)"
 
@@ -39,7 +41,7 @@ SEPARATORS: Mapping[str, str] = {
     "|": "bar",
     BLANKS: "blanks",
 }
-"""What may be between cells, with its name."""
+"""Separators of cells, with their names."""
 
 
 NumberedLine = tuple[int, str]
@@ -98,7 +100,7 @@ class Numbers:
 
     values: Mapping[str, F64]
     errors: Mapping[str, DataError]
-    origins: Mapping[str, Origin]
+    origins: Mapping[str, TimeOrigin]
     form: Form
 
 
@@ -142,10 +144,11 @@ def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
         if len(table_text.header) > 1 and _begins_with_data(table_text.rows[0][0]):
             return table_text
         header = find_header(numbered, layout.separator) if layout.skip_rows is None else None
-        if header is None or (header.place == 0 and len(table_text.header) > 1):
+        if header is None or (header[1] == 0 and len(table_text.header) > 1):
             return table_text
-    form = replace(form, separator=header.separator, passed_over=header.place)
-    return _split(path, numbered[header.place :], everything, form, layout)
+    separator, place = header
+    form = replace(form, separator=separator, passed_over=place)
+    return _split(path, numbered[place:], everything, form, layout)
 
 
 def _begins_with_data(cell: str) -> bool:
@@ -297,7 +300,7 @@ def _with_stamps(
     stamps: dict[str, Stamps],
     numbers: dict[str, F64],
     errors: dict[str, DataError],
-) -> tuple[dict[str, Origin], list[str]]:
+) -> tuple[dict[str, TimeOrigin], list[str]]:
     """Add columns of time stamps to the numbers; return their origins and remarks.
 
     If one column holds dates and another the time of day, both become the combined instant.
@@ -462,8 +465,11 @@ def _codec(path: Path, name: str) -> str:
     return codec.name
 
 
+Separator = Literal[",", ";", "\t", "|", " "]
+
+
 @dataclass(frozen=True)
-class Layout:
+class Layout(Options):
     """Format of a CSV file specified by the user; fields that are ``None`` are detected.
 
     `separator` is one of :data:`SEPARATORS`, `decimal` is ``"."`` or ``","`` (the other one
@@ -473,17 +479,32 @@ class Layout:
     dates such as 01/02/2024.
     """
 
-    separator: str | None = None
-    decimal: str | None = None
+    separator: Separator | None = None
+    decimal: Literal[".", ","] | None = None
     encoding: str | None = None
-    skip_rows: int | None = None
-    units_row: int | None = None
+    skip_rows: Annotated[int | None, NOT_NEGATIVE] = None
+    units_row: Annotated[int | None, NOT_NEGATIVE] = None
     dates: DateOrder | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.separator == self.decimal == ",":
+            raise OptionError(
+                "'separator' and 'decimal' are both a comma; only cells in quotation marks could"
+                " hold such a number: save the file with semicolons",
+                "decimal",
+                Code.INVALID_PROBLEM,
+            )
 
     @property
     def given(self) -> tuple[str, ...]:
         """Names of the fields set by the user."""
-        return tuple(f.name for f in fields(self) if getattr(self, f.name) is not None)
+        return tuple(f.name for f in fields(Layout) if getattr(self, f.name) is not None)
+
+    @property
+    def alone(self) -> Layout:
+        """It without what a derived class adds."""
+        return Layout(**{f.name: getattr(self, f.name) for f in fields(Layout)})
 
 
 @dataclass(frozen=True)
@@ -532,20 +553,8 @@ class Form:
         return ", ".join([*parts, *self.stamps])
 
 
-@dataclass(frozen=True)
-class Header:
-    """Header of a CSV file.
-
-    `separator` separates cells, and `place` is the index of the header among the lines that
-    are neither comments nor empty.
-    """
-
-    separator: str
-    place: int
-
-
-def find_header(lines: Sequence[NumberedLine], separator: str | None) -> Header | None:
-    """Return header and separator of a file that does not begin with its header, or ``None``.
+def find_header(lines: Sequence[NumberedLine], separator: str | None) -> tuple[str, int] | None:
+    """Return separator and place of the header in a file that may not begin with it, or ``None``.
 
     The header is the last line of names before two rows that begin with a number or a time
     stamp, consist mostly of these, and have the same number of cells; a line of units may
@@ -565,7 +574,7 @@ def find_header(lines: Sequence[NumberedLine], separator: str | None) -> Header 
                         break
                     if place == first - 1 and place > 0 and _names_above(rows, place):
                         continue
-                    return Header(candidate, place)
+                    return candidate, place
             break
     return None
 
@@ -575,7 +584,7 @@ def are_units(cells: Sequence[str]) -> bool:
     filled = [bare_unit(c) for c in cells if c.strip() not in ("", "-")]
     if not filled or any(is_number(c) or is_stamp(c) or is_gap(c) for c in filled):
         return False
-    known = sum(_is_unit(c) for c in filled)
+    known = sum(unit_or_none(c) is not None for c in filled)
     return 2 * known > len(filled)
 
 
@@ -597,10 +606,11 @@ def usual_separator(header: str, first: str) -> str:
     return next((s for s in candidates if s in bare), ",")
 
 
-def said_separator(line: str) -> str | None:
+def said_separator(line: str) -> Separator | None:
     """Return the separator of Excel's line ``sep=;``, or ``None``."""
     match = re.fullmatch(r'"?[Ss][Ee][Pp]=(.)"?\s*', line)
-    return match[1] if match is not None and match[1] in SEPARATORS else None
+    said = None if match is None else match[1]
+    return next((s for s in get_args(Separator) if s == said), None)
 
 
 def split_cells(line: str, separator: str) -> list[str]:
@@ -654,14 +664,6 @@ def _are_names(cells: Sequence[str], width: int) -> bool:
 def _names_above(rows: Sequence[Sequence[str]], place: int) -> bool:
     """Return whether a line holds units below names rather than names."""
     return are_units(rows[place]) and _are_names(rows[place - 1], len(rows[place]))
-
-
-def _is_unit(text: str) -> bool:
-    try:
-        parse_unit(text)
-    except UnitError:
-        return False
-    return True
 
 
 def is_number(text: str) -> bool:

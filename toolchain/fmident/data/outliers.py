@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import DataError
+from fmident.options import FINITE, OptionError, Options, Range
 
 _TO_SIGMA = 1.4826
 """Standard deviation of normal samples over the median of their absolute deviations."""
@@ -30,45 +32,29 @@ _SLACK = 1e-6
 
 
 @dataclass(frozen=True)
-class Hampel:
+class Hampel(Options):
     """Settings of the Hampel filter for some columns.
 
     The window about each sample has the width `window`, s, or, if ``None``, an odd number
     of `samples` including the middle one. A sample is an outlier if it differs from the
     median of the window by more than `threshold` standard deviations, estimated as 1.4826
     times the median absolute deviation. The median replaces an outlier if `replace` is set,
-    else it becomes a missing sample. Raises `DataError` for values out of range.
+    else it becomes a missing sample.
     """
 
     columns: tuple[str, ...]
-    window: float | None = None
-    samples: int = 7
-    threshold: float = 3.0
+    window: Annotated[float | None, Range(above=0.0, below=math.inf)] = None
+    samples: Annotated[int, Range(least=_LEAST)] = 7
+    threshold: Annotated[float, FINITE] = 3.0
     replace: bool = False
 
     def __post_init__(self) -> None:
-        for name, good, wanted in (
-            ("columns", bool(self.columns), "names of columns"),
-            (
-                "window",
-                self.window is None or (self.window > 0.0 and math.isfinite(self.window)),
-                "positive, in s",
-            ),
-            (
-                "samples",
-                self.samples >= _LEAST and self.samples % 2 == 1,
-                f"an odd number of at least {_LEAST}, the sample in the middle included",
-            ),
-            (
-                "threshold",
-                self.threshold >= 0.0 and math.isfinite(self.threshold),
-                "at least 0",
-            ),
-        ):
-            if not good:
-                raise DataError(
-                    f"Hampel filter: '{name}' must be {wanted}, not {getattr(self, name)!r}"
-                )
+        super().__post_init__()
+        if not self.columns:
+            raise OptionError("columns must be names of columns", "columns")
+        if self.samples % 2 == 0:
+            message = f"samples must be odd, the one in the middle included, not {self.samples}"
+            raise OptionError(message, "samples")
 
     def __str__(self) -> str:
         """Return a description of the filter."""

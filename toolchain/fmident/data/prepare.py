@@ -8,24 +8,28 @@ An automatic cut-off rises until the variance of what is filtered out, per degre
 longer falls: then only white noise is left above it. For white noise of variance s^2 and the gain
 g(f) of both passes, that variance is ``s^2 * mean((1 - g)^2)``.
 
-Filters for measured signals: low-pass, differentiation, decimation, resampling.
-
-All are zero-phase: they shift nothing in time. All but :func:`resample` take samples at
-equal steps; :func:`check_equidistant` checks whether they are.
+**Filters**: low-pass, differentiation, decimation. All are zero-phase: they shift nothing in time.
+They take samples at equal steps; :func:`check_equidistant` checks whether they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from fmident.arrays import F64
 from fmident.data.outliers import Hampel, Outliers, find_outliers, share_of_noise
 from fmident.data.table import Table
 from fmident.errors import Code, DataError, Diagnostic, Location, did_you_mean
+from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
+
+ORDERS = Range(least=1, most=20)
+"""Orders of filters, of one pass."""
 
 _LOSS = 0.05
 """Part of a frequency that central differences may lose at the cut-off without a warning."""
@@ -50,26 +54,17 @@ _UNEVEN = 0.01
 
 
 @dataclass(frozen=True)
-class LowPass:
+class LowPass(Options):
     """A Butterworth low-pass filter of a given order per pass, applied forwards and backwards.
 
     At the `cutoff`, Hz, the gain of one pass is 1/sqrt(2). `padding` is the number of
     samples of odd reflection at both ends; ``None`` means a period of the cut-off, at least
-    three times the order. Raises `DataError` for values out of range.
+    three times the order.
     """
 
-    cutoff: float
-    order: int = 4
-    padding: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, good, wanted in (
-            ("cutoff", self.cutoff > 0.0, "positive"),
-            ("order", 1 <= self.order <= 20, "between 1 and 20"),
-            ("padding", self.padding is None or self.padding >= 0, "at least 0"),
-        ):
-            if not good:
-                raise DataError(f"low-pass: {name} must be {wanted}, not {getattr(self, name)!r}")
+    cutoff: Annotated[float, POSITIVE]
+    order: Annotated[int, ORDERS] = 4
+    padding: Annotated[int | None, NOT_NEGATIVE] = None
 
     def padding_for(self, step: float, samples: int) -> int:
         """Return the padding in samples for a signal of `samples` samples every `step` s."""
@@ -111,15 +106,13 @@ class Edges:
         Raises `DataError` if the stop band exceeds what the sampling allows, or the order would
         be too high.
         """
-        from scipy import signal  # here, since it is slow to import and seldom needed
-
         nyquist = 0.5 / step
         if self.stopband >= nyquist:
             raise DataError(
                 f"a stop band at {self.stopband:g} Hz is not possible with samples every "
                 f"{step:g} s: it must lie below {nyquist:g} Hz"
             )
-        order, cutoff = signal.buttord(
+        order, cutoff = scipy.signal.buttord(
             self.passband, self.stopband, self.ripple, self.attenuation, fs=1.0 / step
         )
         return LowPass(float(cutoff), int(order), padding)
@@ -180,13 +173,13 @@ def prepare(
     does not allow.
     """
     place = Location(str(table.path))
-    found_out: list[Diagnostic] = []
+    on_outliers: list[Diagnostic] = []
     if preparation.hampel is not None:
         table = _without_outliers(table, times, preparation)
         for name, outliers in table.outliers.items():
-            found_out += _notes_on_outliers(name, outliers, preparation.hampel, place)
+            on_outliers += _notes_on_outliers(name, outliers, preparation.hampel, place)
     if preparation.low_pass is None and not preparation.derivatives:
-        return table, tuple(found_out)
+        return table, tuple(on_outliers)
     step = check_equidistant(times, "filtering or differentiating")
     columns, units = dict(table.columns), dict(table.units)
     design = preparation.low_pass
@@ -221,7 +214,7 @@ def prepare(
         units[new] = None if units[source] is None else f"{units[source]}/s"
     notes = tuple(Diagnostic("note", text, place) for text in texts)
     warnings = _warnings(preparation, design, step, place)
-    return replace(table, columns=columns, units=units), (*found_out, *notes, *warnings)
+    return replace(table, columns=columns, units=units), (*on_outliers, *notes, *warnings)
 
 
 def _without_outliers(table: Table, times: F64, preparation: Preparation) -> Table:
@@ -269,19 +262,19 @@ def _notes_on_outliers(
                     rule="good-samples-taken-for-outliers",
                 )
             )
-    return [*notes, *([_note_on_flat(name, outliers, place)] if outliers.flat else [])]
-
-
-def _note_on_flat(name: str, outliers: Outliers, place: Location) -> Diagnostic:
-    return Diagnostic(
-        "note",
-        f"'{name}': {outliers.flat} of {outliers.rows.size} outliers lie where more than half of"
-        " the window is one value, so that any other value counts as an outlier",
-        place,
-        hint="make the window of the Hampel filter longer if these are good samples of a quantised"
-        " signal",
-        rule="outliers-in-flat-windows",
-    )
+    if outliers.flat:
+        notes.append(
+            Diagnostic(
+                "note",
+                f"'{name}': {outliers.flat} of {outliers.rows.size} outliers lie where more than"
+                " half of the window is one value, so that any other value counts as an outlier",
+                place,
+                hint="make the window of the Hampel filter longer if these are good samples of a"
+                " quantised signal",
+                rule="outliers-in-flat-windows",
+            )
+        )
+    return notes
 
 
 def _warnings(
@@ -354,42 +347,29 @@ def choose_cutoff(values: F64, step: float, order: int, highest: float) -> Chose
 
 def _left(values: F64, cutoff: float, step: float, order: int) -> tuple[float, float]:
     """Return the variance of the removed signal per degree of freedom, and their number."""
-    from scipy import signal  # here, since it is slow to import and seldom needed
-
-    padding = min(max(3 * order, int(np.ceil(1.0 / (cutoff * step)))), values.size - 1)
+    padding = LowPass(cutoff, order).padding_for(step, values.size)
     removed = values - butterworth(values, cutoff, step, order, padding)
     edge = min(int(np.ceil(1.0 / (cutoff * step))), values.size // 4)
     inner = removed[edge : values.size - edge]
-    sos = signal.butter(order, cutoff, fs=1.0 / step, output="sos")
-    _, response = signal.freqz_sos(sos, _LINES, fs=1.0 / step)
+    sos = scipy.signal.butter(order, cutoff, fs=1.0 / step, output="sos")
+    _, response = scipy.signal.freqz_sos(sos, _LINES, fs=1.0 / step)
     freedom = inner.size * float(np.mean((1.0 - np.abs(response) ** 2) ** 2))
     return float(inner @ inner) / freedom, freedom
 
 
 @dataclass(frozen=True)
-class Decimation:
+class Decimation(Options):
     """Zero-phase low-pass filter and decimation, for measured and simulated signal alike.
 
     A Chebyshev I filter of an order and pass-band ripple, dB, is applied forwards and
     backwards, then every `factor`-th sample is kept, always including the last. `cutoff` is
-    the pass-band edge as a fraction of the new Nyquist frequency. Raises `DataError` for
-    values out of range.
+    the pass-band edge as a fraction of the new Nyquist frequency.
     """
 
-    factor: int
-    order: int = 8
-    ripple: float = 0.05
-    cutoff: float = 0.8
-
-    def __post_init__(self) -> None:
-        for name, good, wanted in (
-            ("factor", 2 <= self.factor <= 10_000, "between 2 and 10000"),
-            ("order", 1 <= self.order <= 20, "between 1 and 20"),
-            ("ripple", 1e-6 <= self.ripple <= 20.0, "between 1e-6 and 20 dB"),
-            ("cutoff", 0.01 <= self.cutoff <= 1.0, "between 0.01 and 1"),
-        ):
-            if not good:
-                raise DataError(f"decimation: {name} must be {wanted}, not {getattr(self, name)!r}")
+    factor: Annotated[int, Range(least=2, most=10_000)]
+    order: Annotated[int, ORDERS] = 8
+    ripple: Annotated[float, Range(least=1e-6, most=20.0)] = 0.05
+    cutoff: Annotated[float, Range(least=0.01, most=1.0)] = 0.8
 
     @property
     def shortest(self) -> int:
@@ -410,8 +390,6 @@ def low_pass_for(values: F64, decimation: Decimation) -> F64:
     by odd reflection. `values` are equidistant samples without gaps, shape (n,). Raises
     `DataError` for too few samples or a gap.
     """
-    from scipy import signal  # here, since it is slow to import and seldom needed
-
     if values.size < decimation.shortest:
         raise DataError(
             f"{values.size} samples are too few for a filter of order {decimation.order}, "
@@ -419,10 +397,10 @@ def low_pass_for(values: F64, decimation: Decimation) -> F64:
             hint="lower the order, or leave out the decimation",
         )
     _refuse_gaps(values, "decimated")
-    sos = signal.cheby1(
+    sos = scipy.signal.cheby1(
         decimation.order, decimation.ripple, decimation.cutoff / decimation.factor, output="sos"
     )
-    filtered: F64 = signal.sosfiltfilt(sos, values, padlen=3 * decimation.order)
+    filtered: F64 = scipy.signal.sosfiltfilt(sos, values, padlen=3 * decimation.order)
     return filtered
 
 
@@ -445,8 +423,6 @@ def butterworth(
     at both ends, by default three times the order. Raises `DataError` for a cut-off outside
     the range allowed by the sampling, too few samples or a gap.
     """
-    from scipy import signal  # here, since it is slow to import and seldom needed
-
     nyquist = 0.5 / step
     if not 0.0 < cutoff < nyquist:
         raise DataError(
@@ -456,9 +432,9 @@ def butterworth(
     if len(values) <= 3 * order:
         raise DataError(f"{len(values)} samples are too few for a low-pass of order {order}")
     _refuse_gaps(values, "filtered")
-    sos = signal.butter(order, cutoff, fs=1.0 / step, output="sos")
+    sos = scipy.signal.butter(order, cutoff, fs=1.0 / step, output="sos")
     padlen = 3 * order if padding is None else padding
-    filtered: F64 = signal.sosfiltfilt(sos, values, axis=0, padlen=padlen)
+    filtered: F64 = scipy.signal.sosfiltfilt(sos, values, axis=0, padlen=padlen)
     return filtered
 
 

@@ -13,11 +13,10 @@ import numpy as np
 from fmident.arrays import F64
 
 DateOrder = Literal["day-first", "month-first"]
-"""Of dates such as 01/02/2024."""
+"""Order of day and month in dates such as 01/02/2024."""
 
 _SECOND = 1_000_000_000
-_DAY = 86_400 * _SECOND
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_EPOCH = datetime.datetime(1970, 1, 1)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 _CLOCK = (
@@ -43,7 +42,7 @@ Kind = Literal["instant", "day", "clock"]
 
 
 @dataclass(frozen=True)
-class Origin:
+class TimeOrigin:
     """Time origin of a column of time stamps.
 
     `nanoseconds` are counted since the beginning of 1970, or of the day if there is no
@@ -57,15 +56,12 @@ class Origin:
 
     def text(self) -> str:
         """Return it in readable form."""
-        days, rest = divmod(self.nanoseconds, _DAY)
-        seconds, part = divmod(rest, _SECOND)
-        clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        seconds, part = divmod(self.nanoseconds, _SECOND)
+        moment = _EPOCH + datetime.timedelta(seconds=seconds)
+        text = str(moment.time() if self.kind == "clock" else moment)
         if part:
-            clock += f".{part:09d}".rstrip("0")
-        if self.kind == "clock":
-            return clock
-        day = datetime.date.fromordinal(days + _EPOCH).isoformat()
-        return f"{day} {clock}" + (" UTC" if self.zoned else "")
+            text += f".{part:09d}".rstrip("0")
+        return text + (" UTC" if self.zoned and self.kind != "clock" else "")
 
     def stamps(self, seconds: F64) -> list[str]:
         """Return ISO 8601 time stamps with date and time; empty for gaps.
@@ -108,10 +104,10 @@ class Stamps:
     order: DateOrder | None = None
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> TimeOrigin:
         """The first available instant."""
         first = next(t for t in self.instants if t is not None)
-        return Origin(first, self.kind, self.zoned)
+        return TimeOrigin(first, self.kind, self.zoned)
 
     def seconds(self) -> F64:
         """Return seconds since :attr:`origin`, shape (n,), NaN for gaps."""
@@ -157,7 +153,6 @@ def read_stamps(
         matches.append(match)
     date_order = _order(matches, texts, lines, order)
     kind, zoned = _kind(matches[first]), _zoned(matches[first])
-    cache: dict[tuple[str | None, ...], int] = {}
     instants: list[int | None] = []
     for row, match in enumerate(matches):
         if match is None:
@@ -177,7 +172,7 @@ def read_stamps(
                 "write the time zone in all rows, or in none",
             )
         try:
-            instants.append(_instant(match, date_order, cache))
+            instants.append(_instant(match, date_order))
         except ValueError as error:
             raise StampError(row, f"'{texts[row]}' is not a time stamp: {error}", _ISO) from None
     return Stamps(instants, kind, zoned, date_order)
@@ -251,50 +246,30 @@ def _order(
     return next(iter(rows_by_order))
 
 
-def _instant(
-    match: re.Match[str], order: DateOrder | None, cache: dict[tuple[str | None, ...], int]
-) -> int:
-    date = tuple(_part(match, name) for name in ("year", "month", "day", "name", "one", "two"))
-    if date not in cache:
-        cache[date] = _days(date, order) * _DAY
-    return cache[date] + _clock(match)
-
-
-def _days(date: tuple[str | None, ...], order: DateOrder | None) -> int:
-    year, month, day, name, one, two = date
-    if year is None:
-        return 0
-    if name is not None:
-        if name.lower() not in _MONTHS:
-            raise ValueError(f"there is no month '{name}'")
-        month = str(_MONTHS.index(name.lower()) + 1)
-    if one is not None:
-        day, month = (one, two) if order == "day-first" else (two, one)
-    assert month is not None
-    assert day is not None
-    return datetime.date(int(year), int(month), int(day)).toordinal() - _EPOCH
-
-
-def _clock(match: re.Match[str]) -> int:
-    if _part(match, "hour") is None:
-        return 0
-    hour, minute, second = (int(_part(match, n) or 0) for n in ("hour", "minute", "second"))
-    half = _part(match, "half")
-    if half is not None:
+def _instant(match: re.Match[str], order: DateOrder | None) -> int:
+    """Return nanoseconds since the beginning of 1970, or of the day; raise `ValueError`."""
+    part = {name: text for name, text in match.groupdict().items() if text is not None}
+    day, month = part.get("day", "1"), part.get("month", "1")
+    if "one" in part:
+        day, month = part["one"], part["two"]
+        if order != "day-first":
+            day, month = month, day
+    if "name" in part:
+        if part["name"].lower() not in _MONTHS:
+            raise ValueError(f"there is no month '{part['name']}'")
+        month = str(_MONTHS.index(part["name"].lower()) + 1)
+    hour, minute, second = (int(part.get(name, "0")) for name in ("hour", "minute", "second"))
+    if "half" in part:
         if not 1 <= hour <= 12:
             raise ValueError("the hour must be between 1 and 12")
-        hour = hour % 12 + (12 if half in "pP" else 0)
+        hour = hour % 12 + (12 if part["half"] in "pP" else 0)
     if hour > 23 or minute > 59 or second > 59:
         raise ValueError("hours end at 23, minutes and seconds at 59")
-    part = int((_part(match, "part") or "").ljust(9, "0"))
-    return ((hour * 60 + minute - _offset(match)) * 60 + second) * _SECOND + part
-
-
-def _offset(match: re.Match[str]) -> int:
-    """Return the offset of the time zone from UTC in minutes."""
-    zone = _part(match, "zone")
-    if zone is None or zone[0] not in "+-":
-        return 0
-    digits = zone[1:].replace(":", "").ljust(4, "0")
-    minutes = int(digits[:2]) * 60 + int(digits[2:])
-    return -minutes if zone[0] == "-" else minutes
+    year = int(part.get("year", "1970"))
+    moment = datetime.datetime(year, int(month), int(day), hour, minute, second)
+    seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
+    if (zone := part.get("zone", "Z"))[0] in "+-":
+        digits = zone[1:].replace(":", "").ljust(4, "0")
+        offset = (int(digits[:2]) * 60 + int(digits[2:])) * 60
+        seconds += offset if zone[0] == "-" else -offset
+    return seconds * _SECOND + int(part.get("part", "0").ljust(9, "0"))

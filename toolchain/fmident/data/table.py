@@ -10,28 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from fmident.arrays import F64
 from fmident.data.csv import Form, Layout, is_number, read_csv_text, read_numbers
 from fmident.data.outliers import Outliers
-from fmident.data.stamps import Origin
-from fmident.errors import Code, DataError, Diagnostic, Location, UnitError, did_you_mean
-from fmident.units import parse_unit
+from fmident.data.stamps import TimeOrigin
+from fmident.errors import Code, DataError, Diagnostic, Location, did_you_mean, nearest_file
+from fmident.units import unit_or_none
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    _Reader = Callable[[Path, dict[str, Any]], pd.DataFrame | None]
-
-
-Reader: TypeAlias = "Callable[[Path, dict[str, Any]], pd.DataFrame | None]"
+Reader: TypeAlias = Callable[[Path, dict[str, Any]], pd.DataFrame | None]
 """Reads a format of its own, or returns ``None``."""
 
 _SPACED_UNIT = re.compile(r"^(?P<name>.*\S)\s+(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>.*)\))$")
@@ -76,16 +71,14 @@ class Table:
     units: Mapping[str, str | None]
     lines: npt.NDArray[np.int64] | None
     errors: Mapping[str, DataError] = field(default_factory=dict)
-    origins: Mapping[str, Origin] = field(default_factory=dict)
+    origins: Mapping[str, TimeOrigin] = field(default_factory=dict)
     form: Form | None = None
     notes: tuple[Diagnostic, ...] = ()
     outliers: Mapping[str, Outliers] = field(default_factory=dict)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The numeric columns as a pandas frame (pandas is slow to import)."""
-        import pandas as pd
-
+        """The numeric columns as a pandas frame."""
         return pd.DataFrame(dict(self.columns))
 
     @property
@@ -147,10 +140,9 @@ def read_table(
     if path.is_dir():
         raise DataError(f"'{path}' is a folder", hint="name a CSV file", code=Code.UNUSABLE_FILE)
     if not path.exists():
-        near = [p.name for p in path.parent.glob("*.csv")] if path.parent.is_dir() else []
         raise DataError(
             f"there is no data file '{path}'",
-            hint=did_you_mean(path.name, near, kind="file") if near else "check the path",
+            hint=nearest_file(path, "*.csv"),
             code=Code.UNKNOWN_NAME,
         )
     if reader is not None:
@@ -202,22 +194,14 @@ def split_header(cell: str) -> tuple[str, str | None]:
     """
     text = cell.strip()
     spaced = _SPACED_UNIT.match(text)
-    if spaced is not None and (spaced["a"] is not None or _is_unit(spaced["b"])):
+    if spaced is not None and (spaced["a"] is not None or unit_or_none(spaced["b"]) is not None):
         return spaced["name"], (spaced["a"] if spaced["a"] is not None else spaced["b"]).strip()
     tight = _TIGHT_UNIT.match(text)
     if tight is not None and not (tight["b"] and re.search(r"\bder$", tight["name"])):
         inner = (tight["a"] if tight["a"] is not None else tight["b"]).strip()
-        if inner and not re.fullmatch(r"[\d\s,.:]*", inner) and _is_unit(inner):
+        if inner and not re.fullmatch(r"[\d\s,.:]*", inner) and unit_or_none(inner) is not None:
             return tight["name"], inner
     return text, None
-
-
-def _is_unit(text: str) -> bool:
-    try:
-        parse_unit(text)
-    except UnitError:
-        return False
-    return True
 
 
 def _from_csv(path: Path, layout: Layout) -> Table:
@@ -278,7 +262,7 @@ def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
         raise DataError("there are no rows", location=place)
     numbers: dict[str, F64] = {}
     errors: dict[str, DataError] = {}
-    origins: dict[str, Origin] = {}
+    origins: dict[str, TimeOrigin] = {}
     for position, name in enumerate(names):
         if name is None:
             continue
@@ -303,10 +287,8 @@ def _from_frame(path: Path, frame: pd.DataFrame) -> Table:
     return Table(path, numbers, units, None, errors, origins)
 
 
-def _seconds(column: pd.Series[Any]) -> tuple[F64, Origin | None]:
+def _seconds(column: pd.Series[Any]) -> tuple[F64, TimeOrigin | None]:
     """Return durations in s, or instants in s since the first one together with that one."""
-    import pandas as pd  # here, since it is slow to import and seldom needed
-
     gaps = column.isna().to_numpy()
     if gaps.all():
         return np.full(gaps.size, np.nan), None
@@ -318,7 +300,7 @@ def _seconds(column: pd.Series[Any]) -> tuple[F64, Origin | None]:
         return np.where(gaps, np.nan, nanoseconds / 1e9), None
     start = int(nanoseconds[~gaps][0])
     seconds = np.where(gaps, np.nan, (nanoseconds - start) / 1e9)
-    return seconds, Origin(start, "instant", zoned)
+    return seconds, TimeOrigin(start, "instant", zoned)
 
 
 def _columns(
@@ -343,9 +325,7 @@ class InMemory:
     The names are relative to the working directory; the files need not exist.
     """
 
-    def __init__(
-        self, frames: Mapping[str, pd.DataFrame], otherwise: _Reader | None = None
-    ) -> None:
+    def __init__(self, frames: Mapping[str, pd.DataFrame], otherwise: Reader | None = None) -> None:
         self._frames = {Path(name): frame for name, frame in frames.items()}
         self._otherwise = otherwise
 
@@ -417,7 +397,7 @@ class DataDescription:
     `columns` has all columns but the time.
     """
 
-    path: str
+    file: str
     rows: int
     form: str | None
     time: TimeDescription
@@ -425,17 +405,10 @@ class DataDescription:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-compatible dictionary; non-finite numbers are ``None``."""
-        time = {key: value for key, value in vars(self.time).items() if key != "pauses"}
-        return {
-            "file": self.path,
-            "rows": self.rows,
-            "form": self.form,
-            "time": time | {"pauses": [list(p) for p in self.time.pauses]},
-            "columns": [
-                {key: _finite(value) for key, value in vars(c).items() if key != "spark"}
-                for c in self.columns
-            ],
-        }
+        columns = [
+            {k: _finite(v) for k, v in vars(c).items() if k != "spark"} for c in self.columns
+        ]
+        return asdict(self) | {"columns": columns}
 
 
 def describe(table: Table, times: F64, column: str, width: int = 24) -> DataDescription:

@@ -10,7 +10,7 @@ from fmident.data.table import Table
 from fmident.errors import Code, DataError, Location, UnitError
 from fmident.units import compatible, convert, parse_unit
 
-_NAMES = ("time", "t", "zeit", "timestamp")
+TIME_NAMES = ("time", "t", "zeit", "timestamp")
 
 
 def time_column(table: Table, name: str | None = None) -> str:
@@ -24,7 +24,7 @@ def time_column(table: Table, name: str | None = None) -> str:
         table.column(name)
         return name
     columns = table.names
-    named = [c for c in columns if c.casefold() in _NAMES]
+    named = [c for c in columns if c.casefold() in TIME_NAMES]
     if not named and table.lines is None:
         raise DataError(
             "there is no column 'time'",

@@ -1,10 +1,18 @@
 """Design of experiments: motions that make the parameters distinguishable."""
 
-from fmident.designing.excitation import Design, DesignSettings, design_excitation
+from fmident.designing.excitation import (
+    Axis,
+    Criterion,
+    Design,
+    DesignSettings,
+    FourierMotion,
+    SineCandidate,
+    SineDesign,
+    SineSettings,
+    design_excitation,
+    design_sine,
+)
 from fmident.designing.file import DesignTask, load_design
-from fmident.designing.fourier import Axis, FourierMotion
-from fmident.designing.information import Criterion
-from fmident.designing.sine import SineCandidate, SineDesign, SineSettings, design_sine
 
 __all__ = [
     "Axis",

@@ -5,31 +5,54 @@ sensitivities ``J`` at the initial parameters, predicts the covariance ``F^-1``.
 its determinant is maximised (D-optimal: the smallest volume of the confidence
 ellipsoid), or the condition number of the columns of ``J``, scaled to unit length, is
 minimised.
+
+Motions are finite Fourier series, which can be differentiated exactly and averaged over
+periods, and have no content above their highest harmonic, so that a low-pass filter can
+be chosen without loss (Swevers, Ganseman, Tukel, De Schutter and Van Brussel, "Optimal
+robot excitation and identification", IEEE Transactions on Robotics and Automation 13,
+1997).
+
+A sine that identifies an oscillator, ``u = A sin(omega t)``, is simulated from the start
+values at a grid of frequencies, each with the largest amplitude within the limits; the
+grid is refined around the best one. Without limits on outputs a lightly damped oscillator
+is best excited near its natural frequency (M. Oueslati and others, "On algebraic approach
+for MSD parametric estimation", IMAACA 2011, eq. 13).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import dataclass, field
+from typing import Literal, NoReturn
 
 import numpy as np
 from scipy import optimize
 
 from fmident.arrays import F64
-from fmident.designing.fourier import Axis, FourierMotion, largest_inside
-from fmident.designing.information import (
-    USELESS,
-    Criterion,
-    Information,
-    criterion_value,
-    refuse_not_positive,
-)
-from fmident.errors import EstimationError, ProblemError
-from fmident.evaluation import Evaluator
+from fmident.data.experiment import Experiment
+from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
+from fmident.evaluation import Evaluator, differentiated_outputs
+from fmident.statistics.identifiability import analyse_rank, describe, determined_combinations
 
 _FINE = 4
-"""How many times finer the limits are looked at than the sensitivities."""
+"""Instants at which limits are checked, per instant of the sensitivities."""
+
+
+SineCriterion = Literal["determinant", "condition", "variance"]
+
+_ROUNDS = 3
+_AROUND = 9
+"""Frequencies per round between the two neighbours of the best."""
+_INSIDE = 1e-3
+"""Relative distance kept from limits of outputs, which are looked at in the samples only."""
+
+
+Criterion = Literal["determinant", "condition"]
+
+USELESS = 1e6
+"""Criterion of a motion for which parameters cannot be told apart, or the FMU fails."""
+
+_STEP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -104,7 +127,6 @@ def design_excitation(
     axes: Sequence[Axis],
     sigmas: Mapping[str, float],
     settings: DesignSettings,
-    start_values: Mapping[str, float | int | bool | str] | None = None,
 ) -> Design:
     """Return the best motion found.
 
@@ -114,7 +136,7 @@ def design_excitation(
     determined, if no such motion distinguishes the parameters, and `EstimationError` if the
     FMU fails for all random motions.
     """
-    task = _Task(Information(evaluator, sigmas, start_values), tuple(axes), settings)
+    task = _Task(Information(evaluator, sigmas), tuple(axes), settings)
     generator = np.random.default_rng(settings.seed)
     starts = [task.random(generator) for _ in range(8 * settings.starts)]
     during = evaluator.activities.during
@@ -234,3 +256,391 @@ class _Task:
 
 def _sigmoid(x: float) -> float:
     return float(1.0 / (1.0 + np.exp(-x)))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a machine: the inputs that define its motion, and its limits.
+
+    `position`, `speed` and `acceleration` are input variables of the FMU; ``None`` for one
+    that the model lacks. `turns` are revolutions (2 pi) per period. The limits are in the
+    FMU's units, infinite if there is none; those of speed and acceleration apply to the
+    absolute value. Raises `ProblemError` without an input or any limit, or if limits
+    contradict the turns.
+    """
+
+    position: str | None = None
+    speed: str | None = None
+    acceleration: str | None = None
+    turns: float = 0.0
+    position_limits: tuple[float, float] = (-np.inf, np.inf)
+    speed_limit: float = np.inf
+    acceleration_limit: float = np.inf
+
+    def __post_init__(self) -> None:
+        if self.position is None and self.speed is None and self.acceleration is None:
+            raise ProblemError("an axis needs an input: 'position', 'speed' or 'acceleration'")
+        if not self.position_limits[0] < self.position_limits[1]:
+            raise ProblemError(
+                f"the position limits {list(self.position_limits)} must be [lowest, highest]"
+            )
+        if not (self.speed_limit > 0.0 and self.acceleration_limit > 0.0):
+            raise ProblemError("the limits of speed and acceleration must be positive")
+        bounded = bool(np.isfinite(self.position_limits).any())
+        if self.turns and bounded:
+            raise ProblemError(
+                "an axis that turns on has no position limits",
+                hint="leave out 'turns' or 'position_limits'",
+            )
+        limits = (*self.position_limits, self.speed_limit, self.acceleration_limit)
+        if not np.isfinite(limits).any():
+            raise ProblemError(
+                "an axis without any limit has no best motion",
+                hint="give 'position_limits', 'speed_limit' or 'acceleration_limit'",
+            )
+
+    @property
+    def inputs(self) -> tuple[str | None, str | None, str | None]:
+        """Position, velocity, acceleration."""
+        return self.position, self.speed, self.acceleration
+
+
+@dataclass(frozen=True)
+class FourierMotion:
+    """``q0 + 2 pi turns t/T + sum_k a_k sin(k w t) + b_k cos(k w t)`` with ``w = 2 pi/T``.
+
+    `period` is T, s, `start` is q0, and `sine` and `cosine` are a_k and b_k, k = 1, 2, ...,
+    shape (harmonics,).
+    """
+
+    period: float
+    start: float
+    turns: float
+    sine: F64
+    cosine: F64
+
+    def __call__(self, times: F64, order: int = 0) -> F64:
+        """Return the position, or its derivative of the given order, shape (n,)."""
+        base = 2.0 * np.pi / self.period
+        drift = base * self.turns
+        steady = {0: self.start + drift * times, 1: drift + 0.0 * times}.get(order, 0.0 * times)
+        w = base * np.arange(1, self.sine.size + 1)
+        angle = np.outer(times, w) + order * np.pi / 2.0
+        values: F64 = steady + np.sin(angle) @ (w**order * self.sine)
+        values += np.cos(angle) @ (w**order * self.cosine)
+        return values
+
+
+def largest_inside(axis: Axis, shape: FourierMotion, times: F64) -> float:
+    """Return the largest factor on the series of `shape` that satisfies an axis's limits.
+
+    `shape` provides start, turns and series; the limits are checked at `times` of one
+    period, shape (n,). Raises `ProblemError` if the turns alone are too fast.
+    """
+    drift = 2.0 * np.pi * shape.turns / shape.period
+    if abs(drift) >= axis.speed_limit:
+        raise ProblemError(
+            f"{shape.turns:g} turns in {shape.period:g} s are {abs(drift):.4g} rad/s, which is no"
+            f" less than the speed limit {axis.speed_limit:g}",
+            hint="fewer turns, or a longer period",
+        )
+    series = FourierMotion(shape.period, 0.0, 0.0, shape.sine, shape.cosine)
+    low, high = axis.position_limits
+    factors = [
+        _factor(series(times), low - shape.start, high - shape.start),
+        _factor(series(times, 1), -axis.speed_limit - drift, axis.speed_limit - drift),
+        _factor(series(times, 2), -axis.acceleration_limit, axis.acceleration_limit),
+    ]
+    return min(factors)
+
+
+def _factor(values: F64, low: float, high: float) -> float:
+    """Return the largest factor with ``low <= factor * values <= high``."""
+    up, down = float(values.max(initial=0.0)), float(values.min(initial=0.0))
+    tiny = 1e-300
+    return min(high / max(up, tiny), low / min(down, -tiny))
+
+
+@dataclass(frozen=True)
+class SineSettings:
+    """Settings of a sine design.
+
+    `amplitude` is the maximum, in the unit of `input`, and `omega` the lowest and highest
+    angular frequency, rad/s; the record has a `duration`, s, and a `rate` of samples per
+    second. The criterion is the determinant of the information matrix, the condition number
+    of the sensitivities, or the variance of one `parameter`. `natural` is the reference
+    angular frequency of the table, rad/s, and `limits` are maximum absolute values of
+    output variables. Raises `ProblemError` for a number out of range.
+    """
+
+    input: str
+    amplitude: float
+    omega: tuple[float, float]
+    duration: float
+    rate: float = 1000.0
+    criterion: SineCriterion = "determinant"
+    parameter: str | None = None
+    natural: float | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        named = {key: getattr(self, key) for key in ("amplitude", "duration", "rate")}
+        if self.natural is not None:
+            named["natural"] = self.natural
+        refuse_not_positive(named | dict(self.limits))
+        low, high = self.omega
+        if not 0.0 < low < high:
+            raise ProblemError(f"'omega' must be [lowest, highest], positive, not {[low, high]}")
+        if high >= 0.2 * np.pi * self.rate:
+            raise ProblemError(
+                f"{high:g} rad/s is too fast for {self.rate:g} samples per second",
+                hint="a lower highest 'omega', or a higher rate",
+            )
+        if (self.criterion == "variance") != (self.parameter is not None):
+            raise ProblemError(
+                "'parameter' and the criterion \"variance\" belong together",
+                hint='criterion = "variance" and parameter = "NAME", or neither',
+            )
+
+    @property
+    def times(self) -> F64:
+        """Instants of the record, s."""
+        return np.arange(round(self.duration * self.rate) + 1, dtype=np.float64) / self.rate
+
+    @property
+    def grid(self) -> F64:
+        """Initial frequencies, rad/s, spaced by half the resolution of a record of this length."""
+        low, high = self.omega
+        return np.linspace(low, high, max(12, int(np.ceil((high - low) * self.duration / np.pi))))
+
+
+@dataclass(frozen=True)
+class SineCandidate:
+    """One frequency, rad/s, and the accuracy expected from it.
+
+    `amplitude` is the maximum within the limits, and the smallest `value` of the criterion
+    is best. `standard_errors` are predicted for the free parameters, shape (parameters,);
+    `condition` is that of the sensitivities with columns scaled to unit length.
+    """
+
+    omega: float
+    amplitude: float
+    value: float
+    standard_errors: F64
+    condition: float
+
+
+@dataclass(frozen=True)
+class SineDesign:
+    """The best sine.
+
+    `times` is the record, s, shape (n,), and `inputs` its values by variable. `candidates`
+    are all usable frequencies in ascending order, including `best`.
+    """
+
+    times: F64
+    inputs: Mapping[str, F64]
+    best: SineCandidate
+    candidates: tuple[SineCandidate, ...]
+
+
+def design_sine(
+    evaluator: Evaluator, sigmas: Mapping[str, float], settings: SineSettings
+) -> SineDesign:
+    """Return the best sine found.
+
+    The arguments are as for :func:`~fmident.designing.excitation.design_excitation`. Raises
+    `ProblemError`, with the combinations that are determined, if no sine distinguishes the
+    parameters, or if the parameter of the criterion is not free; and `EstimationError` if
+    no frequency satisfies the limits, or the FMU fails at all of them.
+    """
+    names = [q.name for q in evaluator.problem.free]
+    if settings.parameter is not None and settings.parameter not in names:
+        raise ProblemError(
+            f"'{settings.parameter}' is not a free parameter",
+            hint=did_you_mean(settings.parameter, names, kind="parameter"),
+            code=Code.UNKNOWN_NAME,
+        )
+    if settings.criterion == "condition" and len(names) == 1:
+        raise ProblemError(
+            "the condition number of one parameter is always 1", hint='criterion = "determinant"'
+        )
+    task = _SineTask(Information(evaluator, sigmas), settings)
+    grid = settings.grid
+    before, lowest = evaluator.simulations, float(grid[0])
+    looked_at = {lowest: task.candidate(lowest)}
+    count = (grid.size + _ROUNDS * _AROUND - 1) * (evaluator.simulations - before)
+    with evaluator.activities.during("frequencies", simulations=count):
+        for _ in range(1 + _ROUNDS):
+            for omega in map(float, grid):
+                if omega not in looked_at:
+                    looked_at[omega] = task.candidate(omega)
+            usable = {o: c for o, c in looked_at.items() if c is not None}
+            if not usable:
+                task.explain()
+            best = min(usable.values(), key=lambda c: c.value)
+            k = int(np.argmin(np.abs(grid - best.omega)))
+            grid = np.linspace(grid[max(k - 1, 0)], grid[min(k + 1, grid.size - 1)], _AROUND)
+    inputs = task.inputs(best.omega, best.amplitude)
+    return SineDesign(task.times, inputs, best, tuple(usable[w] for w in sorted(usable)))
+
+
+class _SineTask:
+    def __init__(self, information: Information, settings: SineSettings) -> None:
+        self.information = information
+        self.settings = settings
+        self.times = settings.times
+        self.names = [q.name for q in information.evaluator.problem.free]
+        self.last: F64 | None = None
+        """Finite sensitivities that were of no use."""
+
+    def inputs(self, omega: float, amplitude: float) -> dict[str, F64]:
+        return {self.settings.input: amplitude * np.sin(omega * self.times)}
+
+    def excess(self, omega: float, amplitude: float) -> float:
+        """Return the relative excess of an output over its limit; NaN if the FMU fails."""
+        evaluator = self.information.evaluator
+        experiment = self.information.experiment(self.times, self.inputs(omega, amplitude))
+        limits = self.settings.limits
+        initial = evaluator.problem.initial[np.newaxis]
+        outputs = evaluator.simulate_outputs(experiment, tuple(limits), initial)[0]
+        return float(np.max(np.abs(outputs).max(axis=0) / np.array(list(limits.values())))) - 1.0
+
+    def amplitude(self, omega: float) -> float | None:
+        """Return the maximum amplitude within the limits, assuming one crossing, or ``None``."""
+        largest = self.settings.amplitude
+        if not self.settings.limits:
+            return largest
+        top = self.excess(omega, largest)
+        if top <= 0.0:
+            return largest
+        if not (np.isfinite(top) and self.excess(omega, 0.0) < 0.0):
+            return None
+        crossing = optimize.brentq(
+            lambda a: self.excess(omega, a), 0.0, largest, xtol=0.1 * _INSIDE * largest / (1 + top)
+        )
+        return (1.0 - _INSIDE) * float(crossing)
+
+    def candidate(self, omega: float) -> SineCandidate | None:
+        """Return the candidate of a frequency; ``None`` if it is useless."""
+        amplitude = self.amplitude(omega)
+        if amplitude is None:
+            return None
+        columns = self.information.sensitivities(self.times, self.inputs(omega, amplitude))
+        criterion = self.settings.criterion
+        value = criterion_value(columns, "condition" if criterion == "condition" else "determinant")
+        if value >= USELESS:
+            self.last = columns if bool(np.isfinite(columns).all()) else self.last
+            return None
+        errors, condition = self.information.standard_errors(columns)
+        if self.settings.parameter is not None:
+            value = 2.0 * float(np.log(errors[self.names.index(self.settings.parameter)]))
+        return SineCandidate(omega, amplitude, value, errors, condition)
+
+    def explain(self) -> NoReturn:
+        """Raise an error that explains why no frequency is useful."""
+        if self.last is not None:
+            self.information.refuse(self.last, "sine of this input")
+        failure = self.information.evaluator.last_failure
+        if failure is not None:
+            raise EstimationError(
+                f"the FMU fails at all frequencies: {failure}",
+                hint="a lower 'amplitude', or other frequencies in 'omega'",
+            )
+        raise EstimationError(
+            "the outputs are beyond their limits even without input",
+            hint="larger values in [sine.limits], or other start values",
+        )
+
+
+class Information:
+    """Sensitivities of planned measurements, and derived statistics.
+
+    The evaluator's problem has the free parameters at their expected values; `sigmas` are
+    the standard deviations of the noise of the output variables to be measured.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        sigmas: Mapping[str, float],
+    ) -> None:
+        self.evaluator = evaluator
+        self.outputs = tuple(sigmas)
+        self.sigmas = np.array(list(sigmas.values()))
+        problem = evaluator.problem
+        self.scale: F64 = np.array([q.scale for q in problem.free])
+        step = _STEP * np.maximum(np.abs(problem.initial), self.scale)
+        self.high = np.clip(problem.initial + step, problem.lower, problem.upper)
+        self.low = np.clip(problem.initial - step, problem.lower, problem.upper)
+
+    def experiment(self, times: F64, inputs: Mapping[str, F64]) -> Experiment:
+        """Return the planned measurement."""
+        return Experiment("design", times, inputs, (), {}, "design")
+
+    def sensitivities(self, times: F64, inputs: Mapping[str, F64]) -> F64:
+        """Return the whitened sensitivities to scaled parameters, shape (m, parameters)."""
+        initial = self.evaluator.problem.initial
+        count = initial.size
+        experiment = self.experiment(times, inputs)
+        exact = differentiated_outputs(self.evaluator, experiment, self.outputs, initial)
+        if exact is not None:
+            slopes = exact[1] / self.sigmas[:, np.newaxis]
+            exactly: F64 = slopes.reshape(-1, count) * self.scale
+            return exactly
+        points = np.tile(initial, (2 * count, 1))
+        points[np.arange(count), np.arange(count)] = self.high
+        points[count + np.arange(count), np.arange(count)] = self.low
+        outputs = self.evaluator.simulate_outputs(experiment, self.outputs, points) / self.sigmas
+        change = (outputs[:count] - outputs[count:]).reshape(count, -1)
+        columns: F64 = (change * (self.scale / (self.high - self.low))[:, np.newaxis]).T
+        return columns
+
+    def standard_errors(self, columns: F64) -> tuple[F64, float]:
+        """Return predicted standard errors, and the condition number of the unit columns."""
+        lengths = np.linalg.norm(columns, axis=0)
+        triangle = np.asarray(np.linalg.qr(columns / lengths, mode="r"))
+        inverse = np.linalg.inv(triangle) / lengths[:, np.newaxis]
+        errors: F64 = np.linalg.norm(inverse, axis=1) * self.scale
+        return errors, float(np.linalg.cond(triangle))
+
+    def refuse(self, columns: F64, motion: str) -> NoReturn:
+        """Raise `ProblemError` naming the parameters that no motion distinguishes.
+
+        `columns` are finite sensitivities of a motion that was tried, and `motion` describes
+        it, such as ``"sine of this input"``.
+        """
+        raise ProblemError(
+            f"no {motion} tells all parameters apart. {self._verdict(columns)}",
+            hint="hold parameters with 'fixed = true' until all are identifiable",
+        )
+
+    def _verdict(self, columns: F64) -> str:
+        names = [q.name for q in self.evaluator.problem.free]
+        errors = 1e-8 * np.linalg.norm(columns, axis=0)
+        analysis = analyse_rank(columns / self.scale, errors / self.scale)
+        return describe(analysis, names, determined_combinations(analysis, names))
+
+
+def refuse_not_positive(settings: Mapping[str, float]) -> None:
+    """Raise `ProblemError` for the first named number that is not positive and finite."""
+    for name, value in settings.items():
+        if not (np.isfinite(value) and value > 0.0):
+            raise ProblemError(f"'{name}' of a design must be positive, not {value:g}")
+
+
+def criterion_value(columns: F64, criterion: Criterion) -> float:
+    """Return the objective; :data:`USELESS` if the parameters are indistinguishable."""
+    if not bool(np.isfinite(columns).all()):
+        return USELESS
+    lengths = np.linalg.norm(columns, axis=0)
+    if not bool(np.all(lengths > 0.0)):
+        return USELESS
+    singular = np.linalg.svd(columns / lengths, compute_uv=False)
+    if singular[-1] <= 1e-9 * singular[0]:
+        return USELESS
+    if criterion == "condition":
+        return float(np.log(singular[0] / singular[-1]))
+    # Of F per parameter, so that the value does not grow with their number.
+    volume = float(np.sum(np.log(singular)) + np.sum(np.log(lengths)))
+    return -2.0 * volume / int(lengths.size)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from fmident.data.experiment import Experiment, Measurement
-from fmident.designing.excitation import DesignSettings
-from fmident.designing.fourier import Axis
-from fmident.designing.information import Criterion
-from fmident.designing.sine import SineCriterion, SineSettings
+from fmident.designing.excitation import (
+    Axis,
+    DesignSettings,
+    SineCriterion,
+    SineSettings,
+)
 from fmident.errors import Code, FmuError, ProblemError, did_you_mean
 from fmident.fmu import ModelDescription
 from fmident.problem.model import EstimatorSettings, Problem, ProblemFile
-from fmident.problem.reading.evaluation_file import read_evaluation
 from fmident.problem.reading.file import (
     NO_PLUGINS,
     Plugins,
+    read_evaluation,
     read_model,
     read_toml,
 )
 from fmident.problem.reading.parameters import read_parameters
+from fmident.problem.reading.tables import ModelTable, ParameterTable
 from fmident.toml_file import Section
 
 
@@ -67,20 +71,30 @@ def load_design(
     """
     path = Path(path)
     root = read_toml(path)
-    fmu, description, shared = read_model(root, path.parent, plugins)
-    sigmas = _sigmas(root.table("outputs"), description)
-    axes: tuple[Axis, ...] = ()
+    tables = root.read(_DesignTables)
+    fmu, description, shared = read_model(tables.model, path.parent, plugins)
+    sigmas = tables.outputs
+    _refuse_not_positive(root.inner("outputs"), sigmas, description, "standard deviation")
+    if not sigmas:
+        raise root.inner("outputs").error(
+            "no output will be measured", hint="add OUTPUT = STANDARD DEVIATION to [outputs]"
+        )
+    design = root.inner("design")
     settings: DesignSettings | SineSettings
-    if root.raw("sine", None) is not None:
-        settings = _sine(root.table("design"), root.table("sine"), description)
+    if tables.sine is not None:
+        settings = _sine(design, tables.sine, description)
         inputs = [settings.input]
     else:
-        axes = _axes(root, description)
-        settings = _settings(root.table("design"))
-        inputs = [name for axis in axes for name in axis.inputs if name is not None]
-    parameters, notes = read_parameters(root, description, ())
-    evaluation = read_evaluation(root, plugins.executors)
-    root.finish()
+        if not tables.axes:
+            raise root.error("nothing moves", hint="add a table [[axes]] for each axis")
+        for number, axis in enumerate(tables.axes):
+            for key in ("position", "speed", "acceleration"):
+                if (name := getattr(axis, key)) is not None:
+                    _refuse_no_input(root.inner("axes", number), key, name, description)
+        settings = design.read(DesignSettings)
+        inputs = [name for axis in tables.axes for name in axis.inputs if name is not None]
+    parameters, notes = read_parameters(tables.parameters, description, (), root)
+    evaluation = read_evaluation(root.inner("evaluation"), plugins.executors)
     times = settings.times[:2]
     still = Experiment(
         "design",
@@ -103,100 +117,66 @@ def load_design(
     if not problem.free:
         raise root.error("there is no free parameter to design for", "parameters")
     units = {name: description.variable(name).unit for name in inputs}
-    return DesignTask(problem, axes, sigmas, settings, units)
+    return DesignTask(problem, tables.axes, sigmas, settings, units)
 
 
-def _positive(section: Section, description: ModelDescription, what: str) -> dict[str, float]:
-    """Return the positive numbers of a section by FMU variable."""
-    numbers = {}
-    for name, _ in section.items():
+@dataclass(frozen=True, kw_only=True)
+class _SineTable:
+    """``[sine]``."""
+
+    section: Section
+    input: str
+    amplitude: float
+    omega: tuple[float, float]
+    natural: float | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SineDesign:
+    """``[design]`` of a sine."""
+
+    duration: float
+    rate: float = 1000.0
+    criterion: SineCriterion = "determinant"
+    parameter: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DesignTables:
+    """A whole design file."""
+
+    model: ModelTable
+    outputs: Mapping[str, float]
+    design: Mapping[str, Any]
+    parameters: Mapping[str, ParameterTable] = field(default_factory=dict)
+    axes: tuple[Axis, ...] = ()
+    sine: _SineTable | None = None
+    evaluation: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _refuse_not_positive(
+    section: Section, numbers: Mapping[str, float], description: ModelDescription, what: str
+) -> None:
+    """Raise if the numbers of a table are not positive, or not of FMU variables."""
+    for name, value in numbers.items():
         try:
             description.variable(name)
         except FmuError as error:
             raise section.at_key(error, name) from error
-        value = section.number(name)
         if not (np.isfinite(value) and value > 0.0):
             raise section.error(f"the {what} of '{name}' must be positive", name)
-        numbers[name] = float(value)
-    section.finish()
-    return numbers
 
 
-def _sigmas(section: Section, description: ModelDescription) -> dict[str, float]:
-    sigmas = _positive(section, description, "standard deviation")
-    if not sigmas:
-        raise section.error(
-            "no output will be measured", hint="add OUTPUT = STANDARD DEVIATION to [outputs]"
-        )
-    return sigmas
-
-
-def _sine(design: Section, section: Section, description: ModelDescription) -> SineSettings:
-    name = section.text("input")
-    _refuse_no_input(section, "input", name, description)
-    omega = section.pair("omega")
-    if omega is None:
-        raise section.error("'omega' is missing", hint="omega = [lowest, highest] in rad/s")
-    natural = section.number("natural", np.nan)
-    values: dict[str, Any] = {
-        "amplitude": section.number("amplitude"),
-        "natural": None if np.isnan(natural) else natural,
-        "limits": _positive(section.table("limits", {}), description, "limit"),
-        "duration": design.number("duration"),
-        "rate": design.number("rate", 1000.0),
-        "criterion": design.choice("criterion", get_args(SineCriterion), "determinant"),
-        "parameter": design.text("parameter", None),
-    }
-    section.finish()
-    design.finish()
+def _sine(design: Section, table: _SineTable, description: ModelDescription) -> SineSettings:
+    section, of_design = table.section, design.read(_SineDesign)
+    _refuse_no_input(section, "input", table.input, description)
+    _refuse_not_positive(section.inner("limits"), table.limits, description, "limit")
+    fields = {key: getattr(table, key) for key in ("amplitude", "omega", "natural", "limits")}
     try:
-        return SineSettings(name, omega=omega, **values)
+        return SineSettings(table.input, **fields, **dataclasses.asdict(of_design))
     except ProblemError as error:
         raise section.at_key(error) from error
-
-
-def _settings(section: Section) -> DesignSettings:
-    default = DesignSettings(1.0)
-    values: dict[str, Any] = {"period": section.number("period")}
-    values["rate"] = section.number("rate", default.rate)
-    for key in ("harmonics", "starts", "iterations", "seed"):
-        value = section.raw(key, getattr(default, key))
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise section.wrong(key, value, "a whole number")
-        values[key] = value
-    values["criterion"] = section.choice("criterion", get_args(Criterion), default.criterion)
-    section.finish()
-    try:
-        return DesignSettings(**values)
-    except ProblemError as error:
-        raise section.at_key(error) from error
-
-
-def _axes(root: Section, description: ModelDescription) -> tuple[Axis, ...]:
-    tables = root.raw("axes", [])
-    if not isinstance(tables, list) or not tables:
-        raise root.error("nothing moves", hint="add a table [[axes]] for each axis")
-    axes = []
-    for number, table in enumerate(tables):
-        section = Section(root.source, ("axes", number), table)
-        names = {key: section.text(key, None) for key in ("position", "speed", "acceleration")}
-        for key, name in names.items():
-            if name is not None:
-                _refuse_no_input(section, key, name, description)
-        limits = section.pair("position_limits")
-        try:
-            axis = Axis(
-                **names,
-                turns=section.number("turns", 0.0),
-                position_limits=(-np.inf, np.inf) if limits is None else limits,
-                speed_limit=section.number("speed_limit", np.inf),
-                acceleration_limit=section.number("acceleration_limit", np.inf),
-            )
-        except ProblemError as error:
-            raise section.at_key(error) from error
-        section.finish()
-        axes.append(axis)
-    return tuple(axes)
 
 
 def _refuse_no_input(section: Section, key: str, name: str, description: ModelDescription) -> None:

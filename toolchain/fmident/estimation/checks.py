@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
 from fmident.arrays import F64
-from fmident.errors import Diagnostic, EstimationError, ProblemError, Severity, SimulationError
+from fmident.errors import (
+    Code,
+    Diagnostic,
+    EstimationError,
+    FmidentError,
+    Location,
+    PluginError,
+    ProblemError,
+    Severity,
+    SimulationError,
+)
+from fmident.estimation.contract import Estimator
 from fmident.evaluation import Evaluator, SimulationFailure
-from fmident.problem.constraints import Constraints
+from fmident.evaluation.setups import simulation_setups
+from fmident.fmu.processes import guard
+from fmident.problem.constraints import Constraints, simplified
+from fmident.problem.cost import TimeDomain
+from fmident.problem.priors import Priors
+from fmident.problem.residuals import parameter_values_for, residual_layout
+from fmident.toml_file.section import Where, build_dataclass
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
+
 
 _SMALL, _LARGE = 0.01, 0.3
 
@@ -29,13 +49,27 @@ _DECADES, _LEAST = 100.0, 1e-9
 above a bound of zero, in parts of the upper bound."""
 
 
+_KEEPS_CONSTRAINTS = "scipy-minimize"
+
+Keys = tuple[str | int, ...]
+
+Find = Callable[[str], type[Estimator[Any]]]
+"""Name of an estimator to its class; raises :class:`~fmident.errors.PluginError`."""
+
+Capable = Callable[[], Iterable[str]]
+"""Returns names of estimators; they are imported for it, so that it is called only for messages."""
+
+
 def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
     """Simulate the initial point; raises `EstimationError` with the FMU's own message."""
-    finding = initial_finding(problem, evaluator)
-    if finding is not None:
-        raise EstimationError(
-            finding.message, location=finding.location, hint=finding.hint, code=finding.rule
-        )
+    _refuse(initial_finding(problem, evaluator), EstimationError)
+
+
+def _refuse(diagnostic: Diagnostic | None, kind: type[FmidentError]) -> None:
+    """Raise a diagnostic that is an error."""
+    if diagnostic is not None and diagnostic.severity == "error":
+        d = diagnostic
+        raise kind(d.message, location=d.location, hint=d.hint, code=d.rule)
 
 
 def initial_finding(problem: Problem, evaluator: Evaluator) -> Diagnostic | None:
@@ -73,11 +107,7 @@ def check_influence(problem: Problem, evaluator: Evaluator, *, descends: bool = 
     `descends` says whether the search follows derivatives from the initial point.
     """
     inert = inert_parameters(problem, evaluator)
-    finding = inert_finding(problem, inert, descends=descends)
-    if finding is not None and finding.severity == "error":
-        raise ProblemError(
-            finding.message, location=finding.location, hint=finding.hint, code=finding.rule
-        )
+    _refuse(inert_finding(problem, inert, descends=descends), ProblemError)
 
 
 def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParameter, ...]:
@@ -126,10 +156,8 @@ def points_inside(evaluator: Evaluator, count: int, seed: int = 0) -> F64:
     Without a bound, the parameter stays within a factor of about three of its initial
     value, or within its scale if it starts at zero.
     """
-    from scipy.stats import qmc  # here, since it is slow to import and seldom needed
-
     lower, upper = box(evaluator)
-    share = qmc.LatinHypercube(lower.size, seed=seed).random(count)
+    share = scipy.stats.qmc.LatinHypercube(lower.size, seed=seed).random(count)
     points: F64 = evaluator.space.to_physical(lower + share * (upper - lower))
     return np.clip(points, evaluator.problem.lower, evaluator.problem.upper)
 
@@ -139,22 +167,16 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
     base = evaluator.residuals(problem.initial)
     swept = np.tile(problem.initial, (len(_SWEEP), 1))
     swept[:, index] = _range_of(evaluator, index, np.array(_SWEEP))
-    probed = evaluator.probe(swept)
-    change = _rms(probed - base)
-    for row in np.argsort(np.abs(swept[:, index] - problem.initial[index])):
-        if change[row] > nothing and _is_more_than_error(evaluator, swept[row], change[row]):
-            return np.asarray(swept[row])
+    change = _rms(evaluator.probe(swept) - base)
+    nearest = np.argsort(np.abs(swept[:, index] - problem.initial[index]))
+    found = _beyond_error(evaluator, swept[nearest], change[nearest], nothing)
+    if found is not None:
+        return found
     points = _elsewhere(evaluator)
     others = points.copy()
-    for row in range(len(points)):
-        others[row, index] = _moved(evaluator, points[row], index, _SMALL)
-    probed = evaluator.probe(np.vstack([points, others]))
-    first, second = probed[: len(points)], probed[len(points) :]
-    change = _rms(first - second)
-    for row in np.flatnonzero(change > nothing):
-        if _is_more_than_error(evaluator, points[row], change[row]):
-            return np.asarray(points[row])
-    return None
+    others[:, index] = [_moved(evaluator, point, index, _SMALL) for point in points]
+    first, second = np.split(evaluator.probe(np.vstack([points, others])), 2)
+    return _beyond_error(evaluator, points, _rms(first - second), nothing)
 
 
 def _elsewhere(evaluator: Evaluator) -> F64:
@@ -176,10 +198,14 @@ def _elsewhere(evaluator: Evaluator) -> F64:
     return np.vstack([points, spread])
 
 
-def _is_more_than_error(evaluator: Evaluator, point: F64, change: float) -> bool:
-    """Return whether outputs change by more than the integration error can explain."""
-    error = evaluator.integration_error(point)
-    return error is None or change > _SAFETY * float(np.sqrt(np.mean(error**2)))
+def _beyond_error(evaluator: Evaluator, points: F64, changes: F64, nothing: float) -> F64 | None:
+    """Return the first point at which outputs change by more than the integration error."""
+    for point, change in zip(points, changes, strict=True):
+        if change > nothing:
+            error = evaluator.integration_error(point)
+            if error is None or change > _SAFETY * float(np.sqrt(np.mean(error**2))):
+                return np.asarray(point)
+    return None
 
 
 def _rms(rows: F64) -> F64:
@@ -193,8 +219,7 @@ def _range_of(evaluator: Evaluator, index: int, shares: F64) -> F64:
     lower, upper = box(evaluator)
     values = np.tile(lower, (shares.size, 1))
     values[:, index] += shares * (upper - lower)[index]
-    physical: F64 = evaluator.space.to_physical(values)[:, index]
-    return physical
+    return evaluator.space.to_physical(values)[:, index]
 
 
 def box(evaluator: Evaluator) -> tuple[F64, F64]:
@@ -283,10 +308,6 @@ def check_survives(problem: Problem) -> None:
     problem disables the check. Raises `EstimationError` if the simulation fails, `FmuError`
     if it crashes or hangs.
     """
-    from fmident.evaluation.setups import simulation_setups
-    from fmident.fmu.processes import guard
-    from fmident.problem.residuals import parameter_values_for
-
     if not problem.evaluation.check:
         return
     experiment = problem.experiments[0]
@@ -322,3 +343,187 @@ def _moved(evaluator: Evaluator, initial: F64, index: int, relative: float) -> f
     point = space.from_physical(initial).copy()
     point[index] = z + step
     return float(space.to_physical(point)[index])
+
+
+def estimator_options(
+    problem: Problem,
+    estimator: Estimator[Any] | type[Estimator[Any]],
+    table: Keys = ("estimator",),
+) -> Any:
+    """Return the estimator's options from the problem.
+
+    `table` is the path of the table in the problem file, for messages. Raises
+    `ProblemError`.
+    """
+    return build_options(
+        estimator,
+        problem.estimator.options,
+        lambda key: problem.where(*table, *(() if key is None else (key,))),
+        f"[{'.'.join(str(k) for k in table if isinstance(k, str))}]",
+    )
+
+
+def suited(
+    problem: Problem,
+    estimator: Estimator[Any] | type[Estimator[Any]],
+    capable: Capable = tuple,
+    location: Location | None = None,
+) -> Problem:
+    """Return the problem with only the constraints that the estimator supports.
+
+    For an estimator without constraints, a linear equality makes a parameter depend on the
+    others, and a linear inequality in a single parameter becomes a bound. Raises
+    `ProblemError` if others remain; `capable` returns the names of estimators that support
+    constraints, and `location` is that of the constraints, both for its message.
+    """
+    if not problem.constraints or estimator.keeps_constraints:
+        return problem
+    reduced = simplified(problem)
+    if not reduced.constraints:
+        return reduced
+    named = ", ".join(str(c) for c in reduced.constraints)
+    several = len(reduced.constraints) > 1
+    others = " or ".join(f"'{name}'" for name in tuple(capable()) or (_KEEPS_CONSTRAINTS,))
+    raise ProblemError(
+        f"the estimator '{estimator.name}' does not keep the constraint{'s' * several} {named}",
+        location=location,
+        hint=f"use the estimator {others}, or remove the constraint{'s' * several}; linear"
+        " equalities whose bounds leave one parameter to follow from the others, and linear"
+        " inequalities in one parameter, are kept with every estimator",
+        code=Code.NOT_SUPPORTED,
+    )
+
+
+def refuse_unsuited(
+    problem: Problem, estimator: Estimator[Any] | type[Estimator[Any]], location: Location | None
+) -> None:
+    """Reject a cost or priors that the estimator does not use, or that do not go together.
+
+    Raises `ProblemError`, for a cost at `location`.
+    """
+    if not estimator.any_cost and not problem.cost.gives_intervals:
+        raise ProblemError(
+            f"the estimator '{estimator.name}' solves equations of its own and does not minimise "
+            f"the cost '{problem.cost.name}'",
+            location=location,
+            hint="leave the cost out, or choose an estimator that minimises one, such as "
+            "least-squares",
+        )
+    priors = Priors.of(problem)
+    if not priors.count:
+        return
+    names = ", ".join(f"'{name}'" for name in priors.names)
+    has = f"{names} {'has a prior' if priors.count == 1 else 'have priors'}"
+    samples, free = residual_layout(problem).size, len(problem.free)
+    code: Code | None = Code.NOT_SUPPORTED
+    if not problem.cost.gives_intervals:
+        options = ", ".join(f"{k} = {v!r}" for k, v in problem.cost.options().items())
+        cost = f"'{problem.cost.name}'" + (f" with {options}" if options else "")
+        why = (
+            f"the cost {cost} is not a likelihood: how much a standard deviation of a prior counts"
+            " beside the data is not known"
+        )
+        hint = "use the time-domain cost as it is by default, or remove the priors"
+    elif not (estimator.any_cost if estimator.takes_priors is None else estimator.takes_priors):
+        why = (
+            f"the estimator '{estimator.name}' solves equations of its own, in which priors do not"
+            " count"
+        )
+        hint = (
+            "choose an estimator that minimises the cost, such as least-squares, or remove the"
+            " priors"
+        )
+    elif not problem.sigma_known and samples <= free:
+        why = (
+            "how much it counts beside the data is not known: nothing is known of the noise, and"
+            f" {samples} samples cannot tell it together with {free} parameters"
+        )
+        hint, code = "give each output its sigma, or more samples", None
+    else:
+        return
+    place = problem.where("parameters", priors.names[0], "prior") or location
+    raise ProblemError(f"{has}, but {why}", location=place, hint=hint, code=code)
+
+
+def no_errors_note(problem: Problem) -> str:
+    """Return why the cost gives no standard errors."""
+    chosen = f"'{problem.cost.name}'"
+    plain = "the time-domain cost"
+    if problem.cost.name == TimeDomain.name:  # with an option that changes what it counts
+        options = ", ".join(f"{k} = {v!r}" for k, v in problem.cost.options().items())
+        chosen += f" with {options}"
+        plain += " as it is by default"
+    return (
+        f"There are no standard errors: they do not follow from the cost {chosen}. A further "
+        f"stage with least-squares and {plain} gives them."
+    )
+
+
+def check_estimators(problem: Problem, find: Find, capable: Capable = tuple) -> None:
+    """Reject unknown estimators, wrong options and unsuitable costs, also of stages.
+
+    `find` returns an estimator by name; `capable` returns the names of those that support
+    constraints, for messages. Raises `ProblemError` with the place in the file.
+    """
+    estimator = _check_estimator(problem, find, (), solves=not problem.stages)
+    where = problem.where("constraints")
+    if not problem.stages:
+        suited(problem, estimator, capable, where)
+        refuse_unsuited(problem, estimator, problem.where("cost"))
+    for position, stage in enumerate(problem.stages):
+        own: Keys = () if stage.separate else ("stages", position)
+        solved = stage.problem
+        table = () if solved.estimator is problem.estimator else own
+        estimator = _check_estimator(solved, find, table)
+        suited(solved, estimator, capable, where)
+        table = () if solved.cost is problem.cost else own
+        refuse_unsuited(solved, estimator, solved.where(*table, "cost"))
+
+
+def _check_estimator(
+    problem: Problem, find: Find, owner: Keys, *, solves: bool = True
+) -> type[Estimator[Any]]:
+    """Return the estimator, whose table is in the table `owner`."""
+    try:
+        estimator = find(problem.estimator.name)
+    except PluginError as error:
+        place = problem.where(*owner, "estimator", "name")
+        raise ProblemError(
+            error.message, location=place, hint=error.hint, code=error.code
+        ) from error
+    options = estimator_options(problem, estimator, (*owner, "estimator"))
+    if solves:
+        try:
+            estimator().check_problem(problem, options)
+        except ProblemError as error:
+            error.location = error.location or problem.where(*owner, "estimator")
+            raise
+    return estimator
+
+
+def build_options(
+    estimator: type[Estimator[Any]] | Estimator[Any],
+    raw: Mapping[str, Any],
+    location: Location | Where | None = None,
+    table: str = "[estimator]",
+) -> Any:
+    """Return an instance of the estimator's ``options_type`` from a table as written.
+
+    See :func:`fmident.toml_file.build_dataclass` for the possible fields. `raw` has values by key;
+    `location` is that of the table, or a function that finds the location of a key in it, and
+    `table` its name, both for messages. Raises `ProblemError` for an unknown or missing key and for
+    values of a wrong type or that are not allowed, `PluginError` if `options_type` is not a
+    dataclass.
+    """
+    kind = estimator.options_type
+    name = estimator.name
+    if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
+        raise PluginError(
+            f"options_type of the estimator '{name}' is {kind!r}",
+            hint="make it a frozen dataclass",
+        )
+
+    def where(key: str | None) -> Location | None:
+        return location(key) if callable(location) else location
+
+    return build_dataclass(kind, raw, table=table, name=name, where=where)

@@ -1,7 +1,7 @@
 """The contract of estimator plugins.
 
 An estimator has access to a :class:`~fmident.problem.Problem` and an
-:class:`~fmident.evaluation.contract.Evaluator`, never to an FMU. It reports progress to
+:class:`~fmident.evaluation.Evaluator`, never to an FMU. It reports progress to
 a :class:`Monitor` and returns an :class:`Estimate`; the host adds uncertainty, report
 and files.
 """
@@ -11,15 +11,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 
 if TYPE_CHECKING:
-    from fmident.estimation.online.series import TimeSeriesEstimate
-    from fmident.evaluation.contract import Evaluator
+    from fmident.evaluation import Evaluator
     from fmident.problem.model import Problem
-    from fmident.statistics import DeterminedCombination, ResidualScores
+    from fmident.statistics.identifiability import DeterminedCombination
+    from fmident.statistics.residuals import ResidualScores
+
 
 Status = Literal["converged", "limit", "stopped", "interrupted", "failed"]
 
@@ -54,24 +59,11 @@ class StopEstimation(Exception):  # noqa: N818 - a request, not an error
 
 @dataclass(frozen=True)
 class Iteration:
-    """State of a run after one iteration.
+    """State of a run after one iteration, counted from 0, the initial point.
 
-    Parameters
-    ----------
-    number
-        Counted from 0, the initial point.
-    parameters
-        Best free parameters so far, shape (n,).
-    cost
-        Cost at `parameters`.
-    simulations, jacobians
-        Counted from the start of the run.
-    seconds
-        Wall time since the start of the run.
-    details
-        Further columns of ``history.csv``, by name.
-    stage
-        Name of the stage; empty in a problem without stages.
+    `parameters` are the best so far, shape (n,), with their `cost`; effort and wall time are
+    counted from the start of the run. `details` are further columns of ``history.csv``. The name of
+    the `stage` is empty in a problem without stages.
     """
 
     number: int
@@ -99,25 +91,14 @@ class Monitor(Protocol):
     def generation(self, points: F64, costs: F64) -> None:
         """Report the vectors that a population method evaluated since the last call.
 
-        They are written to ``population.csv`` and plotted in the report.
-
-        Parameters
-        ----------
-        points
-            Free parameters in physical units, shape (k, n).
-        costs
-            Shape (k,), infinite where the simulation failed.
+        They are written to ``population.csv`` and plotted in the report. `points` are physical,
+        shape (k, n); the `costs`, shape (k,), are infinite where the simulation failed.
         """
 
     def search_ended(self, parameters: F64, cost: float) -> None:
-        """Report the end of one of several searches, for progress displays.
+        """Report the end of one of several searches, at physical parameters, for displays.
 
-        Parameters
-        ----------
-        parameters
-            Shape (n,), physical units.
-        cost
-            Comparable with that of the other searches.
+        The costs of all searches are comparable.
         """
 
     def note(self, message: str) -> None:
@@ -128,18 +109,11 @@ class Monitor(Protocol):
 class Draws:
     """Draws from the posterior distribution of the free parameters.
 
-    Parameters
-    ----------
-    values
-        Physical units, shape (chains, draws, n); independent chains of equal length.
-    densities
-        Logarithm of the posterior density of each, up to a constant, shape (chains, draws).
-    bulk, tail
-        Effective number of draws of each parameter, before thinning, shape (n,).
-    r_hat
-        Rank-normalised split R-hat of each parameter, shape (n,); 1 if chains agree.
-    count
-        Number of draws before thinning.
+    `values` are physical, shape (chains, draws, n), of independent chains of equal length;
+    `densities`, shape (chains, draws), are logarithms of the posterior density, up to a constant.
+    `bulk` and `tail` are the effective numbers of draws of each parameter, shape (n,), and `r_hat`
+    is the rank-normalised split R-hat, 1 if chains agree; `count` is the number of draws before
+    thinning.
     """
 
     values: F64
@@ -179,6 +153,67 @@ class HeldDirections:
     rule: Literal["noise", "relative"]
     limit: float
     least_cost: float
+
+
+class Flag(IntEnum):
+    """State of an online estimation at an instant."""
+
+    GOOD = 0
+    """There is an estimate."""
+    FILLING = 1
+    """Too few samples so far."""
+    SINGULAR = 2
+    """The samples do not determine the parameters, as at rest."""
+    MISSING = 3
+    """A sample is missing."""
+    SKIPPED = 4
+    """The estimator leaves this sample out, as its options say."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnlineEstimate:
+    """The present estimate of an online estimator.
+
+    `time` is that of the last sample, s; `values` and `standard_errors` of the free parameters have
+    the shape (n,), errors are NaN when unknown.
+    """
+
+    time: float
+    values: F64
+    standard_errors: F64
+
+
+@dataclass(frozen=True, eq=False)
+class TimeSeriesEstimate:
+    """The estimates of one experiment over time.
+
+    `names` and `units` are those of the n free parameters. `times` of the samples are in s, shape
+    (k,); `values` and `standard_errors`, shape (k, n), are NaN without estimate or standard error.
+    `flags` has a :class:`Flag` for each sample.
+    """
+
+    experiment: str
+    names: tuple[str, ...]
+    units: tuple[str | None, ...]
+    times: F64
+    values: F64
+    standard_errors: F64
+    flags: npt.NDArray[np.uint8]
+
+    @property
+    def good(self) -> npt.NDArray[np.bool_]:
+        """Whether there is an estimate, shape (k,)."""
+        mask: npt.NDArray[np.bool_] = self.flags == Flag.GOOD
+        return mask
+
+    @property
+    def last(self) -> OnlineEstimate | None:
+        """Last estimate, or ``None``."""
+        where = np.flatnonzero(self.good)
+        if where.size == 0:
+            return None
+        k = int(where[-1])
+        return OnlineEstimate(float(self.times[k]), self.values[k], self.standard_errors[k])
 
 
 @dataclass(frozen=True)
@@ -380,3 +415,26 @@ class Estimator(ABC, Generic[Options]):
         Parameters and unit are those of :meth:`expected_simulations`.
         """
         return None
+
+
+@dataclass(frozen=True)
+class Generation:
+    """Simulated vectors of one generation, in their order.
+
+    `points` are free parameters in physical units, shape (k, n); `costs` are infinite where
+    the simulation failed; the stage's name is empty in a problem without stages.
+    """
+
+    points: F64
+    costs: F64
+    stage: str = ""
+
+    @classmethod
+    def of(cls, points: F64, costs: F64, stage: str = "") -> Generation:
+        """Return a generation with read-only copies; ``ValueError`` if the shapes do not fit."""
+        vectors = np.array(points, dtype=np.float64, ndmin=2)
+        values = np.array(costs, dtype=np.float64, ndmin=1)
+        if vectors.ndim != 2 or values.shape != (vectors.shape[0],):
+            raise ValueError(f"points of shape {vectors.shape} and costs of shape {values.shape}")
+        vectors.flags.writeable = values.flags.writeable = False
+        return cls(vectors, values, stage)

@@ -11,20 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Iteration
-from fmident.estimation.population import Generation
+from fmident.estimation.contract import Generation, Iteration
 from fmident.evaluation import Evaluator, in_callers_thread
-from fmident.problem.search_space import SearchSpace
+from fmident.problem.model import SearchSpace
 
 _NEAR = 0.01
 """Part of the distance between the bounds up to which a vector counts as near to another."""
+
+
+SAME_COST = 1e-3
+"""Relative difference of costs up to which two searches count as one minimum: the noise of a
+simulation lets searches end a little apart."""
 
 
 class Observer(Protocol):
     """A receiver of iterations, such as the progress line and the plugins."""
 
     def iteration(self, state: Iteration) -> None:
-        """Receive an iteration; may raise :class:`StopEstimation` to end the run."""
+        """Receive an iteration.
+
+        May raise :class:`~fmident.estimation.StopEstimation` to end the run.
+        """
 
 
 @runtime_checkable
@@ -68,34 +75,52 @@ class Watcher(Protocol):
         """Receive a generation: its size, and the number of vectors near the best so far."""
 
 
+class Audience:
+    """Passes reports on to observers, in their order, as far as they take them."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self.observers = tuple(observers)
+        self.watchers = [o for o in self.observers if isinstance(o, Watcher)]
+
+    def iteration(self, state: Iteration) -> None:
+        """Pass an iteration on."""
+        for observer in self.observers:
+            observer.iteration(state)
+
+    def activity(self, text: str, done: int, expected: int) -> None:
+        """Pass the progress of a series of simulations on."""
+        for observer in self.observers:
+            if isinstance(observer, ActivityObserver):
+                observer.activity(text, done, expected)
+
+    def planned(self, plan: RunPlan) -> None:
+        """Pass the plan of a search on."""
+        for watcher in self.watchers:
+            watcher.planned(plan)
+
+    def search_ended(self, cost: float) -> None:
+        """Pass the end of one of several searches on."""
+        for watcher in self.watchers:
+            watcher.search_ended(cost)
+
+    def generation(self, size: int, near: int) -> None:
+        """Pass a generation on."""
+        for watcher in self.watchers:
+            watcher.generation(size, near)
+
+
 class RunMonitor:
     """Numbers iterations, keeps the history and informs the observers, in their order."""
 
     def __init__(self, evaluator: Evaluator, observers: Sequence[Observer] = ()) -> None:
         self._evaluator = evaluator
-        self._observers = tuple(observers)
-        self._watchers = [o for o in self._observers if isinstance(o, Watcher)]
-        if any(isinstance(o, ActivityObserver) for o in self._observers):
-            evaluator.activities.listener = self._activity
+        self._audience = Audience(observers)
+        if any(isinstance(o, ActivityObserver) for o in observers):
+            evaluator.activities.listener = self._audience.activity
         self._began = time.perf_counter()
-        self._history: list[Iteration] = []
-        self._notes: list[str] = []
-        self._generations: list[Generation] = []
-
-    @property
-    def history(self) -> tuple[Iteration, ...]:
-        """All iterations so far."""
-        return tuple(self._history)
-
-    @property
-    def generations(self) -> tuple[Generation, ...]:
-        """All vectors that a population method evaluated, by generation."""
-        return tuple(self._generations)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes of the estimator."""
-        return tuple(self._notes)
+        self.history: list[Iteration] = []
+        self.notes: list[str] = []
+        self.generations: list[Generation] = []
 
     @property
     def seconds(self) -> float:
@@ -105,7 +130,7 @@ class RunMonitor:
     def iteration(self, parameters: F64, cost: float, **details: float) -> None:
         """Report the end of an iteration, also from one of several parallel searches.
 
-        Raises :class:`StopEstimation` if an observer requests it.
+        Raises :class:`~fmident.estimation.StopEstimation` if an observer requests it.
         """
         # Observers need not know of threads.
         in_callers_thread(lambda: self._iteration(parameters, cost, details))
@@ -123,7 +148,7 @@ class RunMonitor:
         if restored:
             numbers["restored"] = float(restored)
         state = Iteration(
-            len(self._history),
+            len(self.history),
             point,
             float(cost),
             self._evaluator.simulations,
@@ -131,42 +156,29 @@ class RunMonitor:
             self.seconds,
             numbers,
         )
-        self._history.append(state)
-        for observer in self._observers:
-            observer.iteration(state)
+        self.history.append(state)
+        self._audience.iteration(state)
 
     def generation(self, points: F64, costs: F64) -> None:
         """Keep the vectors of one generation and their costs."""
-        self._generations.append(Generation.of(points, costs))
+        self.generations.append(Generation.of(points, costs))
         best = self._evaluator.best
-        if self._watchers and best is not None:
-            size, near = len(costs), int(near_to(best[0], points, self._evaluator.space).sum())
-            for watcher in self._watchers:
-                watcher.generation(size, near)
+        if self._audience.watchers and best is not None:
+            near = near_to(best[0], points, self._evaluator.space)
+            self._audience.generation(len(costs), int(near.sum()))
 
     def plan(self, plan: RunPlan) -> None:
         """Announce a search."""
-        for watcher in self._watchers:
-            watcher.planned(plan)
+        self._audience.planned(plan)
 
     def search_ended(self, parameters: F64, cost: float) -> None:
         """Inform watchers that one of several searches has ended."""
-
-        def tell() -> None:
-            for watcher in self._watchers:
-                watcher.search_ended(float(cost))
-
-        in_callers_thread(tell)
-
-    def _activity(self, text: str, done: int, expected: int) -> None:
-        for observer in self._observers:
-            if isinstance(observer, ActivityObserver):
-                observer.activity(text, done, expected)
+        in_callers_thread(lambda: self._audience.search_ended(float(cost)))
 
     def note(self, message: str) -> None:
         """Keep a note for the user."""
-        if message not in self._notes:
-            self._notes.append(message)
+        if message not in self.notes:
+            self.notes.append(message)
 
 
 def near_to(best: F64, points: F64, space: SearchSpace) -> npt.NDArray[np.bool_]:
@@ -175,3 +187,9 @@ def near_to(best: F64, points: F64, space: SearchSpace) -> npt.NDArray[np.bool_]
     away = np.abs(space.from_physical(points) - space.from_physical(best))
     near: npt.NDArray[np.bool_] = np.all(away <= reach, axis=-1)
     return near
+
+
+def agreeing(costs: Sequence[float], best: float | None = None) -> int:
+    """Return how many searches ended at the lowest minimum, whose cost is `best` if given."""
+    least = min(costs, default=float("inf")) if best is None else best
+    return sum(cost <= least * (1.0 + SAME_COST) + 1e-300 for cost in costs)

@@ -5,80 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, did_you_mean
-from fmident.estimation.compared import (
-    DrawnParameter,
+from fmident.estimation.comparisons import (
+    CountedNoise,
     DrawnPosterior,
-    ExcludedSamples,
-    GatheredResiduals,
-    Influence,
     InputSignal,
-    OtherCourse,
     OutputFit,
     OutputSensitivity,
-    PriorCheck,
     PriorKnowledge,
-    RepeatedResiduals,
     ResidualCheck,
-    UnmodelledDelay,
     Validation,
 )
-from fmident.estimation.contract import Ending, Iteration, Status
-from fmident.estimation.noise.counted import CountedNoise, CountedWave, OutputNoise, SharedNoise
-from fmident.estimation.online.series import TimeSeriesEstimate
-from fmident.estimation.population import Generation
-from fmident.findings import Finding, in_order
-from fmident.problem.chain_rule import Origin, summary_of
+from fmident.estimation.contract import Ending, Generation, Iteration, Status, TimeSeriesEstimate
+from fmident.findings import Finding, Noted, in_order
 from fmident.problem.cost import TimeDomain
+from fmident.problem.residuals import DerivativeOrigin, summary_of
 from fmident.statistics.identifiability import DeterminedCombination, Identifiability
 from fmident.statistics.truncated import Truncation
-from fmident.views import view
+from fmident.views import Panels, plot, view
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-
-__all__ = [
-    "BaseParameter",
-    "ConstraintCheck",
-    "CountedNoise",
-    "CountedWave",
-    "DerivativeCheck",
-    "DrawnParameter",
-    "DrawnPosterior",
-    "EstimationResult",
-    "ExcludedSamples",
-    "Factor",
-    "GatheredResiduals",
-    "Identifiability",
-    "Influence",
-    "InputSignal",
-    "OtherCourse",
-    "OutputFit",
-    "OutputNoise",
-    "OutputSensitivity",
-    "ParameterEstimate",
-    "PriorCheck",
-    "PriorKnowledge",
-    "RepeatedResiduals",
-    "ResidualCheck",
-    "SharedNoise",
-    "StageResult",
-    "StageUncertainty",
-    "UnmodelledDelay",
-    "Validation",
-]
-
-
-Panels: TypeAlias = npt.NDArray[np.object_]
-"""Axes of Matplotlib, shape (n,)."""
+    from fmident.problem.model import Parameter
 
 
 class Drawable:
@@ -89,26 +44,12 @@ class Drawable:
     ) -> Panels:
         """Plot measured, initial and fitted signals over time with Matplotlib.
 
-        Parameters
-        ----------
-        output, experiment
-            Names; all that were fitted by default. Validation experiments are only plotted by
-            name.
-        ax
-            Axes to draw on, one for each output of each experiment; a new figure by default.
-
-        Returns
-        -------
-        ndarray of matplotlib.axes.Axes
-            Shape (n,), in the order of `fits`.
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            Unknown names, no samples, or a wrong number of axes.
+        `output` and `experiment` are names; by default all that were fitted are plotted, and
+        validation experiments only by name. `ax` are the axes to draw on, one for each output of
+        each experiment; a new figure by default. Returns the axes, shape (n,), in the order of
+        `fits`. Raises `EstimationError` for unknown names, no samples, or a wrong number of axes.
         """
-        drawn: Panels = view("plot_fit")(self, output, experiment, ax)
-        return drawn
+        return plot("plot_fit", self, output, experiment, ax)
 
     def plot_residuals(
         self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
@@ -118,8 +59,7 @@ class Drawable:
         Parameters, value and errors are those of :meth:`plot_fit`. The lines of the noise are
         drawn where it is constant.
         """
-        drawn: Panels = view("plot_residuals")(self, output, experiment, ax)
-        return drawn
+        return plot("plot_residuals", self, output, experiment, ax)
 
     def plot_intervals(self, *, ax: Axes | None = None) -> Axes:
         """Plot the 95 % intervals of the parameters as deviations from the estimates in percent.
@@ -143,51 +83,20 @@ class Drawable:
     def plot_draws(self, name: str | None = None, *, ax: Any = None) -> Panels:
         """Plot the draws of some chains from the posterior, a panel for each parameter.
 
-        Parameters
-        ----------
-        name
-            Of a parameter; all free ones by default.
-        ax
-            Axes to draw on, one for each parameter; a new figure by default.
-
-        Returns
-        -------
-        ndarray of matplotlib.axes.Axes
-            Shape (n,).
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            No draws, an unknown name, or a wrong number of axes.
+        `name` is that of a parameter; all free ones by default. `ax` are the axes to draw on, one
+        for each parameter; a new figure by default. Returns the axes, shape (n,). Raises
+        `EstimationError` for no draws, an unknown name, or a wrong number of axes.
         """
-        drawn: Panels = view("plot_draws")(self, name, ax)
-        return drawn
+        return plot("plot_draws", self, name, ax)
 
     def plot_corner(self, *, ax: Any = None) -> Panels:
         """Plot each pair of parameters over the draws from the posterior, and their histograms.
 
-        Parameters
-        ----------
-        ax
-            n x n axes to draw on, for n parameters (10 at most); a new figure by default.
-
-        Returns
-        -------
-        ndarray of matplotlib.axes.Axes
-            Row by row, shape (n * n,); those above the diagonal are empty.
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            No draws, or a wrong number of axes.
+        `ax` are n x n axes to draw on, for n parameters (10 at most); a new figure by default.
+        Returns the axes row by row, shape (n * n,); those above the diagonal are empty. Raises
+        `EstimationError` for no draws, or a wrong number of axes.
         """
-        drawn: Panels = view("plot_draws_corner")(self, ax)
-        return drawn
-
-    def _repr_html_(self) -> str:
-        """Return the HTML shown by a notebook."""
-        html: str = view("result_view")(self)
-        return html
+        return plot("plot_draws_corner", self, ax)
 
 
 class Factor(NamedTuple):
@@ -210,13 +119,13 @@ class ParameterEstimate:
     standard_error
         ``nan`` when not identifiable or not computed.
     interval_95
-        Lower and upper end of the 95 % interval; infinite when not identifiable, NaN when
-        not computed. On a bound, it begins there.
+        Lower and upper end of the 95 % interval, within the bounds; these, or infinity, when
+        not identifiable, NaN when not computed.
     lower, upper
         Bounds.
     at_bound
-        The value lies on a bound; its interval is one-sided, and those of the others hold
-        for this value.
+        The value lies on a bound. If the data push it there it has no standard error, and the
+        standard errors of the others hold for this value.
     fixed
         It was not estimated.
     variable
@@ -254,6 +163,15 @@ class ParameterEstimate:
     base: tuple[str, ...] = ()
     factors: tuple[Factor, ...] = ()
 
+    @classmethod
+    def of(cls, q: Parameter, value: float) -> ParameterEstimate:
+        """Return a parameter without uncertainty."""
+        return cls(
+            q.name, q.unit, q.description, q.initial, value, np.nan, (np.nan, np.nan), q.lower,
+            q.upper, at_bound=False, fixed=q.fixed, variable=q.variable, experiments=q.experiments,
+            expression="" if q.expression is None else q.expression.text,
+        )  # fmt: skip
+
     @property
     def members(self) -> tuple[str, ...]:
         """Names of the members of a base parameter."""
@@ -263,6 +181,23 @@ class ParameterEstimate:
     def follows(self) -> str:
         """Expression of a dependent parameter, ``"= 3 kg - m1"``, or a constraint."""
         return self.expression if "=" in self.expression else f"= {self.expression}"
+
+    @property
+    def held(self) -> bool:
+        """Whether the data push it onto its bound."""
+        return self.at_bound and bool(np.isnan(self.standard_error)) and not self.is_open
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the data leave it open: it has no standard error, and a range between bounds."""
+        if np.isfinite(self.standard_error) or np.isnan(self.interval_95[0]):
+            return False
+        return not self.at_bound or self.interval_95 == (self.lower, self.upper)
+
+    @property
+    def poorly_determined(self) -> bool:
+        """Whether its standard error is larger than its value."""
+        return self.standard_error > max(abs(self.value), abs(self.initial)) > 0.0
 
     @property
     def searched(self) -> bool:
@@ -312,27 +247,6 @@ def parameter_columns(estimates: Sequence[ParameterEstimate]) -> Mapping[str, li
     }
 
 
-def integration_advice(needed: float | None, interpolation: str | None = None) -> str:
-    """Return advice if the integration error moves the estimate.
-
-    `needed` is the tolerance that avoids it, ``None`` if the FMU ignores the tolerance;
-    `interpolation` is that of the inputs with which Model Exchange reproduces the FMU,
-    ``None`` without inputs.
-    """
-    if needed is not None:
-        return f"set evaluation.tolerance to {needed:g}"
-    inputs = "" if interpolation is None else f', evaluation.interpolation to "{interpolation}"'
-    return (
-        f'set evaluation.interface to "model-exchange"{inputs} and evaluation.tolerance to'
-        f" {EXCHANGE_TOLERANCE:g}, or export the FMU with a finer solver or a tighter tolerance"
-    )
-
-
-def step_advice(substeps: int | None) -> str:
-    """Return advice if half the communication step moves the estimate."""
-    return f"set evaluation.substeps to {substeps}"
-
-
 @dataclass(frozen=True)
 class DerivativeCheck:
     """Verification of the derivatives behind the intervals, and effects of the integration.
@@ -371,12 +285,20 @@ class DerivativeCheck:
     @property
     def advice(self) -> str:
         """Advice against the shifts."""
-        return integration_advice(self.needed, self.interpolation)
+        if self.needed is not None:
+            return f"set evaluation.tolerance to {self.needed:g}"
+        inputs = ""
+        if self.interpolation is not None:
+            inputs = f', evaluation.interpolation to "{self.interpolation}"'
+        return (
+            f'set evaluation.interface to "model-exchange"{inputs} and evaluation.tolerance to'
+            f" {EXCHANGE_TOLERANCE:g}, or export the FMU with a finer solver or a tighter tolerance"
+        )
 
     @property
     def step_advice(self) -> str:
         """Advice against the shifts by the step."""
-        return step_advice(self.substeps)
+        return f"set evaluation.substeps to {self.substeps}"
 
 
 @dataclass(frozen=True)
@@ -450,7 +372,7 @@ class StageResult:
 
 
 @dataclass(frozen=True, repr=False)
-class EstimationResult(Drawable):
+class EstimationResult(Noted, Drawable):
     """Everything a run found.
 
     Parameters
@@ -528,6 +450,7 @@ class EstimationResult(Drawable):
         these, whatever their values are: sums, products, products of sums.
     """
 
+    contents: ClassVar[str] = "ESTIMATE"
     status: Status
     message: str
     estimator: str
@@ -557,7 +480,7 @@ class EstimationResult(Drawable):
     derivatives: DerivativeCheck | None = None
     assumed_units: tuple[str, ...] = ()
     ended_by: Ending | None = None
-    derivative_origins: Mapping[str, Origin] = field(default_factory=dict)
+    derivative_origins: Mapping[str, DerivativeOrigin] = field(default_factory=dict)
     constraints: tuple[ConstraintCheck, ...] = ()
     validation: Validation | None = None
     inputs: tuple[InputSignal, ...] = ()
@@ -573,11 +496,6 @@ class EstimationResult(Drawable):
     def rows(self) -> tuple[ParameterEstimate, ...]:
         """Return all parameters and the base parameters, as in tables."""
         return (*self.estimates, *self.base_parameters)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The findings in words."""
-        return tuple(f.note for f in self.findings)
 
     def with_findings(self, more: Iterable[Finding]) -> EstimationResult:
         """Return the result with further findings."""
@@ -621,22 +539,13 @@ class EstimationResult(Drawable):
         return {e.name: e.value for e in self.estimates}
 
     def with_members(self, chosen: Mapping[str, float]) -> EstimationResult:
-        """Return the result with other values of members of base parameters.
+        """Return the result with other values of members of base parameters, by name.
 
         The outputs do not change: base parameters keep their values, and their leading members
         change with the chosen ones (eq. 10 of L. Pyrhonen and others, Linear-regression-based
-        identification of closed-loop multibody systems, 2024); if a leading member is chosen,
-        all others change as little as possible relative to their size.
-
-        Parameters
-        ----------
-        chosen
-            New values by name.
-
-        Raises
-        ------
-        fmident.errors.EstimationError
-            A name is not that of a member, or the base parameters cannot be kept.
+        identification of closed-loop multibody systems, 2024); if a leading member is chosen, all
+        others change as little as possible relative to their size. Raises `EstimationError` if a
+        name is not that of a member, or the base parameters cannot be kept.
         """
         known = {e.name: e.value for e in self.estimates if e.base}
         for name in chosen:

@@ -9,31 +9,34 @@ from fmident._lazy import lazy_face
 if TYPE_CHECKING:
     from fmident.evaluation.derivatives.differences import (
         Columns,
-        DirectionalDerivatives,
         JacobianError,
+        NoiseEstimate,
+        StepSizes,
+        choose_steps,
         difference_columns,
+        fixed_steps,
+        noise_level,
     )
-    from fmident.evaluation.derivatives.exact import differentiated_outputs
-    from fmident.evaluation.derivatives.noise import NoiseEstimate, noise_level
-    from fmident.evaluation.derivatives.steps import StepSizes, choose_steps, fixed_steps
-    from fmident.evaluation.evaluator import Evaluator
-    from fmident.evaluation.executors import (
-        AutoExecutor,
-        Done,
-        Executor,
+    from fmident.evaluation.derivatives.verification import DirectionalDerivatives
+    from fmident.evaluation.evaluator import Evaluator, differentiated_outputs
+    from fmident.evaluation.executors.auto import AutoExecutor
+    from fmident.evaluation.executors.base import Executor, ExecutorReport
+    from fmident.evaluation.executors.inline import InProcessExecutor
+    from fmident.evaluation.executors.kind import (
         ExecutorKind,
-        ExecutorReport,
-        InProcessExecutor,
-        ProcessExecutor,
         Warn,
         make_executor,
         runs_in_this_process,
     )
+    from fmident.evaluation.executors.processes.executor import ProcessExecutor
     from fmident.evaluation.matching import EventMatching
     from fmident.evaluation.python_model import PythonExecutor, python_problem
     from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
     from fmident.evaluation.side_by_side import in_callers_thread
     from fmident.evaluation.tasks import (
+        Done,
+        OtherExperiment,
+        Outcomes,
         Simulated,
         SimulationFailure,
         SimulationTask,
@@ -53,6 +56,8 @@ __all__ = [
     "InProcessExecutor",
     "JacobianError",
     "NoiseEstimate",
+    "OtherExperiment",
+    "Outcomes",
     "ProcessExecutor",
     "PythonExecutor",
     "Simulated",
@@ -78,36 +83,38 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
-        "AutoExecutor": "executors",
+        "AutoExecutor": "executors.auto",
         "Columns": "derivatives.differences",
-        "DirectionalDerivatives": "derivatives.differences",
-        "Done": "executors",
+        "DirectionalDerivatives": "derivatives.verification",
+        "Done": "tasks",
         "Evaluator": "evaluator",
         "EventMatching": "matching",
-        "Executor": "executors",
-        "ExecutorKind": "executors",
-        "ExecutorReport": "executors",
-        "InProcessExecutor": "executors",
+        "Executor": "executors.base",
+        "ExecutorKind": "executors.kind",
+        "ExecutorReport": "executors.base",
+        "InProcessExecutor": "executors.inline",
         "JacobianError": "derivatives.differences",
-        "NoiseEstimate": "derivatives.noise",
-        "ProcessExecutor": "executors",
+        "NoiseEstimate": "derivatives.differences",
+        "OtherExperiment": "tasks",
+        "Outcomes": "tasks",
+        "ProcessExecutor": "executors.processes.executor",
         "PythonExecutor": "python_model",
         "Simulated": "tasks",
         "SimulationFailure": "tasks",
         "SimulationTask": "tasks",
-        "StepSizes": "derivatives.steps",
-        "Warn": "executors",
-        "choose_steps": "derivatives.steps",
+        "StepSizes": "derivatives.differences",
+        "Warn": "executors.kind",
+        "choose_steps": "derivatives.differences",
         "difference_columns": "derivatives.differences",
-        "differentiated_outputs": "derivatives.exact",
-        "fixed_steps": "derivatives.steps",
+        "differentiated_outputs": "evaluator",
+        "fixed_steps": "derivatives.differences",
         "in_callers_thread": "side_by_side",
-        "make_executor": "executors",
-        "noise_level": "derivatives.noise",
+        "make_executor": "executors.kind",
+        "noise_level": "derivatives.differences",
         "output_variables": "setups",
         "python_problem": "python_model",
         "refuse_not_finite": "tasks",
-        "runs_in_this_process": "executors",
+        "runs_in_this_process": "executors.kind",
         "simulation_setup": "setups",
         "simulation_setups": "setups",
     },

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fmident.evaluation.executors.base import Done, Executor
-from fmident.evaluation.tasks import Simulated, SimulationTask
+from fmident.evaluation.tasks import Outcomes
 
 Listener = Callable[[str, int, int], None]
 """Called with what is being done, simulations done, and how many it takes as a rule."""
 
 
 BATCH = "simulations"
-"""What is being done when simulations run that belong to no named activity, as a generation's."""
+"""The activity of simulations outside of a named one, such as those of a generation."""
 
 DERIVATIVES = "derivatives"
 
 WITHIN_ITERATIONS = (BATCH, DERIVATIVES)
-"""What every iteration of a search does."""
+"""Activities that are part of every iteration of a search."""
 
 
 class Activities:
-    """Runs simulations and reports to a listener how many of an activity or batch are done.
+    """Reports to a listener how many simulations of an activity or batch are done.
 
     `listener` is called before the first and after each simulation of an activity.
     """
@@ -53,28 +52,24 @@ class Activities:
             self._text, self._done, self._expected = around
 
     def ran(self, count: int) -> int:
-        """Report `count` simulations not run by :meth:`run` to the listener; return `count`."""
+        """Report so many simulations that :meth:`count` has not seen; return their number."""
         if self.listener is not None:
             for _ in range(count):
                 self._done += 1
                 self.listener(self._text or BATCH, self._done, self._expected)
         return count
 
-    def run(
-        self, executor: Executor, tasks: Sequence[SimulationTask], done: Done | None = None
-    ) -> list[Simulated]:
-        """Run tasks and report each completed one to the listener."""
-        if self.listener is None:
-            return executor.run(tasks, done)
-        if not self._text:
-            with self.during(BATCH, simulations=len(tasks)):
-                return self.run(executor, tasks, done)
-        listener, text = self.listener, self._text
+    def count(self, outcomes: Outcomes, tasks: int) -> Outcomes:
+        """Return the outcomes of a number of tasks, and report each one to the listener."""
+        return outcomes if self.listener is None else self._count(self.listener, outcomes, tasks)
 
-        def tell(index: int, outcome: Simulated) -> None:
-            if done is not None:
-                done(index, outcome)
+    def _count(self, listener: Listener, outcomes: Outcomes, tasks: int) -> Outcomes:
+        if not self._text:
+            with self.during(BATCH, simulations=tasks):
+                yield from self._count(listener, outcomes, tasks)
+            return
+        text = self._text
+        for outcome in outcomes:
+            yield outcome
             self._done += 1
             listener(text, self._done, self._expected)
-
-        return executor.run(tasks, tell)

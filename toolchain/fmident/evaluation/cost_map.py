@@ -12,7 +12,7 @@ from scipy import ndimage
 
 from fmident.arrays import F64
 from fmident.errors import Code, ProblemError, did_you_mean
-from fmident.problem.search_space import SearchSpace
+from fmident.problem.model import SearchSpace
 
 if TYPE_CHECKING:
     from fmident.evaluation import Evaluator
@@ -67,26 +67,11 @@ def cost_map(
     through: Mapping[str, float] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> CostMap:
-    """Evaluate the problem's cost on a grid over two parameters.
+    """Evaluate the problem's cost on a grid of `grid` values of each of two free parameters.
 
-    Parameters
-    ----------
-    evaluator
-        Evaluator of the problem.
-    names
-        Two free parameters.
-    grid
-        Number of values of each.
-    through
-        Values of the other free parameters; initial values for missing ones. Entries of the
-        pair are ignored.
-    ranges
-        Lowest and highest value by name, instead of the bounds.
-
-    Raises
-    ------
-    fmident.errors.ProblemError
-        A name is not that of a free parameter, or a parameter has no finite range.
+    `through` are values of the other free parameters, by default their initial ones; `ranges`
+    replace bounds. Raises `ProblemError` if a name is not that of a free parameter, or a
+    parameter has no finite range.
     """
     problem = evaluator.problem
     known = [q.name for q in problem.free]

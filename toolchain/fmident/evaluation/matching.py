@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.evaluation.contract import Evaluator
+from fmident.evaluation import Evaluator
 from fmident.fmu.fmu import read_description
 from fmident.problem.model import Problem
 from fmident.problem.priors import Priors
@@ -65,22 +65,11 @@ _VISIBLE = 1e-3
 _FAINT_STANDS_OUT, _FAINT_VISIBLE = 2.0, 1e-4
 """The same for a break that is known from another simulation and may be smaller in this one."""
 
-_BASE = 3
-"""Samples of the parabola."""
-
 _CALM = 3
 """Neighbouring defects on a side that are looked at."""
 
-FEWEST = 2 * (_BASE + 1)
-"""Samples of a signal in which a break can be found."""
-
-
-@dataclass(frozen=True)
-class Matched:
-    """Whitened residuals after the choice of branches; `other` marks extrapolated neighbours."""
-
-    residuals: F64
-    other: npt.NDArray[np.bool_]
+_FEWEST = 8
+"""Samples of a signal in which a break can be found: two parabolas, and one more on either side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,9 +176,12 @@ class EventMatching:
             breaks.append(np.array([i for i in k if int(i) not in given], dtype=np.intp))
         return tuple(breaks)
 
-    def may_move(self, residuals: F64) -> bool:
-        """Return whether outputs break other than where an input breaks or changes sign."""
-        return any(
+    def may_move(self, evaluator: Evaluator, p: F64) -> bool:
+        """Return whether outputs at `p` break other than where an input breaks or changes sign."""
+        if not self.usable:
+            return False
+        residuals = evaluator.residuals(p)
+        return bool(np.isfinite(residuals).all()) and any(
             int(k) not in turns
             for own, turns in zip(self.breaks(residuals), self._turns, strict=True)
             for k in own
@@ -200,17 +192,11 @@ class EventMatching:
 
         Costs two simulations, unless no output breaks by itself. All parameters are changed at
         once, each by a different fraction of its size. Per measured output of each experiment
-        the indices of the samples before a break; all empty if none moves.
+        the indices of the samples before a break; empty if none moves.
         """
-        if not self.usable:
+        if not self.may_move(evaluator, p):
             return ()
         base = evaluator.residuals(p)
-        if not bool(np.isfinite(base).all()):
-            return ()
-        there = self.breaks(base)
-        nothing = tuple(np.empty(0, dtype=np.intp) for _ in there)
-        if not self.may_move(base):
-            return nothing
         z = evaluator.space.from_physical(p)
         order = np.arange(z.size)
         parts = 1.0 + _SPREAD * (2.0 * ((order * _GOLDEN) % 1.0) - 1.0)
@@ -220,8 +206,8 @@ class EventMatching:
         physical = evaluator.space.to_physical(points)
         for row in evaluator.probe(np.clip(physical, self._problem.lower, self._problem.upper)):
             if bool(np.isfinite(row).all()) and self._moved(base, row):
-                return there
-        return nothing
+                return self.breaks(base)
+        return ()
 
     def _moved(self, first: F64, second: F64) -> bool:
         """Return whether an output has different breaks in two simulations.
@@ -288,18 +274,15 @@ class EventMatching:
         samples = residuals.size - self._priors
         return np.concatenate([np.empty(0), *parts, residuals[samples:][part[samples:]]])
 
-    def match(self, residuals: F64, window: float) -> Matched:
+    def match(self, residuals: F64, window: float) -> F64:
         """Return the residuals in which samples near events have chosen their branch.
 
         `window` is the maximum distance from an event as a fraction of the duration.
         """
         matched = residuals.copy()
-        other = np.zeros(residuals.size, dtype=np.bool_)
         if window <= 0.0:
-            return Matched(matched, other)
+            return matched
         for series, breaks in zip(self._series, self.breaks(residuals), strict=True):
-            if breaks.size == 0:
-                continue
             span = window * float(series.times[-1] - series.times[0])
             values = series.predicted(residuals)
             for rows, continued in _continued(series.times, values, breaks, span):
@@ -307,8 +290,7 @@ class EventMatching:
                 place = rows + series.rows.start
                 better = np.abs(alternative) < np.abs(matched[place])
                 matched[place[better]] = alternative[better]
-                other[place[better]] = True
-        return Matched(matched, other)
+        return matched
 
 
 def _blurred(residuals: F64, half: int) -> F64:
@@ -386,7 +368,7 @@ def find_breaks(times: F64, values: F64, *, faint: bool = False) -> npt.NDArray[
     """
     n = times.size
     none = np.empty(0, dtype=np.intp)
-    if n < FEWEST:
+    if n < _FEWEST:
         return none
     visible, stands_out = _VISIBLE, _STANDS_OUT
     if faint:

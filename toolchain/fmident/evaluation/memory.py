@@ -1,66 +1,22 @@
-"""Cache of simulations, and detection of equal ones.
+"""Cache of simulations.
 
-An executor with a journal uses :class:`Batch` to decide what to run; an evaluator, with
-its own cache, what to count, so that the counts of a result depend neither on other
-searches nor on earlier runs.
+An executor with a journal has one, and an evaluator has its own, so that the counts of a
+result depend neither on other searches nor on earlier runs.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.evaluation.executors.base import Done
 from fmident.evaluation.tasks import Simulated
 
 T = TypeVar("T")
-K = TypeVar("K", bound=Hashable)
-
-
-class Batch(Generic[K]):
-    """Simulations of a batch: known ones are not run, equal ones once.
-
-    `keys` are equal for equal outcomes; `find` returns a known outcome by key, or ``None``,
-    and `done` is called with index and outcome, known ones first. `new` are the indices of
-    unknown keys, and `repeated` counts those equal to an earlier one.
-    """
-
-    def __init__(
-        self, keys: Sequence[K], find: Callable[[K], Simulated | None], done: Done | None = None
-    ) -> None:
-        self._keys = keys
-        self._done = done
-        self._places: dict[K, list[int]] = {}
-        for index, key in enumerate(keys):
-            self._places.setdefault(key, []).append(index)
-        self._found: dict[K, Simulated] = {}
-        for key in self._places:
-            outcome = find(key)
-            if outcome is not None:
-                self.take(self._places[key][0], outcome)
-        self.new = [places[0] for key, places in self._places.items() if key not in self._found]
-        self.repeated = len(keys) - len(self._places)
-
-    def lacks(self, index: int) -> bool:
-        """Return whether the outcome of a simulation is unknown."""
-        return self._keys[index] not in self._found
-
-    def take(self, index: int, outcome: Simulated) -> None:
-        """Store the outcome of a simulation and of all equal ones."""
-        key = self._keys[index]
-        self._found[key] = outcome
-        if self._done is not None:
-            for place in self._places[key]:
-                self._done(place, outcome)
-
-    def outcomes(self) -> list[Simulated]:
-        """Return the outcomes in the order of the keys, once all are known."""
-        return [self._found[key] for key in self._keys]
 
 
 class Recent(Generic[T]):

@@ -21,9 +21,10 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import SimulationError
-from fmident.evaluation.executors.base import Done, Executor
+from fmident.evaluation.executors.base import Executor
 from fmident.evaluation.setups import output_variables
 from fmident.evaluation.tasks import (
+    Outcomes,
     Simulated,
     SimulationFailure,
     SimulationTask,
@@ -54,6 +55,8 @@ class PythonExecutor(Executor):
         sensitivities of an FMU from the embedded compiler.
     """
 
+    other_experiments = True
+
     def __init__(
         self, problem: Problem, model: Model, derivatives: Mapping[str, Model] | None = None
     ) -> None:
@@ -69,56 +72,32 @@ class PythonExecutor(Executor):
         """FMU variables with derivatives."""
         return frozenset(self._derivatives)
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
         """Run all tasks in order."""
-        outcomes: list[Simulated] = []
-        for task in tasks:
-            experiment = self._experiments[task.experiment]
-            outcome = self._run_one(
-                experiment,
-                output_variables(experiment),
-                task.values,
-                task.tolerance,
-                task.sensitivities,
-            )
-            outcomes.append(outcome)
-            if done is not None:
-                done(len(outcomes) - 1, outcomes[-1])
-        return outcomes
-
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-        sensitivities: Sequence[str] = (),
-    ) -> list[Simulated]:
-        """Evaluate an experiment that may be foreign to the problem."""
-        return [
-            self._run_one(experiment, variables, chosen, sensitivities=sensitivities)
-            for chosen in values
-        ]
+        for index, task in enumerate(tasks):
+            if task.other is None:
+                experiment = self._experiments[task.experiment]
+                variables = output_variables(experiment)
+            else:
+                experiment, variables = task.other.experiment, task.other.variables
+            yield index, self._run_one(experiment, variables, task)
 
     def _run_one(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Mapping[str, float],
-        tolerance: float | None = None,
-        sensitivities: Sequence[str] = (),
+        self, experiment: Experiment, variables: Sequence[str], task: SimulationTask
     ) -> Simulated:
-        given: dict[str, Any] = {**experiment.start_values, **values}
-        asked = self._tolerance if tolerance is None else tolerance
+        given: dict[str, Any] = {**experiment.start_values, **task.values}
+        asked = self._tolerance if task.tolerance is None else task.tolerance
+        functions = (self._model, *(self._derivatives[name] for name in task.sensitivities))
         columns = []
         try:
-            for function in (self._model, *(self._derivatives[name] for name in sensitivities)):
+            for function in functions:
                 more = {"tolerance": asked} if function in self._takes_tolerance else {}
                 signals = function(experiment.times, experiment.inputs, **given, **more)
                 columns += [np.broadcast_to(signals[v], experiment.times.shape) for v in variables]
         except SimulationError as error:
-            return SimulationFailure.of(error, values, experiment.name)
+            return SimulationFailure.of(error, task.values, experiment.name)
         outputs = np.column_stack(columns).astype(np.float64)
-        return refuse_not_finite(outputs, values, experiment.name, len(variables))
+        return refuse_not_finite(outputs, task.values, experiment.name, len(variables))
 
 
 def _takes_tolerance(function: Model) -> bool:

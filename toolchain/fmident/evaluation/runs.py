@@ -14,12 +14,11 @@ import numpy as np
 from fmident.arrays import F64, root_mean_square
 from fmident.errors import Code
 from fmident.evaluation.activity import Activities
-from fmident.evaluation.executors.base import Executor, SubsetExecutor, run_other
+from fmident.evaluation.executors.base import Executor, SubsetExecutor
 from fmident.evaluation.journal.executor import RecordedExecutor
-from fmident.evaluation.journal.file import Population
-from fmident.evaluation.journal.keys import identity_digest
+from fmident.evaluation.journal.journal import Journal, Population
+from fmident.evaluation.journal.keys import identity_digest, population_key
 from fmident.evaluation.memory import (
-    Batch,
     Best,
     Earlier,
     Evaluated,
@@ -27,7 +26,8 @@ from fmident.evaluation.memory import (
     Recent,
 )
 from fmident.evaluation.setups import output_variables, own_tolerance, without_integration
-from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.evaluation.side_by_side import in_callers_thread, whole_of
+from fmident.evaluation.tasks import Outcomes, Simulated, SimulationFailure, SimulationTask
 from fmident.problem.model import Problem
 from fmident.problem.priors import Priors
 from fmident.problem.residuals import (
@@ -49,7 +49,7 @@ _IN_VAIN = 4
 """Single points in a row whose sensitivities nobody has asked for, after which others have none."""
 
 _COSTLY = (Code.PROCESS_CRASHED, Code.PROCESS_KILLED, Code.OUT_OF_MEMORY, Code.TIMED_OUT)
-"""Failures with sensitivities that would cost too much to be met with at each point."""
+"""Failures with sensitivities that would cost too much if they occurred at each point."""
 
 _IGNORED = "what runs the simulations returns no sensitivities"
 
@@ -71,9 +71,7 @@ class Runs:
         self.sensitive = Sensitive(problem)
         self.priors = Priors.of(problem)
         self._executor = executor
-        self._restoring = executor
         self._recorder = recorder_of(executor)
-        self._scope = b""
         # Each with sensitivities and without.
         self._outputs: Recent[Simulated | Forgotten] = Recent(
             2 * _REMEMBERED * len(problem.experiments)
@@ -83,15 +81,13 @@ class Runs:
         self._whole: Runs | None = None
         self._earlier: Earlier | None = None
 
-    def branch(self, earlier: Earlier, executor: Executor, restoring: Executor) -> Runs:
+    def branch(self, earlier: Earlier, executor: Executor) -> Runs:
         """Return runs of the same problem with a separate cache, initially `earlier`.
 
-        Simulations and best point count here, too. `restoring` repeats simulations of an
-        earlier process of which only costs are known.
+        Simulations and best point count here, too.
         """
         branch = Runs(self.problem, executor)
         branch.counts = Counts(self.counts)
-        branch._restoring = restoring
         branch._size, branch._whole, branch._earlier = self._size, self, earlier
         branch.sensitive = self.sensitive.branch(self.problem)
         return branch
@@ -115,29 +111,28 @@ class Runs:
                 known[i] = r
         return np.array(known)
 
-    def cost(self, point: F64, residuals: F64) -> float:
-        """Return the cost at a point, priors included, from the residuals of the data there."""
-        return self.priors.cost(point, residuals)
-
     def costs(self, points: F64) -> F64:
         """Return the costs at candidates for the best point, as one batch, (k, n) -> (k,).
 
         A large journal has only costs; a resumed run repeats simulations for residuals.
         """
         recorder = self._recorder
-        if recorder is None or not recorder.thrifty:
+        journal = None if recorder is None else recorder.thrifty_journal
+        if recorder is None or journal is None:
             residuals = self.residuals(points)
-            return np.array([self.cost(p, r) for p, r in zip(points, residuals, strict=True)])
+            return self._costs_of(points, residuals)
         known = [self._known(p) for p in points]
         new = [i for i, item in enumerate(known) if item is None]
         costs = np.array([np.nan if item is None else item.cost for item in known])
         if new:
-            population = recorder.find_population(self._digest(), points[new])
+            key = population_key(self._digest, points[new])
+            population = journal.find_population(key, len(new))
             if population is None:
-                costs[new] = self._record(recorder, points[new])
+                population = self._record(recorder, journal, points[new])
+                journal.keep_population(key, population)
             else:
                 self._restore(recorder, points[new], population)
-                costs[new] = population.costs
+            costs[new] = population.costs
         return costs
 
     def probe(self, points: F64, tolerance: float | None = None, finer: int = 1) -> F64:
@@ -165,10 +160,6 @@ class Runs:
         outputs = [y for y in outcomes if not isinstance(y, SimulationFailure)]
         return outputs if all(complete) else None
 
-    def whiten(self, point: F64, outputs: Sequence[Simulated]) -> F64:
-        """Return the residuals computed from outputs, shape (m,); NaN if one is a failure."""
-        return self._whiten(point, outputs)
-
     def outputs(self, point: F64) -> tuple[Simulated, ...]:
         """Return the FMU's outputs at one point, shape (n,), one item per experiment."""
         return tuple(self._simulate(self._tasks(point), remember=True))
@@ -185,7 +176,7 @@ class Runs:
         outputs = np.full((len(points), experiment.times.size, width), np.nan)
         usable = [k for k, p in enumerate(points) if self._is_finite(p)]
         values = [parameter_values_for(self.problem, experiment, points[k]) for k in usable]
-        outcomes = run_other(self._executor, experiment, variables, values, sensitivities)
+        outcomes = self._executor.run_other(experiment, variables, values, sensitivities)
         self.counts.add(simulations=self.activities.ran(len(outcomes)))
         failed = [i for i, y in enumerate(outcomes) if isinstance(y, SimulationFailure)]
         if sensitivities and failed:
@@ -221,22 +212,20 @@ class Runs:
             self.sensitive.carried(used=False)
         fresh = self._run(points, remember=True, sensitivities=carries)
         for p, r in zip(points, fresh, strict=True):
-            self._remember(p, Evaluated(self.cost(p, r), r))
+            self._remember(p, Evaluated(self.priors.cost(p, r), r))
         return fresh
 
-    def _record(self, recorder: RecordedExecutor, points: F64) -> F64:
-        """Return the costs at unknown points, and store them in the journal."""
+    def _record(self, recorder: RecordedExecutor, journal: Journal, points: F64) -> Population:
+        """Return the costs at unknown points, whose outputs the journal holds meanwhile."""
         failures, before = self.counts.failures, self.best
-        with recorder.population():
+        with journal.population():
             residuals = self._evaluate(points)
-            costs = np.array([self.cost(p, r) for p, r in zip(points, residuals, strict=True)])
+            costs = self._costs_of(points, residuals)
         failed = self.counts.failures - failures
         if self.best is not None and self.best is not before:
             with recorder.retaining():
-                self._executor.run(self._tasks(self.best.parameters))
-        population = Population(costs, failed, self.counts.last_failure if failed else None)
-        recorder.keep_population(self._digest(), points, population)
-        return costs
+                self._executor.run_all(self._tasks(self.best.parameters))
+        return Population(costs, failed, self.counts.last_failure if failed else None)
 
     def _restore(self, recorder: RecordedExecutor, points: F64, population: Population) -> None:
         """Restore the state after :meth:`_record` in an earlier process."""
@@ -245,19 +234,22 @@ class Runs:
         usable = [p for p in points if bool(np.isfinite(p).all())]
         tasks = [task for p in usable for task in self._tasks(p)]
         self._simulate(tasks, remember=True, restored=True)
-        recorder.restored_population(self.counts.simulations - simulations)
+        recorder.served.restored += self.counts.simulations - simulations
         self.counts.failed(population.last_failure, population.failures)
         for p, cost in zip(points, population.costs, strict=True):
             self._remember(p, Evaluated(float(cost), None))
 
+    def _costs_of(self, points: F64, residuals: F64) -> F64:
+        return np.array([self.priors.cost(p, r) for p, r in zip(points, residuals, strict=True)])
+
+    @cached_property
     def _digest(self) -> bytes:
-        """Return the digest of everything but the points that costs depend on."""
-        if not self._scope:
-            self._scope = identity_digest(self.problem)
-        return self._scope
+        """Digest of everything but the points that costs depend on."""
+        return identity_digest(self.problem)
 
     def _expect(self, count: int) -> None:
-        self._evaluated.hold(min(count, self._most_remembered()))
+        most = _REMEMBERED_BYTES // (8 * max(self._residual_count(), 1))
+        self._evaluated.hold(min(count, most))
 
     def _remember(self, p: F64, item: Evaluated) -> None:
         self._evaluated.put(p.tobytes(), item)
@@ -299,7 +291,7 @@ class Runs:
         outcomes = self._simulate(tasks, remember=remember, again=again)
         outputs = [self.sensitive.plain(task, y) for task, y in zip(tasks, outcomes, strict=True)]
         for i, k in enumerate(usable):
-            rows[k] = self._whiten(points[k], outputs[i * count : (i + 1) * count])
+            rows[k] = self.whiten(points[k], outputs[i * count : (i + 1) * count])
         return rows
 
     def _is_finite(self, p: F64) -> bool:
@@ -313,16 +305,14 @@ class Runs:
         self.counts.failed(not_finite)
         return False
 
-    def _whiten(self, p: F64, outputs: Sequence[Simulated]) -> F64:
+    def whiten(self, p: F64, outputs: Sequence[Simulated]) -> F64:
+        """Return the residuals computed from outputs, shape (m,); NaN if one is a failure."""
         arrays = [o for o in outputs if not isinstance(o, SimulationFailure)]
         if len(arrays) < len(outputs):
             return np.full(self._residual_count(), np.nan)
         residuals = cost_residuals(self.problem, arrays, p)
         refuse_other_count(self.problem, residuals, self._residual_count())
         return residuals
-
-    def _most_remembered(self) -> int:
-        return _REMEMBERED_BYTES // (8 * max(self._residual_count(), 1))
 
     def _residual_count(self) -> int:
         if self._size is None:
@@ -368,42 +358,50 @@ class Runs:
         repeated.
         """
         keys = [task.key for task in tasks]
-        batch = Batch(keys, self._remembered)
-        forgotten = [i for i in batch.new if self._lookup(keys[i]) is not None]
-        new = [i for i in batch.new if self._lookup(keys[i]) is None]
+        by_key = dict(zip(keys, tasks, strict=True))
+        known = {key: self._lookup(key) for key in by_key}
+        new = [key for key, outcome in known.items() if outcome is None]
         if restored:
             self.counts.add(simulations=len(new))
-            for i in new:
-                self._outputs.put(keys[i], Forgotten())
+            for key in new:
+                self._outputs.put(key, Forgotten())
             return []
+        forgotten = [key for key, outcome in known.items() if isinstance(outcome, Forgotten)]
+        outcomes = {
+            k: y for k, y in known.items() if y is not None and not isinstance(y, Forgotten)
+        }
         if forgotten:
             # They are counted already.
-            outcomes = self._restoring.run([tasks[i] for i in forgotten])
-            for i, outcome in zip(forgotten, outcomes, strict=True):
-                batch.take(i, outcome)
-                self._outputs.put(keys[i], outcome)
+            for index, outcome in self._run_again([by_key[key] for key in forgotten]):
+                outcomes[forgotten[index]] = outcome
+                self._outputs.put(forgotten[index], outcome)
         self.counts.add(simulations=len(new))
         if new:
-            executor = self._restoring if again else self._executor
-            outcomes = self.activities.run(executor, [tasks[i] for i in new])
-            outcomes = self.sensitive.fall_back(
-                [tasks[i] for i in new], outcomes, lambda plain: self._run_plain(executor, plain)
-            )
-            for i, outcome in zip(new, outcomes, strict=True):
-                batch.take(i, outcome)
+            run = self._run_again if again else self._run_counted
+            asked = [by_key[key] for key in new]
+            simulated = dict(run(asked))
+            self.sensitive.fall_back(asked, simulated, run, self.counts)
+            for index, task in enumerate(asked):
+                outcome = simulated[index]
+                outcomes[task.key] = outcome
                 if isinstance(outcome, SimulationFailure):
                     self.counts.failed(outcome)
                 if remember:
-                    self._outputs.put(keys[i], outcome)
-                    if tasks[i].sensitivities:
-                        plain = self.sensitive.plain(tasks[i], outcome)
-                        self._outputs.put(tasks[i].plain.key, plain)
-        return batch.outcomes()
+                    self._outputs.put(task.key, outcome)
+                    if task.sensitivities:
+                        self._outputs.put(task.plain.key, self.sensitive.plain(task, outcome))
+        return [outcomes[key] for key in keys]
 
-    def _run_plain(self, executor: Executor, tasks: Sequence[SimulationTask]) -> list[Simulated]:
-        """Run and count simulations that have failed with sensitivities."""
-        self.counts.add(simulations=len(tasks))
-        return self.activities.run(executor, tasks)
+    def _run_counted(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        return self.activities.count(self._executor.run(tasks), len(tasks))
+
+    def _run_again(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Repeat simulations of an earlier process of which only costs are known.
+
+        They do not wait for other searches, which take the same turns only if their joint
+        batches are those of the original run.
+        """
+        return enumerate(in_callers_thread(lambda: whole_of(self._executor).run_all(tasks)))
 
     def _lookup(self, key: object) -> Simulated | Forgotten | None:
         """Return a cached simulation by the key of its task."""
@@ -413,10 +411,6 @@ class Runs:
         if known is None and self._earlier is not None:
             known = self._earlier.output(key)
         return known
-
-    def _remembered(self, key: object) -> Simulated | None:
-        known = self._lookup(key)
-        return None if isinstance(known, Forgotten) else known
 
     def _known(self, p: F64) -> Evaluated | None:
         best = self.best
@@ -568,25 +562,25 @@ class Sensitive:
     def fall_back(
         self,
         tasks: Sequence[SimulationTask],
-        outcomes: Sequence[Simulated],
-        run: Callable[[Sequence[SimulationTask]], Sequence[Simulated]],
-    ) -> list[Simulated]:
-        """Return outcomes after repeating failed simulations without sensitivities by `run`."""
-        result = list(outcomes)
-        pairs = list(zip(tasks, result, strict=True))
+        outcomes: dict[int, Simulated],
+        run: Callable[[Sequence[SimulationTask]], Outcomes],
+        counts: Counts,
+    ) -> None:
+        """Repeat simulations that failed with sensitivities by `run` without them."""
         lacking = [
             i
-            for i, (task, y) in enumerate(pairs)
-            if task.sensitivities and not self.has_them(*pairs[i])
+            for i, task in enumerate(tasks)
+            if task.sensitivities and not self.has_them(task, outcomes[i])
         ]
-        failed = [i for i in lacking if isinstance(result[i], SimulationFailure)]
+        failed = [i for i in lacking if isinstance(outcomes[i], SimulationFailure)]
         if failed:
-            for i, outcome in zip(failed, run([tasks[i].plain for i in failed]), strict=True):
-                result[i] = self.instead(result[i], outcome)
+            counts.add(simulations=len(failed))
+            repeated = dict(run([tasks[i].plain for i in failed]))
+            for k, i in enumerate(failed):
+                outcomes[i] = self.instead(outcomes[i], repeated[k])
         if len(failed) < len(lacking):
             self._refuse(_IGNORED)
             self.known = None
-        return result
 
     def instead(self, failure: Simulated, plain: Simulated) -> Simulated:
         """Record the outcome without sensitivities of a simulation that failed with them."""

@@ -16,7 +16,7 @@ from fmident.problem.residuals import parameter_values_for
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
-    from fmident.evaluation.tasks import SimulationTask
+    from fmident.evaluation.tasks import OtherExperiment, SimulationTask
     from fmident.problem.model import Problem
 
 
@@ -98,6 +98,8 @@ class SetupTable:
 
     def of(self, task: SimulationTask) -> Prepared:
         """Return the setup of a task, including its tolerance and sensitivities."""
+        if task.other is not None:
+            return self._of_other(task.other, task.sensitivities)
         own = self.own[task.experiment]
         if task.tolerance is None and not task.sensitivities and task.finer == 1:
             return own
@@ -118,22 +120,17 @@ class SetupTable:
             del self._changed[next(iter(self._changed))]
         return prepared
 
-    def other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        sensitivities: Sequence[str] = (),
-    ) -> Prepared:
+    def _of_other(self, other: OtherExperiment, sensitivities: tuple[str, ...]) -> Prepared:
         """Return the setup of any experiment; the same object for repeated requests."""
-        key = (id(experiment), tuple(variables), tuple(sensitivities))
+        key = (id(other.experiment), other.variables, sensitivities)
         # The experiment is kept along with it, so that its id means no other one.
         entry = self._others.pop(key, None)
         if entry is None:
-            prepared = self._prepare(experiment, variables)
+            prepared = self._prepare(other.experiment, other.variables)
             if sensitivities:
-                setup = replace(prepared.setup, sensitivities=tuple(sensitivities))
+                setup = replace(prepared.setup, sensitivities=sensitivities)
                 prepared = replace(prepared, setup=setup)
-            entry = experiment, prepared
+            entry = other.experiment, prepared
         self._others[key] = entry
         while len(self._others) > self.others_kept:
             del self._others[next(iter(self._others))]

@@ -13,17 +13,14 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from fmident.evaluation.executors.base import Done, Executor, HandingOn, run_other
-from fmident.evaluation.tasks import Simulated, SimulationTask
-
-if TYPE_CHECKING:
-    from fmident.data.experiment import Experiment
+from fmident.evaluation.executors.base import DelegatingExecutor, Executor
+from fmident.evaluation.tasks import Outcomes, Simulated, SimulationTask
 
 T = TypeVar("T")
 
@@ -32,15 +29,8 @@ MOST = 32
 order of events would, too."""
 
 
-class Share(HandingOn):
+class Share(DelegatingExecutor):
     """Delegates simulations to an executor that others use as well, which stays open."""
-
-    def at_once(self) -> Executor:
-        """Return an executor that does not wait for others, for the catch-up of a resumed run.
-
-        Searches take the same turns only if the batches are those of the original run.
-        """
-        return self
 
 
 def whole_of(executor: Executor) -> Executor:
@@ -73,7 +63,7 @@ def in_callers_thread(call: Callable[[], T]) -> T:
     search: _Search[Any] | None = getattr(_current, "search", None)
     if search is None:
         return call()
-    result: T = search.ask(_Call(call))
+    result: T = search.ask(call)
     return result
 
 
@@ -85,47 +75,23 @@ class Ended(BaseException):
 
 
 @dataclass(frozen=True)
-class _Batch:
-    """Simulations of the problem's experiments that a search waits for."""
+class _Request:
+    """Simulations that a search waits for."""
 
     tasks: Sequence[SimulationTask]
-    done: Done | None
 
-
-@dataclass(frozen=True)
-class _Other:
-    """Simulations of another experiment that a search waits for."""
-
-    experiment: Experiment
-    variables: Sequence[str]
-    values: Sequence[Mapping[str, float]]
-    sensitivities: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class _Call:
-    """A function to be called in the caller's thread at once."""
-
-    call: Callable[[], object]
-
-
-@dataclass(frozen=True)
-class _End:
-    """Result or exception of a search."""
-
-    value: Any = None
-    error: BaseException | None = None
+    @property
+    def joins(self) -> bool:
+        """Whether they become part of the joint batch: simulations of the problem do."""
+        return all(task.other is None for task in self.tasks)
 
 
 @dataclass(frozen=True)
 class _Reply:
-    """Reply with which a search continues."""
+    """What simulations, a call or a whole search give: a value or an exception."""
 
     value: Any = None
-    error: Exception | None = None
-
-
-_Request = _Batch | _Other
+    error: BaseException | None = None
 
 
 class _Current(threading.local):
@@ -138,40 +104,16 @@ _current = _Current()
 
 
 class _Share(Share):
-    """Executor of a search in its own thread."""
+    """The executor of a search in its own thread."""
 
     def __init__(self, whole: Executor, search: _Search[Any]) -> None:
         super().__init__(whole)
         self._search = search
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks in the next joint batch."""
-        outcomes: list[Simulated] = self._search.ask(_Batch(tasks, done))
-        return outcomes
-
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-        sensitivities: Sequence[str] = (),
-    ) -> list[Simulated]:
-        """Simulate an experiment when all searches wait."""
-        other = _Other(experiment, variables, values, sensitivities)
-        outcomes: list[Simulated] = self._search.ask(other)
-        return outcomes
-
-    def at_once(self) -> Executor:
-        """Return an executor that does not wait for others."""
-        return _AtOnce(whole_of(self))
-
-
-class _AtOnce(Share):
-    """Runs the simulations of a search in the caller's thread while it keeps its turn."""
-
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks now."""
-        return in_callers_thread(lambda: self.whole.run(tasks, done))
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Run tasks in the next joint batch, another experiment when all searches wait."""
+        outcomes: list[Simulated] = self._search.ask(_Request(tasks))
+        return enumerate(outcomes)
 
 
 class _Search(Generic[T]):
@@ -184,7 +126,8 @@ class _Search(Generic[T]):
         self._work = work
         self._executor = _Share(executor, self)
         self._replies: SimpleQueue[_Reply] = SimpleQueue()
-        self._messages: SimpleQueue[_Request | _Call | _End] = SimpleQueue()
+        # Simulations, a function to be called in the caller's thread, or the end.
+        self._messages: SimpleQueue[_Request | Callable[[], object] | _Reply] = SimpleQueue()
         self._to_end = False
         self._started = False
         # NumPy's error state and the like are those of the caller. A daemon, so that a search
@@ -201,20 +144,20 @@ class _Search(Generic[T]):
         self._thread.start()
         self._started = True
 
-    def turn(self) -> _Request | _End:
+    def turn(self) -> _Request | _Reply:
         """Let the search continue until it waits for simulations or ends."""
         self.request = None
         while True:
             reply, self.reply = self.reply, _Reply()
             self._replies.put(reply)
             message = self._messages.get()
-            if not isinstance(message, _Call):
+            if isinstance(message, _Request | _Reply):
                 break
             try:
-                self.reply = _Reply(in_callers_thread(message.call))
+                self.reply = _Reply(in_callers_thread(message))
             except Exception as error:
                 self.reply = _Reply(error=error)
-        if isinstance(message, _End):
+        if isinstance(message, _Reply):
             self._thread.join()
         else:
             self.request = message
@@ -236,7 +179,7 @@ class _Search(Generic[T]):
 
     # in its own thread
 
-    def ask(self, message: _Request | _Call) -> Any:
+    def ask(self, message: _Request | Callable[[], object]) -> Any:
         """Submit a request, give up the turn, and return the reply."""
         if self._to_end:
             raise Ended
@@ -255,9 +198,9 @@ class _Search(Generic[T]):
         _current.search = self
         try:
             self._wait()
-            end = _End(self._work(self._executor))
+            end = _Reply(self._work(self._executor))
         except BaseException as error:
-            end = _End(error=error)
+            end = _Reply(error=error)
         self._messages.put(end)
 
 
@@ -302,7 +245,7 @@ class _Together(Generic[T]):
                 self._live[place].start()
             search = self._live[place]
             message = search.turn()
-            if not isinstance(message, _End):
+            if isinstance(message, _Request):
                 place += 1
                 continue
             del self._live[place]
@@ -312,27 +255,19 @@ class _Together(Generic[T]):
 
     def _simulate(self) -> None:
         """Run what the searches wait for: one joint batch, then other experiments."""
-        joint = [(s, s.request) for s in self._live if isinstance(s.request, _Batch)]
+        waiting = [(s, s.request) for s in self._live if s.request is not None]
+        joint = [(search, request.tasks) for search, request in waiting if request.joins]
         if joint:
-            batches = _run_joint(self._executor, [batch for _, batch in joint])
-            for (search, _), outcomes in zip(joint, batches, strict=True):
-                search.reply = _Reply(outcomes)
-        for search in self._live:
-            other = search.request
-            if not isinstance(other, _Other):
-                continue
-            try:
-                outcomes = run_other(
-                    self._executor,
-                    other.experiment,
-                    other.variables,
-                    other.values,
-                    other.sensitivities,
-                )
-            except Exception as error:  # such as a variable that the FMU does not have
-                search.reply = _Reply(error=error)
-            else:
-                search.reply = _Reply(outcomes)
+            batch = [task for _, tasks in joint for task in tasks]
+            outcomes = iter(self._executor.run_all(batch))
+            for search, tasks in joint:
+                search.reply = _Reply(list(islice(outcomes, len(tasks))))
+        for search, request in waiting:
+            if not request.joins:
+                try:
+                    search.reply = _Reply(self._executor.run_all(request.tasks))
+                except Exception as error:  # such as a variable that the FMU does not have
+                    search.reply = _Reply(error=error)
 
     def _end_all(self) -> None:
         """End the searches one after the other, so that still only one runs at a time."""
@@ -347,18 +282,3 @@ class _Together(Generic[T]):
         for search in self._live:
             search.to_end()
             search.wake()
-
-
-def _run_joint(executor: Executor, batches: Sequence[_Batch]) -> list[list[Simulated]]:
-    """Run several batches as one, and return the outcomes of each."""
-    tasks = [task for batch in batches for task in batch.tasks]
-    owners = [(batch, index) for batch in batches for index in range(len(batch.tasks))]
-
-    def report(number: int, outcome: Simulated) -> None:
-        batch, index = owners[number]
-        if batch.done is not None:
-            batch.done(index, outcome)
-
-    listens = any(batch.done is not None for batch in batches)
-    outcomes = iter(executor.run(tasks, report if listens else None))
-    return [list(islice(outcomes, len(batch.tasks))) for batch in batches]

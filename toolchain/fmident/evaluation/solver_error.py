@@ -6,9 +6,9 @@ accurately, and the two are compared.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 from zipfile import is_zipfile
 
@@ -22,8 +22,7 @@ from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.setups import output_variables, own_tolerance, simulation_setup
 from fmident.evaluation.tasks import SimulationTask
-from fmident.fmu.fmu import read_description
-from fmident.fmu.processes.trial import decide_in_child
+from fmident.fmu.fmu import read_description, try_inputs_in_child
 from fmident.fmu.setup import Interpolation
 from fmident.problem.model import Problem
 from fmident.problem.residuals import parameter_values_for
@@ -36,17 +35,17 @@ _PRECISE, _CONTROL = 1e-11, 1e-9
 """Tolerances of the two integrations that are compared with the FMU's."""
 
 _TIGHTER, _OWN = 0.01, 1e-6
-"""Of the tolerance, where interfaces are compared; what it is where nobody says."""
+"""Factor on the tolerance where interfaces are compared, and the tolerance where none is given."""
 
 _ALIKE = 1e-3
-"""Of the range of an output, by which the interfaces may differ unsaid."""
+"""Part of the range of an output by which the interfaces may differ without a warning."""
 
 _SHOWN = 3  # outputs
 
 _TITLES = {"co-simulation": "Co-Simulation", "model-exchange": "Model Exchange"}
 
 _OPEN = (None, "auto")
-"""What an experiment may say of an input so that the setting of the problem decides."""
+"""Interpolations of an input for which the setting of the problem decides."""
 
 _SETTLED, _UNSEEN = 0.2, 0.01
 """Part of the difference, and of the residuals, by which the two may disagree."""
@@ -109,26 +108,25 @@ def solver_error(
         return SolverError()  # nothing is integrated, as far as is known
     if not can_compare_interfaces(problem):
         return SolverError(reason="it has no Model Exchange to compare with")
-    varying = _moving(problem)
-    if varying is not None and _sets_inputs_before(problem, varying):
+    if _sets_inputs_before(problem):
         return SolverError(
             reason="its outputs belong to the inputs of the step before, which Model Exchange does"
             " not repeat"
         )
-    asked = problem.evaluation.interpolation
-    open_ones = varying is not None and _moving(problem, own=False) is not None
-    choices = (asked,) if not open_ones or asked in ("hold", "mean") else _lines(problem)
     best = SolverError(reason="its Model Exchange fails, or does not converge with its tolerance")
-    for choice in choices:
+    for choice in _choices(problem):
         exchange = _exchanged(problem, point, choice, activities)
         if exchange is None:
             return best  # it fails, whatever the inputs
-        error = residuals - exchange.precise
-        enough = max(_SETTLED * _length(error), _UNSEEN * _length(residuals))
-        if not _length(exchange.precise - exchange.control) <= enough:  # a failed simulation is NaN
+        precise, control = exchange
+        error = residuals - precise
+        length = float(np.linalg.norm(error))
+        enough = max(_SETTLED * length, _UNSEEN * float(np.linalg.norm(residuals)))
+        if not float(np.linalg.norm(precise - control)) <= enough:  # a failed simulation is NaN
             continue
         # Not every FMU follows the lines that it says it does. Inputs are not what is looked at.
-        if best.error is None or _length(error) < _length(best.error):
+        if best.error is None or length < float(np.linalg.norm(best.error)):
+            open_ones = _moving(problem, own=False) is not None
             best = SolverError(error, interpolation=choice if open_ones else None)
     return best
 
@@ -136,100 +134,77 @@ def solver_error(
 def interfaces_disagree(problem: Problem) -> tuple[str, ...]:
     """Return which outputs differ between the two interfaces of an FMU, as text.
 
-    Both are simulated at the initial parameters with equal courses of the inputs; if an
-    output differs by more than 1/1000 of its range, again at a hundredth of the tolerance.
-    A difference is reported if it exceeds the change between tolerances. FMUs of the
-    embedded compiler are not simulated, since both use the same integrators.
+    Both are simulated at the initial parameters with equal courses of the inputs, at the tolerance
+    and at a hundredth of it. A difference of more than 1/1000 of an output's range is reported if
+    it exceeds the change between tolerances. FMUs of the embedded compiler are not simulated, since
+    both use the same integrators.
     """
     if not is_zipfile(problem.fmu):
         return ()
     about = read_description(problem.fmu)
-    if about.is_own or len({i.kind for i in about.interfaces}) < 2:
+    if about.is_own or len({i.kind for i in about.interfaces}) < 2 or _sets_inputs_before(problem):
         return ()
-    varying = _moving(problem)
-    if varying is not None and _sets_inputs_before(problem, varying):
-        return ()
-    asked, least = problem.evaluation.interpolation, None
-    open_ones = _moving(problem, own=False) is not None
-    for choice in (asked,) if not open_ones or asked in ("hold", "mean") else _lines(problem):
-        difference = _Difference.between(problem, choice)
-        if difference is None:
+    differences: list[_Difference] | None = None
+    for choice in _choices(problem):
+        outputs = [
+            _outputs(_with_interface(problem, kind, choice))
+            for kind in ("co-simulation", "model-exchange")
+        ]
+        if not all(outputs):
             return ()
-        if least is None or difference.largest < least.largest:
-            least = difference
-    assert least is not None
-    return least.in_words(problem)
-
-
-@dataclass(frozen=True)
-class _Difference:
-    """Outputs of both interfaces, one item per experiment, and at a tighter tolerance."""
-
-    pairs: Sequence[tuple[F64, F64]]
-    tight: Sequence[tuple[F64, F64]]
-
-    @classmethod
-    def between(cls, problem: Problem, choice: Interpolation) -> _Difference | None:
-        """Simulate both; ``None`` if one fails."""
-        both = (_with_interface(problem, k, choice) for k in ("co-simulation", "model-exchange"))
-        tight = (own_tolerance(problem) or _OWN) * _TIGHTER
-        results: list[tuple[F64, ...]] = []
-        try:
-            for other in both:
-                with ProcessExecutor(other) as executor:
-                    tasks = [
-                        SimulationTask(k, parameter_values_for(other, e, other.initial), tolerance)
-                        for tolerance in (None, tight)
-                        for k, e in enumerate(other.experiments)
-                    ]
-                    results.append(
-                        tuple(o for o in executor.run(tasks) if isinstance(o, np.ndarray))
-                    )
-        except FmidentError:
-            return None
-        count = len(problem.experiments)
-        if any(len(outputs) < 2 * count for outputs in results):
-            return None
-        pairs = list(zip(*results, strict=True))
-        return cls(pairs[:count], pairs[count:])
-
-    @cached_property
-    def shares(self) -> list[tuple[float, int, int, float]]:
-        """For each differing output: fraction of its range, experiment, column, difference."""
-        shares = []
-        for k, ((a, b), (c, d)) in enumerate(zip(self.pairs, self.tight, strict=True)):
-            for j in range(a.shape[1]):
-                range_ = max(float(np.ptp(x[:, j])) for x in (a, b))
-                left = float(np.abs(c - d)[:, j].max())
-                changed = max(float(np.abs(x - y)[:, j].max()) for x, y in ((a, c), (b, d)))
-                if left > _ALIKE * range_ and left > changed:
-                    shares.append((left / range_ if range_ else np.inf, k, j, left))
-        return sorted(shares, reverse=True)
-
-    @property
-    def largest(self) -> float:
-        """The largest fraction of a range."""
-        return self.shares[0][0] if self.shares else 0.0
-
-    def in_words(self, problem: Problem) -> tuple[str, ...]:
-        """Return the differences as text; empty if there are none."""
-        if not self.shares:
+        new = _differences(problem, *outputs)
+        if differences is None or (new[0][0] if new else 0.0) < differences[0][0]:
+            differences = new
+        if not differences:
             return ()
-        listing = "; ".join(
-            f"'{output_variables(problem.experiments[k])[j]}' by {left:.3g}"
-            f" ({100.0 * share:.3g} % of its range, experiment '{problem.experiments[k].name}')"
-            for share, k, j, left in self.shares[:_SHOWN]
-        )
-        more = len(self.shares) - _SHOWN
-        if more > 0:
-            listing += f" and {more} more"
-        chosen = read_description(problem.fmu).with_interface(problem.evaluation.interface)
-        text = (
-            "Co-Simulation and Model Exchange of the FMU disagree at the initial parameters:"
-            f" {listing}, which their tolerances do not explain."
-            f" {_TITLES[chosen.capabilities.kind]} is simulated"
-        )
-        return (text,)
+    assert differences is not None
+    listing = "; ".join(
+        f"'{output}' by {left:.3g} ({100.0 * share:.3g} % of its range, experiment '{experiment}')"
+        for share, left, output, experiment in differences[:_SHOWN]
+    )
+    more = len(differences) - _SHOWN
+    chosen = about.with_interface(problem.evaluation.interface)
+    return (
+        "Co-Simulation and Model Exchange of the FMU disagree at the initial parameters:"
+        f" {listing}{f' and {more} more' if more > 0 else ''}, which their tolerances do not"
+        f" explain. {_TITLES[chosen.capabilities.kind]} is simulated",
+    )
+
+
+_Difference = tuple[float, float, str, str]
+"""Part of the range of an output, difference, output and experiment."""
+
+
+def _outputs(problem: Problem) -> list[F64]:
+    """Return the outputs of each experiment, and at a tighter tolerance; empty if one fails."""
+    tight = (own_tolerance(problem) or _OWN) * _TIGHTER
+    tasks = [
+        SimulationTask(k, parameter_values_for(problem, e, problem.initial), tolerance)
+        for tolerance in (None, tight)
+        for k, e in enumerate(problem.experiments)
+    ]
+    try:
+        with ProcessExecutor(problem) as executor:
+            outputs = [o for o in executor.run_all(tasks) if isinstance(o, np.ndarray)]
+    except FmidentError:
+        return []
+    return outputs if len(outputs) == len(tasks) else []
+
+
+def _differences(
+    problem: Problem, first: Sequence[F64], second: Sequence[F64]
+) -> list[_Difference]:
+    """Return the outputs that differ between two interfaces, the largest difference first."""
+    count, differences = len(problem.experiments), []
+    for k, e in enumerate(problem.experiments):
+        a, b, c, d = first[k], second[k], first[count + k], second[count + k]
+        ranges = np.maximum(np.ptp(a, axis=0), np.ptp(b, axis=0))
+        left = np.abs(c - d).max(axis=0)
+        changed = np.maximum(np.abs(a - c).max(axis=0), np.abs(b - d).max(axis=0))
+        for j in np.flatnonzero((left > _ALIKE * ranges) & (left > changed)):
+            share = float(left[j] / ranges[j]) if ranges[j] else np.inf
+            differences.append((share, float(left[j]), output_variables(e)[j], e.name))
+    return sorted(differences, key=lambda x: -x[0])
 
 
 def _with_interface(
@@ -247,10 +222,6 @@ def _with_interface(
     return replace(problem, evaluation=evaluation, experiments=decided)
 
 
-def _length(error: F64) -> float:
-    return float(np.linalg.norm(error))
-
-
 def _moving(problem: Problem, *, own: bool = True) -> Experiment | None:
     """Return an experiment with a varying input, if `own` also of own interpolation."""
     for e in problem.experiments:
@@ -260,13 +231,14 @@ def _moving(problem: Problem, *, own: bool = True) -> Experiment | None:
     return None
 
 
-def _sets_inputs_before(problem: Problem, experiment: Experiment) -> bool:
+def _sets_inputs_before(problem: Problem) -> bool:
     """Return whether the Co-Simulation gets the inputs of the end of a step before the step."""
-    if _follows_ramps(problem):
+    experiment = _moving(problem)
+    if experiment is None or _follows_ramps(problem):
         return False
     setup = simulation_setup(problem, experiment, output_variables(experiment))
     values = parameter_values_for(problem, experiment, problem.initial)
-    update, _ = decide_in_child(problem.fmu, setup, values, problem.evaluation.interface)
+    update, _ = try_inputs_in_child(problem.fmu, setup, values, problem.evaluation.interface)
     return update == "before_step"
 
 
@@ -280,26 +252,21 @@ def _follows_ramps(problem: Problem) -> bool:
     )
 
 
-def _lines(problem: Problem) -> tuple[Interpolation, ...]:
+def _choices(problem: Problem) -> tuple[Interpolation, ...]:
     """Return the possible interpolations of the Co-Simulation's inputs."""
+    asked = problem.evaluation.interpolation
+    if _moving(problem, own=False) is None or asked in ("hold", "mean"):
+        return (asked,)
     if _follows_ramps(problem):
         return ("linear",)
     description = read_description(problem.fmu).with_interface("co-simulation")
     return ("linear", "hold") if description.capabilities.can_interpolate_inputs else ("hold",)
 
 
-@dataclass(frozen=True)
-class _Exchanged:
-    """Residuals of the Model Exchange at two tolerances, shape (m,) each."""
-
-    precise: F64
-    control: F64
-
-
 def _exchanged(
     problem: Problem, point: F64, interpolation: Interpolation, activities: Activities
-) -> _Exchanged | None:
-    """Return the residuals of Model Exchange at a point; ``None`` if it fails."""
+) -> tuple[F64, F64] | None:
+    """Return the residuals of Model Exchange at two tolerances, (m,); ``None`` if it fails."""
     exchanged = _with_interface(problem, "model-exchange", interpolation)
     try:
         # Another binary than the one that was tried: it may crash.
@@ -313,7 +280,7 @@ def _exchanged(
                 control = runs.probe(point[np.newaxis, :], _CONTROL)[0]
     except FmidentError:
         return None
-    return _Exchanged(precise, control)
+    return precise, control
 
 
 class Integration:
@@ -325,10 +292,11 @@ class Integration:
         self._halved: tuple[bytes, F64] | None = None
         self._ignores_tolerance = runs.without_integration
 
-    def take_over(self, other: Integration) -> None:
-        """Adopt the results of another object for the same problem."""
-        self._known, self._ignores_tolerance = other._known, other._ignores_tolerance
-        self._halved = other._halved
+    def branch(self, runs: Runs, exact: Exact) -> Integration:
+        """Return a copy for other runs of the problem, with what is known so far."""
+        branch = copy.copy(self)
+        branch._runs, branch._exact = runs, exact
+        return branch
 
     @property
     def tighter(self) -> float | None:

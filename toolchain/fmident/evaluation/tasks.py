@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, SimulationError
 
+if TYPE_CHECKING:
+    from fmident.data.experiment import Experiment
+
 TaskKey: TypeAlias = tuple[int, tuple[tuple[str, float], ...], float | None, tuple[str, ...], int]
-"""Of a task, see :attr:`SimulationTask.key`."""
+"""Key of a task, see :attr:`SimulationTask.key`."""
+
+
+@dataclass(frozen=True, eq=False)
+class OtherExperiment:
+    """An experiment that may be foreign to the problem, and the FMU variables to record.
+
+    Its times, inputs and start values count; its measurements are ignored.
+    """
+
+    experiment: Experiment
+    variables: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class SimulationTask:
-    """One experiment, given by its index, with one set of values of FMU variables.
+    """One experiment with one set of values of FMU variables.
 
     Parameters
     ----------
+    experiment
+        Its index in the problem; -1 with `other`.
     values
         Without those set by the experiment itself.
     tolerance
@@ -31,6 +47,8 @@ class SimulationTask:
         outputs with respect to the first variable, then to the second, and so on.
     finer
         Number of steps of a Co-Simulation instead of one of the problem's.
+    other
+        Replaces the experiment of the problem.
     """
 
     experiment: int
@@ -38,10 +56,11 @@ class SimulationTask:
     tolerance: float | None = None
     sensitivities: tuple[str, ...] = ()
     finer: int = 1
+    other: OtherExperiment | None = None
 
     @property
     def key(self) -> TaskKey:
-        """Key that is equal for tasks with equal outcome."""
+        """Key that is equal for tasks of the problem with equal outcome."""
         values = tuple(sorted(self.values.items()))
         return self.experiment, values, self.tolerance, self.sensitivities, self.finer
 
@@ -101,6 +120,12 @@ class SimulationFailure:
 Simulated: TypeAlias = F64 | SimulationFailure
 """Outputs of shape (n, number of outputs), or the failure; wider with sensitivities."""
 
+Outcomes: TypeAlias = Iterator[tuple[int, Simulated]]
+"""The index of a task in its batch, and its outcome, as soon as that is known."""
+
+Done: TypeAlias = Callable[[int, Simulated], None]
+"""What executors once took beside the tasks; the host does not pass it any more."""
+
 
 def refuse_not_finite(
     outputs: Simulated,
@@ -115,21 +140,13 @@ def refuse_not_finite(
     if isinstance(outputs, SimulationFailure) or bool(np.isfinite(outputs).all()):
         return outputs
     row, column = (int(k) for k in np.argwhere(~np.isfinite(outputs))[0])
-    if count is not None and bool(np.isfinite(outputs[:, :count]).all()):
-        return SimulationFailure(
-            f"a derivative of output {column % count} is {outputs[row, column]} from sample {row}"
-            " on",
-            None,
-            dict(values),
-            (),
-            experiment,
-            code=Code.NOT_DIFFERENTIABLE,
-        )
+    derivative = count is not None and bool(np.isfinite(outputs[:, :count]).all())
+    what = (
+        f"a derivative of output {column % count}" if count and derivative else f"output {column}"
+    )
     return SimulationFailure(
-        f"output {column} is {outputs[row, column]} from sample {row} on",
-        None,
-        dict(values),
-        (),
-        experiment,
-        code=Code.NOT_FINITE,
+        f"{what} is {outputs[row, column]} from sample {row} on",
+        parameters=dict(values),
+        experiment=experiment,
+        code=Code.NOT_DIFFERENTIABLE if derivative else Code.NOT_FINITE,
     )

@@ -10,14 +10,13 @@ if TYPE_CHECKING:
     from fmident.fmu.archive import ArchiveLimits
     from fmident.fmu.fmu import Fmu, open_fmu, read_description
     from fmident.fmu.life_cycle.probe import Influence, influence, interpolates_inputs
-    from fmident.fmu.model_description.arrays import resized
-    from fmident.fmu.model_description.description import ModelDescription
+    from fmident.fmu.model_description.description import ModelDescription, resized
     from fmident.fmu.model_description.variables import Value, Variable
     from fmident.fmu.native_code.log import LogRecord
     from fmident.fmu.processes.guard import Survival, check_survives
     from fmident.fmu.setup import InputRamps, SimulationSetup, with_ramps
     from fmident.fmu.simulator import Simulator
-    from fmident.fmu.tables import Statistics
+    from fmident.fmu.values import Statistics
 
 __all__ = [
     "ArchiveLimits",
@@ -52,7 +51,7 @@ __getattr__, __dir__ = lazy_face(
         "ModelDescription": "model_description.description",
         "SimulationSetup": "setup",
         "Simulator": "simulator",
-        "Statistics": "tables",
+        "Statistics": "values",
         "Survival": "processes.guard",
         "Value": "model_description.variables",
         "Variable": "model_description.variables",
@@ -61,7 +60,7 @@ __getattr__, __dir__ = lazy_face(
         "interpolates_inputs": "life_cycle.probe",
         "open_fmu": "fmu",
         "read_description": "fmu",
-        "resized": "model_description.arrays",
+        "resized": "model_description.description",
         "with_ramps": "setup",
     },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from fmident.errors import Code, SimulationError
 from fmident.fmu.native_code.log import LogRecord
 
 
+@dataclass(eq=False)
 class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
     """Reason why a run ended early.
 
@@ -20,28 +22,16 @@ class RunFailed(Exception):  # noqa: N818 - internal, becomes a SimulationError
     before, shape (k, outputs), or ``None``.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        time: float,
-        hint: str | None = None,
-        ended: float | None = None,
-        timed_out: bool = False,
-        says_time: bool = True,
-        code: str | None = None,
-        again: bool = False,
-    ) -> None:
-        self.again = again
-        self.message = message
-        self.time = time
-        self.hint = hint
-        self.ended = ended
-        self.timed_out = timed_out
-        self.says_time = says_time
-        self.code = code
-        self.outputs: F64 | None = None
-        super().__init__(message)
+    message: str
+    _: KW_ONLY
+    time: float
+    hint: str | None = None
+    ended: float | None = None
+    timed_out: bool = False
+    says_time: bool = True
+    code: str | None = None
+    again: bool = False
+    outputs: F64 | None = field(default=None, init=False)
 
 
 def not_finite(name: str, value: float, time: float) -> RunFailed:

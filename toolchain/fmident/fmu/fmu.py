@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fmident.context_managers import Closes
-from fmident.errors import Code, FmuError, Location, advice_on
+from fmident.errors import Code, FmidentError, FmuError, Location, advice_on
 from fmident.fmu.archive import (
     DESCRIPTION,
     Archive,
@@ -25,15 +26,18 @@ from fmident.fmu.model_description.description import (
     ModelDescription,
 )
 from fmident.fmu.model_description.description_xml import parse_description
-from fmident.fmu.processes.child import ScratchFolder
+from fmident.fmu.model_description.variables import Value
+from fmident.fmu.processes.child import START_LIMIT, Answer, Child, ScratchFolder
 
 if TYPE_CHECKING:
-    from fmident.fmu.driver import UpdateChoice
-    from fmident.fmu.life_cycle.reuse import Reuse
+    from fmident.fmu.driver import Driver, UpdateChoice
+    from fmident.fmu.life_cycle.holder import Reuse
     from fmident.fmu.native_code.library import Library
     from fmident.fmu.native_code.log import LogBuffer
+    from fmident.fmu.plan import InputUpdate
+    from fmident.fmu.setup import SimulationSetup
     from fmident.fmu.simulator import Simulator
-    from fmident.fmu.tables import I64
+    from fmident.fmu.values import I64
 
 
 class Fmu(Closes):
@@ -82,7 +86,7 @@ class Fmu(Closes):
 
         Raises `FmuError` if the FMU cannot be loaded or refuses, or permits only one instance.
         """
-        from fmident.fmu.simulator import Simulator
+        from fmident.fmu.simulator import Simulator  # it loads FMPy
 
         return Simulator(
             self,
@@ -107,7 +111,7 @@ class Fmu(Closes):
         description = self.description.with_interface(interface)
         kind = description.capabilities.kind
         if kind not in self._libraries:
-            from fmident.fmu.native_code.library import Library, functions_of
+            from fmident.fmu.native_code.library import Library, functions_of  # FMPy
 
             self._libraries[kind] = Library(
                 self._library_path(description),
@@ -115,6 +119,18 @@ class Fmu(Closes):
                 functions_of(description.fmi_version, kind),
             )
         return self._libraries[kind]
+
+    def driver(self, interface: InterfaceChoice, buffer: LogBuffer, update: UpdateChoice) -> Driver:
+        """Return the driver of an interface, whose messages go to `buffer`."""
+        library = self.load_library(interface)
+        description = self.description.with_interface(interface)
+        return load_driver(description)(description, library, self.resources, buffer, update)
+
+    def try_inputs(
+        self, setup: SimulationSetup, values: Mapping[str, Value], interface: InterfaceChoice
+    ) -> tuple[InputUpdate, str]:
+        """Return when inputs must be set, found out in another process."""
+        return try_inputs_in_child(self.path, setup, values, interface)
 
     def register(self, simulator: Simulator) -> None:
         """Register a new simulator; called by the simulator."""
@@ -147,6 +163,18 @@ class Fmu(Closes):
 
     def __repr__(self) -> str:
         return f"Fmu('{self.path}', '{self.description.name}')"
+
+
+def load_driver(description: ModelDescription) -> Callable[..., Driver]:
+    """Import the driver for the interface of `description`, with its compiled code."""
+    # Imported when needed: it loads FMPy.
+    if description.capabilities.kind == "model-exchange":
+        from fmident.fmu.model_exchange.driver import ModelExchange
+
+        return ModelExchange
+    from fmident.fmu.co_simulation import CoSimulation
+
+    return CoSimulation
 
 
 def read_description(
@@ -244,3 +272,46 @@ def _describe(archive: Archive) -> ModelDescription:
 def _parsed(xml: bytes, place: str, platforms: tuple[str, ...]) -> ModelDescription:
     """Return a parsed description, cached since several parts of a run need it."""
     return parse_description(xml, file=place, platforms=platforms)
+
+
+def try_inputs_in_child(
+    path: str | os.PathLike[str],
+    setup: SimulationSetup,
+    values: Mapping[str, Value],
+    interface: InterfaceChoice,
+) -> tuple[InputUpdate, str]:
+    """Return when inputs must be set, and a remark.
+
+    Like :meth:`~fmident.fmu.life_cycle.input_trial.Trial.decide`, for FMUs that a process can
+    instantiate only once: the child loads the FMU and makes a copy of itself for each part of the
+    trial.
+    """
+    answers: list[tuple[InputUpdate, str]] = []
+    if hasattr(os, "fork"):
+        with ScratchFolder() as scratch:
+            request = (str(path), setup, dict(values), interface)
+            with Child(_try_inputs, scratch.path, request) as child:
+                child.wait(START_LIMIT)
+            # The run itself will tell if the FMU fails, crashes or hangs.
+            with contextlib.suppress(FmidentError):
+                answers = child.answers()
+    from fmident.fmu.life_cycle.input_trial import UNKNOWN  # it loads FMPy
+
+    update, remark = answers[0] if answers else ("after_step", UNKNOWN)
+    return update, remark
+
+
+def _try_inputs(
+    _folder: Path,
+    answer: Answer,
+    path: str,
+    setup: SimulationSetup,
+    values: Mapping[str, Value],
+    interface: InterfaceChoice,
+) -> None:
+    from fmident.fmu.life_cycle.instance import forked  # they load FMPy
+    from fmident.fmu.native_code.log import borrow_buffer
+
+    driver = open_fmu(path).driver(interface, borrow_buffer(), "auto").configured(values)
+    trial = driver.trial(driver.lay_out(setup), driver.assignment(tuple(values)), values)
+    answer(("after_step", "") if trial is None else trial.decide(forked))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError
@@ -17,17 +18,20 @@ from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.variables import Value, Variable
 from fmident.fmu.native_code import program
 from fmident.fmu.native_code.library import Library
-from fmident.fmu.sensitivity_table import Sensitivities, refused
+from fmident.fmu.native_code.loops import ProgramPlace, Run
+from fmident.fmu.native_code.program import Program
+from fmident.fmu.sensitivity_table import Sensitivities
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.tables import (
+from fmident.fmu.values import (
     I64,
+    Assignment,
     Course,
     InputTable,
     OutputTable,
     address_of,
     failed_call,
+    prefix_of,
 )
-from fmident.fmu.values import Assignment
 
 InputUpdate = Literal["after_step", "before_step"]
 
@@ -66,8 +70,7 @@ class Plan(ABC):
     ) -> None:
         assert setup.inputs is not None  # set by SimulationSetup itself
         self.update, self.substeps = update, 1
-        # Own copy that can be written to: Numba compiles anew for locked arrays.
-        self.times: F64 = setup.times.copy()
+        self.times: F64 = setup.times
         self.tolerance = setup.tolerance or description.default_tolerance
         self.library = library
         self.inputs = InputTable(
@@ -92,10 +95,10 @@ class Plan(ABC):
     def differentiated(
         self, setup: SimulationSetup, description: ModelDescription
     ) -> Sensitivities | None:
-        """Return the sensitivities to record; ``None`` if none are requested."""
-        if setup.sensitivities:
-            raise refused(description)
-        return None
+        """Return the sensitivities that the FMU computes; ``None`` if none are requested."""
+        names, known = setup.output_names, setup.sensitivities
+        rows = setup.times.size
+        return Sensitivities(description, self.library, names, known, rows) if known else None
 
     def renew(self) -> None:
         """Allocate new arrays for a run, so that returned ones are not overwritten."""
@@ -142,20 +145,23 @@ class Plan(ABC):
         """Initialise a new instance up to the first step, with the inputs of the first instant."""
         self.inputs.fill_others(values)
         self.claim(instance)
+
+        def set_values() -> None:
+            assignment.apply(instance, values)
+            if self.sensitivities is not None:
+                self.sensitivities.ask(instance)
+
+        self.enter(instance, set_values, self.tolerance)
+        self.settle(instance, float(self.times[0]))
+
+    def enter(
+        self, instance: BaseInstance, set_values: Callable[[], None], tolerance: float | None
+    ) -> None:
+        """Take an instance through initialisation mode, with the inputs of the first instant."""
         begin, end = float(self.times[0]), float(self.times[-1])
-        instance.enter_initialisation(
-            begin, end, self.tolerance, lambda: self._set(instance, assignment, values)
-        )
+        instance.enter_initialisation(begin, end, tolerance, set_values)
         self.inputs.mover.move(instance, self.inputs.groups, 0)
         instance.call(f"{instance.prefix}ExitInitializationMode")
-        self.settle(instance, begin)
-
-    def _set(
-        self, instance: BaseInstance, assignment: Assignment, values: Mapping[str, Value]
-    ) -> None:
-        assignment.apply(instance, values)
-        if self.sensitivities is not None:
-            self.sensitivities.ask(instance)
 
     def claim(self, instance: BaseInstance) -> None:  # noqa: B027 - not all plans need it
         """Prepare the tables for a run on `instance`, before its first call."""
@@ -196,8 +202,10 @@ class Plan(ABC):
         """End a complete run; return whether the FMU requested termination at its last instant."""
 
 
-class EventPlan(Plan):
-    """A plan whose compiled loop handles events and shares two tables with it."""
+class LoopPlan(Plan):
+    """A plan whose steps a compiled loop runs, with which it shares the structure `run`."""
+
+    run: Run
 
     def __init__(
         self,
@@ -206,33 +214,45 @@ class EventPlan(Plan):
         library: Library,
         update: InputUpdate = "after_step",
         *,
-        loop: Any,
-        table: I64 | None = None,
+        run: Run,
     ) -> None:
+        self.prefix = prefix_of(description)
+        self.three = self.prefix == "fmi3"
         super().__init__(setup, description, library, update)
-        self._loop = loop
-        self._table: I64 = np.zeros(loop.SIZE, np.int64) if table is None else table
-        self._reals: F64 = np.zeros(loop.REALS)
-        self._info: F64 = np.zeros(4)
+        self.run = run
         self._work: F64 = np.zeros(0)
+
+    def prepare(self, run: Run, programs: Mapping[str, Program]) -> None:
+        """Write times and programs to a structure."""
+        run.version = 3 if self.three else 2
+        run.times, run.last = address_of(self.times), self.times.size - 1
+        for name, rows in programs.items():
+            setattr(run, name, ProgramPlace.of(rows))
+
+    def begin(self, instance: BaseInstance, jumps: npt.NDArray[np.bool_]) -> None:
+        """Let the loop run on `instance`; `jumps` says at which instants inputs jump."""
+        run, self._jumps = self.run, jumps
+        run.component = instance.component or 0
+        run.time, run.next_event = self.times[0], np.inf
+        run.jumps = address_of(jumps)
 
     def claim_lines(self) -> None:
         """Let the loop interpolate inputs within steps."""
         if not self.inputs.lines:
             return
         (line,) = self.inputs.lines  # one type has 64 bits: one group at most
-        table = self._table
+        run = self.run
         self._work = np.zeros(line.values.shape[1])
-        table[program.SET_INPUTS] = self.library.address(self.inputs.mover.function(line))
-        table[program.INPUT_REFERENCES] = line.references.ctypes.data
-        table[program.INPUT_COUNT] = line.references.size
-        table[program.INPUT_VALUES] = address_of(line.values)
-        table[program.INPUT_WORK] = self._work.ctypes.data
-        table[program.INPUT_WIDTH] = self._work.size
+        run.set_inputs = self.library.address(self.inputs.mover.function(line))
+        run.input_references = address_of(line.references)
+        run.input_count = line.references.size
+        run.input_values = address_of(line.values)
+        run.input_work = address_of(self._work)
+        run.input_width = self._work.size
 
-    def settle_events(self, begin: float) -> None:
+    def settle_events(self, settle: Callable[[int], int], begin: float) -> None:
         """Settle the events of initialisation; raises like :meth:`Plan.initialise`."""
-        outcome = self._loop.start(self._table, self._reals)
+        outcome = settle(self.run.address)
         if outcome >= 0:
             failed = self.explain(outcome, begin).failed
             failed.detail = "the events of initialisation"
@@ -240,14 +260,14 @@ class EventPlan(Plan):
 
     def stopped(self, state: I64) -> Stop:
         """Return why the loop stopped; see :class:`Plan`."""
-        return self.explain(int(state[program.WHY]), float(self._reals[program.TIME]))
+        return self.explain(int(state[program.WHY]), self.run.time)
 
     def explain(self, outcome: int, time: float) -> Stop:
         """Return the meaning of a loop outcome; raise RunFailed if no call is the cause."""
-        table, at = self._table, f" at t = {time!r} s"
+        at = f" at t = {time!r} s"
         if outcome == program.CALL:
-            function, status = int(table[program.FAILED_FUNCTION]), int(table[program.CALL_STATUS])
-            return Stop(failed_call(self.library, function, status), time, at)
+            failed = failed_call(self.library, self.run.failed_function, self.run.call_status)
+            return Stop(failed, time, at)
         if outcome == program.TERMINATED:
             raise RunFailed(
                 f"the FMU requested termination{at}",
@@ -271,4 +291,4 @@ class EventPlan(Plan):
 
     def finish(self) -> bool:
         """Return whether the FMU has requested termination at the last instant."""
-        return bool(self._table[program.ENDED])
+        return bool(self.run.ended)

@@ -15,12 +15,11 @@ from fmident.arrays import F64
 from fmident.errors import Code, FmuError
 from fmident.fmu.archive import Archive
 from fmident.fmu.life_cycle.instance import BaseInstance
-from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.model_description.signals import output_variable
+from fmident.fmu.model_description.description import ModelDescription, output_variable
 from fmident.fmu.model_description.variables import Variable, native_type
 from fmident.fmu.native_code.library import Library
-from fmident.fmu.native_code.program import ADDRESS, COLUMNS, NOT_GIVEN, VALUES
-from fmident.fmu.tables import I64, address_of
+from fmident.fmu.native_code.program import NOT_GIVEN, TRANSFER, VALUES, Program
+from fmident.fmu.values import address_of
 
 SET, GET = "fmidentSetSensitivityVariables", "fmidentGetSensitivities"
 EXTENSION_FILE = "extra/fmident/sensitivities.json"
@@ -64,6 +63,19 @@ def known_of(description: ModelDescription) -> frozenset[str]:
     return frozenset(v.name for v in description.variables if is_known(v))
 
 
+def known_variables(description: ModelDescription, names: Sequence[str]) -> list[Variable]:
+    """Return what to differentiate with respect to; raise `FmuError` if that is impossible."""
+    variables = [description.variable(name) for name in names]
+    for variable in variables:
+        if not is_known(variable):
+            raise FmuError(
+                f"outputs cannot be differentiated with respect to '{variable.name}'",
+                hint="Real parameters and start values of states can be named",
+                code=Code.NOT_SUPPORTED,
+            )
+    return variables
+
+
 class Sensitivities:
     """Sensitivities requested from an FMU in each step, as an array and a program row.
 
@@ -86,32 +98,15 @@ class Sensitivities:
         self._outputs = len(outputs)
         references = [variables[i].element_reference for i in self._places]
         self._unknown = np.array(references, np.uint32)
-        for name in known:
-            if not is_known(description.variable(name)):
-                raise FmuError(
-                    f"outputs cannot be differentiated with respect to '{name}'",
-                    hint="parameters and start values of states can be named",
-                    code=Code.NOT_SUPPORTED,
-                )
-        self._known = np.array(
-            [description.variable(k).element_reference for k in known], np.uint32
-        )
+        knowns = known_variables(description, known)
+        self._known = np.array([v.element_reference for v in knowns], np.uint32)
         self._rows = rows
         self._first = self._make_room()
-        self.program: I64 = np.array(
-            [
-                (
-                    VALUES,
-                    library.address(GET),
-                    self._unknown.ctypes.data,
-                    self._unknown.size,
-                    self._address(1),
-                    self._values.strides[0],
-                    NOT_GIVEN,
-                )
-            ],
-            dtype=np.int64,
-        ).reshape(1, COLUMNS)
+        row = (
+            VALUES, library.address(GET), self._unknown.ctypes.data, self._unknown.size,
+            self._address(1), self._values.strides[0], NOT_GIVEN, 0,
+        )  # fmt: skip
+        self.program: Program = np.array([row], TRANSFER)
 
     @property
     def _plain(self) -> bool:
@@ -131,7 +126,7 @@ class Sensitivities:
     def renew(self) -> None:
         """Allocate new arrays for a run, so that returned ones are not overwritten."""
         self._make_room()
-        self.program[0, ADDRESS] = self._address(1)
+        self.program["values"][0] = self._address(1)
 
     def ask(self, instance: BaseInstance) -> None:
         """Declare before a run with respect to which variables to differentiate."""

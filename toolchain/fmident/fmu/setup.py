@@ -1,11 +1,9 @@
 """What to simulate: instants, inputs at these instants, outputs wanted.
 
-Straight lines between communication points, for FMUs whose integrator only holds inputs.
-
-Some exporters (OpenModelica 1.26) accept input derivatives and ignore them. An FMU that
-was built around its class with inputs ``u + slope*(time - reference time)`` follows straight
-lines all the same; its vendor annotation names the extra inputs, which the engine feeds
-and the user does not see.
+**Straight lines between communication points**, for FMUs whose integrator only holds inputs. Some
+exporters (OpenModelica 1.26) accept input derivatives and ignore them. An FMU that was built around
+its class with inputs ``u + slope*(time - reference time)`` follows straight lines all the same; its
+vendor annotation names the extra inputs, which the engine feeds and the user does not see.
 """
 
 from __future__ import annotations
@@ -86,21 +84,24 @@ class SimulationSetup:
         """Return the interpolation of an input."""
         return self.input_interpolation.get(name, self.interpolation)
 
+    def shortened(self, count: int) -> SimulationSetup:
+        """Return a setup that ends after its first `count` instants."""
+        assert self.inputs is not None
+        if self.times.size <= count:
+            return self
+        return replace(self, times=self.times[:count], inputs=self.inputs[:count])
+
     def with_substeps(self, moving: Collection[str]) -> SimulationSetup:
         """Return a setup in which substeps are instants; inputs not in `moving` are held."""
         count, inputs = self.substeps, self.inputs
         assert inputs is not None
-        share = np.arange(count)[:, np.newaxis] / count
-
-        def between(values: F64) -> F64:
-            interpolated = values[:-1] + share * np.diff(values)
-            return np.append(interpolated.T.ravel(), values[-1])
-
         columns = [
-            between(column) if name in moving else np.repeat(column, count)[: 1 - count or None]
+            between(column, count)
+            if name in moving
+            else np.repeat(column, count)[: 1 - count or None]
             for name, column in zip(self.input_names, inputs.T, strict=True)
         ]
-        times = between(self.times)
+        times = between(self.times, count)
         refined = np.column_stack(columns) if columns else np.empty((times.size, 0))
         return replace(self, times=times, inputs=refined, substeps=1)
 
@@ -161,6 +162,23 @@ class SimulationSetup:
         object.__setattr__(self, "sensitivities", tuple(self.sensitivities))
         object.__setattr__(self, "start_values", dict(self.start_values))
         object.__setattr__(self, "input_interpolation", dict(self.input_interpolation))
+
+
+def between(values: F64, count: int) -> F64:
+    """Return values with `count` equal steps from each to the next."""
+    steps = np.diff(values)[:, np.newaxis] * (np.arange(count) / count)
+    return np.append((values[:-1, np.newaxis] + steps).ravel(), values[-1])
+
+
+def resampled(setup: SimulationSetup, times: F64) -> SimulationSetup:
+    """Return a setup at other instants; its inputs are held if it says so, else straight lines."""
+    assert setup.inputs is not None  # set by SimulationSetup itself
+    if setup.interpolation == "hold":
+        inputs = setup.inputs[np.searchsorted(setup.times, times, side="right") - 1]
+    else:
+        columns = [np.interp(times, setup.times, values) for values in setup.inputs.T]
+        inputs = np.column_stack(columns) if columns else np.empty((times.size, 0))
+    return replace(setup, times=times, inputs=inputs)
 
 
 def _locked(values: F64) -> F64:

@@ -13,8 +13,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.context_managers import Closes, RecoverableLock
 from fmident.errors import Code, FmuError
-from fmident.fmu.driver import Driver, UpdateChoice
-from fmident.fmu.drivers import make_driver
+from fmident.fmu.driver import Driver, Plans, Prepared, UpdateChoice
 from fmident.fmu.failure import (
     RunFailed,
     leading,
@@ -23,22 +22,18 @@ from fmident.fmu.failure import (
     output_records,
     simulation_error,
 )
-from fmident.fmu.life_cycle.holder import InstanceHolder
+from fmident.fmu.life_cycle.holder import InstanceHolder, Reuse, ReuseCheck
 from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, status_word
-from fmident.fmu.life_cycle.reuse import Reuse, ReuseCheck
 from fmident.fmu.model_description.description import InterfaceChoice, ModelDescription
 from fmident.fmu.model_description.variables import Value
-from fmident.fmu.native_code.floating import protected
-from fmident.fmu.native_code.library import DISCARD, Library
+from fmident.fmu.native_code.floating import standard_floating_point
+from fmident.fmu.native_code.library import DISCARD
 from fmident.fmu.native_code.log import Capture, LogBuffer, LogRecord, borrow_buffer, return_buffer
 from fmident.fmu.native_code.program import FAILED_STEP, STATE_SIZE, WARNINGS
 from fmident.fmu.plan import InputUpdate, Plan
-from fmident.fmu.plans import Plans, Prepared
-from fmident.fmu.processes.trial import decide_in_child
 from fmident.fmu.sensitivity_table import GET
 from fmident.fmu.setup import SimulationSetup
-from fmident.fmu.tables import I64, Statistics
-from fmident.fmu.values import Assignment
+from fmident.fmu.values import I64, Assignment, Statistics
 
 CHUNK_SECONDS = 0.05
 """The interpreter is asked for a pending Ctrl-C about this often."""
@@ -54,12 +49,13 @@ class OpenFmu(Protocol):
     path: Path
     description: ModelDescription
 
-    @property
-    def resources(self) -> str:
-        """Location of the unpacked resources."""
+    def driver(self, interface: InterfaceChoice, buffer: LogBuffer, update: UpdateChoice) -> Driver:
+        """Return the driver of an interface, whose messages go to `buffer`."""
 
-    def load_library(self, interface: InterfaceChoice = "auto") -> Library:
-        """Return the loaded library of an interface."""
+    def try_inputs(
+        self, setup: SimulationSetup, values: Mapping[str, Value], interface: InterfaceChoice
+    ) -> tuple[InputUpdate, str]:
+        """Return when inputs must be set, found out in another process."""
 
     def register(self, simulator: Simulator) -> None:
         """Register a new simulator."""
@@ -132,7 +128,7 @@ class Simulator(Closes):
         self._runs = self._failures = self._steps = 0
         self._warnings = 0
         self.log: tuple[LogRecord, ...] = ()
-        self.doubt = ""  # why outputs of a run were doubtful, the first time that they were
+        self.doubt = ""  # why outputs were doubtful, of the first run for which they were
         self.captures_output = capture_output
         self._progress = progress
         self._single_steps = single_steps and progress is not None
@@ -140,12 +136,9 @@ class Simulator(Closes):
         self._lock = RecoverableLock()
         self._seconds_per_step = 0.0
         self._closed = False
-        library = fmu.load_library(interface)
         self._owns_buffer = log_buffer is None
         self._buffer = borrow_buffer() if log_buffer is None else log_buffer
-        self._driver = make_driver(
-            self.description, library, fmu.resources, self._buffer, input_update
-        )
+        self._driver = fmu.driver(interface, self._buffer, input_update)
         self._holder = InstanceHolder(
             self.description, self._driver.instantiate, debug_logging=debug_logging
         )
@@ -155,7 +148,8 @@ class Simulator(Closes):
         self._reuse = ReuseCheck(self._holder, reuse)
         try:
             fmu.register(self)
-            protected(lambda: self._holder.make_first(Capture(capture_output), self._records))
+            with standard_floating_point():
+                self._holder.make_first(Capture(capture_output), self._records)
         except BaseException:
             self.close()
             raise
@@ -211,11 +205,17 @@ class Simulator(Closes):
         counts = self._steps, self._warnings
         capture = Capture(self.captures_output)
 
+        def forget() -> None:
+            """Discard the messages and counts of a run to be repeated."""
+            self._steps, self._warnings = counts
+            self._state[FAILED_STEP] = -1
+            self._buffer.clear()
+
         def once() -> F64 | RunFailed:
             """Run, and return outputs or failure."""
             failure = None
             for part in plan.passes:
-                if failure := self._pass(part, prepared, time_limit, capture, counts):
+                if failure := self._pass(part, prepared, time_limit, capture, forget):
                     break
             if failure is not None and part is not plan.passes[0] and not failure.timed_out:
                 failure.code = failure.code or Code.NOT_DIFFERENTIABLE  # the outputs are there
@@ -227,9 +227,11 @@ class Simulator(Closes):
             return failure
 
         try:
-            outputs = protected(
-                lambda: self._reuse.run(setup, prepared.values, once, self._again(counts))
-            )
+            with standard_floating_point():
+                compare = self._reuse.comparison(setup, prepared.values)
+                outputs = once()
+                if compare is not None:
+                    outputs = compare(outputs, once, forget)
         finally:
             self.log = (*self._holder.notes, *self._records(), *output_records(capture.text))
             self._holder.notes.clear()
@@ -244,12 +246,12 @@ class Simulator(Closes):
         prepared: Prepared,
         time_limit: float | None,
         capture: Capture,
-        counts: tuple[int, int],
+        forget: Callable[[], None],
     ) -> RunFailed | None:
         """Run a plan from start to end; return why that failed, if it did."""
         plan.renew()
 
-        def run_and_part() -> RunFailed | None:
+        def attempt() -> RunFailed | None:
             failed = None
             try:
                 self.initialise(replace(prepared, plan=plan))
@@ -265,25 +267,15 @@ class Simulator(Closes):
                 self._terminate(ended=True)
             return failed
 
-        failure = capture.around(run_and_part)
+        failure = capture.around(attempt)
         while failure is not None and failure.again:
-            self._again(counts)()
+            forget()
             capture.around(self._holder.set_aside)
-            failure = capture.around(run_and_part)
+            failure = capture.around(attempt)
         self.doubt = self.doubt or plan.doubt
         notes = [note(text) for text in (*plan.remarks(), plan.doubt) if text]
         self._holder.notes.extend(n for n in notes if n not in self._holder.notes)
         return failure
-
-    def _again(self, counts: tuple[int, int]) -> Callable[[], None]:
-        """Return a function that discards the messages and counts of a run to be repeated."""
-
-        def forget() -> None:
-            self._steps, self._warnings = counts
-            self._state[FAILED_STEP] = -1
-            self._buffer.clear()
-
-        return forget
 
     def initialise(self, prepared: Prepared) -> None:
         """Initialise the instance, with the inputs of the first instant."""
@@ -382,7 +374,8 @@ class Simulator(Closes):
 
     def _aside(self, work: Callable[[], Result]) -> Result:
         """Call FMU functions outside of a run."""
-        return protected(lambda: Capture(self.captures_output).around(work))
+        with standard_floating_point():
+            return Capture(self.captures_output).around(work)
 
     def instantiate_for_each_run(self) -> None:
         """Stop resetting, for FMUs whose reset is incomplete."""
@@ -410,7 +403,7 @@ class Simulator(Closes):
         if trial is None:
             return "after_step", ""
         if self.description.only_once_per_process:
-            return decide_in_child(self.fmu.path, setup, values, self._interface)
+            return self.fmu.try_inputs(setup, values, self._interface)
         # One instance at a time: not all FMUs keep their instances apart.
         self._aside(self._holder.set_aside)
         decision = self._aside(trial.decide)

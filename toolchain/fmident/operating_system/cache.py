@@ -32,8 +32,8 @@ def cache_folder(name: str) -> Path | None:
     folder = base.absolute() / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        found = folder.stat()
+        status = folder.stat()
     except OSError:
         return None
-    own = belongs_to_user(found) and not (os.name == "posix" and found.st_mode & stat.S_IWOTH)
+    own = belongs_to_user(status) and not (os.name == "posix" and status.st_mode & stat.S_IWOTH)
     return folder if own and os.access(folder, os.W_OK) else None

@@ -1,7 +1,11 @@
-"""Types shared by both branches."""
+"""What the branches for POSIX systems and Windows share."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
 from typing import Protocol
 
 
@@ -36,4 +40,30 @@ CRASHES = {
     "SIGBUS": "bus error",
     "SIGKILL": "killed from outside, perhaps for want of memory",
 }
-"""What signals mean that end a process."""
+"""Meanings of signals that end a process."""
+
+
+@contextlib.contextmanager
+def come_back() -> Iterator[None]:
+    """Restore the working directory afterwards, whatever native code does to it."""
+    try:
+        folder = os.getcwd()  # noqa: PTH109 - as it is
+    except OSError:  # no way back
+        yield
+        return
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
+
+
+def end_with_pipe(descriptor: int) -> None:
+    """End this process when the other end of a pipe is closed."""
+
+    def watch() -> None:
+        with contextlib.suppress(OSError):
+            os.read(descriptor, 1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,10 +1,16 @@
-"""Linux, macOS and other POSIX systems; Linux features are omitted elsewhere."""
+"""Linux, macOS and other POSIX systems; Linux features are omitted elsewhere.
+
+On Linux, processes are found by ``/proc`` even if they hide. Native code may start
+processes that outlive it. A child of fmident leads its own session, adopts orphans, and
+has its own folder in the inherited environment, by which its descendants can be identified.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import fcntl
+import gc
 import math
 import os
 import resource
@@ -14,20 +20,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from subprocess import TimeoutExpired
+from typing import IO, Any, NoReturn
 
-from fmident.operating_system import linux
-from fmident.operating_system.contract import ChildProcess, TakenError
+from fmident.operating_system.contract import ChildProcess, TakenError, end_with_pipe
 
 assert sys.platform != "win32", "this branch is for POSIX"  # mypy leaves it out for Windows
-
-COPIES_PROCESSES = True
-"""Whether :func:`in_a_copy` works."""
-
-start_copy = linux.start_copy
 
 ENDED_FOR_PROCESSOR_TIME = (-signal.SIGXCPU,)
 """How a process ends that :func:`limit_processor_time` has stopped."""
@@ -37,7 +38,13 @@ ENDED_FOR_WANT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV)
 
 _F_SETSIG = 10  # of Linux, and missing in the module fcntl before Python 3.12
 _C = ctypes.CDLL(None)
-_C.dlclose.argtypes = (ctypes.c_void_p,)
+
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NAME = 15
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
+_PASSES = 5
+"""Looks at the processes: what is started while others are ended is found in the next."""
 
 
 # ------------------------------------------------------------------------------------------- locks
@@ -99,33 +106,6 @@ def read_at(descriptor: int, count: int, offset: int) -> bytes:
     return os.pread(descriptor, count, offset)
 
 
-def read_into(descriptor: int, buffer: memoryview, offset: int) -> int:
-    """Read at an offset into memory; return the number of bytes read."""
-    return os.preadv(descriptor, (buffer,), offset)
-
-
-def write_at(descriptor: int, pieces: Sequence[bytes | memoryview], offset: int) -> int:
-    """Write pieces one after the other at an offset; return the number of bytes written."""
-    if len(pieces) == 1:
-        return os.pwrite(descriptor, pieces[0], offset)
-    return os.pwritev(descriptor, pieces, offset)
-
-
-def write_room(descriptor: int, offset: int, count: int) -> None:
-    """Preallocate space of a file that will be written, if possible."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # no room for that much, or not in such a file
-            os.posix_fallocate(descriptor, offset, count)
-
-
-def synchronise(descriptor: int) -> None:
-    """Wait until the content of a file is on disk."""
-    if sys.platform == "linux":
-        os.fdatasync(descriptor)
-    else:
-        os.fsync(descriptor)
-
-
 def memory_file(name: str, size: int = 0) -> int:
     """Return the descriptor of a new unnamed file in memory, or on disk if not supported."""
     descriptor = _memory_file(name)
@@ -141,24 +121,9 @@ def _memory_file(name: str) -> int:
         return os.dup(file.fileno())
 
 
-@contextmanager
-def come_back() -> Iterator[None]:
-    """Restore the working directory afterwards, whatever native code does to it."""
-    try:
-        folder = os.open(".", os.O_RDONLY)
-    except OSError:  # no way back
-        yield
-        return
-    try:
-        yield
-    finally:
-        os.fchdir(folder)
-        os.close(folder)
-
-
-def belongs_to_user(found: os.stat_result) -> bool:
+def belongs_to_user(status: os.stat_result) -> bool:
     """Return whether a result of :func:`os.stat` belongs to the user of this process."""
-    return found.st_uid == os.geteuid()
+    return status.st_uid == os.geteuid()
 
 
 def is_administrator() -> bool:
@@ -221,7 +186,7 @@ def end_family(
     process group. With `alive`, this is called again when the process has ended.
     """
     if sys.platform == "linux":
-        linux.end_relatives(process.pid, folder)
+        _end_relatives(process.pid, folder)
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -248,20 +213,15 @@ def tie_to_parent(descriptor: int) -> None:
         flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
         fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
     else:
-        threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
+        end_with_pipe(descriptor)
     if select.select([descriptor], [], [], 0)[0]:  # gone already
         os._exit(1)
-
-
-def _watch(descriptor: int) -> None:
-    os.read(descriptor, 1)
-    os._exit(1)
 
 
 def adopt_orphans() -> None:
     """Become the parent of orphaned descendants of this process, if Linux permits it."""
     if sys.platform == "linux":
-        linux.become_subreaper()
+        _C.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def hide_core_files() -> None:
@@ -300,24 +260,6 @@ def offer_to_be_ended_first() -> None:
         Path("/proc/self/oom_score_adj").write_text("900", encoding="ascii")
 
 
-def in_a_copy(work: Callable[[], bytes]) -> bytes:
-    """Return the result of `work` in a copy of this (single-threaded) process, or nothing."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            result = work()
-            with os.fdopen(write, "wb") as stream:
-                stream.write(result)
-        finally:
-            os._exit(0)
-    os.close(write)
-    with os.fdopen(read, "rb") as stream:
-        content = stream.read()
-    os.waitpid(pid, 0)
-    return content
-
-
 def kind_of_crash(code: int) -> str | None:
     """Return the name of the signal that ended a process; ``None`` if it ended by itself."""
     if code >= 0:
@@ -331,6 +273,180 @@ def kind_of_crash(code: int) -> str | None:
 def was_killed(code: int) -> bool:
     """Return whether a process was killed from outside, by a signal that cannot be caught."""
     return code == -signal.SIGKILL
+
+
+class _Copy:
+    """A copy of this process, with the interface of :class:`subprocess.Popen`."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._end = -1
+        if sys.platform == "linux":
+            self._end = os.pidfd_open(pid)
+
+    def poll(self) -> int | None:
+        """Return the exit code, or ``None`` while the process is alive."""
+        if self.returncode is None:
+            pid, status = self._asked(os.WNOHANG)
+            if pid:
+                self._ended(status)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end."""
+        if self.returncode is None:
+            if timeout is not None and not select.select([self._end], [], [], timeout)[0]:
+                raise TimeoutExpired("a copy of this process", timeout)
+            self._ended(self._asked(0)[1])
+        assert self.returncode is not None
+        return self.returncode
+
+    def kill(self) -> None:
+        """Kill the process."""
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def _asked(self, options: int) -> tuple[int, int]:
+        """Return number and status of the copy; the number is 0 while it is alive."""
+        try:
+            return os.waitpid(self.pid, options)
+        except ChildProcessError:
+            # SIGCHLD is ignored here, so that nothing is kept of how a process ended.
+            if not select.select([self._end], [], [], 0.0)[0]:
+                return 0, 0
+            return self.pid, 0
+
+    def _ended(self, status: int) -> None:
+        self.returncode = os.waitstatus_to_exitcode(status)
+        os.close(self._end)
+
+
+def start_copy(
+    work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
+) -> ChildProcess | None:
+    """Call `work` in a copy of this process that leads its own session.
+
+    The copy has everything imported here, starts at once, keeps only the descriptor
+    `passed`, and appends its printed output to `output`. `work` does not return, or ends
+    the copy by returning. ``None`` if there can be no copy: not on Linux, a process cannot
+    be waited for by a descriptor, or this process has several threads, whose locks the copy
+    would wait for.
+    """
+    if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
+        return None
+    if threading.active_count() > 1 or threading.current_thread() is not threading.main_thread():
+        return None
+    try:  # kernels before 5.3 have no such call, and some containers do not allow it
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return None
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    # Ctrl-C that comes now is the parent's.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    gate, opening = os.pipe()
+    try:
+        pid = os.fork()
+        if pid == 0:
+            # One that ends before it is known vanishes where this process ignores such ends.
+            os.close(opening)
+            os.read(gate, 1)
+            _be_a_copy(work, passed, output, environment)
+        return _Copy(pid)
+    finally:
+        os.close(opening)
+        os.close(gate)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _be_a_copy(
+    work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
+) -> NoReturn:
+    try:
+        gc.disable()  # nothing of the parent's is to be cleaned up here
+        os.setsid()
+        # Those of crashes may be a library's, which prints its stack over an FMU's last words.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_CRASHES):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        own = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((nothing, 0), (own, 1), (own, 2)):
+            os.dup2(source, target)
+        for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
+            if descriptor > 2 and descriptor != passed:
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+        sys.stdout = sys.stderr = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        os.environ.update(environment)
+        tempfile.tempdir = None  # it is asked for again
+        # What it starts inherits its name, as it does the environment of a program.
+        _C.prctl(_PR_SET_NAME, _name(os.getpid()), 0, 0, 0)
+        work()
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(1)
+
+
+def _name(leader: int) -> bytes:
+    return b"fmident%x" % leader
+
+
+def _end_relatives(leader: int, folder: str | os.PathLike[str]) -> None:
+    """Kill all processes of a session, its `leader`, and all with a TMPDIR in `folder`.
+
+    For a copy of this process, also those with its name.
+    """
+    mark = b"\0TMPDIR=" + os.fsencode(folder)
+    for _ in range(_PASSES):
+        pids = [pid for pid in _processes() if _belongs(pid, leader, mark)]
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _processes() -> list[int]:
+    try:
+        names = os.listdir("/proc")  # noqa: PTH208 - names are enough, and often asked for
+    except OSError:
+        return []
+    own = os.getpid()
+    return [int(name) for name in names if name.isdecimal() and int(name) != own]
+
+
+def _belongs(pid: int, leader: int, mark: bytes) -> bool:
+    state = _state(pid)
+    if state is None:
+        return False
+    if pid == leader or state[2] == leader or state[3] == _name(leader).decode():
+        return True
+    try:
+        environment = b"\0" + Path(f"/proc/{pid}/environ").read_bytes() + b"\0"
+    except OSError:  # another user's, or gone
+        return False
+    at = environment.find(mark)
+    return at >= 0 and environment[at + len(mark) : at + len(mark) + 1] in (b"\0", b"/")
+
+
+def _state(pid: int) -> tuple[str, int, int, str] | None:
+    """Return state, parent, session and name of a process; ``None`` if it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    fields = rest.split()
+    if len(fields) < 4 or fields[0] in "ZX":
+        return None
+    return fields[0], int(fields[1]), int(fields[3]), name
 
 
 # ------------------------------------------------------------------------------------------- pipes
@@ -398,41 +514,12 @@ class PrivateMemory:
             os.close(file)
 
 
-def resident_bytes() -> float | None:
-    """Return the resident memory of this process, or its maximum if only that is known."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, IndexError, ValueError):
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return float(peak) if sys.platform == "darwin" else 1024.0 * peak
-    return float(pages * resource.getpagesize())
-
-
 # ------------------------------------------------------------------------------------- native code
 
 
 def flush_c_streams() -> None:
     """Flush the printed output of native code."""
     _C.fflush(None)
-
-
-def allocator() -> tuple[int, int]:
-    """Return the addresses of C's ``calloc`` and ``free``."""
-    return _address(_C.calloc), _address(_C.free)
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def text_formatter() -> int | None:
-    """Return the address of Windows' ``vsnprintf`` function; ``None``: C has its own."""
-    return None
-
-
-def unload_library(handle: int) -> None:
-    """Unload a shared library from the process."""
-    _C.dlclose(handle)
 
 
 def end_after_crash(error: OSError) -> None:

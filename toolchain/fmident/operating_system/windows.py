@@ -8,8 +8,7 @@ The module can be imported on every system, for its tests; what it calls of Wind
 when it is called. Sources: the documentation of Python's modules ``msvcrt``, ``subprocess`` and
 ``os``, and that of Windows, see ``kernel32``.
 
-What the Windows branch calls of Windows itself, with the types of Microsoft's documentation.
-
+Functions of Windows are declared with the types of Microsoft's documentation,
 https://learn.microsoft.com/windows/win32/api/: ``synchapi.h``, ``jobapi2.h``, ``winnt.h``,
 ``namedpipeapi.h``, ``libloaderapi.h``, ``winbase.h``, ``handleapi.h``, ``processthreadsapi.h``.
 """
@@ -34,10 +33,14 @@ from ctypes import c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p, c_wch
 from pathlib import Path
 from typing import IO, Any
 
-from fmident.operating_system.contract import ChildProcess, TakenError
+import psutil  # type: ignore[import-untyped]
 
-COPIES_PROCESSES = False
-"""Whether :func:`in_a_copy` works."""
+from fmident.operating_system.contract import ChildProcess, TakenError, end_with_pipe
+
+_ctypes: Any = ctypes
+_os: Any = os
+_subprocess: Any = subprocess
+"""The same modules; what they have on Windows only is unknown to type checkers elsewhere."""
 
 _QUOTA, _ENDED = 1816, 0xE0000001
 """ERROR_NOT_ENOUGH_QUOTA ends a process that has used up its time; a code of our own, bit 29 set as
@@ -65,6 +68,9 @@ _NO_MEMORY = 0xC0000017  # STATUS_NO_MEMORY
 
 ENDED_FOR_WANT_OF_MEMORY = (_NO_MEMORY, 0xC00000FD, 0xC0000409, 0xC0000005)
 """How a process may end that gets no more memory and does not see to that."""
+
+_BINARY: int = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+"""Files as they are, not inherited by children."""
 
 _starting = threading.Lock()
 _own_limits: list[Job] = []
@@ -112,13 +118,12 @@ def start_child(
     :func:`passed_on`. The others are as for :class:`subprocess.Popen`.
     """
     handles = [handle_of(descriptor) for descriptor in passed]
-    windows: Any = subprocess  # what it has on Windows only
-    startup = windows.STARTUPINFO(lpAttributeList={"handle_list": [*handles]})
+    startup = _subprocess.STARTUPINFO(lpAttributeList={"handle_list": [*handles]})
     with _starting:  # no other child of ours gets the handles
         try:
             for handle in handles:
-                _set_inheritable(handle, True)
-            process: subprocess.Popen[bytes] = subprocess.Popen(
+                _os.set_handle_inheritable(handle, True)
+            process = _subprocess.Popen(
                 [*command, *map(str, handles)],
                 stdin=stdin,
                 stdout=stdout,
@@ -129,28 +134,17 @@ def start_child(
             )
         finally:
             for handle in handles:
-                _set_inheritable(handle, False)
+                _os.set_handle_inheritable(handle, False)
     job = Job()
-    if job.take(_process_handle(process)):
+    if job.take(process._handle):
         _jobs[process.pid] = job
-    return process
-
-
-def _set_inheritable(handle: int, inheritable: bool) -> None:
-    set_inheritable: Any = getattr(os, "set_handle_inheritable")  # noqa: B009 - Windows only
-    set_inheritable(handle, inheritable)
-
-
-def _process_handle(process: subprocess.Popen[bytes]) -> int:
-    popen: Any = process
-    return int(popen._handle)
+    started: subprocess.Popen[bytes] = process
+    return started
 
 
 def passed_on(argument: str) -> int:
     """Return, in the child, the descriptor encoded by an argument."""
-    flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-    descriptor: int = msvcrt().open_osfhandle(int(argument), flags)
-    return descriptor
+    return int(msvcrt().open_osfhandle(int(argument), os.O_RDWR | _BINARY))
 
 
 def own_group() -> dict[str, Any]:
@@ -193,13 +187,7 @@ def tie_to_parent(descriptor: int) -> None:
 
     Windows: the job already does so, or else a thread that waits for the end of the pipe.
     """
-    threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
-
-
-def _watch(descriptor: int) -> None:
-    with contextlib.suppress(OSError):
-        os.read(descriptor, 1)
-    os._exit(1)
+    end_with_pipe(descriptor)
 
 
 def adopt_orphans() -> None:
@@ -235,14 +223,6 @@ def offer_to_be_ended_first() -> None:
     """Let the system end this process before others when memory is short."""
 
 
-def in_a_copy(work: Callable[[], bytes]) -> bytes:
-    """Return the result of `work` in a copy of this process; empty if the copy dies.
-
-    Not supported on Windows: check :data:`COPIES_PROCESSES` first.
-    """
-    raise NotImplementedError("Windows makes no copies of processes")
-
-
 def start_copy(
     work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
 ) -> ChildProcess | None:
@@ -268,8 +248,6 @@ def was_killed(code: int) -> bool:
 
 def processors() -> int:
     """Return the number of processors available to this process."""
-    import psutil  # type: ignore[import-untyped]
-
     try:
         return len(psutil.Process().cpu_affinity())
     except (AttributeError, OSError, psutil.Error):
@@ -283,8 +261,6 @@ class PrivateMemory:
     """
 
     def __init__(self, pid: int | None = None) -> None:
-        import psutil
-
         self._process: Any = None
         with contextlib.suppress(psutil.Error, OSError):
             self._process = psutil.Process(pid)
@@ -302,16 +278,6 @@ class PrivateMemory:
         self._process = None
 
 
-def resident_bytes() -> float | None:
-    """Return the resident memory of this process, or its maximum if only that is known."""
-    import psutil
-
-    try:
-        return float(psutil.Process().memory_info().rss)
-    except (psutil.Error, OSError):
-        return None
-
-
 # ------------------------------------------------------------------------------------- native code
 
 
@@ -320,28 +286,9 @@ def _c() -> Any:
     return ctypes.CDLL("ucrtbase")
 
 
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
 def flush_c_streams() -> None:
     """Flush the printed output of native code."""
     _c().fflush(None)
-
-
-def allocator() -> tuple[int, int]:
-    """Return the addresses of C's ``calloc`` and ``free``."""
-    return _address(_c().calloc), _address(_c().free)
-
-
-def text_formatter() -> int | None:
-    """Return the address of Windows' ``vsnprintf`` function; ``None``: C has its own."""
-    return _address(getattr(_c(), "__stdio_common_vsprintf"))
-
-
-def unload_library(handle: int) -> None:
-    """Unload a shared library from the process."""
-    kernel32().FreeLibrary(handle)
 
 
 def end_after_crash(error: OSError) -> None:
@@ -403,7 +350,6 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "TerminateJobObject": (c_int, (c_void_p, c_uint32)),
     "GetCurrentProcess": (c_void_p, ()),
     "PeekNamedPipe": (c_int, (c_void_p, c_void_p, c_uint32, c_void_p, c_void_p, c_void_p)),
-    "FreeLibrary": (c_int, (c_void_p,)),
     "SetErrorMode": (c_uint32, (c_uint32,)),
 }
 
@@ -411,7 +357,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 @functools.cache
 def kernel32() -> Any:
     """Return the library with the signatures of the functions used."""
-    library = getattr(ctypes, "WinDLL")("kernel32", use_last_error=True)  # noqa: B009 - see mypy
+    library = _ctypes.WinDLL("kernel32", use_last_error=True)
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -420,8 +366,7 @@ def kernel32() -> Any:
 
 def last_error() -> int:
     """Return the error of the last call in this thread."""
-    number: int = getattr(ctypes, "get_last_error")()  # noqa: B009 - see mypy
-    return number
+    return int(_ctypes.get_last_error())
 
 
 class Job:
@@ -496,8 +441,7 @@ def msvcrt() -> Any:
 
 def handle_of(descriptor: int) -> int:
     """Return the handle of a descriptor."""
-    handle: int = msvcrt().get_osfhandle(descriptor)
-    return handle
+    return int(msvcrt().get_osfhandle(descriptor))
 
 
 # ------------------------------------------------------------------------------------------- locks
@@ -554,33 +498,13 @@ def remove_locked_file(path: Path, descriptor: int) -> None:
 
 def open_record_file(path: Path) -> int:
     """Open a file to read and write, created if missing; children do not inherit it."""
-    flags = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-    return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o644)
+    return os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o644)
 
 
 def read_at(descriptor: int, count: int, offset: int) -> bytes:
     """Read at an offset, from any thread; fewer bytes at the end of the file."""
     with _kept_place(descriptor, offset):
         return os.read(descriptor, count)
-
-
-def read_into(descriptor: int, buffer: memoryview, offset: int) -> int:
-    """Read at an offset into memory; return the number of bytes read."""
-    content = read_at(descriptor, len(buffer), offset)
-    buffer[: len(content)] = content
-    return len(content)
-
-
-def write_at(descriptor: int, pieces: Sequence[bytes | memoryview], offset: int) -> int:
-    """Write pieces one after the other at an offset; return the number of bytes written."""
-    written = 0
-    with _kept_place(descriptor, offset):
-        for piece in pieces:
-            count = os.write(descriptor, piece)
-            written += count
-            if count < len(piece):
-                break
-    return written
 
 
 @contextmanager
@@ -595,40 +519,19 @@ def _kept_place(descriptor: int, offset: int) -> Iterator[None]:
             os.lseek(descriptor, before, os.SEEK_SET)
 
 
-def write_room(descriptor: int, offset: int, count: int) -> None:
-    """Preallocate space of a file that will be written, if possible."""
-
-
-def synchronise(descriptor: int) -> None:
-    """Wait until the content of a file is on disk."""
-    os.fsync(descriptor)
-
-
 def memory_file(name: str, size: int = 0) -> int:
     """Return the descriptor of a new file in memory, or on disk if not supported.
 
     Windows: a temporary file (``O_TEMPORARY``), if possible in memory (``O_SHORT_LIVED``).
     """
     place = Path(tempfile.gettempdir(), f"{name}-{os.getpid()}-{os.urandom(8).hex()}")
-    wanted = ("O_BINARY", "O_NOINHERIT", "O_TEMPORARY", "O_SHORT_LIVED")
-    flags = sum(getattr(os, flag, 0) for flag in wanted)
+    flags = _BINARY | getattr(os, "O_TEMPORARY", 0) | getattr(os, "O_SHORT_LIVED", 0)
     descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o600)
     os.ftruncate(descriptor, size)
     return descriptor
 
 
-@contextmanager
-def come_back() -> Iterator[None]:
-    """Restore the working directory afterwards, whatever native code does to it."""
-    before = os.getcwd()  # noqa: PTH109 - as it is
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            os.chdir(before)
-
-
-def belongs_to_user(found: os.stat_result) -> bool:
+def belongs_to_user(status: os.stat_result) -> bool:
     """Return whether a result of :func:`os.stat` belongs to the user; Windows does not tell."""
     return True
 
@@ -659,7 +562,7 @@ def readable(descriptors: Sequence[int], seconds: float) -> list[tuple[int, bool
     handles = [(descriptor, handle_of(descriptor)) for descriptor in descriptors]
     while True:
         held = [(descriptor, held_in_pipe(handle)) for descriptor, handle in handles]
-        found = [(descriptor, bool(count)) for descriptor, count in held if count != 0]
-        if found or time.monotonic() >= deadline:
-            return found
+        ready = [(descriptor, bool(count)) for descriptor, count in held if count != 0]
+        if ready or time.monotonic() >= deadline:
+            return ready
         time.sleep(_POLL)

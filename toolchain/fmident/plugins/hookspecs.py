@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fmident.problem.cost import Cost
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
-    from fmident.report.sections.html import Section
+    from fmident.report.sections import Section
 
 PROJECT = "fmident"
 
@@ -158,7 +158,7 @@ def fmident_report_sections(  # type: ignore[empty-body]
     Returns
     -------
     list of Section
-        Paragraphs, tables and figures under a heading, see :mod:`fmident.report.sections.html`.
+        Paragraphs, tables and figures under a heading, see :mod:`fmident.report.sections`.
         Empty where there is nothing to show.
     """
 

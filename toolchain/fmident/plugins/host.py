@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,30 +29,32 @@ from fmident.errors import (
     nearest,
     shown,
 )
+from fmident.estimation.contract import StopEstimation
 from fmident.plugin_code import defined_at, passed_through, plugin_failed, raised_in, reason
 from fmident.plugins import hookspecs
+from fmident.plugins.hookspecs import Run, hookimpl
 from fmident.plugins.registry import NameTakenError, Origin, Registry
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fmident.compilers.base import Compiler
-    from fmident.estimation.contract import Estimator
+    from fmident.estimation.contract import Estimator, Iteration
     from fmident.estimation.result import EstimationResult
     from fmident.evaluation import ExecutorKind
     from fmident.problem.cost import Cost
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
-    from fmident.report.sections.html import Section
+    from fmident.report.sections import Section
 
 
 BUILT_IN = {
-    "embedded": "fmident.plugins.builtin.embedded",
+    "embedded": "fmident.plugins.builtin:Embedded",
     "openmodelica": "fmident.compilers.openmodelica",
-    "reporters": "fmident.plugins.builtin.reporters",
-    "executors": "fmident.plugins.builtin.executors",
+    "reporters": "fmident.plugins.builtin:Reporters",
+    "executors": "fmident.plugins.builtin:Executors",
 }
-"""Plugins that are part of the host; they go through the same door as all others."""
+"""Entry points of the plugins that are part of fmident."""
 
 
 Function = Callable[..., Any]
@@ -80,22 +82,28 @@ _ANSWERS = {
 class LoadedPlugin:
     """A plugin that was found.
 
-    `hooks` are the names of the hooks it implements, `problem` says why it was disabled
-    (``None`` if it works), and `implementation` is the module or object with the hooks;
-    ``None`` if it cannot be imported.
+    `functions` are the pluggy options of its hook implementations by name, `problem` says why it
+    was disabled (``None`` if it works), and `implementation` is the module or object with the
+    hooks; ``None`` if it cannot be imported.
     """
 
     origin: Origin
-    hooks: tuple[str, ...]
+    functions: Mapping[str, pluggy.HookimplOpts] = field(default_factory=dict)
     problem: Diagnostic | None = None
     implementation: object = None
+
+    @property
+    def hooks(self) -> tuple[str, ...]:
+        """Names of the hooks that it implements, in order."""
+        return tuple(sorted(o["specname"] or name for name, o in self.functions.items()))
 
 
 class Host:
     """All loaded plugins, and the registries that they filled."""
 
     def __init__(self) -> None:
-        self._plugins: list[LoadedPlugin] = []
+        self.plugins: tuple[LoadedPlugin, ...] = ()
+        """All plugins, including broken ones, in the order of loading."""
         self.estimators: Registry[type[Estimator[Any]]] = Registry("estimator")
         self.costs: Registry[type[Cost]] = Registry("cost")
         self.executors: Registry[ExecutorKind] = Registry("executor")
@@ -110,18 +118,13 @@ class Host:
         )
 
     @property
-    def plugins(self) -> tuple[LoadedPlugin, ...]:
-        """All plugins, including broken ones, in the order of loading."""
-        return tuple(self._plugins)
-
-    @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """One diagnostic per disabled plugin."""
-        return tuple(p.problem for p in self._plugins if p.problem is not None)
+        return tuple(p.problem for p in self.plugins if p.problem is not None)
 
     def implements(self, hook: str) -> bool:
         """Return whether a working plugin implements a hook."""
-        return any(hook in p.hooks for p in self._plugins if p.problem is None)
+        return any(hook in p.hooks for p in self.plugins if p.problem is None)
 
     def add(self, *plugins: tuple[Origin, Callable[[], object]]) -> None:
         """Load plugins and let them register; disable those that fail, recording the reason.
@@ -136,19 +139,20 @@ class Host:
         for origin, load in plugins:
             try:
                 plugin = load()
-                hooks = _validated_hooks(manager, plugin)
+                functions = _validated(manager, plugin)
             except (Exception, SystemExit) as error:  # a plugin may raise anything
-                self._plugins.append(LoadedPlugin(origin, (), _left_out(origin, error)))
+                loaded = LoadedPlugin(origin, {}, _left_out(origin, error))
             else:
-                self._plugins.append(LoadedPlugin(origin, hooks, implementation=plugin))
+                loaded = LoadedPlugin(origin, functions, implementation=plugin)
+            self.plugins += (loaded,)
         while failures := self._register():
             # Those that fail by themselves take no names from others.
             own = [f for f in failures.items() if not isinstance(f[1], NameTakenError)]
             for origin, failure in own or [*failures.items()][:1]:
-                self._plugins = [
+                self.plugins = tuple(
                     replace(p, problem=_left_out(origin, failure)) if p.origin == origin else p
-                    for p in self._plugins
-                ]
+                    for p in self.plugins
+                )
 
     def manager(self, failed: Failed) -> pluggy.PluginManager:
         """Return a plugin manager that calls the hooks of all working plugins.
@@ -156,9 +160,9 @@ class Host:
         `failed` receives their exceptions; it may raise an error to end the call.
         """
         manager = _new_manager()
-        for plugin in reversed(self._plugins):  # pluggy calls first what is registered last
+        for plugin in reversed(self.plugins):  # pluggy calls first what is registered last
             if plugin.problem is None:
-                guarded = Guard(plugin.origin, failed).around(manager, plugin.implementation)
+                guarded = Guard(plugin.origin, failed).around(plugin)
                 manager.register(guarded, repr(plugin.origin))
         return manager
 
@@ -222,9 +226,66 @@ class Host:
 
         hook = self.manager(failed).hook
         for registry in self.registries:
-            registry.remove([p.origin for p in self._plugins])
+            registry.remove([p.origin for p in self.plugins])
             getattr(hook, f"fmident_register_{registry.kind}s")(registry=registry)
         return failures
+
+
+class PluginObserver:
+    """Passes the events of one run to the plugins.
+
+    A plugin that fails in one of these hooks is reported once through `report` and not
+    called again in this run: a broken logger should not cost an estimation.
+    """
+
+    def __init__(self, host: Host, run: Run, report: Callable[[Diagnostic], None]) -> None:
+        self._run = run
+        self._report = report
+        self._stop: StopEstimation | None = None
+        self._manager = host.manager(self._failed)
+        self._manager.register(self)  # the last of all that are registered to be called last
+
+    def started(self) -> None:
+        """Call ``fmident_run_started``."""
+        self._manager.hook.fmident_run_started(run=self._run)
+
+    def iteration(self, state: Iteration) -> None:
+        """Call ``fmident_iteration``.
+
+        Raises `StopEstimation` if a plugin requests the end, after all plugins have been
+        called.
+        """
+        self._manager.hook.fmident_iteration(run=self._run, state=state)
+        self.fmident_iteration()
+
+    def finished(self, result: EstimationResult) -> None:
+        """Call ``fmident_run_finished``."""
+        self._manager.hook.fmident_run_finished(run=self._run, result=result)
+
+    @hookimpl(trylast=True)
+    def fmident_iteration(self) -> None:
+        """End the run if a plugin requested it, after all others, so that wrappers see it."""
+        stop, self._stop = self._stop, None
+        if stop is not None:
+            raise stop
+
+    def _failed(self, origin: Origin, hook: str, error: BaseException) -> None:
+        if isinstance(error, StopEstimation) and hook == "fmident_iteration":
+            self._stop = self._stop or StopEstimation(f"plugin '{origin.plugin}': {error}")
+            return
+        name = repr(origin)
+        if self._manager.has_plugin(name):
+            self._manager.unregister(name=name)
+            self._report(
+                Diagnostic(
+                    "warning",
+                    f"plugin {origin} failed in {hook}: {reason(error)}",
+                    raised_in(error, origin.package),
+                    hint="it is not called again in this run; "
+                    + (advice_on(error) or "please report it to its authors"),
+                    rule="broken-plugin",
+                )
+            )
 
 
 def load_plugins(*, without: Iterable[str] = (), found: Sequence[EntryPoint] | None = None) -> Host:
@@ -250,25 +311,20 @@ def load_plugins(*, without: Iterable[str] = (), found: Sequence[EntryPoint] | N
     fmident.errors.PluginError
         `without` names a plugin that does not exist.
     """
-    points = list(entry_points(group=hookspecs.PROJECT)) if found is None else list(found)
-    origins = {_origin(point): point for point in points}
-    unwanted = set(without)
-    names = {*BUILT_IN, *(origin.plugin for origin in origins)}
+    points = entry_points(group=hookspecs.PROJECT) if found is None else found
+    own = [EntryPoint(name, value, hookspecs.PROJECT) for name, value in BUILT_IN.items()]
+    loads = {Origin(p.name, p.value, hookspecs.PROJECT, __version__): p for p in own}
+    others = {_origin(point): point for point in points}
+    loads |= {origin: others[origin] for origin in sorted(others, key=_loading_order)}
+    unwanted, names = set(without), {origin.plugin for origin in loads}
     for name in sorted(unwanted - names):
         raise PluginError(
             f"there is no plugin '{name}' to leave out",
             hint=did_you_mean(name, names),
             code=Code.UNKNOWN_NAME,
         )
-    loads: dict[Origin, Callable[[], object]] = {
-        Origin(name, module, hookspecs.PROJECT, _own_version()): functools.partial(
-            importlib.import_module, module
-        )
-        for name, module in BUILT_IN.items()
-    }
-    loads |= {origin: origins[origin].load for origin in sorted(origins, key=_loading_order)}
     host = Host()
-    host.add(*(item for item in loads.items() if item[0].plugin not in unwanted))
+    host.add(*((o, point.load) for o, point in loads.items() if o.plugin not in unwanted))
     return host
 
 
@@ -278,10 +334,11 @@ def _new_manager() -> pluggy.PluginManager:
     return manager
 
 
-def _validated_hooks(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:
-    """Return the names of the hooks that `plugin` implements."""
+def _validated(manager: pluggy.PluginManager, plugin: object) -> dict[str, pluggy.HookimplOpts]:
+    """Return the pluggy options of a plugin's hook implementations by name."""
     known = {name for name in vars(hookspecs) if name.startswith(f"{hookspecs.PROJECT}_")}
-    functions = implementations(manager, plugin)
+    options_by_name = ((name, manager.parse_hookimpl_opts(plugin, name)) for name in dir(plugin))
+    functions = {name: options for name, options in options_by_name if options is not None}
     hooks = {options["specname"] or name: options for name, options in functions.items()}
     for hook, options in hooks.items():
         if hook not in known and not options["optionalhook"]:
@@ -309,7 +366,7 @@ def _validated_hooks(manager: pluggy.PluginManager, plugin: object) -> tuple[str
             f"'{close[0] if close else 'fmident_register_estimators'}' "
             "and put @fmident.plugins.hookimpl above it",
         )
-    return tuple(sorted(hooks))
+    return functions
 
 
 def _left_out(origin: Origin, error: BaseException) -> Diagnostic:
@@ -356,10 +413,6 @@ def _loading_order(origin: Origin) -> tuple[bool, str, str]:
     return (origin.distribution != hookspecs.PROJECT, origin.distribution, origin.plugin)
 
 
-def _own_version() -> str:
-    return __version__
-
-
 @dataclass(frozen=True)
 class Guard:
     """The functions of one plugin.
@@ -370,16 +423,16 @@ class Guard:
     origin: Origin
     failed: Failed
 
-    def around(self, manager: pluggy.PluginManager, plugin: object) -> SimpleNamespace:
+    def around(self, plugin: LoadedPlugin) -> SimpleNamespace:
         """Return the guarded hook implementations of `plugin` for registration with pluggy."""
         guarded: dict[str, Function] = {}
-        for name, options in implementations(manager, plugin).items():
-            hook, function = options["specname"] or name, getattr(plugin, name)
+        for name, options in plugin.functions.items():
+            hook, function = options["specname"] or name, getattr(plugin.implementation, name)
             if options["hookwrapper"]:
                 function = _new_style(function)
                 options = {**options, "hookwrapper": False, "wrapper": True}
             call = (self._wrapper if options["wrapper"] else self._plain)(hook, function)
-            guarded[name] = hookspecs.hookimpl(**options)(call)
+            guarded[name] = hookimpl(**options)(call)
         return SimpleNamespace(**guarded)
 
     def _plain(self, hook: str, function: Function) -> Function:
@@ -461,14 +514,6 @@ class Guard:
                 )
             if hook == "fmident_report_sections":
                 one.html()  # what cannot be shown is found here, not by the reporter
-
-
-def implementations(
-    manager: pluggy.PluginManager, plugin: object
-) -> dict[str, pluggy.HookimplOpts]:
-    """Return the pluggy options of a plugin's hook implementations by name."""
-    options_by_name = ((name, manager.parse_hookimpl_opts(plugin, name)) for name in dir(plugin))
-    return {name: options for name, options in options_by_name if options is not None}
 
 
 def leave_out(origin: Origin) -> str:

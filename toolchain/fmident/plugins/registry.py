@@ -219,10 +219,6 @@ class Registry(Generic[T]):
         check_item(self.kind, announced.name, item)
         return _registered(announced.name, item, announced.summary, announced.origin)
 
-    def _insert(self, entry: Registration[T] | _Announced) -> None:
-        self._refuse_taken(entry)
-        self._items[entry.name] = entry
-
     def _refuse_no_word(self, name: str) -> None:
         if not name or name != name.strip() or any(c.isspace() for c in name):
             raise PluginError(
@@ -230,7 +226,7 @@ class Registry(Generic[T]):
                 hint="a name is one word, such as 'random-search'",
             )
 
-    def _refuse_taken(self, entry: Registration[T] | _Announced) -> None:
+    def _insert(self, entry: Registration[T] | _Announced) -> None:
         existing = self._items.get(entry.name)
         if existing is not None:
             raise NameTakenError(
@@ -238,6 +234,7 @@ class Registry(Generic[T]):
                 f"by plugin {existing.origin} and by plugin {entry.origin}",
                 hint="uninstall one of the two, or rename one of them",
             )
+        self._items[entry.name] = entry
 
 
 class _ItemsByName(Mapping[str, T]):

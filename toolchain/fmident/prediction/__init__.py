@@ -1,8 +1,14 @@
 """Predictions of a model with the estimated parameters, and their uncertainty."""
 
-from fmident.prediction.bands import OutputBand, band_table, drawn_bands, normal_bands
 from fmident.prediction.predict import Uncertainty, chosen_draws, covariance_of, predict
-from fmident.prediction.result import Prediction, Source
+from fmident.prediction.result import (
+    OutputBand,
+    Prediction,
+    Source,
+    band_table,
+    drawn_bands,
+    normal_bands,
+)
 
 __all__ = [
     "OutputBand",

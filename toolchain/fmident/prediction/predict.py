@@ -12,9 +12,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import compress
 
 import numpy as np
 
@@ -22,17 +22,16 @@ from fmident.arrays import F64, root_mean_square
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import EstimationError
 from fmident.estimation.diagnostics.noise import noise_of
-from fmident.evaluation import Evaluator, JacobianError
-from fmident.prediction.bands import OutputBand, drawn_bands, normal_bands
-from fmident.prediction.noise import noise_sizes
-from fmident.prediction.result import Prediction, Source
+from fmident.estimation.result import EstimationResult
+from fmident.evaluation import Evaluator, Executor, JacobianError
+from fmident.findings import Finding, finding, in_order
+from fmident.prediction.result import OutputBand, Prediction, Source, drawn_bands, normal_bands
 from fmident.problem.cost import TimeDomain
+from fmident.problem.model import Problem
 from fmident.problem.residuals import residual_layout
-
-if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult
-    from fmident.evaluation import Executor
-    from fmident.problem.model import Problem
+from fmident.statistics.noise.covariance import NoiseFinding
+from fmident.statistics.noise.processes import NoiseModel
+from fmident.statistics.noise.series import autocovariance
 
 MOST_DRAWS = 500
 """Draws that are simulated, at most."""
@@ -41,6 +40,12 @@ _FEWEST = 20
 _ROUNDING = 1e-12
 _ENTRIES = 20_000_000
 """Predicted values of draws that are held at once."""
+
+
+_ENOUGH = 10.0
+"""Degrees of freedom from which on the residuals of an output tell its noise."""
+
+_LAGS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +67,8 @@ def covariance_of(problem: Problem, result: EstimationResult) -> tuple[F64, floa
     """Return the free parameters' covariance in a result, and its degrees of freedom.
 
     The covariance has shape (n, n), with NaN for undetermined parameters and zero for those
-    on a bound. The degrees of freedom, for Student's t, are the minimum over all
-    parameters. Raises `EstimationError` if the result has no covariance.
+    without standard error on a bound. The degrees of freedom, for Student's t, are the
+    minimum over all parameters. Raises `EstimationError` if the result has no covariance.
     """
     searched = [e for e in result.estimates if e.searched]
     place = {e.name: k for k, e in enumerate(searched)}
@@ -81,6 +86,7 @@ def covariance_of(problem: Problem, result: EstimationResult) -> tuple[F64, floa
             hint = "it is truncated: predict from an estimate with priors, or with parameters fixed"
         raise EstimationError("the result has no standard errors", hint=hint)
     held = np.array([searched[k].at_bound for k in order], dtype=np.bool_)
+    held &= np.isnan(np.diag(covariance))
     covariance[held] = covariance[:, held] = 0.0
     return covariance, _freedom(problem, result)
 
@@ -123,7 +129,7 @@ def predict(
         simulations = evaluator.simulations
     experiments = [*new, *(problem.experiments if fitted else ())]
     bands: list[list[OutputBand]] = []
-    notes, failures = [], 0
+    failures = 0
     for number, experiment in enumerate(experiments):
         listener(number, len(experiments))
         probe = dataclasses.replace(simple, experiments=(_as_zero(experiment),))
@@ -133,7 +139,7 @@ def predict(
         failures += outputs.failures
         bands.append(_bands(experiment, probe, outputs, uncertainty, known, level))
     listener(len(experiments), len(experiments))
-    notes += _notes(problem, uncertainty, [b for some in bands for b in some], failures)
+    notes = _notes(problem, uncertainty, [b for some in bands for b in some], failures)
     count = len(new)
     return Prediction(
         source=uncertainty.source,
@@ -144,7 +150,7 @@ def predict(
         failures=failures,
         simulations=simulations,
         seconds=time.monotonic() - began,
-        notes=tuple(notes),
+        findings=in_order(notes),
     )
 
 
@@ -231,7 +237,7 @@ class _OutputNoise:
 
 
 _KnownNoise = Mapping[tuple[str, str], _OutputNoise]
-"""By experiment and output."""
+"""Noise by experiment and output."""
 
 
 def _as_zero(experiment: Experiment) -> Experiment:
@@ -322,26 +328,89 @@ def _bands(
 
 def _notes(
     problem: Problem, uncertainty: Uncertainty, bands: Sequence[OutputBand], failures: int
-) -> list[str]:
-    notes = []
+) -> Iterator[Finding]:
     if failures:
-        notes.append(f"{failures} simulations of draws failed and are left out of the bands.")
-    lost = np.isnan(np.diag(uncertainty.covariance))
-    if uncertainty.source == "linearised" and bool(lost.any()):
-        names = ", ".join(
-            q.name for q, undetermined in zip(problem.free, lost, strict=True) if undetermined
+        yield finding(
+            "simulations-failed",
+            f"{failures} simulations of draws failed and are left out of the bands.",
         )
-        notes.append(
-            f"{names} have no standard error: where an output depends on them, it has no band."
+    linearised, variances = uncertainty.source == "linearised", np.diag(uncertainty.covariance)
+    names = [q.name for q in problem.free]
+    if linearised and (lost := ", ".join(compress(names, np.isnan(variances)))):
+        yield finding(
+            "band-missing",
+            f"There is no standard error of {lost}: where an output depends on it, there is "
+            "no band.",
         )
-    still = np.diag(uncertainty.covariance) == 0.0
-    if uncertainty.source == "linearised" and bool(still.any()):
-        names = ", ".join(q.name for q, on in zip(problem.free, still, strict=True) if on)
-        notes.append(f"{names} on a bound: the bands hold for this value.")
+    if linearised and (held := ", ".join(compress(names, variances == 0.0))):
+        yield finding("at-bound", f"On a bound: {held}. The bands hold for this value.")
     unknown = sorted({b.name for b in bands if not bool(np.isfinite(b.noise).any())})
     if unknown:
-        notes.append(
-            f"Nothing is known of the noise of {', '.join(unknown)}, which no experiment that was"
-            " fitted has measured: there are bands of the mean only."
+        yield finding(
+            "band-missing",
+            f"Nothing is known of the noise of {', '.join(unknown)}, which no experiment "
+            "that was fitted has measured: there are bands of the mean only.",
         )
-    return notes
+
+
+@dataclass(frozen=True)
+class NoiseSize:
+    """Noise level of one output of one experiment.
+
+    `size` is the root mean square of the whitened residuals per degree of freedom, NaN if
+    unknown; `freedom` are its degrees of freedom, infinite if it is given.
+    """
+
+    size: float
+    freedom: float
+
+
+def noise_sizes(
+    problem: Problem, residuals: F64, leverages: F64, noise: NoiseFinding | None = None
+) -> dict[tuple[str, str], NoiseSize]:
+    """Return the noise level by experiment and output.
+
+    `residuals` are the whitened ones of the data at the estimate and `leverages` the
+    diagonal of the hat matrix, shape (m,). `noise` is the noise model if the noise is
+    correlated in time; the fit has then absorbed more of it. If an output has too few
+    samples, its sigma is used, else the residuals of all outputs.
+    """
+    layout = residual_layout(problem)
+    whole = _size_of(residuals, leverages)
+    sizes = {}
+    for i, experiment in enumerate(problem.experiments):
+        for j, measurement in enumerate(experiment.measurements):
+            rows = layout.rows_of(i, j)
+            own = _size_of(residuals[rows], leverages[rows])
+            if own.freedom < _ENOUGH:
+                given = NoiseSize(measurement.weight, np.inf)
+                own = whole if measurement.sigma is None else given
+            elif noise is not None and noise.coloured and noise.sums is None:
+                own = _modelled(noise.model, int(rows[0])) or own
+            sizes[experiment.name, measurement.name] = own
+    return sizes
+
+
+def _modelled(model: NoiseModel, row: int) -> NoiseSize | None:
+    """Return the noise level from the autoregression and waves of the output of a residual.
+
+    The degrees of freedom are the number of independent samples equivalent to the
+    correlated squares (Bartlett 1946).
+    """
+    for output, fit in zip(model.outputs, model.fits, strict=True):
+        if not any(bool(np.any(s.rows == row)) for s in output.series):
+            continue
+        covariance = autocovariance(fit.partial, min(output.size, _LAGS))
+        shares = covariance[1:] / covariance[0]
+        count = output.size / (1.0 + 2.0 * float(shares @ shares))
+        smooth = fit.deviation**2 * float(covariance[0])
+        waves = sum(0.5 * w.amplitude**2 for w in model.waves if bool(np.any(w.rows == row)))
+        return NoiseSize(float(np.sqrt(smooth + waves)), max(count, 1.0))
+    return None
+
+
+def _size_of(residuals: F64, leverages: F64) -> NoiseSize:
+    freedom = float(residuals.size - np.sum(leverages))
+    if freedom < 1.0:
+        return NoiseSize(float("nan"), max(freedom, 0.0))
+    return NoiseSize(float(np.sqrt(residuals @ residuals / freedom)), freedom)

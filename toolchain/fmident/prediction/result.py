@@ -1,44 +1,43 @@
-"""Predictions as immutable data."""
+r"""Predictions: confidence bands of the mean and prediction bands of new samples.
+
+With the Jacobian :math:`g` of an output at an instant and the covariance :math:`V` of
+the parameters, the mean lies within :math:`\pm t \sqrt{g^T V g}`, and a new sample,
+with noise of standard deviation :math:`s`, within :math:`\pm t \sqrt{g^T V g + s^2}`
+(Seber and Wild, Nonlinear Regression, 1989, section 5.1). With draws of the parameters,
+quantiles of their predictions replace the former; the half widths of mean and noise are
+then added in quadrature.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from fmident.prediction.bands import OutputBand, band_table
-from fmident.views import view
+from fmident.arrays import F64
+from fmident.findings import Finding, Noted
+from fmident.statistics.distributions import student_quantile
+from fmident.views import Panels, plot, stacked
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
 Source = Literal["linearised", "bootstrap", "posterior"]
-"""Where the uncertainty of the parameters comes from."""
+"""Source of the uncertainty of the parameters."""
 
 
 @dataclass(frozen=True, repr=False)
-class Prediction:
+class Prediction(Noted):
     """Outputs predicted by an estimate, with bands of their mean and of new samples.
 
-    Parameters
-    ----------
-    source
-        Origin of the parameter uncertainty.
-    level
-        Probability of the bands.
-    new, fitted
-        Outputs of experiments that were not fitted, and of those that were.
-    draws
-        Number of simulated draws of the parameters; 0 in the linearised case.
-    failures
-        Number of draws whose simulation failed.
-    simulations, seconds
-        Computational effort.
+    `new` are outputs of experiments that were not fitted. `draws` of the parameters were simulated,
+    none in the linearised case, with so many `failures`.
     """
 
+    contents: ClassVar[str] = "PREDICTION"
     source: Source
     level: float
     new: tuple[OutputBand, ...]
@@ -47,24 +46,15 @@ class Prediction:
     failures: int
     simulations: int
     seconds: float
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Prediction {self.source}: {self.inside} of {self.samples} new samples inside>"
 
-    def __str__(self) -> str:
-        """Return headline, counts and notes."""
-        text: str = view("PREDICTION").summary(self)
-        return text
-
-    def _repr_html_(self) -> str:
-        html: str = view("PREDICTION").view(self)
-        return html
-
     def plot_bands(
         self, output: str | None = None, *, experiment: str | None = None, ax: Any = None
-    ) -> npt.NDArray[np.object_]:
+    ) -> Panels:
         """Plot outputs with the bands of their mean and of new samples, with Matplotlib.
 
         Parameters
@@ -84,10 +74,7 @@ class Prediction:
         fmident.errors.EstimationError
             There are no such outputs, or the number of axes differs.
         """
-        drawn: npt.NDArray[np.object_] = view("plot_bands")(
-            [*self.new, *self.fitted], self.level, output, experiment, ax
-        )
-        return drawn
+        return plot("plot_bands", [*self.new, *self.fitted], self.level, output, experiment, ax)
 
     @property
     def samples(self) -> int:
@@ -103,3 +90,92 @@ class Prediction:
     def table(self) -> pd.DataFrame:
         """All bands: a row for each output and instant."""
         return band_table([*self.new, *self.fitted])
+
+
+@dataclass(frozen=True, eq=False)
+class OutputBand:
+    """One predicted output with its bands, shape (k,) each.
+
+    Parameters
+    ----------
+    measured
+        In `unit`; NaN for a missing sample.
+    mean_low, mean_high
+        Band of the mean, from the uncertainty of the parameters.
+    new_low, new_high
+        Band of new samples, which includes the noise; NaN if the noise is unknown.
+    noise
+        Standard deviation of the noise; NaN if unknown.
+    """
+
+    experiment: str
+    name: str
+    unit: str | None
+    times: F64
+    measured: F64
+    predicted: F64
+    mean_low: F64
+    mean_high: F64
+    new_low: F64
+    new_high: F64
+    noise: F64
+
+    @property
+    def samples(self) -> int:
+        """Number of measured samples with a band of new samples."""
+        return int(np.count_nonzero(np.isfinite(self.measured) & np.isfinite(self.new_low)))
+
+    @property
+    def inside(self) -> int:
+        """Number of these samples inside the band."""
+        with np.errstate(invalid="ignore"):
+            inside = (self.measured >= self.new_low) & (self.measured <= self.new_high)
+        return int(np.count_nonzero(inside))
+
+
+def normal_bands(
+    predicted: F64, deviations: F64, noise: F64, freedom: float, level: float
+) -> tuple[F64, F64, F64, F64]:
+    """Return the limits of both bands, mean then new samples, from standard deviations.
+
+    `predicted` is the mean, `deviations` its standard deviation and `noise` that of the
+    noise, shape (k,). `freedom` are the degrees of freedom of all of them, infinite if they
+    are known; `level` is the probability of the bands.
+    """
+    factor = student_quantile(0.5 * (1.0 + level), freedom)
+    half, new = factor * deviations, factor * np.hypot(deviations, noise)
+    return predicted - half, predicted + half, predicted - new, predicted + new
+
+
+def drawn_bands(
+    predicted: F64, draws: F64, noise: F64, freedom: float, level: float
+) -> tuple[F64, F64, F64, F64]:
+    """Return the limits of both bands from predictions of parameter draws.
+
+    `predicted` is the prediction of the estimate, shape (k,), `draws` are those of the
+    draws, shape (draws, k), and `noise` is the standard deviation of the noise, shape (k,),
+    with `freedom` degrees of freedom, infinite if it is known. `level` is the probability
+    of the bands.
+    """
+    tail = 0.5 * (1.0 - level)
+    low, high = np.quantile(draws, [tail, 1.0 - tail], axis=0, method="weibull")
+    half = student_quantile(0.5 * (1.0 + level), freedom) * noise
+    below = predicted - np.hypot(np.maximum(predicted - low, 0.0), half)
+    above = predicted + np.hypot(np.maximum(high - predicted, 0.0), half)
+    return low, high, below, above
+
+
+def band_table(bands: Sequence[OutputBand]) -> pd.DataFrame:
+    """Return all bands as a table with a row per output and instant."""
+    columns = ("measured", "predicted", "mean_low", "mean_high", "new_low", "new_high", "noise")
+    parts = [
+        {
+            "experiment": b.experiment,
+            "output": b.name,
+            "unit": b.unit or "",
+            "time": b.times,
+            **{name: getattr(b, name) for name in columns},
+        }
+        for b in bands
+    ]
+    return stacked(parts)

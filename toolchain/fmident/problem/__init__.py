@@ -21,6 +21,7 @@ from fmident.problem.model import (
     Prior,
     Problem,
     Scaling,
+    SearchSpace,
     Stage,
 )
 from fmident.problem.priors import Priors
@@ -38,7 +39,6 @@ from fmident.problem.residuals import (
     residual_layout,
     whitened_residuals,
 )
-from fmident.problem.search_space import SearchSpace
 from fmident.problem.stages import continued, stage_of
 from fmident.problem.validate import validate_problem
 

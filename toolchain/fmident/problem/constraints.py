@@ -1,15 +1,15 @@
 """The constraints of a problem as functions of its searched parameters.
 
-Constraints that need no estimator to keep them: they become bounds or dependent parameters.
-
-A linear equality determines one of its parameters, which then follows from the others. A linear
-inequality in a single parameter is a bound. What is left is for estimators that keep constraints.
+**Some need no estimator to keep them**: they become bounds or dependent parameters. A linear
+equality determines one of its parameters, which then follows from the others. A linear inequality
+in a single parameter is a bound. What is left is for estimators that keep constraints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,24 +17,23 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import Diagnostic, ProblemError
-from fmident.problem.dependent import Dependence, check_names, units_by_name, with_values
+from fmident.problem.dependent import Dependence, check_names, finite, units_by_name, with_values
 from fmident.problem.expressions import (
-    Binary,
     Constraint,
     Expression,
     ExpressionError,
     Name,
     Node,
     Number,
-    degree,
-    unit_or_none,
+    Operation,
+    Units,
+    advised,
+    evaluated,
+    value_of,
 )
-from fmident.problem.jets import Jet, advised, check_sides, jet_of, value_of
-from fmident.problem.model import Parameter, Problem, with_notes
-from fmident.problem.search_space import SearchSpace
+from fmident.problem.model import Parameter, Problem, SearchSpace, made_once, with_notes
+from fmident.units import unit_or_none
 from fmident.words import listed
-
-_KEPT = "constraint_functions"
 
 VIOLATED = 1e-6
 """Distance from where a constraint holds, in sizes of the parameters, from which it is violated."""
@@ -56,7 +55,7 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class ConstraintJets:
+class ConstraintValues:
     """Values and derivatives of the constraint functions with respect to searched parameters.
 
     A function is the difference of the two sides in SI units. It is zero where an equality
@@ -81,11 +80,7 @@ class Constraints:
     @classmethod
     def of(cls, problem: Problem) -> Constraints:
         """Return the cached instance of a problem."""
-        known = problem.__dict__.get(_KEPT)
-        if known is None:
-            known = problem.__dict__[_KEPT] = cls(problem)
-        constraints: Constraints = known
-        return constraints
+        return made_once(problem, cls)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -98,11 +93,12 @@ class Constraints:
     @property
     def affine(self) -> npt.NDArray[np.bool_]:
         """Mask of the constraints that are affine in the searched parameters, shape (k,)."""
-        degrees = self._dependence.degrees()
-        return np.array(
-            [max(degree(c.left, degrees), degree(c.right, degrees)) <= 1.0 for c in self.items],
-            dtype=np.bool_,
-        )
+        if not self.items:
+            return np.empty(0, dtype=np.bool_)
+        import casadi  # here: it takes 0.2 s, and few problems have constraints
+
+        p, values = self._symbols()
+        return np.array([casadi.is_linear(value, p) for value in values], dtype=np.bool_)
 
     def searched(self, constraint: Constraint, free: frozenset[str]) -> frozenset[str]:
         """Return the searched parameters on which a constraint depends, directly or indirectly."""
@@ -113,21 +109,37 @@ class Constraints:
         if not self.items:
             return np.empty(0)
         si = self._dependence.values_in_si(p)
-        return np.array([self._sign(c) * self._difference(c, si) for c in self.items])
+        return np.array(
+            [_sign(c) * (value_of(c.left, si) - value_of(c.right, si)) for c in self.items]
+        )
 
-    def at(self, p: F64) -> ConstraintJets:
+    def at(self, p: F64) -> ConstraintValues:
         """Return the functions at `p` with their derivatives."""
         if not self.items:
             empty = np.empty((0, self._count))
-            return ConstraintJets(np.empty(0), empty, np.empty((0, self._count, self._count)))
-        jets = self._dependence.jets(p)
-        with np.errstate(all="ignore"):  # not a number where an expression is not defined
-            constraint_jets = [self._jet(c, jets) for c in self.items]
-        return ConstraintJets(
-            np.array([jet.value for jet in constraint_jets]),
-            np.array([jet.gradient for jet in constraint_jets]),
-            np.array([jet.hessian for jet in constraint_jets]),
-        )
+            return ConstraintValues(np.empty(0), empty, np.empty((0, self._count, self._count)))
+        jacobian, *hessians = map(finite, self._derivatives(p))
+        return ConstraintValues(self.values(p), jacobian, np.array(hessians))
+
+    @cached_property
+    def _derivatives(self) -> Any:
+        """The Jacobian of the functions, followed by the Hessian of each."""
+        import casadi  # here: it takes 0.2 s, and few problems have constraints
+
+        p, values = self._symbols()
+        hessians = [casadi.hessian(value, p)[0] for value in values]
+        jacobian = casadi.jacobian(casadi.vertcat(*values), p)
+        return casadi.Function("constraints", [p], [jacobian, *hessians])
+
+    def _symbols(self) -> tuple[Any, list[Any]]:
+        """Return CasADi's symbols of the searched parameters, and the functions."""
+        import casadi  # here: it takes 0.2 s, and few problems have constraints
+
+        p, si = self._dependence.symbols()
+        return p, [
+            _sign(c) * (evaluated(c.left, si, casadi) - evaluated(c.right, si, casadi))
+            for c in self.items
+        ]
 
     def distances(self, p: F64) -> F64:
         """Return first-order distances from `p` to the zeros of the functions, shape (k,).
@@ -136,12 +148,10 @@ class Constraints:
         are infinite where the function is undefined, or violated and independent of the
         parameters.
         """
-        jets = self.at(p)
-        sizes = np.maximum(np.abs(p), self._sizes)
+        values, slopes = self._values_and_slopes(p)
         with np.errstate(all="ignore"):
-            slopes = np.linalg.norm(jets.jacobian * sizes, axis=1)
-            distances = np.where(jets.values == 0.0, 0.0, jets.values / slopes)
-        return np.where(np.isnan(jets.values), -np.inf, distances)
+            distances = np.where(values == 0.0, 0.0, values / slopes)
+        return np.where(np.isnan(values), -np.inf, distances)
 
     def violated(self, p: F64, tolerance: float = VIOLATED) -> npt.NDArray[np.bool_]:
         """Return the mask of the constraints violated at `p`, shape (k,)."""
@@ -153,22 +163,18 @@ class Constraints:
 
     def scale(self, p: F64) -> F64:
         """Return the factors that convert function values to scaled distances, shape (k,)."""
-        jets = self.at(p)
-        sizes = np.maximum(np.abs(p), self._sizes)
-        with np.errstate(all="ignore"):
-            slopes = np.linalg.norm(jets.jacobian * sizes, axis=1)
+        _, slopes = self._values_and_slopes(p)
         usable = np.isfinite(slopes) & (slopes > 0.0)
         return np.where(usable, 1.0 / np.where(usable, slopes, 1.0), 1.0)
 
-    def _sign(self, c: Constraint) -> float:
-        return -1.0 if c.relation == "<=" else 1.0
+    def _values_and_slopes(self, p: F64) -> tuple[F64, F64]:
+        """Return the functions, and how much each changes with parameters of their size."""
+        at = self.at(p)
+        return at.values, np.linalg.norm(at.jacobian * np.maximum(np.abs(p), self._sizes), axis=1)
 
-    def _difference(self, c: Constraint, si: Mapping[str, float]) -> float:
-        return value_of(c.left, si) - value_of(c.right, si)
 
-    def _jet(self, c: Constraint, jets: Mapping[str, Jet]) -> Jet:
-        left, right = jet_of(c.left, jets, self._count), jet_of(c.right, jets, self._count)
-        return (left - right).scaled(self._sign(c))
+def _sign(c: Constraint) -> float:
+    return -1.0 if c.relation == "<=" else 1.0
 
 
 class AffineSystem:
@@ -188,11 +194,6 @@ class AffineSystem:
             np.append(g, v - g @ problem.initial) if known and np.isfinite([v, *g]).all() else None
             for known, g, v in zip(affine, at.jacobian, at.values, strict=True)
         )
-
-    @classmethod
-    def of(cls, problem: Problem) -> AffineSystem:
-        """Return the cached system of a problem."""
-        return cls(problem)
 
     def row(self, constraint: Constraint) -> F64 | None:
         """Return the row of a constraint."""
@@ -224,7 +225,7 @@ def simplified(problem: Problem) -> Problem:
     that are held; for a stage, those it starts from.
     """
     while True:
-        system = AffineSystem.of(problem)
+        system = AffineSystem(problem)
         for constraint in problem.constraints:
             row = system.row(constraint)
             if row is None:
@@ -244,7 +245,7 @@ def _without(problem: Problem, constraint: Constraint, note: str) -> Problem:
     problem = replace(
         problem,
         constraints=tuple(c for c in problem.constraints if c is not constraint),
-        kept=(*problem.kept, constraint),
+        eliminated=(*problem.eliminated, constraint),
     )
     return with_notes(problem, (*others, Diagnostic("note", note, rule="constraint-eliminated")))
 
@@ -347,8 +348,8 @@ def _tree(problem: Problem, q: Parameter, slopes: dict[int, float], constant: fl
         operator = "+" if slope > 0.0 else "-"
         part: Node = Name(name)
         if abs(slope) != 1.0:
-            part = Binary("*", Number(abs(slope)), part)
-        tree = Binary(operator, tree, part)
+            part = Operation("*", (Number(abs(slope)), part))
+        tree = Operation(operator, (tree, part))
     return tree
 
 
@@ -362,7 +363,7 @@ def check_constraints(problem: Problem) -> tuple[tuple[Constraint, ...], Notes]:
     for c in problem.constraints:
         try:
             check_names([c.left, c.right], c.written, units)
-            check_sides(c.left, c.right, units, c.written)
+            Units(units, c.written).same(c.left, c.right, c.right.position, "compared with")
         except ExpressionError as error:
             error.key = c.name
             advised(error, [c.left, c.right], units)
@@ -411,7 +412,7 @@ def _is_rounding(c: Constraint, value: float, problem: Problem) -> bool:
 
 def _not_redundant(problem: Problem, notes: Notes) -> tuple[Constraint, ...]:
     """Return the constraints without affine equalities implied by earlier ones."""
-    system = AffineSystem.of(problem)
+    system = AffineSystem(problem)
     remaining: list[Constraint] = []
     basis = np.empty((0, len(problem.free)))
     rows: list[F64] = []
@@ -453,7 +454,7 @@ def _refuse_contradictions(problem: Problem) -> None:
 
     The error names a minimal set: without any one of it the others can be satisfied.
     """
-    system = AffineSystem.of(problem)
+    system = AffineSystem(problem)
     chosen = [c for c in problem.constraints if system.row(c) is not None]
     if not chosen or system.feasible(chosen):
         return

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,20 +23,20 @@ from fmident.problem.expressions import (
     ExpressionError,
     Name,
     Node,
-    degree,
+    Units,
+    advised,
+    check_numbers,
+    evaluated,
     known_name,
     names_in,
     nodes,
-    unit_or_none,
+    value_of,
 )
-from fmident.problem.jets import Jet, advised, check_numbers, jet_of, unit_of, value_of
-from fmident.units import DIMENSIONLESS, Unit, compatible
+from fmident.problem.model import Parameter, Problem, made_once
+from fmident.units import DIMENSIONLESS, Unit, compatible, unit_or_none
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
-    from fmident.problem.model import Parameter, Problem
-
-_KEPT = "dependence"
 
 
 class Dependence:
@@ -56,11 +57,11 @@ class Dependence:
     @classmethod
     def of(cls, problem: Problem) -> Dependence:
         """Return the cached instance of a problem."""
-        known = problem.__dict__.get(_KEPT)
-        if known is None:
-            known = problem.__dict__[_KEPT] = cls(problem.parameters)
-        dependence: Dependence = known
-        return dependence
+        return made_once(problem, cls._made)
+
+    @classmethod
+    def _made(cls, problem: Problem) -> Dependence:
+        return cls(problem.parameters)
 
     def values(self, p: F64) -> dict[str, float]:
         """Return the values of all parameters by name, in their units.
@@ -97,37 +98,31 @@ class Dependence:
         for j, q in enumerate(self._searched):
             rows[q.name][j] = 1.0
         if self._order:
-            jets = self.jets(p)
-            for name in self._order:
+            for name, row in zip(self._order, finite(self._jacobian(p)), strict=True):
                 unit = self._units[name]
-                rows[name] = jets[name].gradient / (1.0 if unit is None else unit.factor)
+                rows[name] = row / (1.0 if unit is None else unit.factor)
         return rows
 
-    def jets(self, p: F64) -> Mapping[str, Jet]:
-        """Return all parameters in SI units with their derivatives with respect to `p`.
+    @cached_property
+    def _jacobian(self) -> Any:
+        """Derivatives of the dependent parameters in SI units, in their order."""
+        import casadi  # here: it takes 0.2 s, and few problems have expressions
 
-        `p` are the searched parameters in their own units, shape (n,); so are the derivatives.
-        """
-        count = len(self._searched)
-        jets = _Environment(
-            {q.name: Jet.constant(self._to_si(q.name, q.initial), count) for q in self._parameters},
-            lambda value: Jet.constant(value, count),
-        )
-        for j, q in enumerate(self._searched):
-            unit = self._units[q.name]
-            own = Jet.variable(float(p[j]), j, count)
-            jets[q.name] = own if unit is None else own.scaled(unit.factor, unit.offset)
-        with np.errstate(all="ignore"):  # not a number where an expression is not defined
-            for name in self._order:
-                jets[name] = jet_of(self._trees[name], jets, count)
-        return jets
+        p, si = self.symbols()
+        values = casadi.vertcat(*(si[name] for name in self._order))
+        return casadi.Function("dependent", [p], [casadi.jacobian(values, p)])
 
-    def degrees(self) -> dict[str, float]:
-        """Return the degree of each parameter as a polynomial in the searched ones."""
-        degrees = _Environment({q.name: float(q.searched) for q in self._parameters}, lambda _: 0.0)
+    def symbols(self) -> tuple[Any, Mapping[str, Any]]:
+        """Return CasADi's symbols of the searched parameters, and all parameters in SI units."""
+        import casadi  # here: it takes 0.2 s, and few problems have expressions
+
+        p = casadi.SX.sym("p", len(self._searched))
+        values = {q.name: casadi.SX(q.initial) for q in self._parameters}
+        values |= {q.name: p[j] for j, q in enumerate(self._searched)}
+        si = _Environment({n: self._to_si(n, x) for n, x in values.items()}, casadi.SX)
         for name in self._order:
-            degrees[name] = degree(self._trees[name], degrees)
-        return degrees
+            si[name] = evaluated(self._trees[name], si, casadi)
+        return p, si
 
     def sources(self, *trees: Node) -> frozenset[str]:
         """Return the independent parameters on which the expressions depend."""
@@ -150,7 +145,7 @@ class Dependence:
         known = [known_name(n, self._units) for n in sorted(names_in(*trees))]
         return [name for name in known if name is not None]
 
-    def _to_si(self, name: str, value: float) -> float:
+    def _to_si(self, name: str, value: Any) -> Any:
         unit = self._units[name]
         return value if unit is None else value * unit.factor + unit.offset
 
@@ -160,6 +155,12 @@ class Dependence:
 
 
 T = TypeVar("T")
+
+
+def finite(matrix: Any) -> F64:
+    """Return a matrix of CasADi with NaN where it is not finite."""
+    array = np.asarray(matrix, dtype=np.float64)
+    return np.where(np.isfinite(array), array, np.nan)
 
 
 class _Environment(dict[str, T]):
@@ -260,7 +261,7 @@ def check_dependent(parameters: Sequence[Parameter]) -> None:
         assert q.expression is not None
         tree, text = q.expression.tree, q.expression.text
         try:
-            _check_unit(q, unit_of(tree, units, text), text)
+            _check_unit(q, Units(units, text).of(tree), text)
         except ExpressionError as error:
             error.key = q.name
             advised(error, [tree], units)

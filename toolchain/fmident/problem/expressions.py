@@ -1,21 +1,26 @@
-"""Expressions and relations between parameters, such as ``"3 kg - m1"``: from text to tree.
+"""Expressions, relations and conditions of named quantities, such as ``"3 kg - m1"``.
 
 The operators are Modelica's, ``+ - * / ^``, with ``**`` for ``^``. A unit follows a number, as in
-``3 kg`` or ``2 N.m/rad``, without blanks inside, or in brackets, ``3 [kg]``. Nothing is evaluated
-by Python: the reader knows numbers, names, operators and the functions of :data:`FUNCTIONS`.
+``3 kg`` or ``2 N.m/rad``, without blanks inside, or in brackets, ``3 [kg]``. Conditions join
+comparisons with ``and``, ``or`` and ``not``. Nothing is evaluated by Python: the parser knows
+numbers, names, operators and the functions of :data:`FUNCTIONS`.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import operator
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from fmident.errors import Code, ProblemError, UnitError, did_you_mean, shown
-from fmident.units import Unit, parse_unit
+from fmident.units import DIMENSIONLESS, Unit, compatible, in_si, parse_unit, si_symbols
 
 RELATIONS = {"<=": "<=", "≤": "<=", ">=": ">=", "≥": ">=", "=": "=", "==": "="}
 """What may stand between the sides of a constraint, and what it means."""
@@ -27,11 +32,50 @@ _NUMBER = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _PART = r"(?:[^\W\d]\w*|'[^']*')(?:\[\s*\d+(?:\s*,\s*\d+)*\s*\])?"
 _NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 _OPERATOR = re.compile(r"\*\*|<=|>=|==|!=|<>|[-+*/^()<>=≤≥,]")
+_SYMBOLS = {"&": "and", "|": "or", "!": "not", "~": "not"}
 _BRACKETS = re.compile(r"\s*\[([^\[\]]*)\]")
 _LETTER = re.compile(r"[^\W\d_]|[°%]")
 
 
 Relation = Literal["=", "<=", ">="]
+
+
+FUNCTIONS = (
+    *("sqrt", "exp", "log", "log10", "abs", "sin", "cos", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "tanh"),
+)
+"""Functions in expressions; ``log`` is the natural logarithm, as in Modelica."""
+
+CONSTANTS = {"pi": math.pi}
+
+WORDS = ("and", "or", "not")
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "≤": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "≥": operator.ge,
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<>": operator.ne,
+}
+_ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+}
+_WAYS = ({"<", "<=", "≤"}, {">", ">=", "≥"})
+_CONDITION, _NOT, _COMPARISON, _SUM, _SIGN, _POWER = 1, 3, 4, 5, 7, 8
+_BINDING = {"or": _CONDITION, "and": 2, **dict.fromkeys(COMPARISONS, _COMPARISON)}
+_BINDING |= {"+": _SUM, "-": _SUM, "*": 6, "/": 6, "^": _POWER, "**": _POWER}
+"""How tightly operators bind their operands."""
+
+_NAMES_OF_NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+_NAMES_OF_CASADI = {"abs": "fabs"}
 
 
 @dataclass(frozen=True)
@@ -59,12 +103,12 @@ class Expression:
 
     def __post_init__(self) -> None:
         if self.given is None:
-            read(self.text)
+            read_expression(self.text)
 
     @property
     def tree(self) -> Node:
         """Syntax tree of the expression."""
-        return read(self.text) if self.given is None else self.given
+        return read_expression(self.text) if self.given is None else self.given
 
     @property
     def names(self) -> frozenset[str]:
@@ -73,12 +117,6 @@ class Expression:
 
     def __str__(self) -> str:
         return self.text
-
-
-@functools.lru_cache(maxsize=1024)
-def read(text: str) -> Node:
-    """Return the tree of an expression; see :func:`read_expression`."""
-    return read_expression(text)
 
 
 def names_in(*trees: Node) -> frozenset[str]:
@@ -96,16 +134,6 @@ def known_name(name: str, parameters: object) -> str | None:
     plain = name[1:-1]
     quoted = name.startswith("'") and name.endswith("'") and "'" not in plain
     return plain if quoted and plain in parameters else None  # type: ignore[operator]
-
-
-def unit_or_none(text: str | None) -> Unit | None:
-    """Return a unit; ``None`` if the text is ``None`` or cannot be parsed."""
-    if text is None:
-        return None
-    try:
-        return parse_unit(text)
-    except UnitError:
-        return None
 
 
 class ExpressionError(ProblemError):
@@ -130,40 +158,85 @@ class ExpressionError(ProblemError):
 
 
 @dataclass(frozen=True)
-class Token:
-    """A number with its unit, a name, or an operator; `kind` says which."""
+class Number:
+    """A number with an optional unit.
 
-    kind: str
-    text: str
-    position: int
-    number: Number | None = None
+    `value` is in its unit, `bare` says whether the unit was written without brackets, and
+    `position` is the offset in the text, counted from 0.
+    """
+
+    value: float
+    unit: str | None = None
+    bare: bool = False
+    position: int = 0
 
 
+@dataclass(frozen=True)
+class Name:
+    """The name of a quantity."""
+
+    name: str
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class Operation:
+    """``+ - * / ^``, a function, or ``and``, ``or`` and ``not``, applied to operands."""
+
+    operator: str
+    operands: tuple[Node, ...]
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Operands and the operators between them: ``low < x <= high`` has three operands."""
+
+    operators: tuple[str, ...]
+    operands: tuple[Node, ...]
+    position: int = 0
+
+
+Node: TypeAlias = Number | Name | Operation | Comparison
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """Yield a node and all its descendants from left to right."""
+    yield node
+    if isinstance(node, Operation | Comparison):
+        for operand in node.operands:
+            yield from nodes(operand)
+
+
+@functools.lru_cache(maxsize=1024)
 def read_expression(text: str) -> Node:
     """Return the syntax tree of an expression.
 
     Raises `ExpressionError` if it cannot be parsed or is a relation between expressions.
     """
-    reader = TreeReader(text, tokens(text))
-    tree = reader.sum(0)
-    here = reader.here
+    parser = _Parser(text, tokens(text))
+    tree = parser.parse(_SUM)
+    here = parser.here
     if here is not None and here.text in RELATIONS:
-        raise reader.error(
+        raise parser.error(
             f"'{here.text}' makes a constraint of it, not a value",
             hint="write the value alone; constraints belong into the table [constraints]",
         )
-    reader.end()
+    parser.end()
     return tree
 
 
-def sides_of(text: str) -> tuple[str, ...]:
-    """Return the texts of those sides of a constraint that can be parsed."""
-    texts, begin = [], 0
-    for token in tokens(text):
-        if token.text in RELATIONS:
-            texts.append(text[begin : token.position].strip())
-            begin = token.position + len(token.text)
-    return (*texts, text[begin:].strip())
+def read_condition(text: str) -> Node:
+    """Return the syntax tree of a condition; raise `ExpressionError` if it cannot be parsed."""
+    parser = _Parser(text, tokens(text, condition=True))
+    tree = parser.condition(_CONDITION)
+    if (here := parser.here) is not None and here.text in _BINDING:
+        raise parser.error(
+            f"unexpected '{here.text}'",
+            hint="what is compared is true or false: join it with 'and' or 'or'",
+        )
+    parser.end()
+    return tree
 
 
 def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...], tuple[str, ...]]:
@@ -173,11 +246,11 @@ def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...]
     is ``"="``, ``"<="`` or ``">="``. With `complete`, at least one is required. Raises
     `ExpressionError`.
     """
-    reader = TreeReader(text, tokens(text))
-    sides, relations = [reader.sum(0)], []
-    while reader.here is not None:
-        relations.append(reader.relation())
-        sides.append(reader.sum(0))
+    parser = _Parser(text, tokens(text))
+    sides, relations = [parser.parse(_SUM)], []
+    while parser.here is not None:
+        relations.append(parser.relation())
+        sides.append(parser.parse(_SUM))
     if not relations and complete:
         raise ExpressionError(
             f"'{shown(text)}' says nothing: a constraint compares two sides",
@@ -195,11 +268,20 @@ def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...]
     return tuple(sides), tuple(relations)
 
 
-def tokens(text: str, words: Container[str] = ()) -> list[Token]:
-    """Return the tokens of an expression.
+@dataclass(frozen=True)
+class Token:
+    """A number with its unit, a name, or an operator; `kind` says which."""
 
-    `words` are not read as units, even after a number. Raises `ExpressionError` for an
-    invalid character or an excessive number of tokens.
+    kind: str
+    text: str
+    position: int
+    number: Number | None = None
+
+
+def tokens(text: str, *, condition: bool = False) -> list[Token]:
+    """Return the tokens of an expression, or of a condition, which has words for operators.
+
+    Raises `ExpressionError` for an invalid character or an excessive number of tokens.
     """
     if len(text) > _LONGEST:
         raise ExpressionError(f"an expression of {len(text)} characters is too long", text, 0)
@@ -209,7 +291,7 @@ def tokens(text: str, words: Container[str] = ()) -> list[Token]:
         if text[position].isspace():
             position += 1
             continue
-        token, position = _token(text, position, words)
+        token, position = _token(text, position, condition)
         token_list.append(token)
     if len(token_list) > _MOST_TOKENS:
         raise ExpressionError(
@@ -221,25 +303,34 @@ def tokens(text: str, words: Container[str] = ()) -> list[Token]:
     return token_list
 
 
-def _token(text: str, position: int, words: Container[str]) -> tuple[Token, int]:
+def _token(text: str, position: int, condition: bool) -> tuple[Token, int]:
     if number := _NUMBER.match(text, position):
         unit, bare, end = _unit_after(text, number.end())
-        if bare and unit in words:
+        if condition and bare and unit in WORDS:
             unit, bare, end = None, False, number.end()
         if not math.isfinite(float(number[0])):
             raise ExpressionError(f"the number {number[0]} is beyond all numbers", text, position)
         value = Number(float(number[0]), unit, bare, position)
         return Token("number", text[position:end], position, value), end
-    for kind, pattern in (("name", _NAME), ("operator", _OPERATOR)):
-        if match := pattern.match(text, position):
-            return Token(kind, match[0], position), match.end()
-    raise ExpressionError(
-        f"'{shown(text)}' cannot be read: unexpected '{text[position]}'",
-        text,
-        position,
-        hint="an expression holds numbers with units, names of parameters, + - * / ^ ( ) and "
-        + ", ".join(FUNCTIONS),
+    if name := _NAME.match(text, position):
+        kind = "operator" if condition and name[0] in WORDS else "name"
+        return Token(kind, name[0], position), name.end()
+    if match := _OPERATOR.match(text, position):
+        return Token("operator", match[0], position), match.end()
+    functions = ", ".join(FUNCTIONS)
+    hint = (
+        "an expression holds numbers with units, names of parameters, + - * / ^ ( ) and "
+        + functions
     )
+    if condition:
+        hint = (
+            "a condition holds names of signals, numbers, + - * / ^ ( ), comparisons such as '<',"
+            f" 'and', 'or', 'not', and {functions}"
+        )
+        if text[position] in _SYMBOLS:
+            hint = f"write '{_SYMBOLS[text[position]]}'"
+    message = f"'{shown(text)}' cannot be read: unexpected '{text[position]}'"
+    raise ExpressionError(message, text, position, hint=hint)
 
 
 def _unit_after(text: str, start: int) -> tuple[str | None, bool, int]:
@@ -274,37 +365,23 @@ def _unit_after(text: str, start: int) -> tuple[str | None, bool, int]:
     return text[position:end], True, end
 
 
-class TreeReader:
-    """Recursive-descent parser of an expression."""
+class _Parser:
+    """Operator-precedence parser (Pratt, Top Down Operator Precedence, 1973)."""
 
-    def __init__(self, text: str, found: Sequence[Token]) -> None:
-        self._text, self._tokens, self._next = text, found, 0
+    def __init__(self, text: str, token_list: list[Token]) -> None:
+        self._text, self._tokens, self._next, self._depth = text, token_list, 0, 0
 
     @property
     def here(self) -> Token | None:
         """The next token; ``None`` at the end."""
         return self._tokens[self._next] if self._next < len(self._tokens) else None
 
-    @property
-    def rest(self) -> Sequence[Token]:
-        """The remaining tokens."""
-        return self._tokens[self._next :]
-
     def error(self, what: str, hint: str | None = None) -> ExpressionError:
         """Return an error at the next token."""
         here = self.here
         position = len(self._text) if here is None else here.position
-        return ExpressionError(
-            f"'{shown(self._text)}' cannot be read: {what}", self._text, position, hint=hint
-        )
-
-    def take(self, *words: str, kind: str = "operator") -> Token | None:
-        """Consume and return the next token if it is one of `words`."""
-        here = self.here
-        if here is not None and here.kind == kind and here.text in words:
-            self._next += 1
-            return here
-        return None
+        message = f"'{shown(self._text)}' cannot be read: {what}"
+        return ExpressionError(message, self._text, position, hint=hint)
 
     def end(self) -> None:
         """Raise if tokens are left over."""
@@ -322,85 +399,95 @@ class TreeReader:
 
     def relation(self) -> str:
         """Return the relation between two sides of a constraint."""
-        here = self.here
-        if here is not None and here.text in RELATIONS:
+        text = self._operator()
+        if text in RELATIONS:
             self._next += 1
-            return RELATIONS[here.text]
-        if here is not None and here.text in ("<", ">"):
+            return RELATIONS[text]
+        if text in ("<", ">"):
             raise self.error(
-                f"'{here.text}' excludes the limit itself, which no search can do",
-                hint=f"write '{here.text}='; for a distance add it, as in 'a {here.text}= b + 1 N'",
+                f"'{text}' excludes the limit itself, which no search can do",
+                hint=f"write '{text}='; for a distance add it, as in 'a {text}= b + 1 N'",
             )
-        if here is not None and here.text in ("!=", "<>"):
-            raise self.error(f"'{here.text}' is not a constraint that a search can keep")
+        if text in ("!=", "<>"):
+            raise self.error(f"'{text}' is not a constraint that a search can keep")
         self.end()
         raise AssertionError("unreachable")
 
-    def refuse_depth(self, depth: int) -> None:
-        """Raise if the nesting is excessively deep."""
-        if depth > _DEEPEST:
+    def parse(self, least: int) -> Node:
+        """Parse operands joined by operators that bind at least that tightly."""
+        if self._depth > _DEEPEST:
             raise self.error("it is nested too deeply")
+        left = self._operand(least)
+        while _BINDING.get(sign := self._operator(), 0) >= least:
+            if sign in WORDS:
+                self._refuse_value(left)
+            elif _is_condition(left):
+                break
+            left = self._comparison(left) if sign in COMPARISONS else self._operation(left)
+        return left
 
-    def sum(self, depth: int) -> Node:
-        """Parse a sum of terms."""
-        self.refuse_depth(depth)
-        node = self.product(depth)
-        while token := self.take("+", "-"):
-            node = Binary(token.text, node, self.product(depth), token.position)
-        return node
+    def condition(self, least: int) -> Node:
+        """Parse what is true or false."""
+        tree = self.parse(least)
+        self._refuse_value(tree)
+        return tree
 
-    def product(self, depth: int) -> Node:
-        """Parse a product of factors."""
-        node = self.signed(depth)
-        while token := self.take("*", "/"):
-            node = Binary(token.text, node, self.signed(depth), token.position)
-        return node
-
-    def signed(self, depth: int) -> Node:
-        """Parse a power with its sign."""
-        self.refuse_depth(depth)
-        if token := self.take("-"):
-            return Negative(self.signed(depth + 1), token.position)
-        if self.take("+"):
-            return self.signed(depth + 1)
-        return self.power(depth)
-
-    def power(self, depth: int) -> Node:
-        """Parse an atom or a power of it."""
-        bare = self.here is not None and self.here.number is not None
-        base = self.atom(depth)
+    def _operator(self) -> str:
+        """Return the next token if it is an operator; else an empty text."""
         here = self.here
-        token = self.take("^", "**")
-        if token is None:
-            return base
-        if bare and isinstance(base, Number) and base.unit is not None and here is not None:
-            self._next -= 1
-            raise self.error(
-                f"it is not clear whether '{here.text}' belongs to the unit '{base.unit}'",
-                hint=f"write '({base.value:g} {base.unit}){here.text}...' for a power of the whole",
-            )
-        return Binary("^", base, self.signed(depth + 1), token.position)
+        return here.text if here is not None and here.kind == "operator" else ""
 
-    def atom(self, depth: int) -> Node:
-        """Parse a number, a name, a call, or an expression in parentheses."""
+    def _take(self, text: str) -> bool:
+        taken = self._operator() == text
+        self._next += taken
+        return taken
+
+    def _nested(self, least: int) -> Node:
+        self._depth += 1
+        inner = self.parse(least)
+        self._depth -= 1
+        return inner
+
+    def _closed(self) -> None:
+        if not self._take(")"):
+            raise self.error("a ')' is missing")
+
+    def _refuse_value(self, tree: Node) -> None:
+        if _is_condition(tree):
+            return
+        if self.here is not None and self._operator() not in (*WORDS, ")"):
+            self.end()
+        raise self.error(
+            "this is a value, which is neither true nor false",
+            hint="compare it, as in 'abs(v) < 0.01'",
+        )
+
+    def _operand(self, least: int) -> Node:
         here = self.here
         if here is None:
             raise self.error("something is missing at its end")
+        self._next += 1
         if here.number is not None:
-            self._next += 1
             return here.number
         if here.kind == "name":
-            self._next += 1
-            if self.take("("):
-                return self._call(here, depth)
-            return Name(here.text, here.position)
-        if self.take("("):
-            inner = self.sum(depth + 1)
-            self.closed()
+            return self._call(here) if self._take("(") else Name(here.text, here.position)
+        if here.text == "(":
+            inner = self._nested(_SUM if least > _NOT else _CONDITION)
+            self._closed()
             return inner
-        raise self.error(f"unexpected '{here.text}'")
+        if here.text == "+":
+            return self._nested(_SIGN)
+        if here.text == "-":
+            return Operation("-", (self._nested(_SIGN),), here.position)
+        if here.text == "not" and least <= _NOT:
+            inner = self._nested(_NOT)
+            self._refuse_value(inner)
+            return Operation("not", (inner,), here.position)
+        self._next -= 1
+        hint = "a comparison is missing there" if here.text in WORDS else None
+        raise self.error(f"unexpected '{here.text}'", hint)
 
-    def _call(self, name: Token, depth: int) -> Node:
+    def _call(self, name: Token) -> Node:
         if name.text not in FUNCTIONS:
             raise ExpressionError(
                 f"there is no function '{name.text}'",
@@ -410,163 +497,47 @@ class TreeReader:
                 + "; write products with '*'",
                 code=Code.UNKNOWN_NAME,
             )
-        inner = self.sum(depth + 1)
-        if self.here is not None and self.here.text == ",":
+        inner = self._nested(_SUM)
+        if self._operator() == ",":
             raise self.error(f"'{name.text}' takes one argument")
-        self.closed()
-        return Call(name.text, inner, name.position)
+        self._closed()
+        return Operation(name.text, (inner,), name.position)
 
-    def closed(self) -> None:
-        """Consume a closing parenthesis."""
-        if not self.take(")"):
-            raise self.error("a ')' is missing")
+    def _operation(self, left: Node) -> Node:
+        """Parse an operator other than a comparison, and its right operand."""
+        sign, before = self._tokens[self._next], self._tokens[self._next - 1]
+        binding = _BINDING[sign.text]
+        if binding == _POWER and before.number is not None and before.number.unit is not None:
+            number, text = before.number, sign.text
+            raise self.error(
+                f"it is not clear whether '{text}' belongs to the unit '{number.unit}'",
+                hint=f"write '({number.value:g} {number.unit}){text}...' for a power of the whole",
+            )
+        self._next += 1
+        if binding == _POWER:
+            return Operation("^", (left, self._nested(_POWER)), sign.position)
+        right = self.parse(binding + 1)
+        if sign.text in WORDS:
+            self._refuse_value(right)
+        return Operation(sign.text, (left, right), sign.position)
 
-
-@dataclass(frozen=True)
-class Number:
-    """A number with an optional unit.
-
-    `value` is in its unit, `bare` says whether the unit was written without brackets, and
-    `position` is the offset in the text, counted from 0.
-    """
-
-    value: float
-    unit: str | None = None
-    bare: bool = False
-    position: int = 0
-
-
-@dataclass(frozen=True)
-class Name:
-    """The name of a parameter."""
-
-    name: str
-    position: int = 0
-
-
-@dataclass(frozen=True)
-class Negative:
-    """The negation of a node."""
-
-    inner: Node
-    position: int = 0
+    def _comparison(self, left: Node) -> Node:
+        operands, operators = [left], []
+        while (sign := self._operator()) in COMPARISONS:
+            self._next += 1
+            operators.append(sign)
+            operands.append(self.parse(_SUM))
+        one_way = any({*operators} <= way for way in _WAYS)
+        if len(operators) > 1 and not (one_way and len(operators) == 2):
+            raise self.error(
+                "its comparisons do not run one way",
+                hint="join two comparisons with 'and', or write 'low < expression < high'",
+            )
+        return Comparison(tuple(operators), tuple(operands), operands[0].position)
 
 
-@dataclass(frozen=True)
-class Binary:
-    """Two nodes combined by ``+``, ``-``, ``*``, ``/`` or ``^``."""
-
-    operator: str
-    left: Node
-    right: Node
-    position: int = 0
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call of one of `FUNCTIONS` with one argument."""
-
-    function: str
-    inner: Node
-    position: int = 0
-
-
-Node: TypeAlias = Number | Name | Negative | Binary | Call
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function of one number with its first two derivatives.
-
-    They may raise ``ValueError`` or ``ZeroDivisionError`` where undefined.
-    """
-
-    value: Callable[[float], float]
-    first: Callable[[float], float]
-    second: Callable[[float], float]
-
-
-def _sign(x: float) -> float:
-    return math.copysign(1.0, x) if x else 0.0
-
-
-FUNCTIONS: dict[str, Function] = {
-    "sqrt": Function(math.sqrt, lambda x: 0.5 / math.sqrt(x), lambda x: -0.25 / (x * math.sqrt(x))),
-    "exp": Function(math.exp, math.exp, math.exp),
-    "log": Function(math.log, lambda x: 1.0 / x, lambda x: -1.0 / x**2),
-    "log10": Function(
-        math.log10, lambda x: 1.0 / (x * math.log(10.0)), lambda x: -1.0 / (x**2 * math.log(10.0))
-    ),
-    "abs": Function(abs, _sign, lambda _: 0.0),
-    "sin": Function(math.sin, math.cos, lambda x: -math.sin(x)),
-    "cos": Function(math.cos, lambda x: -math.sin(x), lambda x: -math.cos(x)),
-    "tan": Function(
-        math.tan,
-        lambda x: 1.0 / math.cos(x) ** 2,
-        lambda x: 2.0 * math.tan(x) / math.cos(x) ** 2,
-    ),
-    "asin": Function(
-        math.asin,
-        lambda x: 1.0 / math.sqrt(1.0 - x**2),
-        lambda x: x / (1.0 - x**2) ** 1.5,
-    ),
-    "acos": Function(
-        math.acos,
-        lambda x: -1.0 / math.sqrt(1.0 - x**2),
-        lambda x: -x / (1.0 - x**2) ** 1.5,
-    ),
-    "atan": Function(
-        math.atan, lambda x: 1.0 / (1.0 + x**2), lambda x: -2.0 * x / (1.0 + x**2) ** 2
-    ),
-    "sinh": Function(math.sinh, math.cosh, math.sinh),
-    "cosh": Function(math.cosh, math.sinh, math.cosh),
-    "tanh": Function(
-        math.tanh,
-        lambda x: 1.0 - math.tanh(x) ** 2,
-        lambda x: -2.0 * math.tanh(x) * (1.0 - math.tanh(x) ** 2),
-    ),
-}
-"""By name; ``log`` is the natural logarithm, as in Modelica."""
-
-CONSTANTS = {"pi": math.pi}
-
-
-def nodes(node: Node) -> Iterator[Node]:
-    """Yield a node and all its descendants from left to right."""
-    yield node
-    if isinstance(node, Binary):
-        yield from nodes(node.left)
-        yield from nodes(node.right)
-    elif isinstance(node, Negative | Call):
-        yield from nodes(node.inner)
-
-
-def degree(node: Node, degrees: dict[str, float]) -> float:
-    """Return the degree of an expression as a polynomial in the searched parameters.
-
-    It is 0 for a constant, 1 for an affine function, and infinite if it is not a
-    polynomial. In `degrees`, a held parameter has 0 and a searched one 1.
-    """
-    match node:
-        case Number():
-            return 0.0
-        case Name(name):
-            return degrees.get(name, 0.0)
-        case Negative(inner):
-            return degree(inner, degrees)
-        case Call(_, inner):
-            return math.inf if degree(inner, degrees) else 0.0
-        case Binary(operator, left, right):
-            first, second = degree(left, degrees), degree(right, degrees)
-            if operator in "+-":
-                return max(first, second)
-            if operator == "*":
-                return first + second
-            if not second and operator == "/":
-                return first
-            if not second and isinstance(right, Number) and right.value in (1.0, 2.0, 3.0):
-                return first * right.value
-            return math.inf if first or second else 0.0
+def _is_condition(node: Node) -> bool:
+    return isinstance(node, Comparison) or (isinstance(node, Operation) and node.operator in WORDS)
 
 
 @dataclass(frozen=True)
@@ -606,20 +577,13 @@ class Constraint:
 def read_constraint(name: str, text: str) -> tuple[Constraint, ...]:
     """Return the comparisons of a text: one, or two for ``low <= x <= high``.
 
-    Parameters
-    ----------
-    name
-        Of the constraint.
-    text
-        Such as ``"m1 + m2 = 3 kg"``.
-
-    Raises
-    ------
-    fmident.problem.expressions.ExpressionError
-        It cannot be read.
+    Raises `ExpressionError` if it cannot be read.
     """
     sides, relations = read_relation(text)
-    texts = sides_of(text)
+    signs = [t for t in tokens(text) if t.text in RELATIONS]
+    begins = [0, *(t.position + len(t.text) for t in signs)]
+    ends = [*(t.position for t in signs), len(text)]
+    texts = [text[begin:end].strip() for begin, end in zip(begins, ends, strict=True)]
     return tuple(
         Constraint(
             name,
@@ -631,3 +595,203 @@ def read_constraint(name: str, text: str) -> tuple[Constraint, ...]:
         )
         for k, relation in enumerate(relations)
     )
+
+
+def number_in_si(number: Number) -> float:
+    """Return a number in SI units."""
+    return number.value * (1.0 if number.unit is None else parse_unit(number.unit).factor)
+
+
+def value_of(node: Node, values: Mapping[str, float]) -> float:
+    """Return the value of an expression in SI units; NaN where a part of it is not finite.
+
+    `values` has the parameters by name, in SI units.
+    """
+    with np.errstate(all="raise", under="ignore"):
+        try:
+            value = float(evaluated(node, values))
+        except FloatingPointError:
+            return math.nan
+    return value if math.isfinite(value) else math.nan
+
+
+def evaluated(node: Node, values: Mapping[str, Any], library: Any = np) -> Any:
+    """Return an expression in SI units of NumPy's numbers, or with CasADi of its symbols."""
+    match node:
+        case Number():
+            return np.float64(number_in_si(node))
+        case Name(name):
+            value = values[name]
+            return np.float64(value) if library is np else value
+        case Operation(operator, operands):
+            return applied(operator, [evaluated(o, values, library) for o in operands], library)
+    raise AssertionError("a condition has no value")
+
+
+def applied(operator: str, operands: Sequence[Any], library: Any = np) -> Any:
+    """Return an arithmetic operation, or a function of `library`, of operands."""
+    if len(operands) == 2:
+        return _ARITHMETIC[operator](*operands)
+    if operator == "-":
+        return -operands[0]
+    other_names = _NAMES_OF_NUMPY if library is np else _NAMES_OF_CASADI
+    return getattr(library, other_names.get(operator, operator))(operands[0])
+
+
+def check_numbers(node: Node, units: Mapping[str, Unit | None], text: str) -> None:
+    """Raise `ExpressionError` for units of numbers that cannot be parsed or are ambiguous.
+
+    The unit of ``3 N/m`` extends to the blank, even if there is a parameter 'm': if that
+    was meant, the dimensions do not match. If the parameter has no unit, nothing would
+    reveal the mistake.
+    """
+    for number in nodes(node):
+        if not isinstance(number, Number) or number.unit is None:
+            continue
+        try:
+            unit = parse_unit(number.unit)
+        except UnitError as error:
+            raise ExpressionError(
+                error.message, text, number.position, hint=error.hint, code=error.code
+            ) from error
+        if unit.offset:
+            raise ExpressionError(
+                f"'{number.value:g} {number.unit}' could be a temperature or a difference of two",
+                text,
+                number.position,
+                hint=f"write it in K: {number.value * unit.factor + unit.offset:g} K for the"
+                f" temperature, {number.value * unit.factor:g} K for the difference",
+            )
+        for part in doubtful_parts(number):
+            if part in units and units[part] is None:
+                raise ExpressionError(
+                    f"it is not clear whether '{part}' in '{number.value:g} {number.unit}' is a"
+                    " unit or the parameter of that name",
+                    text,
+                    number.position,
+                    hint=f"write '{number.value:g} [{number.unit}]' for the unit, or blanks around"
+                    " '/' for the parameter",
+                )
+
+
+def doubtful_parts(number: Number) -> tuple[str, ...]:
+    """Return the parts of a number's unit after a '/', which may be meant as parameters."""
+    if not number.bare or number.unit is None:
+        return ()
+    return tuple(part.strip("()") for part in number.unit.split("/")[1:])
+
+
+def advised(error: ExpressionError, trees: Iterable[Node], names: Container[str]) -> None:
+    """Add to an error's hint which parameter names were read as units."""
+    for number in (n for tree in trees for n in nodes(tree) if isinstance(n, Number)):
+        for part in doubtful_parts(number):
+            if part in names:
+                error.hint = (
+                    f"'{part}' in '{number.value:g} {number.unit}' is read as a unit: write blanks"
+                    f" around '/' if the parameter is meant; else {error.hint}"
+                )
+                return
+
+
+class Units:
+    """Bottom-up inference of the units of an expression, up to a factor.
+
+    In `units`, ``None`` marks a parameter without a unit, which is compatible with
+    everything. Raises `ExpressionError` if quantities of different dimensions are added or
+    compared, or if the argument of a function or an exponent has a dimension.
+    """
+
+    def __init__(self, units: Mapping[str, Unit | None], text: str) -> None:
+        self._units, self._text = units, text
+
+    def of(self, node: Node) -> Unit | None:
+        """Return the unit of a node; ``None`` if it is unknown."""
+        match node:
+            case Number():
+                return DIMENSIONLESS if node.unit is None else parse_unit(node.unit)
+            case Name(name):
+                return self._units.get(name)
+            case Operation("-", (inner,)):
+                return self.of(inner)
+            case Operation("+" | "-", (left, right), position):
+                return self.same(left, right, position, "added to")
+            case Operation("^", (left, right), position):
+                return self._power(left, right, position)
+            case Operation(sign, (left, right)):
+                first, second = self.of(left), self.of(right)
+                if first is None or second is None:
+                    return None
+                return first * second if sign == "*" else first / second
+            case Operation(function, (inner,), position):
+                return self._call(function, inner, position)
+        raise AssertionError("a condition has no unit")
+
+    def same(self, left: Node, right: Node, position: int, how: str) -> Unit | None:
+        """Return the unit of two nodes that must have the same dimension."""
+        first, second = self.of(left), self.of(right)
+        if first is None or second is None or compatible(first, second):
+            return second if first is None else first
+        for plain, other in ((left, second), (right, first)):
+            if isinstance(plain, Number) and plain.unit is None:
+                if plain.value == 0.0:
+                    return other
+                symbols = _symbols(other)
+                raise self._differ(
+                    f"the number {plain.value:g} has no unit, but it is {how} a quantity in"
+                    f" {symbols}",
+                    plain.position,
+                    f"write '{plain.value:g} {symbols}', or another unit that fits",
+                )
+        raise self._differ(
+            f"a quantity in {_symbols(second)} cannot be {how} one in {_symbols(first)}",
+            position,
+            "correct the expression, or the units of its parameters",
+        )
+
+    def _differ(self, message: str, position: int, hint: str | None = None) -> ExpressionError:
+        return ExpressionError(message, self._text, position, hint, Code.UNITS_DIFFER)
+
+    def _call(self, function: str, inner: Node, position: int) -> Unit | None:
+        unit = self.of(inner)
+        if unit is None:
+            return None if function in ("sqrt", "abs") else DIMENSIONLESS
+        if function == "abs":
+            return unit
+        if function == "sqrt":
+            return unit ** Fraction(1, 2)
+        if not unit.dimensionless:
+            raise self._differ(
+                f"'{function}' needs a number or an angle, not a quantity in {_symbols(unit)}",
+                position,
+                "divide its argument by a quantity of the same kind",
+            )
+        return DIMENSIONLESS
+
+    def _power(self, base: Node, exponent: Node, position: int) -> Unit | None:
+        unit, power = self.of(base), self.of(exponent)
+        if power is not None and not power.dimensionless:
+            raise self._differ(f"an exponent cannot be a quantity in {_symbols(power)}", position)
+        if unit is None or unit.dimensionless:
+            return unit
+        value = constant_value(exponent)
+        if value is None:
+            raise self._differ(
+                f"a quantity in {_symbols(unit)} needs a number for its exponent",
+                position,
+                "divide the base by a quantity of the same kind",
+            )
+        return unit ** Fraction(value).limit_denominator(12)
+
+
+def constant_value(node: Node) -> float | None:
+    """Return the value of an expression of plain numbers; ``None`` if it has names or units."""
+    if names_in(node) or any(isinstance(n, Number) and n.unit for n in nodes(node)):
+        return None
+    return value_of(node, {})
+
+
+def _symbols(unit: Unit) -> str:
+    """Return the unit as written if it is coherent with SI, else the SI unit."""
+    if unit.dimensionless:
+        return "1"
+    return unit.text if in_si(unit) else si_symbols(unit)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,10 @@ from fmident.data.experiment import Experiment
 from fmident.errors import Diagnostic, Location
 from fmident.fmu.model_description.description import InterfaceChoice
 from fmident.fmu.setup import Interpolation
-from fmident.options import INSIDE_UNIT, POSITIVE, Options, Range
+from fmident.options import INSIDE_UNIT, POSITIVE, InFile, Options, Range
 from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.expressions import Constraint, Expression
-from fmident.problem.settings_keys import WHAT, WHO, InFile
+from fmident.problem.settings_keys import WHAT, WHO, setting_keys
 from fmident.toml_file import Arguments, Source
 from fmident.views import view
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 Scaling = Literal["linear", "log"]
 DifferenceScheme = Literal["forward", "central", "auto"]
-"""Of finite differences."""
+"""Scheme of finite differences."""
 
 Derivation = Literal["forward", "central", "auto", "sensitivities"]
-"""Where a Jacobian comes from."""
+"""Source of a Jacobian."""
 
 
 PriorName = Literal["normal", "lognormal", "uniform"]
 
-PRIOR_NAMES: tuple[str, ...] = get_args(PriorName)
+T = TypeVar("T")
 
 _TINY = 1e-300
-"""In place of values that a lognormal quantity cannot have, so that its logarithm is finite."""
+"""Replaces values that a lognormal quantity cannot have, so that its logarithm is finite."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +184,15 @@ class EvaluationSettings(Options):
         return self.difference not in ("forward", "central")
 
 
+EVALUATION_KEYS = frozenset(s.key for s in setting_keys(EvaluationSettings) if s.key is not None)
+"""Keys of ``[evaluation]`` of all executors, which no option of one may have."""
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """Options of an executor that has none."""
+
+
 @dataclass(frozen=True)
 class ProblemFile:
     """Where a problem comes from; empty when it is built of its parts.
@@ -241,7 +250,7 @@ class Problem:
         If there are any, they are solved one after the other in place of the whole.
     constraints
         Between parameters.
-    kept
+    eliminated
         Constraints whose place bounds and dependent parameters have taken.
     preliminary
         Whether a later stage searches all of its parameters again, so that what it finds is no more
@@ -261,7 +270,7 @@ class Problem:
     start_values: Mapping[str, float | int | bool | str] = field(default_factory=dict)
     stages: tuple[Stage, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    kept: tuple[Constraint, ...] = ()
+    eliminated: tuple[Constraint, ...] = ()
     preliminary: bool = False
     validation: tuple[Experiment, ...] = ()
     file: ProblemFile = ProblemFile()
@@ -467,6 +476,14 @@ class Stage:
     propagate: bool = True
 
 
+def made_once(problem: Problem, make: Callable[[Problem], T]) -> T:
+    """Return what a function makes of a problem, and keep it with the problem."""
+    if make not in (made := problem.__dict__.setdefault("_made", {})):
+        made[make] = make(problem)
+    result: T = made[make]
+    return result
+
+
 def with_notes(problem: Problem, notes: Iterable[Diagnostic]) -> Problem:
     """Return the problem with other notes on how it was understood."""
     return replace(problem, file=replace(problem.file, notes=tuple(notes)))
@@ -543,3 +560,41 @@ class Prior:
         if self.distribution == "uniform":
             return f"uniform from {self.lower:g} to {self.upper:g}"
         return f"{self.distribution}, {self.mean:g} +- {self.sd:g}"
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """Mapping between physical parameters and scaled ones.
+
+    A component is ``p / scale`` or, with log scaling, ``log(p)``. All fields have shape
+    (n,); `scale` is unused where `log` is true, and `lower` and `upper` are the bounds in
+    the search space.
+    """
+
+    scale: F64
+    log: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    lower: F64
+    upper: F64
+
+    @classmethod
+    def of(cls, problem: Problem) -> SearchSpace:
+        """Return the search space of the problem's free parameters."""
+        scale = np.array([p.scale for p in problem.free], dtype=np.float64)
+        log = np.array([p.scaling == "log" for p in problem.free], dtype=np.bool_)
+        bare = cls(scale, log, scale, scale)
+        return cls(scale, log, bare.from_physical(problem.lower), bare.from_physical(problem.upper))
+
+    def from_physical(self, p: F64) -> F64:
+        """Return the search-space point of physical parameters, shape (..., n)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logarithm = np.log(np.maximum(p, 0.0))
+        return np.where(self.log, logarithm, p / self.scale)
+
+    def to_physical(self, z: F64) -> F64:
+        """Return the physical parameters of a search-space point, shape (..., n)."""
+        exponent = np.where(self.log, z, 0.0)
+        return np.where(self.log, np.exp(exponent), z * self.scale)
+
+    def derivative(self, p: F64) -> F64:
+        """Return ``dp/dz`` at the physical point `p`, shape (n,)."""
+        return np.where(self.log, p, self.scale)

@@ -27,18 +27,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.problem.dependent import Dependence
-from fmident.problem.model import Prior
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
-
-_KEPT = "priors"
+from fmident.problem.model import Prior, Problem, made_once
 
 _STEEPEST = 30.0
 """Squared deviations over degrees of freedom from which on the exponential is its tangent."""
@@ -63,24 +57,24 @@ class Priors:
     @classmethod
     def of(cls, problem: Problem) -> Priors:
         """Return the cached instance of a problem."""
-        known = problem.__dict__.get(_KEPT)
-        if known is None:
-            dependence, free = Dependence.of(problem), {q.name for q in problem.free}
-            terms = tuple(
-                (q.name, q.prior)
-                for q in problem.parameters
-                if q.prior is not None
-                and q.prior.counts
-                # One that is held has no say.
-                and (
-                    q.name in free
-                    if q.expression is None
-                    else not free.isdisjoint(dependence.sources(q.expression.tree))
-                )
+        return made_once(problem, cls._made)
+
+    @classmethod
+    def _made(cls, problem: Problem) -> Priors:
+        dependence, free = Dependence.of(problem), {q.name for q in problem.free}
+        terms = tuple(
+            (q.name, q.prior)
+            for q in problem.parameters
+            if q.prior is not None
+            and q.prior.counts
+            # One that is held has no say.
+            and (
+                q.name in free
+                if q.expression is None
+                else not free.isdisjoint(dependence.sources(q.expression.tree))
             )
-            known = problem.__dict__[_KEPT] = cls(dependence, terms, problem.sigma_known)
-        priors: Priors = known
-        return priors
+        )
+        return cls(dependence, terms, problem.sigma_known)
 
     @property
     def count(self) -> int:

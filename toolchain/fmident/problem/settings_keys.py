@@ -13,7 +13,7 @@ import typing
 from dataclasses import dataclass
 from typing import Any
 
-from fmident.options import annotations_of, marked, types_of
+from fmident.options import InFile, annotations_of, marked, types_of
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,12 @@ WHAT = Decides("what is simulated")
 
 
 @dataclass(frozen=True)
-class InFile:
-    """Representation of a setting in the file, if it differs from that of the field.
-
-    `key` is ``None`` for a field that is not a key itself. The field is `factor` times the
-    number in the file, rounded down, or the same if ``None``.
-    """
-
-    key: str | None
-    factor: int | None = None
-
-
-@dataclass(frozen=True)
 class SettingKey:
     """One field of a settings dataclass.
 
     `key` is its name in the file, ``None`` if it is not a key itself, and `kind` the type
-    of its values other than ``None``. `factor` is as in :class:`InFile`, and `decides` is
-    :data:`WHO` or :data:`WHAT`; ``None`` if the field is not annotated.
+    of its values other than ``None``. `factor` is as in :class:`~fmident.options.InFile`, and
+    `decides` is :data:`WHO` or :data:`WHAT`; ``None`` if the field is not annotated.
     """
 
     field: str

@@ -137,28 +137,17 @@ def _matching(pattern: str, names: Sequence[str]) -> list[str]:
 
 
 def _not_free(problem: Problem, stage: str, name: str, usable: Sequence[str]) -> ProblemError:
-    known = {q.name: q for q in problem.parameters}
-    if name in known and known[name].expression is not None:
-        return ProblemError(
-            f"stage '{stage}' searches '{name}', which follows from other parameters",
-            hint="name those from which it follows",
-            key="free",
-        )
-    if name in known and known[name].fixed:
-        return ProblemError(
-            f"stage '{stage}' searches '{name}', which is fixed",
-            hint="remove 'fixed = true': a stage holds what it does not name",
-            key="free",
-        )
-    if name in known:
-        return ProblemError(
-            f"stage '{stage}' searches '{name}', which acts on none of its experiments",
-            hint="use another experiment, or leave the parameter out",
-            key="free",
-        )
-    return ProblemError(
-        f"stage '{stage}' searches '{name}', but there is no such parameter",
-        hint=did_you_mean(name, usable, kind="parameter"),
-        code=Code.UNKNOWN_NAME,
-        key="free",
-    )
+    q = next((q for q in problem.parameters if q.name == name), None)
+    if q is None:
+        why, hint = ", but there is no such parameter", did_you_mean(name, usable, kind="parameter")
+    elif q.expression is not None:
+        why, hint = ", which follows from other parameters", "name those from which it follows"
+    elif q.fixed:
+        why = ", which is fixed"
+        hint = "remove 'fixed = true': a stage holds what it does not name"
+    else:
+        why = ", which acts on none of its experiments"
+        hint = "use another experiment, or leave the parameter out"
+    code = Code.UNKNOWN_NAME if q is None else None
+    message = f"stage '{stage}' searches '{name}'{why}"
+    return ProblemError(message, hint=hint, code=code, key="free")

@@ -214,7 +214,9 @@ def _check_variables(problem: Problem, description: ModelDescription, where: Whe
         for p in problem.parameters:
             if p.variable is None or not p.acts_on(experiment.name):
                 continue
-            _check_settable(p.name, description.variable(p.variable), where)
+            check_settable(
+                description.variable(p.variable), description, where("parameters", p.name)
+            )
             if p.variable in setters:
                 raise ProblemError(
                     f"'{setters[p.variable]}' and '{p.name}' both set '{p.variable}'"
@@ -231,20 +233,38 @@ def _check_variables(problem: Problem, description: ModelDescription, where: Whe
                 )
 
 
-def _check_settable(name: str, variable: Variable, where: Where) -> None:
+def check_settable(
+    variable: Variable, description: ModelDescription, place: Location | None
+) -> None:
+    """Raise `ProblemError` if a parameter cannot set an FMU variable."""
     if not variable.settable:
-        raise ProblemError(
-            f"'{variable.name}' cannot be set in the FMU: it is {variable.why_not_settable}",
-            location=where("parameters", name),
-            code=Code.NOT_SETTABLE,
+        reason, advice = description.why_not_settable(variable.name) or (
+            f"it is {variable.why_not_settable}",
+            "",
         )
+        raise not_settable(variable.name, reason, advice, description, place)
     if variable.type != "Real":
         raise ProblemError(
             f"'{variable.name}' is {variable.type}; only Real variables can be estimated",
-            location=where("parameters", name),
+            location=place,
             hint="set it in start_values instead",
             code=Code.NOT_SETTABLE,
         )
+
+
+def not_settable(
+    name: str, reason: str, advice: str, description: ModelDescription, place: Location | None
+) -> ProblemError:
+    """Return the error for a name that no parameter can set."""
+    settable = [v.name for v in description.settable_parameters if v.type == "Real"]
+    nearest = did_you_mean(name, settable, kind="parameter that can be set")
+    nearest = nearest.replace("known:", "those that can be set:")
+    return ProblemError(
+        f"'{name}' cannot be set in the FMU: {reason}",
+        location=place,
+        hint=f"{advice}; {nearest}" if advice else nearest,
+        code=Code.NOT_SETTABLE,
+    )
 
 
 def _check_references(problem: Problem, where: Where) -> None:
@@ -319,8 +339,10 @@ def _positive(values: F64) -> bool:
     return bool((np.isfinite(values) & (values > 0.0)).all())
 
 
-def why_not_compared(variable: Variable) -> str | None:
-    """Return why an FMU variable cannot be compared with data; ``None`` if it can."""
+def check_compared(
+    variable: Variable, description: ModelDescription, place: Location | None
+) -> None:
+    """Raise `ProblemError` if an FMU variable cannot be compared with data."""
     kind = {
         "input": "an input",
         "independent": "the time",
@@ -328,10 +350,17 @@ def why_not_compared(variable: Variable) -> str | None:
         "calculatedParameter": "a parameter",
     }.get(variable.causality)
     if kind is not None:
-        return f"'{variable.name}' is {kind} of the FMU, not an output"
-    if variable.type == "String":
-        return f"'{variable.name}' is a text and cannot be compared with data"
-    return None
+        reason = f"'{variable.name}' is {kind} of the FMU, not an output"
+    elif variable.type == "String":
+        reason = f"'{variable.name}' is a text and cannot be compared with data"
+    else:
+        return
+    raise ProblemError(
+        reason,
+        location=place,
+        hint=did_you_mean(variable.name, [v.name for v in description.outputs], kind="output"),
+        code=Code.NOT_AN_OUTPUT,
+    )
 
 
 def _check_input(
@@ -369,14 +398,7 @@ def _check_measurement(
             hint=did_you_mean(m.variable, [v.name for v in description.outputs], kind="output"),
             code=Code.UNKNOWN_NAME,
         )
-    reason = why_not_compared(variable)
-    if reason is not None:
-        raise ProblemError(
-            reason,
-            location=place,
-            hint=did_you_mean(m.variable, [v.name for v in description.outputs], kind="output"),
-            code=Code.NOT_AN_OUTPUT,
-        )
+    check_compared(variable, description, place)
     if m.values.shape != experiment.times.shape:
         raise ProblemError(
             f"{label} has {m.values.size} values for {experiment.times.size} instants",

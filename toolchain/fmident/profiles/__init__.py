@@ -1,10 +1,9 @@
 """Profile likelihoods: how far a parameter can move when all others compensate.
 
-The confidence threshold is computed in :mod:`fmident.statistics.likelihood`.
+The confidence threshold is computed in :mod:`fmident.statistics.distributions`.
 """
 
-from fmident.profiles.curve import tau_curve
-from fmident.profiles.joint_walks import ProfileProgress, compared_with, run_profiles, with_notes
+from fmident.profiles.joint_walks import ProfileProgress, compared_with, run_profiles
 from fmident.profiles.result import (
     JointRegion,
     ParameterProfile,
@@ -14,6 +13,7 @@ from fmident.profiles.result import (
     ProfileVerdict,
     RegionEnd,
 )
+from fmident.profiles.thresholds import tau_curve
 
 __all__ = [
     "JointRegion",
@@ -27,5 +27,4 @@ __all__ = [
     "compared_with",
     "run_profiles",
     "tau_curve",
-    "with_notes",
 ]

@@ -3,45 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
-from fmident.estimation.diagnostics.bounds import parameters_at_bound
-from fmident.estimation.diagnostics.noise import noise_of
+from fmident.estimation.diagnostics.constraints import parameters_at_bound
+from fmident.estimation.diagnostics.noise import Prewhitened, check_noise, noise_of, with_noise_at
 from fmident.estimation.diagnostics.uncertainty import uncertainty
-from fmident.estimation.noise.alternate import check_noise, with_noise_at
-from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator
-from fmident.evaluation.derivatives.steps import parameter_size
+from fmident.evaluation.derivatives.differences import parameter_size
+from fmident.findings import Finding, finding, in_order
+from fmident.problem.model import Problem, SearchSpace
 from fmident.problem.priors import Priors
-from fmident.problem.search_space import SearchSpace
-from fmident.profiles.descent import descend
-from fmident.profiles.landscape import Landscape, State
-from fmident.profiles.regions import check_pairs, pair_of, region_of
-from fmident.profiles.result import ParameterProfile, ProfileEnd, ProfilePoint, ProfileResult
+from fmident.profiles.regions import Pair, check_pairs, pair_of, region_of
+from fmident.profiles.result import (
+    Outcome,
+    ParameterProfile,
+    ProfileEnd,
+    ProfilePoint,
+    ProfileResult,
+    ProfileVerdict,
+)
 from fmident.profiles.thresholds import (
     Counted,
+    JointThreshold,
     about_thresholds,
     counted_from_noise,
     interval_factor,
     joint_threshold,
 )
-from fmident.profiles.verdict import judge
-from fmident.profiles.walk import Place, Plan, Walk, walk_along
-from fmident.statistics import ParameterStatistics
-from fmident.statistics.likelihood import critical_tau, rise_of
-
-if TYPE_CHECKING:
-    from fmident.problem.model import Problem
-
+from fmident.profiles.walk import Landscape, Place, Plan, State, Walk, descend, walk_along
+from fmident.statistics.distributions import critical_tau, rise_of
+from fmident.statistics.local_model import LocalModel
+from fmident.words import counted as counted_words
 
 _TOLERANCE = 1e-14
 """Rise of the cost that the estimate may leave, in relation to that at the ends."""
@@ -59,6 +61,14 @@ _OTHER = 0.05
 
 _VANISHING = 10.0
 """Residuals within so many times the noise of the simulation say nothing about the data's."""
+
+
+_AGREES = 0.1
+"""Ends closer together than this part of the half width agree."""
+
+_FLAT = 0.05
+"""Greatest tau, in critical ones, of a profile that counts as flat: the cost rises by less than
+0.3 % of what it takes."""
 
 
 @dataclass(frozen=True)
@@ -132,107 +142,46 @@ def run_profiles(
     check_profile(problem, level, accuracy)
     simulations, jacobians = evaluator.simulations, evaluator.jacobians
     failures = evaluator.failures
-    initial = evaluator.space.from_physical(problem.initial)
     p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
-    notes: list[str] = []
+    notes: list[Finding] = []
     problem, evaluator = with_noise_at(problem, evaluator, p, orders)
-    modelled = isinstance(problem.cost, Prewhitened)
     for attempt in range(_RESTARTS + 1):
-        sizes = parameter_size(evaluator.space, initial, evaluator.space.from_physical(p))
-        optimum = _refined(problem, evaluator, Landscape(evaluator, sizes), p, level)
-        held = parameters_at_bound(problem, optimum.p)
-        statistics = uncertainty(
-            problem, evaluator, optimum.p, held, counts_noise=False, compare_interfaces=False
-        )
+        optimum = _optimum(problem, evaluator, p, level, counted)
         if attempt == 0:
-            notes += _moved(problem, p, optimum.p, statistics)
-        plan = _plan(problem, evaluator, statistics, optimum, level, accuracy)
-        walks = [Walk(j, side) for j in chosen for side in (-1, 1)]
-        slopes = evaluator.space.derivative(optimum.p)
-        coloured = _coloured(problem, evaluator, optimum, statistics)
-        about = UncertaintyAround(
-            problem, evaluator, optimum.p, held, statistics, counted, coloured
-        )
-        more = about.counted_around(())
-        regions = [
-            pair_of(
-                both,
-                plan,
-                joint_threshold(
-                    both,
-                    about.white_around(both),
-                    about.counted_around(both),
-                    slopes,
-                    sizes,
-                    level,
-                    sigma_known=problem.sigma_known,
-                ),
-            )
-            for both in chosen_pairs
-        ]
-        all_walks = [*walks, *(walk for pair in regions for walk in pair.walks)]
+            notes += _moved(problem, p, optimum.state.p, optimum.white)
+        walks = _Walks.of(optimum, chosen, chosen_pairs, level, accuracy)
 
-        def report(_: Walk, walks: Sequence[Walk] = all_walks) -> None:
-            listener(
-                ProfileProgress(
-                    len(walks),
-                    sum(w.outcome != "unfinished" for w in walks),
-                    sum(len(w.places) for w in walks),
-                    evaluator.simulations - simulations,
-                    time.monotonic() - began,
-                )
-            )
+        def report(_: Walk, walks: _Walks = walks) -> None:
+            seconds = time.monotonic() - began
+            listener(walks.progress(evaluator.simulations - simulations, seconds))
 
-        plans = {
-            j: plan.times(
-                interval_factor(
-                    about.white_around((j,)),
-                    about.counted_around((j,)),
-                    j,
-                    level,
-                    plan.critical_tau,
-                )
-            )
-            for j in chosen
-        }
-        searches = [
-            partial(_search, optimum, plans[walk.index], sizes, walk, report) for walk in walks
-        ]
-        searches += [
-            partial(pair.search, k, optimum, sizes, report)
-            for pair in regions
-            for k in range(len(pair.walks))
-        ]
-        interrupted = False
-        try:
-            evaluator.side_by_side(searches)
-        except KeyboardInterrupt:
-            interrupted = True
-        lowest = _lowest(all_walks)
-        better = lowest is not None and lowest.cost < optimum.cost - _BETTER * plan.threshold
-        if interrupted or not better or lowest is None:
+        interrupted, lowest = not walks.run(report), walks.lowest
+        if interrupted or lowest.cost >= optimum.state.cost - _BETTER * walks.plan.threshold:
             break
-        notes = [
-            "A profile has led to a lower cost than that of the estimate "
-            f"({lowest.cost:.6g} instead of {optimum.cost:.6g}); the profiles begin anew there."
-        ]
-        p = lowest.p
-    if better and not interrupted:
-        notes.append(
-            "There are still lower costs on a profile than that of the estimate: it is not the "
-            "best one. Estimate again, with several starts."
+        text = (
+            f"A profile has led to a lower cost than that of the estimate ({lowest.cost:.6g} "
+            f"instead of {optimum.state.cost:.6g}); the profiles begin anew there."
         )
-    profiles = collected(problem, evaluator.space, optimum, statistics, plans, walks)
+        if attempt == _RESTARTS:
+            text = (
+                "There are still lower costs on a profile than that of the estimate: it is not the "
+                "best one. Estimate again, with several starts."
+            )
+            notes.append(finding("lower-cost-elsewhere", text))
+            break
+        notes, p = [finding("lower-cost-elsewhere", text)], lowest.p
+    plan, alone = walks.plan, walks.alone
+    profiles = collected(problem, evaluator.space, optimum.state, optimum.white, walks.plans, alone)
+    joint = tuple(region_of(problem, evaluator, optimum.state, pair) for pair in walks.pairs)
     if failed := evaluator.failures - failures:
-        many = f"{failed} simulation{'' if failed == 1 else 's'}"
-        notes.append(f"{many} failed on the way; last: {evaluator.last_failure}.")
+        text = f"{counted_words(failed, 'simulation')} failed on the way; last: "
+        notes.append(finding("simulations-failed", f"{text}{evaluator.last_failure}."))
     notes += not_converged(profiles)
-    joint = tuple(region_of(problem, evaluator, optimum, pair) for pair in regions)
-    if modelled:
+    if isinstance(problem.cost, Prewhitened):
         notes.append(_about_model(profiles))
     else:
         notes += about_thresholds(
-            profiles, joint, coloured=coloured, counted=more is not None and more.counts_noise
+            profiles, joint, coloured=optimum.coloured, counted=optimum.counts_noise
         )
     return ProfileResult(
         status="interrupted" if interrupted else "complete",
@@ -241,49 +190,94 @@ def run_profiles(
         threshold=plan.threshold,
         sigma_known=problem.sigma_known,
         variance=plan.variance,
-        freedom=statistics.degrees_of_freedom,
-        cost=optimum.cost,
-        parameters=dict(zip((q.name for q in problem.free), optimum.p.tolist(), strict=True)),
+        freedom=optimum.white.degrees_of_freedom,
+        cost=optimum.state.cost,
+        values=dict(zip((q.name for q in problem.free), optimum.state.p.tolist(), strict=True)),
         profiles=profiles,
         simulations=evaluator.simulations - simulations,
         jacobians=evaluator.jacobians - jacobians,
         seconds=time.monotonic() - began,
-        notes=tuple(notes),
+        findings=in_order(notes),
         settings={"accuracy": accuracy},
         regions=joint,
     )
 
 
-def _about_model(profiles: Sequence[ParameterProfile]) -> str:
+def _about_model(profiles: Sequence[ParameterProfile]) -> Finding:
     """Return how the requested noise model is accounted for."""
     most = max(profiles, key=lambda p: p.factor)
-    return (
+    return finding(
+        "noise-model",
         "The profiles are those of the squares of the innovations, with the model of the noise held"
         " at that of the estimate. That it is estimated makes tau at the ends larger, as it does "
-        f"linearised intervals: {most.factor:.3g} times for {most.name}."
+        f"linearised intervals: {most.factor:.3g} times for {most.name}.",
     )
 
 
-def _coloured(
-    problem: Problem, evaluator: Evaluator, optimum: State, statistics: ParameterStatistics
-) -> bool:
-    """Return whether the residuals differ from white noise of equal variance."""
-    residuals = evaluator.data_residuals(optimum.p)
-    return noise_of(problem, residuals, statistics.linearisation.data_jacobian) is not None
+@dataclass(frozen=True, eq=False)
+class _Walks:
+    """All walks from an estimate: `alone` has two for each parameter, `plans` their thresholds."""
 
+    optimum: Optimum
+    plan: Plan
+    plans: Mapping[int, Plan]
+    alone: tuple[Walk, ...]
+    pairs: tuple[Pair, ...]
 
-def _search(
-    optimum: State,
-    plan: Plan,
-    sizes: F64,
-    walk: Walk,
-    report: Callable[[Walk], None],
-    evaluator: Evaluator,
-) -> None:
-    def reason() -> str:
-        return str(evaluator.last_failure or "the simulation fails")
+    @classmethod
+    def of(
+        cls,
+        optimum: Optimum,
+        chosen: Sequence[int],
+        pairs: Sequence[tuple[int, int]],
+        level: float,
+        accuracy: float,
+    ) -> _Walks:
+        """Return the walks of parameters and pairs."""
+        plan = _plan(optimum, level, accuracy)
+        return cls(
+            optimum,
+            plan,
+            {j: plan.times(optimum.factor(j, plan, level)) for j in chosen},
+            tuple(Walk(j, side) for j in chosen for side in (-1, 1)),
+            tuple(pair_of(both, plan, optimum.edge(both, level)) for both in pairs),
+        )
 
-    walk_along(Landscape(evaluator, sizes), optimum, plan, walk, reason, report)
+    @property
+    def together(self) -> list[Walk]:
+        """All walks, those of pairs included."""
+        return [*self.alone, *(walk for pair in self.pairs for walk in pair.walks)]
+
+    @property
+    def lowest(self) -> State:
+        """The state with the least cost."""
+        states = [place.state for walk in self.together for place in walk.places]
+        return min(states, key=lambda state: state.cost, default=self.optimum.state)
+
+    def progress(self, simulations: int, seconds: float) -> ProfileProgress:
+        """Return how far the walks are, after so many simulations."""
+        walks = self.together
+        ended = sum(walk.outcome != "unfinished" for walk in walks)
+        points = sum(len(walk.places) for walk in walks)
+        return ProfileProgress(len(walks), ended, points, simulations, seconds)
+
+    def run(self, report: Callable[[Walk], None]) -> bool:
+        """Walk; return whether it was not interrupted."""
+        state, sizes = self.optimum.state, self.optimum.sizes
+
+        def search(walk: Walk, evaluator: Evaluator) -> None:
+            landscape = Landscape(evaluator, sizes)
+            walk_along(landscape, state, self.plans[walk.index], walk, report)
+
+        searches: list[Callable[[Evaluator], None]] = [partial(search, walk) for walk in self.alone]
+        for pair in self.pairs:
+            numbers = range(len(pair.walks))
+            searches += [partial(pair.search, k, state, sizes, report) for k in numbers]
+        try:
+            self.optimum.evaluator.side_by_side(searches)
+        except KeyboardInterrupt:
+            return False
+        return True
 
 
 def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int]:
@@ -343,10 +337,13 @@ def check_profile(problem: Problem, level: float, accuracy: float) -> None:
         raise ProblemError(f"the accuracy must lie between 0 and 0.5, not {accuracy:g}")
 
 
-def _refined(
-    problem: Problem, evaluator: Evaluator, landscape: Landscape, p: F64, level: float
-) -> State:
+def _optimum(
+    problem: Problem, evaluator: Evaluator, p: F64, level: float, counted: Counted | None
+) -> Optimum:
     """Return the minimum of the cost near a point, with a fresh Jacobian."""
+    z, initial = evaluator.space.from_physical(p), evaluator.space.from_physical(problem.initial)
+    sizes = parameter_size(evaluator.space, initial, z)
+    landscape = Landscape(evaluator, sizes)
     state = landscape.at(p)
     if state is None:
         raise EstimationError(
@@ -364,20 +361,19 @@ def _refined(
             hint="give sigma for each output, or more samples",
         )
     tolerance = _TOLERANCE * rise_of(tau, variance)
-    return descend(landscape, state, None, tolerance, exact=0.0).state
+    state = descend(landscape, state, None, tolerance, exact=0.0).state
+    held = parameters_at_bound(problem, state.p)
+    white = uncertainty(
+        problem, evaluator, state.p, counts_noise=False, compare_interfaces=False
+    ).local
+    return Optimum(problem, evaluator, state, sizes, held, white, counted)
 
 
-def _plan(
-    problem: Problem,
-    evaluator: Evaluator,
-    statistics: ParameterStatistics,
-    optimum: State,
-    level: float,
-    accuracy: float,
-) -> Plan:
-    known, freedom = problem.sigma_known, statistics.degrees_of_freedom
-    noise = evaluator.noise(optimum.p)
-    variance = 1.0 if known else 2.0 * optimum.cost / max(freedom, 1)
+def _plan(optimum: Optimum, level: float, accuracy: float) -> Plan:
+    evaluator, known = optimum.evaluator, optimum.problem.sigma_known
+    freedom = optimum.white.degrees_of_freedom
+    noise = evaluator.noise(optimum.state.p)
+    variance = 1.0 if known else 2.0 * optimum.state.cost / max(freedom, 1)
     if not known and variance <= (_VANISHING * noise) ** 2:
         raise ProblemError(
             "the residuals vanish, and nothing else is known of the noise of the data: a"
@@ -388,32 +384,25 @@ def _plan(
     return Plan(tau, variance, evaluator.space.log, accuracy)
 
 
-def _moved(problem: Problem, before: F64, after: F64, statistics: ParameterStatistics) -> list[str]:
+def _moved(problem: Problem, before: F64, after: F64, statistics: LocalModel) -> list[Finding]:
     """Return a note if the estimate was not at the minimum."""
     with np.errstate(invalid="ignore"):
         off = np.abs(after - before) > _MOVED * statistics.standard_errors
-    names = [q.name for q, o in zip(problem.free, off, strict=True) if o]
+    names = list(compress((q.name for q in problem.free), off))
     if not names:
         return []
     return [
-        "The estimate was not at the least cost of this problem; the profiles are those of the "
-        f"minimum next to it ({', '.join(f'{n} moved' for n in names)})."
+        finding(
+            "estimate-moved",
+            "The estimate was not at the least cost of this problem; the profiles are those of the "
+            f"minimum next to it ({', '.join(f'{n} moved' for n in names)}).",
+        )
     ]
-
-
-def _lowest(walks: Sequence[Walk]) -> State | None:
-    states = [place.state for walk in walks for place in walk.places]
-    return min(states, key=lambda s: s.cost, default=None)
-
-
-def with_notes(result: ProfileResult, notes: Sequence[str]) -> ProfileResult:
-    """Return the result with further notes before the existing ones."""
-    return dataclasses.replace(result, notes=(*notes, *result.notes))
 
 
 def compared_with(
     result: ProfileResult, errors: Mapping[str, float]
-) -> tuple[ProfileResult, list[str]]:
+) -> tuple[ProfileResult, list[Finding]]:
     """Compare profiles with the standard errors of the estimation; return notes, too.
 
     The linearised intervals of `result` were recomputed. A profile that agrees with the
@@ -426,9 +415,12 @@ def compared_with(
         ratio = now / before if before > 0.0 else np.nan
         if np.isfinite(ratio) and abs(np.log(ratio)) > _OTHER:
             notes.append(
-                f"The standard error of '{profile.name}' is {before:.3g} in the result, but "
-                f"{now:.3g} by derivatives that were verified now: the interval of the result "
-                "does not hold. Estimate again."
+                finding(
+                    "errors-outdated",
+                    f"The standard error of '{profile.name}' is {before:.3g} in the result, but "
+                    f"{now:.3g} by derivatives that were verified now: the interval of the result "
+                    "does not hold. Estimate again.",
+                )
             )
             if profile.verdict.kind == "agrees":
                 half, value = profile.factor * result.critical_tau * before, profile.value
@@ -446,56 +438,75 @@ def compared_with(
 
 
 @dataclass(frozen=True, eq=False)
-class UncertaintyAround:
-    """Parameter uncertainty at the estimate; a profiled parameter may leave its bound."""
+class Optimum:
+    """The estimate, from which all walks begin, and its uncertainty.
+
+    `sizes` are the parameter scales in the search space and `held` the parameters on a bound, shape
+    (n,); a profiled one may leave its bound. `white` are the statistics for white noise, and
+    `given` is what else is to be counted.
+    """
 
     problem: Problem
     evaluator: Evaluator
-    p: F64
+    state: State
+    sizes: F64
     held: npt.NDArray[np.bool_]
-    white: ParameterStatistics
-    counted: Counted | None
-    coloured: bool
-    _known: dict[bytes, Counted] = field(default_factory=dict)
+    white: LocalModel
+    given: Counted | None
 
-    def white_around(self, profiled: Sequence[int]) -> ParameterStatistics:
-        """Return the statistics for white noise."""
-        released = self._released(profiled)
-        if released is None:
-            return self.white
+    @cached_property
+    def coloured(self) -> bool:
+        """Whether the residuals differ from white noise of equal variance."""
+        residuals = self.evaluator.data_residuals(self.state.p)
+        jacobian = self.white.data_jacobian
+        return noise_of(self.problem, residuals, jacobian) is not None
+
+    def white_around(self, profiled: Sequence[int]) -> LocalModel:
+        """Return the local model for white noise, with no bound that holds these parameters."""
+        return self.white.releasing(profiled)
+
+    @cached_property
+    def noisy(self) -> LocalModel:
+        """The local model with the noise as the residuals show it."""
         return uncertainty(
-            self.problem, self.evaluator, self.p, released, counts_noise=False,
-            compare_interfaces=False,
-        )  # fmt: skip
+            self.problem, self.evaluator, self.state.p, compare_interfaces=False
+        ).local
 
     def counted_around(self, profiled: Sequence[int]) -> Counted | None:
         """Return the additional uncertainty; ``None`` if there is none."""
-        if self.counted is not None or not self.coloured:
-            return self.counted
-        released = self._released(profiled)
-        held = self.held if released is None else released
-        key = held.tobytes()
-        if key not in self._known:
-            noisy = uncertainty(
-                self.problem, self.evaluator, self.p, held, compare_interfaces=False
-            )
-            self._known[key] = counted_from_noise(noisy)
-        return self._known[key]
+        if self.given is not None or not self.coloured:
+            return self.given
+        return counted_from_noise(self.noisy.releasing(profiled))
 
-    def _released(self, profiled: Sequence[int]) -> npt.NDArray[np.bool_] | None:
-        """Return the mask of held parameters; ``None`` if no profiled one was held."""
-        if not self.held[list(profiled)].any():
-            return None
-        mask = self.held.copy()
-        mask[list(profiled)] = False
-        return mask
+    @property
+    def counts_noise(self) -> bool:
+        """Whether what is counted includes noise other than white noise."""
+        counted = self.counted_around(())
+        return counted is not None and counted.counts_noise
+
+    def factor(self, index: int, plan: Plan, level: float) -> float:
+        """Return the factor on tau at the ends of the interval of a parameter."""
+        white, counted = self.white_around((index,)), self.counted_around((index,))
+        return interval_factor(white, counted, index, level, plan.critical_tau)
+
+    def edge(self, pair: tuple[int, int], level: float) -> JointThreshold:
+        """Return the edge of the region of two parameters."""
+        return joint_threshold(
+            pair,
+            self.white_around(pair),
+            self.counted_around(pair),
+            self.evaluator.space.derivative(self.state.p),
+            self.sizes,
+            level,
+            sigma_known=self.problem.sigma_known,
+        )
 
 
 def collected(
     problem: Problem,
     space: SearchSpace,
     optimum: State,
-    statistics: ParameterStatistics,
+    statistics: LocalModel,
     plans: Mapping[int, Plan],
     walks: Sequence[Walk],
 ) -> tuple[ParameterProfile, ...]:
@@ -509,8 +520,8 @@ def collected(
         j = down.index
         plan = plans[j]
         q = problem.free[j]
-        value, error = float(optimum.p[j]), float(statistics.standard_errors[j])
-        linearised = _linearised(value, error, statistics.intervals[j], plan.critical_tau)
+        value = float(optimum.p[j])
+        low, high = statistics.intervals_of(threshold=plan.critical_tau)[j].tolist()
         ends = [_end(walk, space, optimum, plan, (q.lower, q.upper)) for walk in (down, up)]
         profiles.append(
             ParameterProfile(
@@ -519,36 +530,29 @@ def collected(
                 log=q.scaling == "log",
                 value=value,
                 bounds=(q.lower, q.upper),
-                standard_error=error,
-                linearised=linearised,
+                standard_error=float(statistics.standard_errors[j]),
+                linearised=(low, high),
                 points=_points(space, optimum, plan, (down, up)),
                 lower=ends[0],
                 upper=ends[1],
-                verdict=judge(value, ends[0], ends[1], linearised, plan.critical_tau),
+                verdict=judge(value, ends[0], ends[1], (low, high), plan.critical_tau),
                 factor=plan.factor,
             )
         )
     return tuple(profiles)
 
 
-def not_converged(profiles: Sequence[ParameterProfile]) -> list[str]:
+def not_converged(profiles: Sequence[ParameterProfile]) -> Iterator[Finding]:
     """Note points at which the other parameters may not be optimal."""
-    notes = []
     for profile in profiles:
         count = sum(not q.converged for q in profile.points)
         if count:
-            notes.append(
-                f"{count} of {len(profile.points)} points of the profile of '{profile.name}' may "
-                "not be at the least cost: it is an upper limit there, and the interval may be "
-                "wider."
+            yield finding(
+                "profile-not-minimal",
+                f"{count} of {len(profile.points)} points of the profile of '{profile.name}' "
+                "may not be at the least cost: it is an upper limit there, and the interval "
+                "may be wider.",
             )
-    return notes
-
-
-def _linearised(value: float, error: float, judged: F64, tau: float) -> tuple[float, float]:
-    if bool(np.isinf(judged).any()) or bool(np.isnan(judged).any()):
-        return float(judged[0]), float(judged[1])
-    return value - tau * error, value + tau * error
 
 
 def _points(
@@ -594,22 +598,80 @@ def _end(
         return ProfileEnd(walk.outcome, value, reached, tau)
     rise = rise_of(tau, plan.variance)
     of = f"the cost rises by {rise:.3g} of the {plan.threshold:.3g} that it takes"
-    if walk.outcome == "bound":
-        bound = bounds[0] if walk.side < 0 else bounds[1]
-        reason = (
-            f"the estimate lies on the bound {bound:.6g}"
-            if last is None
-            else f"up to the bound {bound:.6g} {of}"
-        )
-        if last is None:  # beyond it nothing is allowed
-            return ProfileEnd(walk.outcome, bound, reached, tau, reason)
-    elif walk.outcome == "reach":
-        reason = f"as far as {reached:.6g} {of}"
-    elif walk.outcome == "failure":
-        reason = f"beyond {reached:.6g} ({of}): {walk.detail}"
-    elif walk.outcome == "limit":
-        reason = f"given up after {len(walk.places)} points at {reached:.6g} ({of})"
-    else:
-        reason = f"interrupted at {reached:.6g} ({of})"
+    bound = bounds[0] if walk.side < 0 else bounds[1]
+    if walk.outcome == "bound" and last is None:  # beyond it nothing is allowed
+        reason = f"the estimate lies on the bound {bound:.6g}"
+        return ProfileEnd(walk.outcome, bound, reached, tau, reason)
+    reasons: dict[Outcome, str] = {
+        "bound": f"up to the bound {bound:.6g} {of}",
+        "reach": f"as far as {reached:.6g} {of}",
+        "failure": f"beyond {reached:.6g} ({of}): {walk.detail}",
+        "limit": f"given up after {len(walk.places)} points at {reached:.6g} ({of})",
+        "unfinished": f"interrupted at {reached:.6g} ({of})",
+    }
     open_end = walk.side * float("inf") if walk.outcome in ("bound", "reach") else float("nan")
-    return ProfileEnd(walk.outcome, open_end, reached, tau, reason)
+    return ProfileEnd(walk.outcome, open_end, reached, tau, reasons[walk.outcome])
+
+
+def judge(
+    value: float,
+    lower: ProfileEnd,
+    upper: ProfileEnd,
+    linearised: tuple[float, float],
+    critical_tau: float,
+    what: str = "linearised interval",
+) -> ProfileVerdict:
+    """Return the verdict on the linearised interval of one parameter.
+
+    `lower` and `upper` are the ends from the profile, `linearised` is the interval of the
+    same level, called `what`, and `critical_tau` is tau at the ends.
+    """
+    ends = {"below": lower, "above": upper}
+    outcomes = [end.outcome for end in ends.values()]
+    flat = {side: end.tau < _FLAT * critical_tau for side, end in ends.items()}
+    if "unfinished" in outcomes:
+        return ProfileVerdict("unfinished", "interrupted")
+    if lower.is_open and upper.is_open:
+        how = "flat, other parameters make up for it" if all(flat.values()) else ""
+        text = f"not identifiable: {how or 'open on both sides'}"
+        return ProfileVerdict("not-identifiable", text)
+    for side, end in ends.items():
+        if end.is_open:
+            flat_text, text = "flat", "the cost does not rise enough"
+            if end.outcome == "bound":
+                flat_text, text = "flat up to the bound", "the bound comes first"
+            return ProfileVerdict("open", f"open {side}: {flat_text if flat[side] else text}")
+    if "bound" in outcomes and "reached" in outcomes:
+        return ProfileVerdict("one-sided", "one-sided: the estimate lies on its bound")
+    for side, end in ends.items():
+        if end.outcome != "reached":
+            failed = end.outcome == "failure"
+            why = "simulations fail first" if failed else "the walk was given up"
+            return ProfileVerdict("fails", f"no end {side}: {why}")
+    return _compare(value, lower.value, upper.value, linearised, what)
+
+
+def _compare(
+    value: float, low: float, high: float, linearised: tuple[float, float], what: str
+) -> ProfileVerdict:
+    left, right = value - low, high - value
+    half = 0.5 * (linearised[1] - linearised[0])
+    if not math.isfinite(half) or half <= 0.0:
+        return ProfileVerdict(
+            "differs", "has ends by its profile only: bounds or curvature limit it"
+        )
+    if max(abs(left - half), abs(right - half)) <= _AGREES * half:
+        return ProfileVerdict("agrees", "agrees")
+    if max(left, right) > (1.0 + _AGREES) * min(left, right):
+        longer, shorter, side = (right, left, "up") if right > left else (left, right, "down")
+        other = "down" if side == "up" else "up"
+        return ProfileVerdict(
+            "asymmetric",
+            f"not symmetric: {_times(longer / shorter)} as far {side} as {other}",
+        )
+    ratio = (left + right) / (2.0 * half)
+    return ProfileVerdict("differs", f"{_times(ratio)} as wide as the {what}")
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g} times" if ratio < 100.0 else f"{ratio:.0f} times"

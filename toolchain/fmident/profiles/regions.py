@@ -11,20 +11,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import ProblemError
-from fmident.profiles.landscape import RayLandscape, State
+from fmident.evaluation import Evaluator
+from fmident.problem.model import Problem
 from fmident.profiles.result import JointRegion, ProfileVerdict, RegionEnd
 from fmident.profiles.thresholds import JointThreshold
-from fmident.profiles.walk import Plan, Walk, walk_along
-
-if TYPE_CHECKING:
-    from fmident.evaluation import Evaluator
-    from fmident.problem.model import Problem
+from fmident.profiles.walk import Plan, RayLandscape, State, Walk, walk_along
 
 RAYS = 32
 _EDGE = 129
@@ -71,11 +67,7 @@ class Pair:
         there = RayLandscape(evaluator, sizes, optimum, self.indices, self.direction(number))
         tau = self.threshold.tau(self.angles[number])
         plan = dataclasses.replace(self.plan, critical_tau=tau, log=there.log)
-
-        def reason() -> str:
-            return str(evaluator.last_failure or "the simulation fails")
-
-        walk_along(there, there.begin, plan, self.walks[number], reason, report)
+        walk_along(there, there.begin, plan, self.walks[number], report)
 
 
 def pair_of(indices: tuple[int, int], plan: Plan, threshold: JointThreshold) -> Pair:
@@ -89,7 +81,7 @@ def check_pairs(pairs: Sequence[Sequence[str]]) -> None:
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ProblemError(
                 f"a pair of parameters has two different names, not {', '.join(pair)}",
-                hint="such as --pair k d",
+                hint="such as --pairs k d",
             )
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fmident.arrays import F64
-from fmident.views import view
+from fmident.findings import Finding, Noted
+from fmident.views import Panels, frame, plot
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Outcome = Literal["reached", "bound", "reach", "failure", "limit", "unfinished"]
 """How a walk ended: the cost has risen enough; it met a bound; it came as far as it goes; no
@@ -38,20 +37,9 @@ Status = Literal["complete", "interrupted"]
 class ProfilePoint:
     """Minimum cost at one value of the profiled parameter.
 
-    Parameters
-    ----------
-    value
-        Value of the profiled parameter, in its unit.
-    parameters
-        All free parameters there, shape (n,).
-    cost
-        ``1/2 sum r^2``.
-    tau
-        Signed root of twice the cost increase over the residual variance.
-    slope
-        Derivative of tau with respect to the parameter, per its unit; NaN if unknown.
-    converged
-        Whether the other parameters are optimal; otherwise the cost is an upper bound.
+    `parameters` are all free ones there, shape (n,). `tau` is the signed root of twice the cost
+    increase over the residual variance, and `slope` its derivative with respect to the parameter,
+    NaN if unknown. Where it is not `converged`, the cost is an upper bound.
     """
 
     value: float
@@ -66,19 +54,9 @@ class ProfilePoint:
 class ProfileEnd:
     """One end of an interval.
 
-    Parameters
-    ----------
-    outcome
-        How the walk ended.
-    value
-        The end; infinite if the interval is open, NaN if unknown. If the estimate lies on a
-        bound, that bound.
-    reached
-        The last value reached by the walk.
-    tau
-        Maximum magnitude of tau on the way.
-    reason
-        Why there is no end; empty if there is one.
+    `value` is infinite if the interval is open, NaN if unknown, and the bound where the estimate
+    lies on one. The walk came as far as `reached`, and `tau` is its maximum magnitude on the way;
+    `reason` says why there is no end.
     """
 
     outcome: Outcome
@@ -107,25 +85,13 @@ class ParameterProfile:
 
     Parameters
     ----------
-    name, unit
-        Name and unit of the parameter.
     log
-        Whether it has log scaling.
-    value
-        The estimate.
-    bounds
-        Lower and upper.
-    standard_error
-        Linearised; NaN if there is none.
-    linearised
-        The linearised interval of the same level; infinite if the parameter is not
-        identifiable, NaN on a bound.
+        Whether the parameter has log scaling.
+    standard_error, linearised
+        Linearised, and the interval of the same level that follows; NaN on a bound, infinite if the
+        parameter is not identifiable.
     points
         Sorted by value; includes the estimate with tau 0.
-    lower, upper
-        The ends.
-    verdict
-        Comparison of both intervals.
     factor
         Factor on tau at the ends and on the linearised interval: 1 for independent noise
         and exactly known values of all held parameters.
@@ -154,18 +120,9 @@ class ParameterProfile:
 class RegionEnd:
     """End of the joint region of two parameters in one direction.
 
-    Parameters
-    ----------
-    angle
-        Angle of the direction, rad, after mapping the linearised region to a circle.
-    values
-        Values of both parameters at the end, or at the last point if there is no end.
-    distance
-        Distance from the estimate relative to that of the linearised end.
-    outcome
-        How the walk ended.
-    reason
-        Why there is no end; empty if there is one.
+    `angle` is that of the direction, rad, after mapping the linearised region to a circle; `values`
+    are both parameters at the end, or at the last point where `reason` says why there is no end;
+    `distance` is relative to that of the linearised end.
     """
 
     angle: float
@@ -181,12 +138,6 @@ class JointRegion:
 
     Parameters
     ----------
-    names, units
-        Names and units of the parameters.
-    log
-        Which of them have log scaling.
-    estimate
-        Estimates of both.
     critical_tau
         Tau on the edge: larger than for one parameter, so that the region extends beyond
         the intervals. For white noise and exactly known values of all held parameters.
@@ -195,8 +146,6 @@ class JointRegion:
     linearised
         Edge of the linearised region, shape (k, 2), in the parameters' units; empty if
         unbounded.
-    verdict
-        Comparison with the linearised region.
     factors
         Minimum and maximum factor on `critical_tau` over all directions, which accounts for
         non-white noise and the uncertainty of held values.
@@ -214,40 +163,29 @@ class JointRegion:
 
 
 @dataclass(frozen=True, repr=False)
-class ProfileResult:
+class ProfileResult(Noted):
     """Profiles of several parameters.
 
     Parameters
     ----------
-    status
-        Whether all walks were completed.
     level
         Probability of the intervals.
-    critical_tau
-        Magnitude of tau at their ends.
-    threshold
-        Cost increase at their ends.
+    critical_tau, threshold
+        Magnitude of tau, and cost increase, at their ends.
     sigma_known
         Whether the noise was given.
     variance, freedom
         Variance and degrees of freedom of the residuals; the variance is 1 if the noise was
         given.
-    cost
-        Cost at the estimate.
-    parameters
-        The estimate, all free parameters by name.
-    profiles
-        One per requested parameter.
-    simulations, jacobians
-        Numbers for the profiles, including those at the estimate.
-    seconds
-        Wall time.
+    cost, values
+        Those of the estimate.
+    simulations, jacobians, seconds
+        Computational effort, including that at the estimate.
     settings
         Options used, and the executor.
-    regions
-        One per requested pair of parameters.
     """
 
+    contents: ClassVar[str] = "PROFILES"
     status: Status
     level: float
     critical_tau: float
@@ -256,12 +194,12 @@ class ProfileResult:
     variance: float
     freedom: int
     cost: float
-    parameters: Mapping[str, float]
+    values: Mapping[str, float]
     profiles: tuple[ParameterProfile, ...]
     simulations: int
     jacobians: int
     seconds: float
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     regions: tuple[JointRegion, ...] = ()
 
@@ -269,13 +207,9 @@ class ProfileResult:
         ends = ["{} [{:.6g}, {:.6g}]".format(p.name, *p.interval) for p in self.profiles]
         return f"<ProfileResult {self.status}: {', '.join(ends)}>"
 
-    def _repr_html_(self) -> str:
-        html: str = view("PROFILES").view(self)
-        return html
-
     def plot_profile(
         self, name: str | None = None, *, kind: Literal["tau", "rise"] = "tau", ax: Any = None
-    ) -> npt.NDArray[np.object_]:
+    ) -> Panels:
         """Plot profiles with Matplotlib.
 
         Parameters
@@ -297,14 +231,11 @@ class ProfileResult:
         fmident.errors.EstimationError
             There is no profile of this name, or the number of axes differs.
         """
-        drawn: npt.NDArray[np.object_] = view("plot_profile")(self, name, kind, ax)
-        return drawn
+        return plot("plot_profile", self, name, kind, ax)
 
     @property
-    def intervals(self) -> pd.DataFrame:
-        """One row per parameter: the estimate, both intervals, the verdict."""
-        import pandas as pd  # here, since it is slow to import and seldom needed
-
+    def parameters(self) -> pd.DataFrame:
+        """One row per profiled parameter: the estimate, both intervals, the verdict."""
         rows = [
             {
                 "value": p.value,
@@ -317,13 +248,16 @@ class ProfileResult:
             }
             for p in self.profiles
         ]
-        return pd.DataFrame(rows, index=pd.Index([p.name for p in self.profiles], name="name"))
+        return frame(rows, index=[p.name for p in self.profiles])
+
+    @property
+    def intervals(self) -> pd.DataFrame:
+        """The same as `parameters`."""
+        return self.parameters
 
     @property
     def points(self) -> pd.DataFrame:
         """All points of all profiles; the free parameters are the last columns."""
-        import pandas as pd  # here, since it is slow to import and seldom needed
-
         rows = [
             {
                 "profile": p.name,
@@ -332,10 +266,10 @@ class ProfileResult:
                 "rise": q.cost - self.cost,
                 "tau": q.tau,
                 "converged": q.converged,
-                **dict(zip(self.parameters, q.parameters.tolist(), strict=True)),
+                **dict(zip(self.values, q.parameters.tolist(), strict=True)),
             }
             for p in self.profiles
             for q in p.points
         ]
-        columns = ["profile", "value", "cost", "rise", "tau", "converged", *self.parameters]
-        return pd.DataFrame(rows, columns=columns)
+        columns = ["profile", "value", "cost", "rise", "tau", "converged", *self.values]
+        return frame(rows, columns)

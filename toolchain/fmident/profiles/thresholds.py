@@ -17,12 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 
 from fmident.arrays import F64
-from fmident.profiles.result import JointRegion, ParameterProfile
-from fmident.statistics import Linearisation, ParameterStatistics
-from fmident.statistics.distributions import student_quantile
-from fmident.statistics.likelihood import critical_tau, joint_freedom
+from fmident.findings import Finding, finding
+from fmident.profiles.result import JointRegion, ParameterProfile, ProfilePoint
+from fmident.statistics.distributions import critical_tau, joint_freedom, student_quantile
+from fmident.statistics.local_model import LocalModel
 
 _NEGLIGIBLE = 1e-9
 
@@ -32,7 +33,7 @@ class Counted:
     """Parameter uncertainty that the cost does not account for.
 
     The `covariance` of the free parameters, shape (n, n), is NaN if unknown; `each_freedom`
-    are the degrees of freedom of their variances, shape (n,). `linearisation` determines
+    are the degrees of freedom of their variances, shape (n,). `local` determines
     those of linear combinations; if ``None``, the minimum of the parameters' is used.
     `least` is the minimum factor on tau, and `counts_noise` tells whether noise other than
     white noise of equal variance is included.
@@ -40,30 +41,36 @@ class Counted:
 
     covariance: F64
     each_freedom: F64
-    linearisation: Linearisation | None = None
+    local: LocalModel | None = None
     least: float = 0.0
     counts_noise: bool = False
 
     def freedoms(self, rows: F64) -> F64:
         """Return the degrees of freedom, shape (h,), of linear combinations, shape (h, n)."""
-        if self.linearisation is not None:
-            return self.linearisation.freedoms(rows)
+        if self.local is not None:
+            return self.local.freedoms(rows)
         takes_part = np.where(rows != 0.0, self.each_freedom, np.inf)
         least: F64 = np.min(takes_part, axis=1)
         return least
 
 
-def counted_from_noise(noisy: ParameterStatistics) -> Counted:
+def counted_from_noise(noisy: LocalModel) -> Counted:
     """Return the effect of noise other than white noise of equal variance.
 
     Factors are at least 1: near a wrong minimum, the misfit may look like noise that
     narrows the intervals.
     """
-    return Counted(noisy.covariance, noisy.freedoms, noisy.linearisation, 1.0, counts_noise=True)
+    return Counted(
+        noisy.covariance,
+        noisy.parameter_freedoms,
+        noisy,
+        1.0,
+        counts_noise=True,
+    )
 
 
 def interval_factor(
-    white: ParameterStatistics, counted: Counted | None, index: int, level: float, critical: float
+    white: LocalModel, counted: Counted | None, index: int, level: float, critical: float
 ) -> float:
     """Return the factor on tau at the ends of the interval of a parameter; 1 if unknown.
 
@@ -123,7 +130,7 @@ class JointThreshold:
 
 def joint_threshold(
     pair: tuple[int, int],
-    white: ParameterStatistics,
+    white: LocalModel,
     counted: Counted | None,
     slopes: F64,
     sizes: F64,
@@ -175,7 +182,7 @@ def about_thresholds(
     *,
     coloured: bool,
     counted: bool,
-) -> list[str]:
+) -> list[Finding]:
     """Return notes on how noise other than white noise of equal variance is accounted for.
 
     `coloured` says whether the residuals are such noise, `counted` whether the thresholds
@@ -185,8 +192,11 @@ def about_thresholds(
         return []
     if not counted:
         return [
-            "The residuals are not white noise of one size, for which the threshold holds: the true"
-            " intervals are wider."
+            finding(
+                "interval-poor",
+                "The residuals are not white noise of one size, for which the threshold holds: "
+                "the true intervals are wider.",
+            )
         ]
     words = []
     if profiles:
@@ -197,6 +207,24 @@ def about_thresholds(
         names = " and ".join(region.names)
         words.append(f"by {low:.3g} to {high:.3g} around the region of {names}")
     return [
-        "The residuals are not white noise of one size: tau at the ends is larger by what that does"
-        f" to the linearised intervals, {', '.join(words)}."
+        finding(
+            "noise-counted",
+            "The residuals are not white noise of one size: tau at the ends is larger by what "
+            f"that does to the linearised intervals, {', '.join(words)}.",
+        )
     ]
+
+
+def tau_curve(points: Sequence[ProfilePoint], values: F64) -> F64:
+    """Interpolate tau at `values`, shape (k,), by a monotone curve; NaN outside the points.
+
+    `points` are sorted by value. Tau is interpolated rather than the cost because it is a
+    straight line where the cost is a parabola.
+    """
+    x = np.array([p.value for p in points])
+    y = np.array([p.tau for p in points])
+    x, first = np.unique(x, return_index=True)
+    if x.size < 2:
+        return np.where(np.isin(values, x), y[first][0], np.nan)
+    tau: F64 = PchipInterpolator(x, y[first], extrapolate=False)(values)
+    return tau

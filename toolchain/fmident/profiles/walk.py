@@ -7,21 +7,26 @@ where it bends (compare the adaptive steps of Raue et al., Bioinformatics 25, 20
 which aim at equal cost increases). The other parameters start on the tangent at the
 last point. The slope needs no simulation: along the profile, ``dC_p/dtheta`` is the
 partial derivative of the cost (envelope theorem).
+
+At each value the cost is minimised by bounded Gauss-Newton steps. A descent starts close
+to the minimum, with a Jacobian from nearby. Every simulation updates that Jacobian
+(Broyden); it is recomputed only if its predictions fail, so that a descent usually takes
+one simulation.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from fmident.arrays import F64
-from fmident.evaluation import JacobianError
-from fmident.profiles.descent import descend, linear_step, room
-from fmident.profiles.landscape import Landscape, State
+from fmident.evaluation import Evaluator, JacobianError
 from fmident.profiles.result import Outcome
-from fmident.statistics.likelihood import rise_of, tau_of
+from fmident.statistics.distributions import rise_of, tau_of
 
 _PARTS = 4
 """Steps to the end of the interval along a straight tau; and to a bound, at least."""
@@ -65,6 +70,41 @@ _LOW, _LOW_IN_TURN = 0.97, 3
 
 _NARROW = 1e-6
 """Width of a bracket, in relation to its distance from the estimate, that ends the search."""
+
+
+_DAMPING = (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
+"""Tried in turn, in relation to the squared lengths of the columns."""
+
+_SHARE = 1e-4
+"""Part of the reduction of the cost that a step of a descent may leave for the next."""
+
+_CHANCE = 3.0
+"""What errors of the Jacobian may promise, in products with the size of a residual."""
+
+_REACH = 3.0
+"""Longest step, in sizes of the parameters: a direction that the data hardly determine promises
+something for a step of any length, by chance."""
+
+_GOOD, _POOR = 0.75, 0.25
+"""Actual reduction of the cost in relation to the predicted one."""
+
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+_MOST_STEPS = 40
+_TRAVEL = 0.3
+"""Way from where the Jacobian was computed, in sizes of the parameters, up to which it predicts
+where the minimum is, though the outputs may hardly have moved: along a valley they do not."""
+
+_BENT_ON_THE_WAY = 0.05
+"""Part of a change that it may have missed on the way, else the way counts."""
+
+_STALE_STEPS = 3
+"""Steps with an updated Jacobian before it is computed anew."""
+
+_LEAST_FLOOR, _RAISE = 1e-6, 100.0
+"""Damping after a step that went wrong, and its factor with each further one."""
+
+_NOTHING, _NEAR = 1e-3, 100.0
+"""In tolerances: a step too short to try, and what may be left where none gets further."""
 
 
 @dataclass(frozen=True)
@@ -143,17 +183,15 @@ def walk_along(
     optimum: State,
     plan: Plan,
     walk: Walk,
-    reason: Callable[[], str],
     listener: Listener = lambda _: None,
 ) -> None:
     """Walk until the cost reaches the threshold, or until this is impossible.
 
     The walk starts at the estimate `optimum` and receives every point and the outcome.
-    `reason` returns why the last simulation failed; `listener` is called after each point,
-    and at the end.
+    `listener` is called after each point, and at the end.
     """
     try:
-        _Walker(landscape, optimum, plan, walk, reason, listener).run()
+        _Walker(landscape, optimum, plan, walk, listener).run()
     except JacobianError as error:
         walk.finish("failure", error.message)
     listener(walk)
@@ -166,11 +204,10 @@ class _Walker:
         optimum: State,
         plan: Plan,
         walk: Walk,
-        reason: Callable[[], str],
         listener: Listener,
     ) -> None:
         self._landscape, self._optimum, self._plan = landscape, optimum, plan
-        self._walk, self._reason, self._listener = walk, reason, listener
+        self._walk, self._listener = walk, listener
         self._index, self._side = walk.index, walk.side
         bound = (landscape.upper if walk.side > 0 else landscape.lower)[walk.index]
         size = float(landscape.sizes[walk.index])
@@ -190,7 +227,7 @@ class _Walker:
         while len(self._walk.places) < _MOST_POINTS:
             candidate = self._advance(place, longest)
             if candidate is None:
-                self._walk.finish("failure", self._reason())
+                self._walk.finish("failure", self._landscape.failure)
                 return
             if candidate.tau >= (1.0 - self._plan.accuracy) * self._plan.critical_tau:
                 candidate = self._confirmed(candidate)
@@ -271,7 +308,7 @@ class _Walker:
                 if candidate is not None:
                     break
             if candidate is None:
-                self._walk.finish("failure", self._reason())
+                self._walk.finish("failure", self._landscape.failure)
                 return None
             low_in_turn = low_in_turn + 1 if candidate.tau < _LOW * target else 0
             below, above = (candidate, above) if candidate.tau < target else (below, candidate)
@@ -378,3 +415,295 @@ class _Walker:
     def _finish_at(self, distance: float) -> None:
         self._walk.end = float(self._optimum.z[self._index]) + self._side * distance
         self._walk.finish("reached")
+
+
+@dataclass(frozen=True)
+class State:
+    """A point with its residuals and derivatives.
+
+    `z` and `p` are in the search space and in physical units, shape (n,); `residuals` are
+    whitened, shape (m,). The `jacobian` is with respect to the search space, shape (m, n),
+    with the expected norm `blur` of the error of each column, shape (n,); it was computed
+    at `origin`. `drift` is the change of the outputs since then, in whitened residuals, 0
+    at that point itself, and `bent` the largest fraction of such a change that the Jacobian
+    did not predict.
+    """
+
+    z: F64
+    p: F64
+    residuals: F64
+    jacobian: F64
+    blur: F64
+    origin: F64
+    drift: float = 0.0
+    bent: float = 0.0
+
+    @property
+    def cost(self) -> float:
+        """``1/2 sum r^2``."""
+        return 0.5 * float(self.residuals @ self.residuals)
+
+
+class Landscape:
+    """Evaluates states; `sizes` are the parameter scales in the search space, shape (n,)."""
+
+    def __init__(self, evaluator: Evaluator, sizes: F64) -> None:
+        problem = evaluator.problem
+        self._evaluator = evaluator
+        self._space = evaluator.space
+        self._lower, self._upper = problem.lower, problem.upper
+        self.sizes, self.log = sizes, evaluator.space.log
+        self.lower, self.upper = evaluator.space.lower, evaluator.space.upper
+
+    @property
+    def failure(self) -> str:
+        """Why the last simulation failed."""
+        return str(self._evaluator.last_failure or "the simulation fails")
+
+    def at(self, p: F64) -> State | None:
+        """Return the state at a physical point with its Jacobian; ``None`` on failure.
+
+        Raises `JacobianError` if the simulation works at the point, but nowhere around.
+        """
+        residuals = self._evaluator.residuals(p)
+        if not bool(np.isfinite(residuals).all()):
+            return None
+        z = self._space.from_physical(p)
+        bare = State(z, p, residuals, np.empty((residuals.size, 0)), np.empty(0), z)
+        return self.refreshed(bare)
+
+    def refreshed(self, state: State) -> State:
+        """Return the state with a new Jacobian, or raise `JacobianError` as :meth:`at` does."""
+        jacobian, blur = self._derivatives(state.p)
+        return dataclasses.replace(
+            state, jacobian=jacobian, blur=blur, origin=state.z, drift=0.0, bent=0.0
+        )
+
+    def _derivatives(self, p: F64) -> tuple[F64, F64]:
+        """Return the Jacobian at a physical point, and the errors of its columns."""
+        scale = self._space.derivative(p)
+        jacobian = self._evaluator.jacobian(p) * scale
+        errors = self._evaluator.column_errors(p)
+        return jacobian, np.zeros(p.size) if errors is None else errors * np.abs(scale)
+
+    def _physical(self, z: F64) -> F64:
+        """Return the physical point within the bounds."""
+        return np.clip(self._space.to_physical(z), self._lower, self._upper)
+
+    def travel(self, state: State) -> float:
+        """Return the scaled distance of a point from that of its Jacobian."""
+        return float(np.max(np.abs(state.z - state.origin) / self.sizes, initial=0.0))
+
+    def moved(self, state: State, z: F64) -> State | None:
+        """Return the state at another point with the Jacobian updated; ``None`` if it fails.
+
+        The update is Broyden's rank-one formula (Mathematics of Computation 19, 1965).
+        """
+        p = self._physical(z)
+        residuals = self._evaluator.residuals(p)
+        if not bool(np.isfinite(residuals).all()):
+            return None
+        step = z - state.z
+        length = float(step @ step)
+        if length == 0.0:
+            return dataclasses.replace(state, residuals=residuals)
+        change = residuals - state.residuals
+        # Steps are measured by what they do, so that the update does not depend on units.
+        norms = np.linalg.norm(state.jacobian, axis=0)
+        weighted = norms**2 * step
+        size = float(weighted @ step)
+        missed = change - state.jacobian @ step
+        jacobian = state.jacobian
+        if size > 0.0:
+            jacobian = jacobian + np.outer(missed, weighted / size)
+        whole = float(np.linalg.norm(change))
+        bent = float(np.linalg.norm(missed)) / whole if whole > 0.0 else 0.0
+        return State(
+            z, p, residuals, jacobian, state.blur, state.origin, state.drift + whole,
+            max(state.bent, bent),
+        )  # fmt: skip
+
+
+class RayLandscape(Landscape):
+    """Landscape over the distance along a ray and the parameters that the ray does not move.
+
+    The ray starts at `optimum` and moves the two parameters of `pair` along `direction`, in
+    the search space, shape (2,). The first coordinate is the distance in lengths of
+    `direction`; the others are the remaining parameters in order.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        sizes: F64,
+        optimum: State,
+        pair: tuple[int, int],
+        direction: F64,
+    ) -> None:
+        super().__init__(evaluator, sizes)
+        both = list(pair)
+        others = [j for j in range(sizes.size) if j not in pair]
+        self._basis = np.zeros((sizes.size, 1 + len(others)))
+        self._basis[both, 0] = direction
+        self._basis[others, np.arange(1, 1 + len(others))] = 1.0
+        self._origin = np.where(np.isin(np.arange(sizes.size), both), optimum.z, 0.0)
+        room = np.where(direction > 0.0, self.upper[both], self.lower[both]) - optimum.z[both]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = float(np.min(np.where(direction == 0.0, np.inf, room / direction)))
+        self.lower = np.concatenate([[0.0], self.lower[others]])
+        self.upper = np.concatenate([[max(reach, 0.0)], self.upper[others]])
+        self.sizes = np.concatenate([[1.0], sizes[others]])
+        self.log = np.concatenate([[False], self.log[others]])
+        z = np.concatenate([[0.0], optimum.z[others]])
+        jacobian, blur = self._along(optimum.jacobian, optimum.blur)
+        self.begin = dataclasses.replace(optimum, z=z, origin=z, jacobian=jacobian, blur=blur)
+
+    def _derivatives(self, p: F64) -> tuple[F64, F64]:
+        return self._along(*super()._derivatives(p))
+
+    def _along(self, jacobian: F64, blur: F64) -> tuple[F64, F64]:
+        return jacobian @ self._basis, np.asarray(blur @ np.abs(self._basis))
+
+    def _physical(self, z: F64) -> F64:
+        return super()._physical(self._origin + self._basis @ z)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the free parameters in the linearised problem.
+
+    `step` is in the search space with the held ones included, shape (n,), and `reduction`
+    is the predicted reduction of the cost.
+    """
+
+    step: F64
+    reduction: float
+
+
+def linear_step(
+    state: State,
+    residuals: F64,
+    low: F64,
+    high: F64,
+    *,
+    allowed: float = 0.0,
+    share: float = 0.0,
+    floor: float = 0.0,
+) -> Step:
+    """Return a step within bounds that achieves nearly all of the linearised cost reduction.
+
+    It is the shortest sufficient step among the damped ones (Levenberg 1944, Marquardt
+    1963), so that nothing moves along a direction that the data do not determine, or where
+    errors of the Jacobian promise a spurious gain. `low` and `high` limit the step of each
+    parameter, shape (n,); they are equal for a held one. `allowed` and `share` are the part
+    of the reduction that may remain, absolute and relative, and `floor` is the minimum
+    damping.
+    """
+    jacobian = state.jacobian
+    step = np.zeros(state.z.size)
+    free = np.flatnonzero((high > low) & (np.linalg.norm(jacobian, axis=0) > 0.0))
+    if free.size == 0:
+        return Step(step, 0.0)
+    # The triangle of (J, r) has all that least squares needs.
+    both = np.column_stack([jacobian[:, free], residuals])
+    triangle: F64 = np.asarray(np.linalg.qr(both, mode="r"))
+    norms: F64 = np.linalg.norm(triangle[:, :-1], axis=0)
+    matrix, right = triangle[:, :-1] / norms, triangle[:, -1]
+    before = 0.5 * float(right @ right)
+    box = (low[free] * norms, high[free] * norms)
+
+    def solve(damping: float) -> tuple[F64, float]:
+        rows = np.vstack([matrix, np.sqrt(damping) * np.eye(free.size)])
+        target = np.concatenate([-right, np.zeros(free.size)])
+        candidate = _bounded(rows, target, *box)
+        rest = right + matrix @ candidate
+        return candidate, before - 0.5 * float(rest @ rest)
+
+    best, most = solve(floor)
+    chance = float(np.abs(best / norms) @ state.blur[free])
+    chance *= _CHANCE * float(np.linalg.norm(residuals) / np.sqrt(residuals.size))
+    for damping in (d for d in _DAMPING if d > floor):
+        candidate, reduction = solve(damping)
+        if reduction >= most - max(allowed, share * most) - chance:
+            best, most = candidate, reduction
+            break
+    step[free] = np.clip(best / norms, low[free], high[free])
+    return Step(step, max(most, 0.0))
+
+
+def _bounded(rows: F64, target: F64, low: F64, high: F64) -> F64:
+    solution: F64 = np.asarray(np.linalg.lstsq(rows, target, rcond=1e-14)[0])
+    if bool(((solution >= low) & (solution <= high)).all()):
+        return solution
+    bounded: F64 = lsq_linear(rows, target, (low, high), method="bvls").x
+    return bounded
+
+
+def room(landscape: Landscape, z: F64, held: int | None) -> tuple[F64, F64]:
+    """Return the smallest and the largest step, shape (n,) each; zero for a held parameter."""
+    reach = _REACH * np.where(
+        landscape.log, landscape.sizes, np.maximum(landscape.sizes, np.abs(z))
+    )
+    low = np.clip(landscape.lower - z, -reach, 0.0)
+    high = np.clip(landscape.upper - z, 0.0, reach)
+    if held is not None:
+        low[held] = high[held] = 0.0
+    return low, high
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Result of a descent; it converged if at most the tolerance is left to gain."""
+
+    state: State
+    converged: bool
+
+
+def descend(
+    landscape: Landscape,
+    state: State,
+    held: int | None,
+    tolerance: float,
+    *,
+    exact: float = np.inf,
+) -> Descent:
+    """Minimise the cost with one parameter held, or none.
+
+    The descent starts at `state` and ends when the predicted cost reduction is below
+    `tolerance`. There, the Jacobian is recomputed if its drift exceeds `exact`. Raises
+    `JacobianError` if a Jacobian is needed where all simulations nearby fail.
+    """
+    floor, stale = 0.0, 0
+    for _ in range(_MOST_STEPS):
+        low, high = room(landscape, state.z, held)
+        bare = linear_step(state, state.residuals, low, high, share=_SHARE)
+        if bare.reduction <= max(tolerance, _ROUNDING * state.cost):
+            far = state.bent > _BENT_ON_THE_WAY and landscape.travel(state) > _TRAVEL
+            if state.drift <= exact and not far:
+                return Descent(state, True)
+            state, stale = landscape.refreshed(state), 0
+            continue
+        if state.drift > 0.0 and stale >= _STALE_STEPS:
+            state, stale = landscape.refreshed(state), 0
+            continue
+        step = bare
+        if floor > 0.0:
+            step = linear_step(state, state.residuals, low, high, share=_SHARE, floor=floor)
+        if step.reduction <= _NOTHING * tolerance:
+            return Descent(state, bare.reduction <= _NEAR * tolerance)
+        trial = landscape.moved(state, state.z + step.step)
+        ratio = -np.inf if trial is None else (state.cost - trial.cost) / step.reduction
+        if trial is not None and ratio > 0.0:
+            updated = state.drift > 0.0
+            state, stale = trial, stale + 1
+            if ratio > _GOOD:
+                floor = 0.0 if floor < _LEAST_FLOOR else 0.01 * floor
+            elif ratio < _POOR:
+                if updated:
+                    state, stale = landscape.refreshed(state), 0
+                floor = max(_RAISE * floor, _LEAST_FLOOR)
+        elif state.drift > 0.0:
+            state, stale = landscape.refreshed(state), 0
+        else:
+            floor = max(_RAISE * floor, _LEAST_FLOOR)
+    return Descent(state, False)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fmident.evaluation.activity import BATCH
-from fmident.progress.course import BLOCKS, PLAIN_BLOCKS, falling, spark
-from fmident.words import duration, plain
+from fmident.words import counted, duration, plain
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
     from fmident.progress.state import RunState
 
+BLOCKS = "▁▂▃▄▅▆▇█"
+PLAIN_BLOCKS = "_.-=+*%#"
+"""Characters where the encoding has no blocks."""
+
 _BAR, _SHORTEST_BAR = 24, 10
 _SPARK = 20
+_MOST = 128
+"""Iterations of which a sparkline is made."""
+
 _VALUE = 12
 _GAP = "  "
 
@@ -35,7 +42,7 @@ class Letters:
 
 
 PLAIN = Letters("#", "-", PLAIN_BLOCKS)
-"""Where the encoding knows no others."""
+"""Characters where the encoding has no others."""
 
 
 def block(state: RunState, width: int, height: int, letters: Letters) -> list[str]:
@@ -48,7 +55,7 @@ def block(state: RunState, width: int, height: int, letters: Letters) -> list[st
         *_whole(state, width, letters),
         *_searches(state, width, letters),
         *_inside(state, width, letters),
-        *_agreement(state, width),
+        *_generation(state, width),
     ]
     room = max(height - len(lines), 0)
     return [line for line in (*lines[:height], *_courses(state, width, room, letters)) if line]
@@ -66,8 +73,8 @@ def closing_line(state: RunState) -> str:
     if first.cost != last.cost:
         cost = f"{plain(first.cost)} -> {cost}"
     items = [
-        _many(last.number - first.number, "iteration"),
-        _many(state.of_this_search, "simulation"),
+        counted(last.number - first.number, "iteration"),
+        counted(state.of_this_search, "simulation"),
         duration(state.seconds_of_search),
     ]
     stage = f"stage '{last.stage}': " if last.stage else ""
@@ -83,7 +90,7 @@ def details_of(state: Iteration) -> str:
             f"its cost {details['local_cost']:.6g}"
         )
     if restored := details.get("restored"):
-        text += f"   {_many(round(restored), 'simulation')} restored"
+        text += f"   {counted(round(restored), 'simulation')} restored"
     return text
 
 
@@ -94,8 +101,8 @@ def profile_text(state: RunState) -> list[str]:
         return []
     return [
         f"profiles: {progress.ended} of {progress.walks} ends found",
-        _many(progress.points, "point"),
-        _many(progress.simulations, "simulation"),
+        counted(progress.points, "point"),
+        counted(progress.simulations, "simulation"),
         duration(progress.seconds),
     ]
 
@@ -112,7 +119,7 @@ def _head(state: RunState) -> list[str]:
         items.append(plan.estimator)
     if last is not None:
         items.append(f"iteration {last.number}")
-    items.append(_many(state.simulations, "simulation"))
+    items.append(counted(state.simulations, "simulation"))
     rate = state.rate()
     if rate is not None:
         items.append(f"{rate:.3g}/s")
@@ -136,7 +143,7 @@ def _whole(state: RunState, width: int, letters: Letters) -> list[str]:
         return []
     items = [
         f"{100 * done // plan.simulations} %",
-        f"{done} of about {_many(plan.simulations, 'simulation')}",
+        f"{done} of about {counted(plan.simulations, 'simulation')}",
     ]
     rate = state.rate()
     if rate is not None:
@@ -172,43 +179,39 @@ def _inside(state: RunState, width: int, letters: Letters) -> list[str]:
     if text == BATCH and state.generation is not None:
         text = "generation"
     if expected < 2 or done > expected:
-        return [_fitted([text, _many(done, "simulation")] if expected > 1 else [text], width)]
+        return [_fitted([text, counted(done, "simulation")] if expected > 1 else [text], width)]
     count = f"{done} of {expected}" + ("" if text == BATCH else " simulations")
     return [_with_bar(text, done, expected, [count], width, letters)]
 
 
-def _agreement(state: RunState, width: int) -> list[str]:
+def _generation(state: RunState, width: int) -> list[str]:
     """Return how many vectors of a generation agree."""
-    lines = []
-    if state.generation is not None:
-        size, near = state.generation
-        items = [f"{near} of {_many(size, 'vector')} near the best", "(1 % of the bounds)"]
-        lines.append(_fitted(items, width))
-    return lines
+    if state.generation is None:
+        return []
+    size, near = state.generation
+    items = [f"{near} of {counted(size, 'vector')} near the best", "(1 % of the bounds)"]
+    return [_fitted(items, width)]
 
 
 def _courses(state: RunState, width: int, room: int, letters: Letters) -> list[str]:
     """Return a line for the cost and each parameter."""
     if state.last is None or state.profiles is not None or room < 1:
         return []
+    # Of many iterations some are enough, and the last one.
+    shown = [*state.iterations[: -1 : len(state.iterations) // _MOST + 1], state.last]
     names = () if state.plan is None else state.plan.parameters
-    if len(names) != len(state.parameters):
+    if len(names) != state.last.parameters.size:
         names = ()
-    shown_count = len(names)
-    if 1 + shown_count > room:
-        shown_count = max(room - 2, 0)
-    widest = min(max(map(len, ("best cost", *names[:shown_count]))), max(width - _VALUE - 2, 9))
-    costs = falling(state.cost.values())
+    count = len(names) if 1 + len(names) <= room else max(room - 2, 0)
+    widest = min(max(map(len, ("best cost", *names[:count]))), max(width - _VALUE - 2, 9))
+    costs, values = [i.cost for i in shown], [i.parameters.tolist() for i in shown]
     first = None if state.first is None else state.first.cost
-    lines = [_row("best cost", state.last.cost, costs, first, widest, width, letters)]
+    rows = [("best cost", costs[-1], falling(costs), first)]
     initial = [] if state.plan is None else state.plan.initial.tolist()
-    for k in range(shown_count):
-        course = state.parameters[k]
-        lines.append(
-            _row(names[k], course.last, course.values(), initial[k], widest, width, letters)
-        )
-    if shown_count < len(names) and room > 1:
-        lines.append(_fitted([f"and {len(names) - shown_count} more parameters"], width))
+    rows += [(names[k], values[-1][k], [v[k] for v in values], initial[k]) for k in range(count)]
+    lines = [_row(*row, widest, width, letters) for row in rows]
+    if count < len(names) and room > 1:
+        lines.append(_fitted([f"and {len(names) - count} more parameters"], width))
     return lines
 
 
@@ -263,5 +266,28 @@ def _short(name: str, width: int) -> str:
     return name if len(name) <= width else ".." + name[len(name) - width + 2 :]
 
 
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def spark(values: Sequence[float], width: int, blocks: str = BLOCKS) -> str:
+    """Return a sparkline of values, at most `width` characters.
+
+    Non-finite values are omitted. If there are more values than characters, each character
+    shows the last value of its part. `blocks` are ordered from low to high.
+    """
+    finite = [v for v in values if math.isfinite(v)]
+    if len(finite) > width > 0:
+        step = len(finite) / width
+        finite = [finite[max(math.ceil((k + 1) * step) - 1, 0)] for k in range(width)]
+    if not finite or width <= 0:
+        return ""
+    low, high = min(finite), max(finite)
+    top = len(blocks) - 1
+    if not high > low:
+        return blocks[0] * len(finite)
+    half = high / 2 - low / 2  # the difference itself may overflow
+    return "".join(blocks[min(round((v / 2 - low / 2) / half * top), top)] for v in finite)
+
+
+def falling(values: Sequence[float]) -> list[float]:
+    """Return costs on a scale that shows their decrease: log scale if all are positive."""
+    if all(v > 0.0 for v in values):
+        return [math.log(v) if math.isfinite(v) else v for v in values]
+    return list(values)

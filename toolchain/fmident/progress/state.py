@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fmident.estimation.searches import agreeing
-from fmident.progress.course import Course
+from fmident.estimation.monitor import agreeing
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
@@ -25,9 +24,8 @@ _SOON = 2.0
 class RunState:
     """Collects the events of a run.
 
-    `plan` is that of the current search, `first` its first iteration, and `last` the last
-    of all. `cost` and `parameters` are histories of the best values of this search, and
-    `ends` the costs at which searches have ended. `generation` is the size of the last
+    `plan` and `iterations` are those of the current search, and `last` is the last iteration of
+    all. `ends` are the costs at which searches have ended. `generation` is the size of the last
     generation and how many of it are near the best. `doing` is the current activity: name,
     simulations done, and usual total; `work` is likewise for other work. All are ``None``
     if unknown.
@@ -38,9 +36,7 @@ class RunState:
         self._began = self._planned = clock()
         self.plan: RunPlan | None = None
         self.last: Iteration | None = None
-        self.cost = Course()
-        self.first: Iteration | None = None
-        self.parameters: list[Course] = []
+        self.iterations: list[Iteration] = []
         self.ends: list[float] = []
         self.generation: tuple[int, int] | None = None
         self.doing: tuple[str, int, int] | None = None
@@ -57,21 +53,12 @@ class RunState:
             self._began = self._planned
         self.plan = plan
         self._before = self.simulations
-        self.cost, self.first = Course(), None
-        self.parameters = [Course() for _ in plan.parameters]
-        self.ends, self.generation = [], None
+        self.iterations, self.ends, self.generation = [], [], None
 
     def iteration(self, state: Iteration) -> None:
         """Record an iteration."""
         self.last, self._since = state, 0
-        if self.first is None:
-            self.first = state
-        self.cost.add(state.cost)
-        values = state.parameters.tolist()
-        if len(self.parameters) != len(values):
-            self.parameters = [Course() for _ in values]
-        for course, value in zip(self.parameters, values, strict=True):
-            course.add(value)
+        self.iterations.append(state)
 
     def activity(self, text: str, done: int, expected: int) -> None:
         """Record the progress of an activity."""
@@ -81,6 +68,11 @@ class RunState:
     def search_ended(self, cost: float) -> None:
         """Record the end of one of several searches."""
         self.ends.append(cost)
+
+    @property
+    def first(self) -> Iteration | None:
+        """First iteration of the current search."""
+        return self.iterations[0] if self.iterations else None
 
     @property
     def agreeing(self) -> int:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import html
+import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TextIO
 
-from fmident.progress.block import Letters, block, closing_line
-from fmident.progress.lines import Lines
+from fmident.evaluation.activity import WITHIN_ITERATIONS
+from fmident.progress.block import Letters, block, closing_line, details_of, profile_text
 from fmident.progress.state import RunState
 from fmident.progress.stream import is_terminal, write
+from fmident.words import duration
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
@@ -25,6 +28,16 @@ _PATIENCE = 3.0
 
 _SHARE = 300.0
 """Times what drawing a block took pass before the next is drawn, if that is longer."""
+
+_HEADER = "iteration          cost   simulations       time"
+
+_REPEAT = 5.0
+"""A line that says nothing new is written this often, s."""
+
+_LONG = 1.0
+"""What comes between iterations is shown only when it takes longer, s."""
+
+_WIDTH, _HEIGHT = 90, 40
 
 P = ParamSpec("P")
 
@@ -80,21 +93,20 @@ class Watch:
         self.state = RunState(clock)
         self._stream: TextIO | None = sys.stderr if stream is None else stream
         self._clock = clock
-        self._lines: Lines | None = None
         self._open: Callable[[], Screen] | None = None
         self._screen: Screen | None = None
         self._next = clock() + _PATIENCE
         if notebook and _is_notebook():
-            self._open = _notebook
+            self._open = Notebook
         elif is_terminal(self._stream) and os.environ.get("TERM") != "dumb":
             self._open = self._terminal
-        elif not only_blocks:
-            self._lines = Lines(self._stream, clock)
+        lines = self._open is None and not only_blocks
+        self._lines = Lines(self._stream if lines else None, clock)
 
     @_harmless
     def planned(self, plan: RunPlan) -> None:
         """Display the start of a search."""
-        if self._lines is None and plan.number > 1:
+        if plan.number > 1:
             self._close()
         self.state.planned(plan)
 
@@ -102,16 +114,14 @@ class Watch:
     def iteration(self, state: Iteration) -> None:
         """Display an iteration."""
         self.state.iteration(state)
-        if self._lines is not None:
-            self._lines.iteration(state)
+        self._lines.iteration(state)
         self._draw()
 
     @_harmless
     def activity(self, text: str, done: int, expected: int) -> None:
         """Display the progress of a generation, a Jacobian or another series of simulations."""
         self.state.activity(text, done, expected)
-        if self._lines is not None:
-            self._lines.activity(text, done, expected)
+        self._lines.activity(text, done, expected)
         self._draw()
 
     @_harmless
@@ -129,11 +139,10 @@ class Watch:
     @_harmless
     def profiles(self, state: ProfileProgress) -> None:
         """Display the progress of profiles."""
-        if self._lines is None and self.state.profiles is None:
+        if self.state.profiles is None:
             self._close()
         self.state.profiles = state
-        if self._lines is not None:
-            self._lines.profiles(self.state)
+        self._lines.profiles(self.state)
         self._draw()
 
     @_harmless
@@ -145,10 +154,8 @@ class Watch:
     @_harmless
     def finish(self) -> None:
         """Remove the block and leave a line that summarises the run."""
-        if self._lines is not None:
-            self._lines.finish()
-        else:
-            self._close()
+        self._lines.finish()
+        self._close()
         self._finished = True
 
     def give_up(self) -> None:
@@ -163,15 +170,11 @@ class Watch:
         """Draw the block, unless it was drawn a moment ago."""
         if self._open is None or self._clock() < self._next:
             return
-        took = 0.0  # the first includes imports
-        if self._screen is None:
-            self._screen = self._open()
-            self._screen.show(functools.partial(block, self.state))
-        else:
-            began = self._clock()
-            self._screen.show(functools.partial(block, self.state))
-            took = self._clock() - began
-        self._next = self._clock() + max(self._screen.pause, _SHARE * took)
+        first, began = self._screen is None, self._clock()
+        screen = self._screen = self._screen or self._open()
+        screen.show(functools.partial(block, self.state))
+        took = 0.0 if first else self._clock() - began  # the first includes imports
+        self._next = self._clock() + max(screen.pause, _SHARE * took)
 
     def _close(self) -> None:
         """Remove the block and write the final line."""
@@ -200,15 +203,106 @@ def watching(*, notebook: bool = True, only_blocks: bool = False) -> Iterator[Wa
 
 
 def _is_notebook() -> bool:
-    from fmident.progress.notebook import in_notebook
+    """Return whether this process is the kernel of a notebook."""
+    with contextlib.suppress(Exception):
+        get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+        shell = None if get_shell is None else get_shell()
+        return shell is not None and getattr(shell, "kernel", None) is not None
+    return False
 
-    try:
-        return in_notebook()
-    except Exception:
-        return False
+
+class Lines:
+    """Writes a line per iteration with a new cost, and for long work in between.
+
+    A `stream` of ``None`` discards them; `clock` returns seconds from any origin.
+    """
+
+    def __init__(self, stream: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._last = -math.inf
+        self._pending = ""
+        self._begun = False
+        self._shown: float | None = None
+        self._stage = ""
+        self._doing = ""
+        self._doing_since = -math.inf
+
+    def iteration(self, state: Iteration) -> None:
+        """Write an iteration, or hold it back until something changes."""
+        if not self._begun:  # after any output from before the run
+            self._begun = True
+            write(self._stream, _HEADER + "\n")
+        if state.stage != self._stage:
+            self.finish()
+            self._stage, self._shown = state.stage, None
+            write(self._stream, f"stage '{state.stage}'\n", flush=True)
+        line = (
+            f"{state.number:9d}  {state.cost:12.6g}  {state.simulations:12d}  "
+            f"{duration(state.seconds):>9}{details_of(state)}"
+        )
+        # Searches side by side report in turns, so their numbers are not new.
+        self._say(line, new=state.cost != self._shown)
+        self._shown = state.cost
+
+    def activity(self, text: str, done: int, expected: int) -> None:
+        """Write the progress of a long series of simulations that is not an iteration."""
+        if text in WITHIN_ITERATIONS:
+            return
+        now = self._clock()
+        if text != self._doing or done == 0:
+            self._doing, self._doing_since = text, now
+            return
+        if now - self._doing_since < _LONG or now - self._last < _REPEAT:
+            return
+        self.finish()
+        self._put(f"{text}: {done}{f' of {expected}' if done <= expected else ''} simulations")
+
+    def profiles(self, state: RunState) -> None:
+        """Write the progress of profiles."""
+        self._say(", ".join(profile_text(state)), new=False)
+
+    def finish(self) -> None:
+        """Write what was held back."""
+        if self._pending:
+            line, self._pending = self._pending, ""
+            self._put(line)
+
+    def _say(self, line: str, *, new: bool) -> None:
+        if not new and self._clock() - self._last < _REPEAT:
+            self._pending = line
+            return
+        self._pending = ""
+        self._put(line)
+
+    def _put(self, line: str) -> None:
+        self._last = self._clock()
+        write(self._stream, line + "\n", flush=True)
 
 
-def _notebook() -> Screen:
-    from fmident.progress.notebook import Notebook
+class Notebook:
+    """The output of a cell."""
 
-    return Notebook()
+    pause = 0.5
+    """It is replaced at most this often, s."""
+
+    def __init__(self) -> None:
+        self._handle: object = None
+
+    def show(self, draw: Callable[[int, int, Letters], list[str]]) -> None:
+        """Replace the output by what `draw` returns for a width and a height."""
+        self._put("\n".join(draw(_WIDTH, _HEIGHT, Letters())))
+
+    def close(self, text: str = "") -> None:
+        """Replace the output by a text."""
+        if self._handle is not None:
+            self._put(text)
+
+    def _put(self, text: str) -> None:
+        from IPython.display import HTML, display
+
+        page = HTML(f'<pre style="line-height: 1.2">{html.escape(text)}</pre>')
+        if self._handle is None:
+            self._handle = display(page, display_id=True)
+        else:
+            self._handle.update(page)  # type: ignore[attr-defined]

@@ -4,43 +4,40 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fmident.prediction import band_table
-from fmident.report.codec import LAYOUTS, Json, Layout, load, read_file, written_by
-from fmident.report.contents import Contents, Said
+from fmident.report.codec import Codec, Json, Layout
+from fmident.report.contents import Contents
 from fmident.report.figures.draws import (
     replicate_pairs_chart,
     replicates_chart,
     replicates_corner,
 )
-from fmident.report.figures.files import NamedChart, band_charts, write_chart, write_files
-from fmident.report.prediction import BANDS, NamedBand, read_bands
-from fmident.report.result_json import OPEN, checked_matrices, opened
-from fmident.report.sections.estimate import Entry
-from fmident.report.sections.html import fragment
-from fmident.report.sections.signals import bands_section
-from fmident.report.tables import column, whole_table
-from fmident.report.terminal import narrow_table, unit_text
+from fmident.report.prediction import (
+    BANDS,
+    NAMED_BAND,
+    NamedBand,
+    band_blocks,
+    band_pictures,
+    read_bands,
+)
+from fmident.report.result_json import OPEN, checked_matrices, noted, opened
+from fmident.report.sections import Block, Cell, Entry, Part, Plot, Summary, Table, Text
+from fmident.report.tables import column, read_table
 from fmident.resampling import BootstrapParameter, BootstrapResult
 from fmident.resampling.result import FailedReplicate
-from fmident.words import duration, interval_text, percent, percent_text, with_error
+from fmident.words import duration, interval, percent, percent_text, unit_text, with_error
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fmident.prediction import OutputBand
 
-
-CORNER, HISTOGRAMS = "corner.png", "replicates.svg"
-
-
-FILE_NAME, REPLICATES = "bootstrap.json", "replicates.csv"
-_COMMAND = "bootstrap"
+CORNER, REPLICATES = "corner.png", "replicates.csv"
 _NOTHING = np.empty(0)
 
 
@@ -73,34 +70,38 @@ def _parameter(content: Json) -> Json:
     return content | {key: opened(content[key], is_open=known[key]) for key in known}
 
 
-LAYOUTS.update(
+CODEC = Codec(
     {
-        BootstrapResult: Layout(
-            keys={
-                "reason": "method_reason",
-                "wanted": "replicates_wanted",
-                "seconds": "wall_time_s",
-                "modelled": "noise_modelled",
-            },
-            omitted={
-                "numbers": np.empty(0, dtype=np.intp),
-                "replicates": np.empty((0, 0)),
-                "costs": _NOTHING,
-                "bands": (),
-            },
-            by_name={"parameters": "name"},
-            computed={
-                "replicates": lambda r: len(r.numbers),
-                "bands": lambda r: [
-                    {
-                        "experiment": b.experiment,
-                        "output": b.name,
-                        "samples": b.samples,
-                        "inside": b.inside,
-                    }
-                    for b in r.bands
-                ],
-            },
+        NamedBand: NAMED_BAND,
+        BootstrapResult: noted(
+            Layout(
+                keys={
+                    "estimates": "parameters",
+                    "reason": "method_reason",
+                    "wanted": "replicates_wanted",
+                    "seconds": "wall_time_s",
+                    "modelled": "noise_modelled",
+                },
+                omitted={
+                    "numbers": np.empty(0, dtype=np.intp),
+                    "replicates": np.empty((0, 0)),
+                    "costs": _NOTHING,
+                    "bands": (),
+                },
+                by_name={"estimates": "name"},
+                computed={
+                    "replicates": lambda r: len(r.numbers),
+                    "bands": lambda r: [
+                        {
+                            "experiment": b.experiment,
+                            "output": b.name,
+                            "samples": b.samples,
+                            "inside": b.inside,
+                        }
+                        for b in r.bands
+                    ],
+                },
+            )
         ),
         BootstrapParameter: Layout(
             keys={
@@ -120,184 +121,66 @@ LAYOUTS.update(
 )
 
 
-def read_bootstrap(folder: Path) -> BootstrapResult:
-    """Read the folder of a bootstrap, with all of its tables.
+def _load(content: Json, folder: Path) -> BootstrapResult:
+    result: BootstrapResult = CODEC.load(BootstrapResult, content)
+    count = CODEC.load(int, content["replicates"], "replicates")
+    checked_matrices(result, len(result.names))
 
-    Raises
-    ------
-    fmident.errors.EstimationError
-        A file is missing, broken or was not written by fmident.
-    """
+    def replicates(table: pd.DataFrame) -> dict[str, Any]:
+        if len(table) != count:
+            raise ValueError(f"it has {len(table)} replicates, not {count} as the result")
+        return {
+            "numbers": column(table, "replicate").astype(np.intp),
+            "replicates": np.column_stack([column(table, n) for n in result.names]),
+            "costs": column(table, "cost"),
+        }
 
-    def convert(content: Json) -> BootstrapResult:
-        result: BootstrapResult = load(BootstrapResult, content)
-        count = load(int, content["replicates"], "replicates")
-        checked_matrices(result, len(result.names))
-
-        def replicates(table: pd.DataFrame) -> dict[str, Any]:
-            if len(table) != count:
-                raise ValueError(f"it has {len(table)} replicates, not {count} as the result")
-            return {
-                "numbers": column(table, "replicate").astype(np.intp),
-                "replicates": np.column_stack([column(table, n) for n in result.names]),
-                "costs": column(table, "cost"),
-            }
-
-        bands = load(tuple[NamedBand, ...], content["bands"], "bands")
-        return dataclasses.replace(
-            result,
-            **whole_table(folder / REPLICATES, replicates, _COMMAND),
-            bands=read_bands(folder, bands, _COMMAND),
-        )
-
-    what = "a bootstrap of fmident"
-    return read_file(folder / FILE_NAME, convert, what, written_by(_COMMAND))
-
-
-class BootstrapContents(Contents["BootstrapResult"]):
-    """Contents of the result folder of a bootstrap.
-
-    In the JSON file a ``null`` end of an interval was reached by no replicate, or belongs
-    to a parameter that the data do not determine and that has no standard error either.
-    """
-
-    marker, page = FILE_NAME, "bootstrap.html"
-    kicker, command = "Bootstrap", "bootstrap"
-
-    def said(self, result: BootstrapResult) -> Said:
-        """Return a summary in words."""
-        return Said(headline(result), grade_of(result), reasons(result), effort(result))
-
-    def blocks(self, result: BootstrapResult, width: int) -> Sequence[str]:
-        """Return the intervals."""
-        return [table_text(result, width)]
-
-    def tables(self, result: BootstrapResult) -> Mapping[str, tuple[pd.DataFrame, str]]:
-        """Return replicates and bands."""
-        return {REPLICATES: (result.table, "%.12g"), BANDS: (band_table(result.bands), "%.9g")}
-
-    def draw(self, result: BootstrapResult, folder: Path) -> None:
-        """Write scatter plots and histograms of the replicates, and each output with its bands."""
-        write_chart(replicates_corner(result), folder / CORNER)
-        write_chart(replicates_chart(result), folder / HISTOGRAMS)
-        write_files(folder, "svg", band_charts(result.bands, percent_text(result.level)))
-
-    def charts(self, result: BootstrapResult) -> Iterator[NamedChart]:
-        """Yield histograms, pairs, and each output with its bands."""
-        yield "replicates", replicates_chart(result)
-        yield "pairs", replicate_pairs_chart(result)
-        yield from band_charts(result.bands, percent_text(result.level))
-
-    def sections(self, result: BootstrapResult) -> Sequence[str]:
-        """Return intervals, replicates and bands."""
-        return [
-            bootstrap_section(result),
-            replicates_section(result),
-            bands_section(result.bands, result.level),
-        ]
-
-    def shown(self, result: BootstrapResult) -> Sequence[str]:
-        """Return the intervals."""
-        return [bootstrap_section(result)]
-
-    def facts(self, result: BootstrapResult) -> Sequence[str]:
-        """Return level and number of replicates."""
-        return [percent_text(result.level), f"{len(result.numbers)} replicates"]
-
-    def entries(self, result: BootstrapResult) -> Sequence[Entry]:
-        """Return information on the run."""
-        return [
-            Entry.of("Status", result.status),
-            Entry.of("Method", f"{result.method}: {result.reason}"),
-            Entry.of("Effort", effort(result)),
-        ]
-
-    def read(self, folder: Path) -> BootstrapResult:
-        """Return the bootstrap stored in a folder."""
-        return read_bootstrap(folder)
-
-
-BOOTSTRAP = BootstrapContents()
-
-
-def bootstrap_section(result: BootstrapResult) -> str:
-    """Return the table of the intervals."""
-    rows = [texts_of(p) for p in result.parameters]
-    return fragment("bootstrap", level=percent_text(result.level), rows=rows)
-
-
-def replicates_section(result: BootstrapResult) -> str:
-    """Return the charts of the replicates."""
-    pairs = replicate_pairs_chart(result)
-    return fragment(
-        "replicates",
-        histograms=replicates_chart(result).html(),
-        pairs="" if pairs is None else pairs.html(),
+    bands = CODEC.load(tuple[NamedBand, ...], content["bands"], "bands")
+    return dataclasses.replace(
+        result,
+        **read_table(folder / REPLICATES, replicates, "bootstrap"),
+        bands=read_bands(folder, bands, "bootstrap"),
     )
 
 
-def table_text(result: BootstrapResult, width: int) -> str:
-    """Return the table of the intervals, at most `width` columns wide."""
-    rows = []
-    known = all(math.isfinite(p.result_interval[0]) for p in result.parameters)
-    # The linearised one takes noise for white unless it is modelled, that of the estimate does not.
-    beside, title = ("result", "of the estimate") if known else ("linearised", "linearised")
-    for p in result.parameters:
-        texts = texts_of(p)
-        rows.append([texts[k] for k in ("name", "value", "error", "bca", beside, "unit")])
-    header = [
-        "parameter", "value", "std. error", f"{percent_text(result.level)} BCa", title, "unit",
-    ]  # fmt: skip
-    return narrow_table(header, rows, ["<", ">", ">", ">", ">", "<"], width, [title, "unit"])
+def _summary(result: BootstrapResult) -> Summary:
+    doubtful = "doubtful" if result.failed or result.notes else "good"
+    grade = "bad" if any(math.isinf(p.bca[0]) for p in result.estimates) else doubtful
+    reasons = [f"{_METHODS[result.method].capitalize()} ({result.reason}){_details(result)}."]
+    biased = [
+        f"{p.name} by {p.bias / p.standard_error:.2g}"
+        for p in result.estimates
+        if abs(p.bias) > _BIASED * p.standard_error
+    ]
+    if biased:
+        reasons.append(f"Biased, in standard errors: {', '.join(biased)}.")
+    reasons += [
+        f"{percent(band.inside / band.samples)} of {band.samples} samples of '{band.name}' of"
+        f" '{band.experiment}' are inside the {percent_text(result.level)} band."
+        for band in result.bands
+        if band.samples
+    ]
+    return Summary(_headline(result), grade, reasons, result.notes, effort=_effort(result))
 
 
-def headline(result: BootstrapResult) -> str:
-    """Return the comparison with the linearised standard errors in one sentence."""
+def _headline(result: BootstrapResult) -> str:
+    """Return the words with the linearised standard errors in one sentence."""
     count = len(result.numbers)
     begin = f"{count} replicates"
     if result.status == "interrupted":
         begin = f"Interrupted: {count} of {result.wanted} replicates"
-    known = [r for p in result.parameters if math.isfinite(r := ratio_of(p))]
+    known = [r for p in result.estimates if math.isfinite(r := _ratio(p))]
     if not known:
         return f"{begin}: no parameter has an interval."
     low, high = min(known), max(known)
     noise = "with the model of the noise" if result.modelled else "of independent noise"
     if low >= 1.0 / _OTHER and high <= _OTHER:
-        said = f"the standard errors agree with the linearised ones {noise}"
+        words = f"the standard errors agree with the linearised ones {noise}"
     elif low == high:
-        said = f"the standard error is {high:.3g} times the linearised one {noise}"
+        words = f"the standard error is {high:.3g} times the linearised one {noise}"
     else:
-        said = f"the standard errors are {low:.3g} to {high:.3g} times the linearised ones {noise}"
-    return f"{begin}: {said}."
-
-
-def grade_of(result: BootstrapResult) -> str:
-    """Return the reliability of the bootstrap: ``"good"``, ``"doubtful"`` or ``"bad"``."""
-    if any(math.isinf(p.bca[0]) for p in result.parameters):
-        return "bad"
-    return "doubtful" if result.failed or result.notes else "good"
-
-
-def reasons(result: BootstrapResult) -> list[str]:
-    """Return method, bias and coverage of the bands, a sentence each."""
-    found = [f"{_METHODS[result.method].capitalize()} ({result.reason}){_details(result)}."]
-    biased = [
-        f"{p.name} by {p.bias / p.standard_error:.2g}"
-        for p in result.parameters
-        if abs(p.bias) > _BIASED * p.standard_error
-    ]
-    if biased:
-        found.append(f"Biased, in standard errors: {', '.join(biased)}.")
-    found += [band_text(band, result.level) for band in result.bands if band.samples]
-    return found
-
-
-def band_text(band: OutputBand, level: float) -> str:
-    """Return how many samples lie inside a band."""
-    return (
-        f"{percent(band.inside / band.samples)} of {band.samples} samples of '{band.name}' of "
-        f"'{band.experiment}' are inside the {percent_text(level)} band."
-    )
+        words = f"the standard errors are {low:.3g} to {high:.3g} times the linearised ones {noise}"
+    return f"{begin}: {words}."
 
 
 def _details(result: BootstrapResult) -> str:
@@ -310,7 +193,7 @@ def _details(result: BootstrapResult) -> str:
     return f", {span} samples long"
 
 
-def effort(result: BootstrapResult) -> str:
+def _effort(result: BootstrapResult) -> str:
     """Return the computational effort."""
     failed = f", {len(result.failed)} failed" if result.failed else ""
     return (
@@ -319,26 +202,72 @@ def effort(result: BootstrapResult) -> str:
     )
 
 
-def ratio_of(parameter: BootstrapParameter) -> float:
+def _ratio(parameter: BootstrapParameter) -> float:
     """Return the standard error over the linearised one; NaN if one is missing."""
     if not parameter.linearised_error > 0.0:
         return math.nan
     return parameter.standard_error / parameter.linearised_error
 
 
-def texts_of(parameter: BootstrapParameter) -> dict[str, str]:
-    """Return value, error, bias, intervals, unit and ratio of a parameter as text."""
-    error = parameter.standard_error
-    ratio = ratio_of(parameter)
-    return {
-        "name": parameter.name,
-        "value": with_error(parameter.value, error)[0],
-        "error": with_error(parameter.value, error)[1],
-        "bias": f"{parameter.bias:.2g}" if math.isfinite(parameter.bias) else "n/a",
-        "bca": interval_text(parameter.bca, error),
-        "percentile": interval_text(parameter.percentile, error),
-        "linearised": interval_text(parameter.linearised, error),
-        "result": interval_text(parameter.result_interval, error),
-        "unit": unit_text(parameter.unit),
-        "ratio": f"{ratio:.3g}" if math.isfinite(ratio) else "",
-    }
+def _intervals(result: BootstrapResult) -> list[Block]:
+    level, rows = percent_text(result.level), []
+    for p in result.estimates:
+        error, ratio = p.standard_error, _ratio(p)
+        percentile = interval(p.percentile, error)
+        rows.append(
+            [
+                Cell(p.name, "code"),
+                *with_error(p.value, error),
+                f"{p.bias:.2g}" if math.isfinite(p.bias) else "n/a",
+                Cell(interval(p.bca, error), "value", f"percentile {percentile}"),
+                interval(p.linearised, error),
+                interval(p.result_interval, error),
+                unit_text(p.unit),
+                f"{ratio:.3g}" if math.isfinite(ratio) else "",
+            ]
+        )
+    about = (
+        "BCa and percentile intervals are those of the replicates. The linearised intervals are for"
+        " independent noise; those of the estimate treat the noise as described there. Ratio:"
+        " standard error over the linearised one."
+    )
+    header = ["parameter", "value", "std. error", "bias", f"{level} BCa", "linearised",
+              "of the estimate", "unit", "ratio"]  # fmt: skip
+    # The linearised one takes noise for white unless it is modelled, that of the estimate does not.
+    known = all(math.isfinite(p.result_interval[0]) for p in result.estimates)
+    beside, less = ("of the estimate", "linearised")[:: 1 if known else -1]
+    on_page = ["bias", "ratio", less]
+    return [Table(header, rows, "<>>>>>><>", [beside, "unit"], on_page), Text(about, about=True)]
+
+
+def _replicates(result: BootstrapResult) -> list[Block]:
+    return [
+        Plot(partial(replicates_chart, result), "Each parameter", "histogram of the replicates",
+             "replicates"),
+        Plot(partial(replicate_pairs_chart, result), "Pairs", "those of greatest correlation",
+             "pairs"),
+        Text("All replicates are in replicates.csv; corner.png shows all pairs.", about=True),
+    ]  # fmt: skip
+
+
+BOOTSTRAP: Contents[BootstrapResult] = Contents(
+    "Bootstrap", "bootstrap", "bootstrap.json", "bootstrap.html", CODEC, _load, _summary,
+    [
+        Part("Intervals", _intervals, brief=True),
+        Part("Replicates", _replicates),
+        Part("Bands", lambda r: band_blocks(r.bands, r.level), rest="bands.csv has them"),
+    ],
+    lambda r: [percent_text(r.level), f"{len(r.numbers)} replicates"],
+    lambda r: [
+        Entry("Status", [r.status]),
+        Entry("Method", [f"{r.method}: {r.reason}"]),
+    ],
+    lambda r: {REPLICATES: (r.table, "%.12g"), BANDS: (band_table(r.bands), "%.9g")},
+    lambda r: [
+        (CORNER, replicates_corner(r)),
+        ("replicates.svg", replicates_chart(r)),
+        *band_pictures(r.bands, r.level),
+    ],
+)  # fmt: skip
+"""A ``null`` end of an interval was reached by no replicate, or belongs to a parameter that the
+data do not determine and that has no standard error either."""

@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
-from fmident._json import loads_json
+from fmident._json import checked, loads_json, refuse
 from fmident.errors import Code, EstimationError
 from fmident.words import listed
 
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 Json = dict[str, Any]
 
 BROKEN = (ValueError, TypeError, KeyError, IndexError, OverflowError)
-"""What converting something that somebody has changed may raise."""
+"""Exceptions of converting content that somebody has changed."""
 
 
 @dataclass(frozen=True)
@@ -86,48 +86,163 @@ class Layout:
     prepare: Callable[[Json], Json] = dict
 
 
-LAYOUTS: dict[type, Layout] = {}
-"""Layouts by class; a class without one is written field by field."""
+@dataclass(frozen=True)
+class Codec:
+    """Writes and reads one kind of file: layouts by class; another class goes field by field."""
 
+    layouts: Mapping[type, Layout]
 
-def dump(value: Any) -> Any:
-    """Return `value` made of JSON's own types, non-finite numbers as ``None``."""
-    if type(value) in LAYOUTS or (dataclasses.is_dataclass(value) and not isinstance(value, type)):
-        return _dump_fields(value)
-    if isinstance(value, Mapping):
-        return {str(key): dump(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return dump(value.tolist())
-    if isinstance(value, list | tuple):
-        return [dump(item) for item in value]
-    if isinstance(value, Enum):
-        return dump(value.value)
-    if isinstance(value, bool | str | int) or value is None:
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return str(value)
+    def dump(self, value: Any) -> Any:
+        """Return `value` made of JSON's own types, non-finite numbers as ``None``."""
+        if type(value) in self.layouts or (
+            dataclasses.is_dataclass(value) and not isinstance(value, type)
+        ):
+            return self._dump_fields(value)
+        if isinstance(value, Mapping):
+            return {str(key): self.dump(item) for key, item in value.items()}
+        if isinstance(value, np.ndarray | np.generic):
+            return self.dump(value.tolist())
+        if isinstance(value, list | tuple):
+            return [self.dump(item) for item in value]
+        if isinstance(value, Enum):
+            return self.dump(value.value)
+        if isinstance(value, bool | str | int) or value is None:
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else None
+        return str(value)
 
+    def _dump_fields(self, value: Any) -> Json:
+        layout = self.layouts.get(type(value), Layout())
+        content: Json = {}
+        kind: Any = type(value)
+        for name in _hints(kind):
+            if name in layout.omitted or name in layout.unwritten:
+                continue
+            item = getattr(value, name)
+            if name in layout.forms:
+                item = self.dump(layout.forms[name].dump(item))
+            elif name in layout.by_name:
+                key = layout.by_name[name]
+                named = {getattr(one, key): self.dump(one) for one in item}
+                own = self.layouts.get(type(item[0]), Layout()).keys.get(key, key) if item else key
+                item = {k: {n: v for n, v in one.items() if n != own} for k, one in named.items()}
+            else:
+                item = self.dump(item)
+            _put(content, layout.keys.get(name, name).split("."), item)
+        return content | {key: self.dump(make(value)) for key, make in layout.computed.items()}
 
-def _dump_fields(value: Any) -> Json:
-    layout = LAYOUTS.get(type(value), Layout())
-    content: Json = {}
-    kind: Any = type(value)
-    for name in _hints(kind):
-        if name in layout.omitted or name in layout.unwritten:
-            continue
-        item = getattr(value, name)
-        if name in layout.forms:
-            item = dump(layout.forms[name].dump(item))
-        elif name in layout.by_name:
-            key = layout.by_name[name]
-            named = {getattr(one, key): dump(one) for one in item}
-            own = LAYOUTS.get(type(item[0]), Layout()).keys.get(key, key) if item else key
-            item = {k: {n: v for n, v in one.items() if n != own} for k, one in named.items()}
-        else:
-            item = dump(item)
-        _put(content, layout.keys.get(name, name).split("."), item)
-    return content | {key: dump(make(value)) for key, make in layout.computed.items()}
+    def load(self, kind: type[_T], value: Any, place: str = "", null: Any = math.nan) -> _T:
+        """Return what :func:`dump` has written.
+
+        Parameters
+        ----------
+        kind
+            A dataclass with a layout or without, or a type made of numbers, texts, arrays, tuples,
+            mappings and these.
+        value
+            Of JSON.
+        place
+            Keys from the root with dots between them, for messages.
+        null
+            What a number stands for that is ``None``.
+
+        Raises
+        ------
+        ValueError
+            The value is not one of that kind.
+        """
+        loaded: _T = self._load(kind, value, place, null)
+        return loaded
+
+    def _load(self, kind: Any, value: Any, place: str, null: Any) -> Any:
+        origin = get_origin(kind)
+        if origin in (Union, types.UnionType):
+            kind = next(k for k in get_args(kind) if k is not type(None))
+            return None if value is None else self._load(kind, value, place, null)
+        if kind in self.layouts or dataclasses.is_dataclass(kind):
+            return self._load_fields(kind, value, place)
+        if origin is np.ndarray:
+            return self._array(value, place, null, get_args(get_args(kind)[1])[0])
+        if origin is tuple:
+            return self._tuple(get_args(kind), value, place, null)
+        if origin is not None and issubclass_of(origin, Mapping):
+            item = get_args(kind)[1]
+            pairs = checked(value, dict, place).items()
+            return {key: self.load(item, v, f"{place}.{key}", null) for key, v in pairs}
+        return self._scalar(kind, value, place, null)
+
+    def _scalar(self, kind: Any, value: Any, place: str, null: Any) -> Any:
+        if get_origin(kind) is Literal:
+            known = get_args(kind)
+            if value not in known or type(value) not in map(type, known):
+                refuse(place, f"one of {', '.join(map(str, known))}, but {value!r}")
+            return value
+        if kind is float:
+            if value is None:
+                return null
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            return float(value) if number else refuse(place, "a number")
+        if kind is int:
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            return value if whole else refuse(place, "a whole number")
+        if kind in (str, bool):
+            return checked(value, kind, place)
+        if issubclass_of(kind, Enum):
+            return kind(value)
+        if kind in (Any, object):
+            return value
+        raise TypeError(f"no JSON is known of {kind}")
+
+    def _tuple(self, kinds: tuple[Any, ...], value: Any, place: str, null: Any) -> tuple[Any, ...]:
+        items = checked(value, list, place)
+        if kinds[-1] is Ellipsis:
+            return tuple(self.load(kinds[0], v, f"{place}[{k}]", null) for k, v in enumerate(items))
+        if len(items) != len(kinds):
+            refuse(place, f"a list of {len(kinds)}")
+        nulls = null if isinstance(null, tuple) else [null] * len(kinds)
+        each = enumerate(zip(kinds, items, nulls, strict=True))
+        return tuple(self.load(kind, v, f"{place}[{k}]", n) for k, (kind, v, n) in each)
+
+    def _array(self, value: Any, place: str, null: Any, kind: Any) -> Any:
+        def numbers(item: Any) -> Any:
+            is_list = isinstance(item, list)
+            return list(map(numbers, item)) if is_list else self.load(float, item, place, null)
+
+        return np.array(numbers(checked(value, list, place)), dtype=kind)
+
+    def _load_fields(self, kind: Any, value: Any, place: str, **given: Any) -> Any:
+        layout, hints = self.layouts.get(kind, Layout()), _hints(kind)
+        content = checked(value, dict, place)
+        try:
+            content = layout.prepare(content)
+        except (AttributeError, KeyError, IndexError, TypeError) as error:
+            refuse(place, f"as fmident writes it: {type(error).__name__}: {error}")
+        values = dict(layout.omitted) | given
+        for name, hint in hints.items():
+            if name in values:
+                continue
+            key = layout.keys.get(name, name)
+            here = f"{place}.{key}".lstrip(".")
+            try:
+                item = _at(content, key.split("."))
+            except (KeyError, IndexError, TypeError):
+                if name in layout.missing:
+                    values[name] = layout.missing[name]
+                elif name not in _defaults(kind):
+                    raise ValueError(f"'{here}' is missing") from None
+                continue
+            if name in layout.forms:
+                values[name] = layout.forms[name].load(item, here)
+            elif name in layout.by_name:
+                of, own = get_args(hint)[0], layout.by_name[name]
+                pairs = checked(item, dict, here).items()
+                values[name] = tuple(
+                    self._load_fields(of, v, f"{here}.{n}", **{own: n}) for n, v in pairs
+                )
+            else:
+                values[name] = self.load(hint, item, here, layout.null.get(name, math.nan))
+        return kind(**values)
 
 
 def _put(content: Json, path: list[str], item: Any) -> None:
@@ -141,131 +256,15 @@ def _put(content: Json, path: list[str], item: Any) -> None:
         content[last] = item
 
 
-def load(kind: type[_T], value: Any, place: str = "", null: Any = math.nan) -> _T:
-    """Return what :func:`dump` has written.
-
-    Parameters
-    ----------
-    kind
-        A dataclass with a layout or without, or a type made of numbers, texts, arrays, tuples,
-        mappings and these.
-    value
-        Of JSON.
-    place
-        Keys from the root with dots between them, for messages.
-    null
-        What a number stands for that is ``None``.
-
-    Raises
-    ------
-    ValueError
-        The value is not one of that kind.
-    """
-    loaded: _T = _load(kind, value, place, null)
-    return loaded
-
-
-def _load(kind: Any, value: Any, place: str, null: Any) -> Any:
-    origin = get_origin(kind)
-    if origin in (Union, types.UnionType):
-        kind = next(k for k in get_args(kind) if k is not type(None))
-        return None if value is None else _load(kind, value, place, null)
-    if kind in LAYOUTS or dataclasses.is_dataclass(kind):
-        return _load_fields(kind, value, place)
-    if origin is np.ndarray:
-        return _array(value, place, null, get_args(get_args(kind)[1])[0])
-    if origin is tuple:
-        return _tuple(get_args(kind), value, place, null)
-    if origin is not None and issubclass_of(origin, Mapping):
-        item = get_args(kind)[1]
-        pairs = checked(value, dict, place).items()
-        return {key: load(item, v, f"{place}.{key}", null) for key, v in pairs}
-    return _scalar(kind, value, place, null)
+def _at(content: Any, path: list[str]) -> Any:
+    for part in path:
+        content = content[int(part) if isinstance(content, list) else part]
+    return content
 
 
 def issubclass_of(kind: Any, parent: type) -> bool:
     """Return whether `kind` is a class, and one of `parent`."""
     return isinstance(kind, type) and issubclass(kind, parent)
-
-
-def _scalar(kind: Any, value: Any, place: str, null: Any) -> Any:
-    if get_origin(kind) is Literal:
-        known = get_args(kind)
-        if value not in known or type(value) not in map(type, known):
-            _fail(place, f"one of {', '.join(map(str, known))}, but {value!r}")
-        return value
-    if kind is float:
-        if value is None:
-            return null
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(value) if number else _fail(place, "a number")
-    if kind is int:
-        whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-        return value if whole else _fail(place, "a whole number")
-    if kind in (str, bool):
-        return checked(value, kind, place)
-    if issubclass_of(kind, Enum):
-        return kind(value)
-    if kind in (Any, object):
-        return value
-    raise TypeError(f"no JSON is known of {kind}")
-
-
-def _tuple(kinds: tuple[Any, ...], value: Any, place: str, null: Any) -> tuple[Any, ...]:
-    items = checked(value, list, place)
-    if kinds[-1] is Ellipsis:
-        return tuple(load(kinds[0], v, f"{place}[{k}]", null) for k, v in enumerate(items))
-    if len(items) != len(kinds):
-        _fail(place, f"a list of {len(kinds)}")
-    nulls = null if isinstance(null, tuple) else [null] * len(kinds)
-    each = enumerate(zip(kinds, items, nulls, strict=True))
-    return tuple(load(kind, v, f"{place}[{k}]", n) for k, (kind, v, n) in each)
-
-
-def _array(value: Any, place: str, null: Any, kind: Any) -> Any:
-    def numbers(item: Any) -> Any:
-        is_list = isinstance(item, list)
-        return list(map(numbers, item)) if is_list else load(float, item, place, null)
-
-    return np.array(numbers(checked(value, list, place)), dtype=kind)
-
-
-def _load_fields(kind: Any, value: Any, place: str, **given: Any) -> Any:
-    layout, hints = LAYOUTS.get(kind, Layout()), _hints(kind)
-    content = checked(value, dict, place)
-    try:
-        content = layout.prepare(content)
-    except (AttributeError, KeyError, IndexError, TypeError) as error:
-        _fail(place, f"as fmident writes it: {type(error).__name__}: {error}")
-    values = dict(layout.omitted) | given
-    for name, hint in hints.items():
-        if name in values:
-            continue
-        key = layout.keys.get(name, name)
-        here = f"{place}.{key}".lstrip(".")
-        try:
-            item = _at(content, key.split("."))
-        except (KeyError, IndexError, TypeError):
-            if name in layout.missing:
-                values[name] = layout.missing[name]
-            elif name not in _defaults(kind):
-                raise ValueError(f"'{here}' is missing") from None
-            continue
-        if name in layout.forms:
-            values[name] = layout.forms[name].load(item, here)
-        elif name in layout.by_name:
-            of, own = get_args(hint)[0], layout.by_name[name]
-            pairs = checked(item, dict, here).items()
-            values[name] = tuple(_load_fields(of, v, f"{here}.{n}", **{own: n}) for n, v in pairs)
-        else:
-            values[name] = load(hint, item, here, layout.null.get(name, math.nan))
-    return kind(**values)
-
-
-def _at(content: Any, path: list[str]) -> Any:
-    for part in path:
-        content = content[int(part) if isinstance(content, list) else part]
-    return content
 
 
 @functools.cache
@@ -285,24 +284,6 @@ def _defaults(kind: Any) -> frozenset[str]:
     none = dataclasses.MISSING
     each = dataclasses.fields(kind)
     return frozenset(f.name for f in each if (f.default, f.default_factory) != (none, none))
-
-
-def checked(value: Any, kind: type[_T], place: str) -> _T:
-    """Return a value that is of a type.
-
-    Raises
-    ------
-    ValueError
-        It is not.
-    """
-    if isinstance(value, kind):
-        return value
-    words = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
-    return _fail(place, words[kind])
-
-
-def _fail(place: str, wanted: str) -> NoReturn:
-    raise ValueError(f"'{place.lstrip('.') or 'the whole'}' is not {wanted}")
 
 
 def written_by(*commands: str) -> str:

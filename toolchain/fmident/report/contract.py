@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from fmident.estimation.result import EstimationResult
     from fmident.problem.model import Problem
-    from fmident.report.sections.html import Section
+    from fmident.report.sections import Section
 
 
 class Reporter(ABC):

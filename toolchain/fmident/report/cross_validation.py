@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fmident._json import checked
 from fmident._version import __version__
 from fmident.cross_validation import (
     CrossValidation,
@@ -19,54 +21,39 @@ from fmident.cross_validation import (
     summarised,
     verdict,
 )
-from fmident.cross_validation.result import OutputScore
-from fmident.cross_validation.summary import ModelSummary, ParameterSpread
+from fmident.cross_validation.result import ModelSummary, OutputScore, ParameterSpread
 from fmident.errors import Code, EstimationError
-from fmident.report.codec import (
-    LAYOUTS,
-    Form,
-    Json,
-    Layout,
-    checked,
-    dump,
-    load,
-    read_file,
-    written_by,
-)
-from fmident.report.contents import Contents, Said
-from fmident.report.figures.files import NamedChart, write_chart
+from fmident.report.codec import Codec, Form, Json, Layout
+from fmident.report.contents import Contents
 from fmident.report.figures.folds import parameters_chart, scores_chart
 from fmident.report.folder import write_problem_as
-from fmident.report.result_json import as_json, result_of
-from fmident.report.sections.estimate import Entry
-from fmident.report.sections.html import Section, Table, Text
-from fmident.report.tables import column, whole_table
-from fmident.report.terminal import Alignment, narrow_table, unit_text
-from fmident.words import duration, plain, with_error
+from fmident.report.result_json import LAYOUTS, as_json, noted, result_of
+from fmident.report.sections import Block, Cell, Entry, Part, Plot, Summary, Table, Text
+from fmident.report.tables import filled, groups_of, read_table
+from fmident.words import duration, plain, unit_text, with_error
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fmident.problem.model import Problem
-    from fmident.report.figures.chart import Chart
-
-
-SCORES_PICTURE, PARAMETERS_PICTURE = "scores.png", "parameters.png"
-
 
 FILE_NAME = "cross-validation.json"
-SCORES, PARAMETERS, PREDICTIONS = "scores.csv", "parameters.csv", "predictions.csv"
+PREDICTIONS = "predictions.csv"
 _COMMAND = "cross-validate"
 _KEYS = ["model", "fold", "experiment", "output"]
+_SAMPLES = {name: name for name in ("measured", "predicted", "sigma")}
 _NOTHING = np.empty(0)
 
-_Rows = Mapping[tuple[str, ...], "pd.DataFrame"]
-
-LAYOUTS.update(
+CODEC = Codec(
     {
-        CrossValidation: Layout(
-            keys={"way": "by", "gap": "gap_s", "seconds": "wall_time_s"},
-            by_name={"models": "name"},
+        **LAYOUTS,
+        CrossValidation: noted(
+            Layout(
+                keys={"way": "by", "gap": "gap_s", "seconds": "wall_time_s"},
+                by_name={"models": "name"},
+                unwritten=("models",),
+                computed={"models": lambda r: _stored_models(r), "verdict": verdict},
+            )
         ),
         Fold: Layout(keys={"spans": "left_out_s"}),
         ModelFolds: Layout(
@@ -125,50 +112,41 @@ LAYOUTS.update(
 )
 
 
-MODEL_HEADER = (
-    "model", "searched", "folds", "NRMSE", "log-likelihood per sample", "worse than the best",
-)  # fmt: skip
-PARAMETER_HEADER = (
-    "model", "parameter", "all samples", "+-", "lowest fold", "highest fold", "jackknife +-",
-    "ratio", "unit",
-)  # fmt: skip
+def _stored_models(result: CrossValidation) -> Json:
+    """Return the models by name, each with its scores."""
+    models: Json = {}
+    for model, summary in zip(result.models, summarised(result), strict=True):
+        models[model.name] = {**CODEC.dump(model), **CODEC.dump(summary)}
+        del models[model.name]["name"]
+    return models
 
 
-def read_cross_validation(folder: Path) -> CrossValidation:
-    """Return the cross-validation stored in a folder with its tables.
+def _load(content: Json, folder: Path) -> CrossValidation:
+    """Return it with its tables; the estimates from all samples have no series and no history."""
+    _check_version(content, folder)
+    result: CrossValidation = CODEC.load(CrossValidation, content)
+    rows: Mapping[tuple[str, ...], pd.DataFrame] = {}
+    if any(f.scores for m in result.models for f in m.folds):
+        file = folder / PREDICTIONS
+        rows = read_table(file, lambda table: groups_of(table, *_KEYS), _COMMAND)
+    folds = {f.name: f for f in result.folds}
 
-    The estimates from all samples have no time series and no history. Raises
-    `EstimationError` if a file is missing, broken, not written by fmident, or written by a
-    version that did not store everything needed.
-    """
+    def complete(model: ModelFolds, one: FoldResult) -> FoldResult:
+        key = (model.name, one.fold.name)
+        scores = tuple(
+            s
+            if (own := rows.get((*key, s.experiment, s.output))) is None
+            else filled(s, own, times="time", **_SAMPLES)
+            for s in one.scores
+        )
+        return dataclasses.replace(one, fold=folds[one.fold.name], scores=scores)
 
-    def convert(content: Json) -> CrossValidation:
-        _check_version(content, folder)
-        result: CrossValidation = load(CrossValidation, content)
-        rows = _rows(folder) if any(f.scores for m in result.models for f in m.folds) else {}
-        folds = {f.name: f for f in result.folds}
-        models = [
-            dataclasses.replace(
-                model,
-                folds=tuple(
-                    dataclasses.replace(
-                        one,
-                        fold=folds[one.fold.name],
-                        scores=tuple(
-                            _score(s, rows.get((model.name, one.fold.name, s.experiment, s.output)))
-                            for s in one.scores
-                        ),
-                    )
-                    for one in model.folds
-                ),
-            )
-            for model in result.models
-        ]
-        _check_samples(content, models)
-        return dataclasses.replace(result, models=tuple(models))
-
-    what = "a cross-validation of fmident"
-    return read_file(folder / FILE_NAME, convert, what, written_by(_COMMAND))
+    models = [
+        dataclasses.replace(model, folds=tuple(complete(model, one) for one in model.folds))
+        for model in result.models
+    ]
+    _check_samples(content, models)
+    return dataclasses.replace(result, models=tuple(models))
 
 
 def _check_version(content: Json, folder: Path) -> None:
@@ -195,97 +173,123 @@ def _check_samples(content: Json, models: Sequence[ModelFolds]) -> None:
                     )
 
 
-def _rows(folder: Path) -> _Rows:
-    """Return the rows of the predictions by model, fold, experiment and output."""
+def _summary(result: CrossValidation) -> Summary:
+    reasons = []
+    if any(p.ratio > 2.0 for m in result.models for p in parameter_spreads(m)):
+        reasons.append(
+            "Where 'ratio' is well above 1, parts of the data disagree about the parameter by more"
+            " than its standard error says: the model misses something, the noise is of another"
+            " kind, or the folds hold different motions."
+        )
+    good = result.status == "complete" and not result.notes and not reasons
+    grade = "good" if good else "doubtful"
+    return Summary(_headline(result), grade, reasons, result.notes, effort=_effort(result))
 
-    def convert(table: pd.DataFrame) -> _Rows:
-        groups = table.groupby(_KEYS, sort=False)
-        return {tuple(map(str, key)): rows for key, rows in groups}
 
-    return whole_table(folder / PREDICTIONS, convert, _COMMAND)
+def _headline(result: CrossValidation) -> str:
+    """Return what was done, and which model is best."""
+    if result.status == "interrupted":
+        done = sum(len(m.folds) for m in result.models)
+        return f"Interrupted after {done} of {len(result.folds)} folds for each model."
+    if len(result.models) > 1:
+        return verdict(result)
+    (one,) = summarised(result)
+    if not one.folds:
+        return "No fold was predicted."
+    return f"What was left out is predicted with an NRMSE of {_pair(one.nrmse, one.nrmse_error)}."
 
 
-def _score(score: OutputScore, rows: pd.DataFrame | None) -> OutputScore:
-    if rows is None:
-        return score
-    return dataclasses.replace(
-        score,
-        times=column(rows, "time"),
-        measured=column(rows, "measured"),
-        predicted=column(rows, "predicted"),
-        sigma=column(rows, "sigma"),
+def _what_was_left_out(result: CrossValidation) -> str:
+    """Return the folds in words."""
+    if result.way == "experiments":
+        return f"each of {len(result.folds)} experiments left out once"
+    gap = f", {result.gap:g} s around it not fitted" if result.gap > 0.0 else ""
+    return f"each of {len(result.folds)} blocks in time left out once{gap}"
+
+
+def _effort(result: CrossValidation) -> str:
+    """Return what was left out, and the computational effort."""
+    what = _what_was_left_out(result)
+    return f"{what}; {result.simulations} simulations, {duration(result.seconds)}"
+
+
+def _pair(value: float, error: float) -> str:
+    if error != error:
+        return plain(value, 4)
+    return " +- ".join(with_error(value, error))
+
+
+def _models(result: CrossValidation) -> list[Block]:
+    rows = [
+        [
+            Cell(s.name, "code"),
+            str(s.searched),
+            str(s.folds),
+            _pair(s.nrmse, s.nrmse_error),
+            _pair(s.log_likelihood, s.log_likelihood_error),
+            "the best" if s.worse == 0.0 else _pair(s.worse, s.worse_error),
+        ]
+        for s in summarised(result)
+    ]
+    header = ["model", "searched", "folds", "NRMSE", "log-likelihood per sample",
+              "worse than the best"]  # fmt: skip
+    about = (
+        "NRMSE: root mean square of the prediction error over the standard deviation of the"
+        " measured values. Log-likelihood: of the predicted samples, taken for independent. Means"
+        " over the folds with their standard errors; the difference to the best model is taken fold"
+        " by fold."
     )
+    return [
+        Table(header, rows, "<>>>>>", ["searched", "folds"]),
+        Text(about, about=True),
+        Plot(partial(scores_chart, result), file="scores"),
+    ]
 
 
-class CrossValidationContents(Contents["CrossValidation"]):
-    """Contents of the result folder of a cross-validation."""
-
-    marker, page = FILE_NAME, "cross-validation.html"
-    kicker, command = "Cross-validation", "cross-validate"
-
-    def said(self, result: CrossValidation) -> Said:
-        """Return a summary in words."""
-        reasons = explanations(result)
-        good = result.status == "complete" and not result.notes and not reasons
-        return Said(headline(result), "good" if good else "doubtful", reasons, effort(result))
-
-    def blocks(self, result: CrossValidation, width: int) -> Sequence[str]:
-        """Return models and parameters."""
-        return table_texts(result, width)
-
-    def json(self, result: CrossValidation) -> Json:
-        """Return the result with the scores of each model."""
-        content = super().json(result)
-        for model in summarised(result):
-            content["models"][model.name] |= dump(model)
-        return {**content, "verdict": verdict(result)}
-
-    def tables(self, result: CrossValidation) -> Mapping[str, tuple[pd.DataFrame, str]]:
-        """Return scores, parameters and predictions."""
-        form = "%.10g"
-        return {
-            SCORES: (result.scores, form),
-            PARAMETERS: (result.parameters, form),
-            PREDICTIONS: (result.predictions, form),
-        }
-
-    def draw(self, result: CrossValidation, folder: Path) -> None:
-        """Write the figures of scores and parameters over the folds."""
-        write_chart(scores_chart(result), folder / SCORES_PICTURE)
-        if (parameters := parameters_chart(result)) is not None:
-            write_chart(parameters, folder / PARAMETERS_PICTURE)
-
-    def charts(self, result: CrossValidation) -> Iterator[NamedChart]:
-        """Yield scores and parameters, fold by fold."""
-        yield "scores", scores_chart(result)
-        yield "parameters", parameters_chart(result)
-
-    def sections(self, result: CrossValidation) -> Sequence[str]:
-        """Return models and parameters, with their charts."""
-        return _sections(result, scores_chart(result), parameters_chart(result))
-
-    def shown(self, result: CrossValidation) -> Sequence[str]:
-        """Return models and parameters."""
-        return _sections(result, None, None)
-
-    def facts(self, result: CrossValidation) -> Sequence[str]:
-        """Return what was left out."""
-        return [what_was_left_out(result)]
-
-    def entries(self, result: CrossValidation) -> Sequence[Entry]:
-        """Return information on the run."""
-        return [Entry.of("Status", result.status), Entry.of("Effort", effort(result))]
-
-    def title(self, result: CrossValidation) -> str:
-        """Return the names of the models."""
-        return " · ".join(m.name for m in result.models)
-
-    def read(self, folder: Path) -> CrossValidation:
-        """Return the cross-validation stored in a folder."""
-        return read_cross_validation(folder)
+def _parameters(result: CrossValidation) -> list[Block]:
+    rows = []
+    for model in result.models:
+        for k, p in enumerate(parameter_spreads(model)):
+            rows.append(
+                [
+                    "" if k else model.name,
+                    Cell(p.name, "code"),
+                    *with_error(p.value, p.error),
+                    *(with_error(x, p.error)[0] for x in (p.low, p.high)),
+                    plain(p.jackknife, 2),
+                    plain(p.ratio, 2),
+                    unit_text(p.unit),
+                ]
+            )
+    header = ["model", "parameter", "all samples", "+-", "lowest fold", "highest fold",
+              "jackknife +-", "ratio", "unit"]  # fmt: skip
+    about = (
+        "The jackknife's standard error says how far the parameter moves between folds; it needs no"
+        " model of the noise."
+    )
+    return [
+        Table(header, rows, "<<>>>>>><", ["unit", "highest fold", "lowest fold"]),
+        Text(about, about=True),
+        Plot(partial(parameters_chart, result), file="parameters"),
+    ]
 
 
-CROSS_VALIDATION = CrossValidationContents()
+CROSS_VALIDATION: Contents[CrossValidation] = Contents(
+    "Cross-validation", _COMMAND, FILE_NAME, "cross-validation.html", CODEC,
+    _load, _summary,
+    [Part("Models", _models, brief=True), Part("Parameters", _parameters, brief=True)],
+    lambda result: [_what_was_left_out(result)],
+    lambda result: [Entry("Status", [result.status])],
+    lambda result: {
+        "scores.csv": (result.scores, "%.10g"),
+        "parameters.csv": (result.parameters, "%.10g"),
+        PREDICTIONS: (result.predictions, "%.10g"),
+    },
+    lambda result: [
+        ("scores.png", scores_chart(result)), ("parameters.png", parameters_chart(result)),
+    ],
+    title=lambda result: " · ".join(m.name for m in result.models),
+)  # fmt: skip
 
 
 def write_cross_validation(
@@ -300,126 +304,3 @@ def write_cross_validation(
     for number, problem in enumerate(others, 2):
         write_problem_as(problem, folder / f"problem-{number}.toml")
     CROSS_VALIDATION.write(result, first, folder)
-
-
-def _sections(result: CrossValidation, scores: Chart | None, parameters: Chart | None) -> list[str]:
-    return [
-        Section(
-            "Models",
-            [
-                Table(MODEL_HEADER, model_rows(result)),
-                Text(
-                    "NRMSE: root mean square of the prediction error over the standard deviation of"
-                    " the measured values. Log-likelihood: of the predicted samples, taken for"
-                    " independent. Means over the folds with their standard errors; the difference"
-                    " to the best model is taken fold by fold."
-                ),
-                *([scores] if scores else []),
-            ],
-        ).html(),
-        Section(
-            "Parameters",
-            [
-                Table(PARAMETER_HEADER, parameter_rows(result)),
-                Text(
-                    "The jackknife's standard error says how far the parameter moves between folds;"
-                    " it needs no model of the noise."
-                ),
-                *([parameters] if parameters else []),
-            ],
-        ).html(),
-    ]
-
-
-def headline(result: CrossValidation) -> str:
-    """Return what was done, and which model is best."""
-    if result.status == "interrupted":
-        done = sum(len(m.folds) for m in result.models)
-        return f"Interrupted after {done} of {len(result.folds)} folds for each model."
-    if len(result.models) > 1:
-        return verdict(result)
-    (one,) = summarised(result)
-    if not one.folds:
-        return "No fold was predicted."
-    return f"What was left out is predicted with an NRMSE of {_pair(one.nrmse, one.nrmse_error)}."
-
-
-def what_was_left_out(result: CrossValidation) -> str:
-    """Return the folds in words."""
-    if result.way == "experiments":
-        return f"each of {len(result.folds)} experiments left out once"
-    gap = f", {result.gap:g} s around it not fitted" if result.gap > 0.0 else ""
-    return f"each of {len(result.folds)} blocks in time left out once{gap}"
-
-
-def model_rows(result: CrossValidation) -> list[list[str]]:
-    """Return a row per model, below `MODEL_HEADER`."""
-    return [
-        [
-            s.name,
-            str(s.searched),
-            str(s.folds),
-            _pair(s.nrmse, s.nrmse_error),
-            _pair(s.log_likelihood, s.log_likelihood_error),
-            "the best" if s.worse == 0.0 else _pair(s.worse, s.worse_error),
-        ]
-        for s in summarised(result)
-    ]
-
-
-def parameter_rows(result: CrossValidation) -> list[list[str]]:
-    """Return a row per model and searched parameter, below `PARAMETER_HEADER`."""
-    rows = []
-    for model in result.models:
-        for k, p in enumerate(parameter_spreads(model)):
-            value, error = with_error(p.value, p.error)
-            ends = [with_error(x, p.error)[0] for x in (p.low, p.high)]
-            rows.append(
-                [
-                    "" if k else model.name,
-                    p.name,
-                    value,
-                    error,
-                    *ends,
-                    plain(p.jackknife, 2),
-                    plain(p.ratio, 2),
-                    unit_text(p.unit),
-                ]
-            )
-    return rows
-
-
-def table_texts(result: CrossValidation, width: int) -> list[str]:
-    """Return the tables of models and of parameters, at most `width` columns wide."""
-    right: list[Alignment] = ["<", *[">"] * (len(MODEL_HEADER) - 1)]  # type: ignore[list-item]
-    models = narrow_table(MODEL_HEADER, model_rows(result), right, width, ["searched", "folds"])
-    sides: list[Alignment] = ["<", "<", *[">"] * 6, "<"]  # type: ignore[list-item]
-    spare = ["unit", "highest fold", "lowest fold"]
-    parameters = narrow_table(PARAMETER_HEADER, parameter_rows(result), sides, width, spare)
-    return [models, parameters if len(parameters.splitlines()) > 2 else ""]
-
-
-def explanations(result: CrossValidation) -> list[str]:
-    """Return explanations of the columns that need one."""
-    sentences = []
-    spreads = [p for m in result.models for p in parameter_spreads(m)]
-    if any(p.ratio > 2.0 for p in spreads):
-        sentences.append(
-            "Where 'ratio' is well above 1, parts of the data disagree about the parameter by more"
-            " than its standard error says: the model misses something, the noise is of another"
-            " kind, or the folds hold different motions."
-        )
-    return sentences
-
-
-def effort(result: CrossValidation) -> str:
-    """Return what was left out, and the computational effort."""
-    return (
-        f"{what_was_left_out(result)}; {result.simulations} simulations, {duration(result.seconds)}"
-    )
-
-
-def _pair(value: float, error: float) -> str:
-    if error != error:
-        return plain(value, 4)
-    return " +- ".join(with_error(value, error))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from fmident._json import loads_json
+from fmident._json import read_object
 from fmident.data import csv_of, read_table
 from fmident.data.table import InMemory
 from fmident.errors import (
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from fmident.plugins.registry import Registration
     from fmident.problem.model import Problem
     from fmident.report.contract import Reporter
-    from fmident.report.sections.html import Section
+    from fmident.report.sections import Section
 
 _LEAST_ROOM, _ROOM_OF_SAMPLE = 1_500_000, 150
 """Bytes that a result folder takes: in any case, and for each sample of each output."""
 
 _PROBED_BYTES = 500_000
-"""So much is written to find out whether there is room: a quota is not seen otherwise."""
+"""Bytes written to find out whether there is room: a quota is not seen otherwise."""
 
 _DATA = "data"
 """Folder of the data of a problem that had them in memory."""
@@ -58,10 +58,9 @@ _DATA = "data"
 def holds_unfinished(folder: Path, marker: str = FILE_NAME) -> bool:
     """Return whether the result at `folder` is from an interrupted run; `marker` is its file."""
     try:
-        content = loads_json((folder / marker).read_text(encoding="utf-8"))
+        return read_object(folder / marker).get("status") == "interrupted"
     except (OSError, ValueError):
         return False
-    return isinstance(content, dict) and content.get("status") == "interrupted"
 
 
 def check_target(folder: Path, marker: str = FILE_NAME) -> None:
@@ -71,32 +70,22 @@ def check_target(folder: Path, marker: str = FILE_NAME) -> None:
     identified by the file `marker`. It is called before the run, since hours of computing
     must not be lost.
     """
-    if folder.is_dir():
-        if not (folder / marker).exists() and any(folder.iterdir()):
-            raise EstimationError(
-                f"'{folder}' exists and holds other files than a result of fmident",
-                hint="give another folder with -o",
-                code=Code.UNUSABLE_FILE,
-            )
-    elif folder.exists():
-        raise EstimationError(
-            f"'{folder}' is a file", hint="give another folder with -o", code=Code.UNUSABLE_FILE
-        )
     parent = folder.parent
     while not parent.exists():
         parent = parent.parent
-    if not parent.is_dir():
-        raise EstimationError(
-            f"'{folder}' cannot be made: '{parent}' is a file",
-            hint="give another folder with -o",
-            code=Code.UNUSABLE_FILE,
-        )
-    if not os.access(parent, os.W_OK):
-        raise EstimationError(
-            f"'{folder}' cannot be made: '{parent}' may not be written to",
-            hint="give another folder with -o",
-            code=Code.UNUSABLE_FILE,
-        )
+    if folder.is_dir() and not (folder / marker).exists() and any(folder.iterdir()):
+        wrong = "exists and holds other files than a result of fmident"
+    elif folder.exists() and not folder.is_dir():
+        wrong = "is a file"
+    elif not parent.is_dir():
+        wrong = f"cannot be made: '{parent}' is a file"
+    elif not os.access(parent, os.W_OK):
+        wrong = f"cannot be made: '{parent}' may not be written to"
+    else:
+        return
+    raise EstimationError(
+        f"'{folder}' {wrong}", hint="give another folder with -o", code=Code.UNUSABLE_FILE
+    )
 
 
 def lacks_room(folder: Path, problem: Problem) -> str | None:
@@ -168,7 +157,7 @@ def write_reports(
 _Filled = TypeVar("_Filled")
 
 _UNFINISHED = ".new-"
-"""Behind the name of a result folder: one that is not complete yet."""
+"""Part of the name of a result folder that is not complete yet."""
 
 
 @dataclass(frozen=True)

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident.prediction import OutputBand, Prediction
-from fmident.report.codec import LAYOUTS, Json, Layout, load, read_file, written_by
-from fmident.report.contents import Contents, Said
-from fmident.report.figures.files import NamedChart, band_charts, write_files
-from fmident.report.sections.estimate import Entry
-from fmident.report.sections.html import fragment
-from fmident.report.sections.signals import bands_section
-from fmident.report.tables import column, whole_table
-from fmident.report.terminal import narrow_table, unit_text
-from fmident.words import duration, percent, percent_text, plain
+from fmident.report.codec import Codec, Json, Layout
+from fmident.report.contents import Contents
+from fmident.report.figures.files import FIGURES, NamedChart, file_name
+from fmident.report.figures.fits import band_chart
+from fmident.report.result_json import noted
+from fmident.report.sections import Block, Cell, Part, Plot, Summary, Table, Text
+from fmident.report.tables import column, groups_of, read_table
+from fmident.words import duration, percent, percent_text, plain, unit_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-FILE_NAME = "prediction.json"
-_COMMAND = "predict"
+    from fmident.arrays import F64
 
 
 _SOURCES = {
@@ -54,7 +52,7 @@ class NamedBand:
     fitted: bool = True
 
 
-LAYOUTS[NamedBand] = Layout(keys={"name": "output"})
+NAMED_BAND = Layout(keys={"name": "output"})
 
 
 def read_bands(folder: Path, named: Sequence[NamedBand], command: str) -> tuple[OutputBand, ...]:
@@ -68,13 +66,13 @@ def read_bands(folder: Path, named: Sequence[NamedBand], command: str) -> tuple[
         return ()
 
     def convert(table: pd.DataFrame) -> tuple[OutputBand, ...]:
-        groups = dict(iter(table.groupby(["experiment", "output"], sort=False)))
+        groups = groups_of(table, "experiment", "output")
         if missing := [n for n in named if (n.experiment, n.name) not in groups]:
             first = missing[0]
             raise ValueError(f"it has no row of '{first.name}' of '{first.experiment}'")
         return tuple(_band(groups[n.experiment, n.name], n) for n in named)
 
-    return whole_table(folder / BANDS, convert, command)
+    return read_table(folder / BANDS, convert, command)
 
 
 def _band(rows: pd.DataFrame, named: NamedBand) -> OutputBand:
@@ -95,22 +93,14 @@ def _band(rows: pd.DataFrame, named: NamedBand) -> OutputBand:
     return band
 
 
-def read_prediction(folder: Path) -> Prediction:
-    """Return the prediction stored in a folder with its table.
-
-    Raises `EstimationError` if a file is missing, broken or was not written by fmident.
-    """
-
-    def convert(content: Json) -> Prediction:
-        named = load(tuple[NamedBand, ...], content["outputs"], "outputs")
-        pairs = list(zip(named, read_bands(folder, named, _COMMAND), strict=True))
-        return dataclasses.replace(
-            load(Prediction, content),
-            new=tuple(band for known, band in pairs if not known.fitted),
-            fitted=tuple(band for known, band in pairs if known.fitted),
-        )
-
-    return read_file(folder / FILE_NAME, convert, "a prediction of fmident", written_by(_COMMAND))
+def _load(content: Json, folder: Path) -> Prediction:
+    named = CODEC.load(tuple[NamedBand, ...], content["outputs"], "outputs")
+    pairs = list(zip(named, read_bands(folder, named, "predict"), strict=True))
+    return dataclasses.replace(
+        CODEC.load(Prediction, content),
+        new=tuple(band for known, band in pairs if not known.fitted),
+        fitted=tuple(band for known, band in pairs if known.fitted),
+    )
 
 
 def _output(band: OutputBand, *, fitted: bool) -> Json:
@@ -124,79 +114,52 @@ def _output(band: OutputBand, *, fitted: bool) -> Json:
     }
 
 
-LAYOUTS[Prediction] = Layout(
-    keys={"failures": "failed_draws", "seconds": "wall_time_s"},
-    omitted={"new": (), "fitted": ()},
-    computed={
-        "new_samples": lambda p: p.samples,
-        "new_samples_inside": lambda p: p.inside,
-        "outputs": lambda p: [
-            *(_output(b, fitted=False) for b in p.new),
-            *(_output(b, fitted=True) for b in p.fitted),
-        ],
-    },
+CODEC = Codec(
+    {
+        NamedBand: NAMED_BAND,
+        Prediction: noted(
+            Layout(
+                keys={"failures": "failed_draws", "seconds": "wall_time_s"},
+                omitted={"new": (), "fitted": ()},
+                computed={
+                    "new_samples": lambda p: p.samples,
+                    "new_samples_inside": lambda p: p.inside,
+                    "outputs": lambda p: [
+                        *(_output(b, fitted=False) for b in p.new),
+                        *(_output(b, fitted=True) for b in p.fitted),
+                    ],
+                },
+            )
+        ),
+    }
 )
 
 
-class PredictionContents(Contents["Prediction"]):
-    """Contents of the result folder of a prediction."""
+def _summary(result: Prediction) -> Summary:
+    """Return the summary.
 
-    marker, page = FILE_NAME, "prediction.html"
-    kicker, command = "Prediction", "predict"
-
-    def said(self, result: Prediction) -> Said:
-        """Return a summary in words."""
-        return Said(headline(result), grade_of(result), reasons(result), effort(result))
-
-    def blocks(self, result: Prediction, width: int) -> Sequence[str]:
-        """Return the outputs."""
-        return [table_text(result, width)]
-
-    def tables(self, result: Prediction) -> Mapping[str, tuple[pd.DataFrame, str]]:
-        """Return the bands."""
-        return {BANDS: (result.table, "%.9g")}
-
-    def draw(self, result: Prediction, folder: Path) -> None:
-        """Write each output with its bands."""
-        write_files(folder, "svg", self.charts(result))
-
-    def charts(self, result: Prediction) -> Iterator[NamedChart]:
-        """Yield each output with its bands."""
-        return band_charts([*result.new, *result.fitted], percent_text(result.level))
-
-    def sections(self, result: Prediction) -> Sequence[str]:
-        """Return the outputs and their bands."""
-        return [*self.shown(result), bands_section([*result.new, *result.fitted], result.level)]
-
-    def shown(self, result: Prediction) -> Sequence[str]:
-        """Return the outputs."""
-        rows = rows_of(result.new, "") + rows_of(result.fitted, " (fitted)")
-        return [fragment("prediction", level=percent_text(result.level), rows=rows)]
-
-    def facts(self, result: Prediction) -> Sequence[str]:
-        """Return level and source."""
-        return [f"{percent_text(result.level)} bands", result.source]
-
-    def entries(self, result: Prediction) -> Sequence[Entry]:
-        """Return information on the run."""
-        return [Entry.of("Effort", effort(result))]
-
-    def read(self, folder: Path) -> Prediction:
-        """Return the prediction stored in a folder."""
-        return read_prediction(folder)
+    It is doubtful if the fraction of new samples inside falls short of the level by more
+    than a third of the nominal fraction outside, and bad below half the level.
+    """
+    share = result.inside / result.samples if result.samples else 1.0
+    few = share < result.level - (1.0 - result.level)
+    grade = "doubtful" if few or result.notes else "good"
+    drawn = f", {result.draws} of them simulated" if result.draws else ""
+    reasons = [
+        f"{_SOURCES[result.source]}{drawn}.",
+        "Noise of new samples: as in the residuals of the experiments that were fitted.",
+    ]
+    if few:
+        reasons.append(
+            "Fewer new samples than that lie inside: the model lacks something that the new"
+            " experiments show, or their noise is larger."
+        )
+    if share < 0.5 * result.level:
+        grade = "bad"
+    return Summary(_headline(result), grade, reasons, result.notes, effort=_effort(result))
 
 
-PREDICTION = PredictionContents()
-
-
-def table_text(result: Prediction, width: int) -> str:
-    """Return the table of the outputs, at most `width` columns wide."""
-    header = ["experiment", "output", "mean +-", "new +-", "unit", "inside"]
-    rows = [_row(b, "") for b in result.new] + [_row(b, " (fitted)") for b in result.fitted]
-    return narrow_table(header, rows, ["<", "<", ">", ">", "<", ">"], width, ["unit"])
-
-
-def headline(result: Prediction) -> str:
+def _headline(result: Prediction) -> str:
     """Return how many new samples lie inside the band."""
     level = percent_text(result.level)
     if result.samples:
@@ -211,47 +174,37 @@ def headline(result: Prediction) -> str:
     return f"{percent(inside / samples)} of {samples} fitted samples inside the {level} band."
 
 
-def grade_of(result: Prediction) -> str:
-    """Return the reliability of the bands: ``"good"``, ``"doubtful"`` or ``"bad"``.
-
-    It is doubtful if the fraction of new samples inside falls short of the level by more
-    than a third of the nominal fraction outside, and bad below half the level.
-    """
-    if result.samples:
-        share = result.inside / result.samples
-        if share < 0.5 * result.level:
-            return "bad"
-        if share < result.level - (1.0 - result.level):
-            return "doubtful"
-    return "doubtful" if result.notes else "good"
-
-
-def reasons(result: Prediction) -> list[str]:
-    """Return the origin of the uncertainty, a sentence each."""
-    drawn = f", {result.draws} of them simulated" if result.draws else ""
-    found = [f"{_SOURCES[result.source]}{drawn}."]
-    found.append("Noise of new samples: as in the residuals of the experiments that were fitted.")
-    if result.samples and result.inside / result.samples < result.level - (1.0 - result.level):
-        found.append(
-            "Fewer new samples than that lie inside: the model lacks something that the new"
-            " experiments show, or their noise is larger."
-        )
-    return found
-
-
-def effort(result: Prediction) -> str:
-    """Return the computational effort."""
+def _effort(result: Prediction) -> str:
     return f"{result.simulations} simulations, {duration(result.seconds)}"
 
 
-def half_widths(band: OutputBand) -> tuple[str, str]:
-    """Return the median half widths of the bands of the mean and of new samples, as text."""
-    texts = []
-    for low, high in ((band.mean_low, band.mean_high), (band.new_low, band.new_high)):
-        known = 0.5 * (high - low)
-        known = known[np.isfinite(known)]
-        texts.append(plain(float(np.median(known)), 3) if known.size else "n/a")
-    return texts[0], texts[1]
+def _outputs(result: Prediction) -> list[Block]:
+    level = percent_text(result.level)
+    rows = [
+        [
+            f"{band.experiment}{after}",
+            Cell(band.name, "code"),
+            _half_width(band.mean_low, band.mean_high),
+            _half_width(band.new_low, band.new_high),
+            unit_text(band.unit),
+            Cell(share_text(band), "value"),
+        ]
+        for bands, after in ((result.new, ""), (result.fitted, " (fitted)"))
+        for band in bands
+    ]
+    about = (
+        f"Half widths of the {level} bands, the median over time; the share of measured samples"
+        " inside the band of new ones."
+    )
+    header = ["experiment", "output", "mean +-", "new +-", "unit", "inside"]
+    return [Table(header, rows, "<<>><>", ["unit"]), Text(about, about=True)]
+
+
+def _half_width(low: F64, high: F64) -> str:
+    """Return the median half width of a band as text."""
+    half = 0.5 * (high - low)
+    half = half[np.isfinite(half)]
+    return plain(float(np.median(half)), 3) if half.size else "n/a"
 
 
 def share_text(band: OutputBand) -> str:
@@ -259,13 +212,43 @@ def share_text(band: OutputBand) -> str:
     return percent(band.inside / band.samples) if band.samples else ""
 
 
-def _row(band: OutputBand, after: str) -> list[str]:
-    mean, new = half_widths(band)
-    unit = unit_text(band.unit)
-    return [f"{band.experiment}{after}", band.name, mean, new, unit, share_text(band)]
+def band_blocks(bands: Sequence[OutputBand], level: float) -> list[Block]:
+    """Return one plot per output; empty without any."""
+    about = (
+        "The inner band is for the mean and comes from the uncertainty of the parameters; the outer"
+        " band is for new samples and includes the noise. All ends are in bands.csv."
+    )
+    plots = [
+        Plot(
+            partial(band_chart, band, percent_text(level)),
+            band.name,
+            band.experiment
+            + (f": {share_text(band)} of {band.samples} samples inside" if band.samples else ""),
+            f"bands-{number}-{band.experiment}-{band.name}",
+        )
+        for number, band in enumerate(bands, 1)
+    ]
+    return [*plots, Text(about, about=True)] if plots else []
 
 
-def rows_of(bands: Sequence[OutputBand], after: str) -> list[dict[str, str]]:
-    """Return the rows of the page's table."""
-    keys = ("experiment", "output", "mean", "new", "unit", "inside")
-    return [dict(zip(keys, _row(b, after), strict=True)) for b in bands]
+def band_pictures(bands: Sequence[OutputBand], level: float) -> list[NamedChart]:
+    """Return one figure per output, for the folder ``figures``."""
+    plots = (block for block in band_blocks(bands, level) if isinstance(block, Plot))
+    return [(f"{FIGURES}/{file_name(plot.file)}.svg", plot.chart) for plot in plots]
+
+
+def _bands(result: Prediction) -> Sequence[OutputBand]:
+    return [*result.new, *result.fitted]
+
+
+PREDICTION: Contents[Prediction] = Contents(
+    "Prediction", "predict", "prediction.json", "prediction.html", CODEC, _load, _summary,
+    [
+        Part("Outputs", _outputs, brief=True),
+        Part("Bands", lambda r: band_blocks(_bands(r), r.level), rest="bands.csv has them"),
+    ],
+    lambda result: [f"{percent_text(result.level)} bands", result.source],
+    lambda result: (),
+    lambda result: {BANDS: (result.table, "%.9g")},
+    lambda result: band_pictures(_bands(result), result.level),
+)  # fmt: skip

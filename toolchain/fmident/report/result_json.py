@@ -7,53 +7,41 @@ where ``interval_known`` is true, else that there is no interval.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fmident._version import __version__
-from fmident.estimation.result import (
-    BaseParameter,
-    ConstraintCheck,
+from fmident._json import checked
+from fmident.estimation.comparisons import (
     CountedNoise,
-    DerivativeCheck,
     DrawnParameter,
     DrawnPosterior,
-    EstimationResult,
     ExcludedSamples,
-    Factor,
-    Identifiability,
     Influence,
     InputSignal,
     OutputFit,
     OutputSensitivity,
-    ParameterEstimate,
     PriorKnowledge,
-    StageResult,
-    StageUncertainty,
     Validation,
 )
-from fmident.findings import Finding, finding
-from fmident.problem.model import Problem
-from fmident.report.codec import (
-    LAYOUTS,
-    Form,
-    Json,
-    Layout,
-    checked,
-    dump,
-    load,
-    read_file,
-    written_by,
+from fmident.estimation.result import (
+    BaseParameter,
+    ConstraintCheck,
+    DerivativeCheck,
+    EstimationResult,
+    Factor,
+    ParameterEstimate,
+    StageResult,
+    StageUncertainty,
 )
-from fmident.report.contract import Reporter
+from fmident.findings import Finding, finding
+from fmident.report.codec import Codec, Form, Json, Layout, read_file, written_by
 from fmident.report.verdict import findings_of
-from fmident.statistics.fixing import FixingStep
+from fmident.statistics.identifiability import FixingStep, Identifiability
 from fmident.statistics.truncated import TruncatedParameter, Truncation
 
 FILE_NAME, PAGE = "result.json", "report.html"
@@ -69,20 +57,9 @@ _COST = {
 _NO_COST = {"cost_initial": math.inf, "cost_final": math.inf}
 
 
-class JsonReporter(Reporter):
-    """Writes ``result.json``."""
-
-    summary = "result.json: parameters, uncertainty, cost and fit for programs"
-
-    def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
-        """Write ``result.json`` into `folder`."""
-        text = json.dumps(as_json(result, __version__), indent=2, allow_nan=False)
-        (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
-
-
 def as_json(result: EstimationResult, version: str) -> Json:
     """Return the content of ``result.json``, as a version of fmident writes it."""
-    return {**dump(result), "fmident": version}
+    return {**CODEC.dump(result), "fmident": version}
 
 
 @dataclass(frozen=True)
@@ -124,7 +101,7 @@ def result_of(content: Any, place: str = "") -> EstimationResult:
 
     Raises `ValueError` for content that fmident does not write.
     """
-    result: EstimationResult = load(EstimationResult, content, place)
+    result: EstimationResult = CODEC.load(EstimationResult, content, place)
     checked_matrices(result, sum(e.searched for e in result.estimates))
     return result
 
@@ -146,7 +123,7 @@ def _samples(content: Json) -> dict[tuple[str, str], int]:
     """Return the numbers of samples; results of earlier versions have none."""
     parts = [content, *([content["validation"]] if content.get("validation") else [])]
     return {
-        (e["name"], name): load(int, output["samples"], f"experiments.{name}.samples")
+        (e["name"], name): CODEC.load(int, output["samples"], f"experiments.{name}.samples")
         for part in parts
         for e in part["experiments"]
         for name, output in e["outputs"].items()
@@ -170,7 +147,7 @@ def _experiments(fits: Sequence[OutputFit]) -> list[_Experiment]:
 def _fits(value: Any, place: str) -> tuple[OutputFit, ...]:
     return tuple(
         dataclasses.replace(fit, experiment=e.name)
-        for e in load(tuple[_Experiment, ...], value, place)
+        for e in CODEC.load(tuple[_Experiment, ...], value, place)
         for fit in e.outputs
     )
 
@@ -179,7 +156,7 @@ _FITS = Form(_experiments, _fits)
 
 
 def _whole(value: Any, place: str) -> int:
-    number: float = load(float, value, place)
+    number: float = CODEC.load(float, value, place)
     if not number.is_integer():
         raise ValueError(f"'{place}' is not a whole number")
     return int(number)
@@ -205,23 +182,35 @@ def _influence(content: Json) -> Json:
     return {**content, "moved_by": math.inf} if unseen else content
 
 
-def _findings(result: EstimationResult) -> list[Json]:
-    """Return what a reader of the file learns of the findings, those of the verdict included."""
+def _coded(findings: Iterable[Finding]) -> list[Json]:
+    """Return what a reader of the file learns of findings."""
     return [
-        {"code": f.code, "severity": f.severity, "text": f.text, "hint": f.hint}
-        for f in findings_of(result)
+        {"code": f.code, "severity": f.severity, "text": f.text, "hint": f.hint} for f in findings
     ]
 
 
 def _stored_findings(content: Json) -> list[Json]:
     """Return the notes with their codes; results of earlier versions have texts alone."""
-    texts: tuple[str, ...] = load(tuple[str, ...], content.get("notes", []), "notes")
-    stored: tuple[Finding, ...] = load(tuple[Finding, ...], content.get("findings", []), "findings")
+    texts: tuple[str, ...] = CODEC.load(tuple[str, ...], content.get("notes", []), "notes")
+    stored: tuple[Finding, ...] = CODEC.load(
+        tuple[Finding, ...], content.get("findings", []), "findings"
+    )
     coded = {f.note: f for f in stored}
-    findings = [coded.get(text, finding("other", text)) for text in texts]
-    return [
-        {"code": f.code, "severity": f.severity, "text": f.text, "hint": f.hint} for f in findings
-    ]
+    return _coded(coded.get(text, finding("other", text)) for text in texts)
+
+
+def noted(layout: Layout) -> Layout:
+    """Return the layout of a result with findings, which are written with their words, too."""
+    return dataclasses.replace(
+        layout,
+        unwritten=(*layout.unwritten, "findings"),
+        computed={
+            **layout.computed,
+            "notes": lambda r: r.notes,
+            "findings": lambda r: _coded(r.findings),
+        },
+        prepare=lambda content: layout.prepare({**content, "findings": _stored_findings(content)}),
+    )
 
 
 def _result(content: Json) -> Json:
@@ -239,7 +228,7 @@ def _derivatives(content: Json) -> Json:
     return {"ignores_tolerance": content.get("heedless", False), **content}
 
 
-_LAYOUTS: dict[type, Layout] = {
+LAYOUTS: dict[type, Layout] = {
     EstimationResult: Layout(
         keys={
             "estimates": "parameters",
@@ -258,7 +247,7 @@ _LAYOUTS: dict[type, Layout] = {
         computed={
             "free_parameters": lambda r: [e.name for e in r.estimates if e.searched],
             "notes": lambda r: r.notes,
-            "findings": _findings,
+            "findings": lambda r: _coded(findings_of(r)),
         },
         forms={"fits": _FITS},
         prepare=_result,
@@ -324,4 +313,6 @@ _LAYOUTS: dict[type, Layout] = {
         computed={"verdict": lambda s: s.identifiability and s.identifiability.verdict},
     ),
 }  # fmt: skip
-LAYOUTS.update(_LAYOUTS)
+"""Layouts of an estimate, which may also be a part of other files."""
+
+CODEC = Codec(LAYOUTS)

@@ -9,127 +9,112 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from fmident.arrays import F64
 from fmident.errors import Code, Diagnostic, EstimationError
-from fmident.estimation.contract import Iteration
-from fmident.estimation.online.series import TimeSeriesEstimate
-from fmident.estimation.population import Generation
-from fmident.estimation.result import (
+from fmident.estimation.comparisons import (
     DrawnPosterior,
-    EstimationResult,
+    ExcludedSamples,
     InputSignal,
     OutputFit,
     OutputSensitivity,
-    parameter_columns,
 )
-from fmident.problem.model import Problem
+from fmident.estimation.contract import Generation, Iteration, TimeSeriesEstimate
+from fmident.estimation.result import EstimationResult, parameter_columns
 from fmident.report.codec import BROKEN
-from fmident.report.contract import Reporter
 from fmident.report.result_json import StoredResult
 
-Columns = Mapping[str, Sequence[object] | npt.NDArray[Any]]
-"""Name to values."""
-
 FLAGS = ("", "filling", "singular", "missing", "skipped")
-"""Words for :class:`~fmident.estimation.online.series.Flag`, by number."""
+"""Words for :class:`~fmident.estimation.contract.Flag`, by number."""
 
 _Read = TypeVar("_Read")
+_Item = TypeVar("_Item")
 
 _TEXTS = ("experiment", "output", "stage", "flag", "reason", "unit", "model", "fold", "parameter")
 """Columns that hold no numbers."""
+
+_REQUIRED = ("fit.csv", "history.csv", "validation.csv")
 
 _COUNTS = ("iteration", "stage", "cost", "simulations", "jacobians", "seconds")
 
 _FIT = ("experiment", "output", "time", "measured", "initial", "fitted", "sigma")
 
 
-class CsvReporter(Reporter):
-    """Writes the tables; only parameters, fit and history are written even if empty."""
+def tables_of(result: EstimationResult) -> dict[str, tuple[pd.DataFrame, str | None]]:
+    """Return each CSV file of an estimate by name, with its number format.
 
-    summary = (
-        "parameters.csv, fit.csv, history.csv and, if any, inputs, validation, excluded,"
-        " sensitivities, series, population, draws"
-    )
-
-    def write(self, result: EstimationResult, problem: Problem, folder: Path) -> None:
-        """Write the tables into `folder`."""
-        names = [e.name for e in result.estimates if e.searched]
-        _write(folder / "parameters.csv", pd.DataFrame(parameter_columns(result.rows)))
-        _write(folder / "fit.csv", fit_table(result.fits), 9)
-        if result.validation is not None:
-            _write(folder / "validation.csv", fit_table(result.validation.fits), 9)
-        _write(folder / "history.csv", history_table(result.history, names))
-        for file, parts, digits in (
-            ("excluded.csv", excluded_table(result), 9),
-            ("series.csv", series_table(result.series), 9),
-            ("population.csv", population_table(result.generations, names), 12),
-            ("draws.csv", draws_table(result.draws, names), 12),
-            ("inputs.csv", inputs_table(result.inputs), 9),
-            ("sensitivities.csv", sensitivities_table(result.sensitivities), 9),
-        ):
-            if parts:
-                _write(folder / file, _below_each_other(parts), digits)
+    Only parameters, fit and history are there even if empty. Without a format, numbers have as
+    many digits as tell them apart.
+    """
+    names = [e.name for e in result.estimates if e.searched]
+    tables: dict[str, tuple[pd.DataFrame, str | None]] = {
+        "parameters.csv": (pd.DataFrame(parameter_columns(result.rows)), None),
+        "fit.csv": (fit_table(result.fits), "%.9g"),
+    }
+    if result.validation is not None:
+        tables["validation.csv"] = (fit_table(result.validation.fits), "%.9g")
+    tables["history.csv"] = (history_table(result.history, names), None)
+    others = {
+        "excluded.csv": (_excluded_table(result), "%.9g"),
+        "series.csv": (series_table(result.series), "%.9g"),
+        "population.csv": (population_table(result.generations, names), "%.12g"),
+        "draws.csv": (_draws_table(result.draws, names), "%.12g"),
+        "inputs.csv": (_inputs_table(result.inputs), "%.9g"),
+        "sensitivities.csv": (_sensitivities_table(result.sensitivities), "%.9g"),
+    }
+    return tables | {name: table for name, table in others.items() if not table[0].empty}
 
 
-def _write(path: Path, table: pd.DataFrame, digits: int | None = None) -> None:
-    """Write a table; by default numbers have as many digits as tell them apart."""
-    form = None if digits is None else f"%.{digits}g"
-    table.to_csv(path, index=False, float_format=form)
+def _below_each_other(
+    parts: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return tables below each other; in each, a value that is not an array is that of all rows."""
+    tables = [pd.DataFrame(part) for part in parts]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*columns])
 
 
-def _below_each_other(parts: Iterable[Columns]) -> pd.DataFrame:
-    return pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
+def _stage(name: str, every: Iterable[str]) -> dict[str, str]:
+    """Return the column of the stage, which the tables of a run in stages have."""
+    return {"stage": name} if any(every) else {}
 
 
-def excluded_table(result: EstimationResult) -> list[Columns]:
+def _of_parameters(names: Sequence[str], values: F64) -> dict[str, F64]:
+    return {f"p:{name}": values[:, j] for j, name in enumerate(names)}
+
+
+def _excluded_table(result: EstimationResult) -> pd.DataFrame:
     """Return a row per sample that does not count."""
     held_out = () if result.validation is None else result.validation.fits
-    return [
-        {
-            "experiment": [fit.experiment] * e.times.size,
-            "output": [fit.name] * e.times.size,
-            "reason": [e.reason] * e.times.size,
-            "time": e.times,
-            "measured": e.values,
-        }
+    return _below_each_other(
+        {"experiment": fit.experiment, "output": fit.name, "reason": e.reason, "time": e.times,
+         "measured": e.values}
         for fit in (*result.fits, *held_out)
         for e in fit.excluded
         if e.times.size
-    ]
+    )  # fmt: skip
 
 
 def fit_table(fits: Sequence[OutputFit]) -> pd.DataFrame:
     """Return one row per sample: experiment, output, time, measured, initial, fitted, sigma."""
-    return _below_each_other(map(_fit_columns, fits)) if fits else pd.DataFrame(columns=_FIT)
-
-
-def _fit_columns(fit: OutputFit) -> Columns:
-    count = fit.times.size
-    return {
-        "experiment": [fit.experiment] * count,
-        "output": [fit.name] * count,
-        "time": fit.times,
-        "measured": fit.measured,
-        "initial": fit.initial,
-        "fitted": fit.fitted,
-        "sigma": np.broadcast_to(fit.sigma, fit.times.shape),
-    }
+    return _below_each_other(
+        (
+            {"experiment": fit.experiment, "output": fit.name, "time": fit.times,
+             "measured": fit.measured, "initial": fit.initial, "fitted": fit.fitted,
+             "sigma": np.broadcast_to(fit.sigma, fit.times.shape)}
+            for fit in fits
+        ),
+        _FIT,
+    )  # fmt: skip
 
 
 def history_table(history: Iterable[Iteration], names: Sequence[str]) -> pd.DataFrame:
-    """Return one row per iteration: counts, cost, what the estimator adds, parameters.
-
-    A run in stages has a column with the stage's name, too.
-    """
+    """Return one row per iteration: counts, cost, what the estimator adds, parameters."""
     history = list(history)
-    staged = any(state.stage for state in history)
     rows: list[dict[str, object]] = [
         {
             "iteration": state.number,
-            **({"stage": state.stage} if staged else {}),
+            **_stage(state.stage, (other.stage for other in history)),
             "cost": state.cost,
             "simulations": state.simulations,
             "jacobians": state.jacobians,
@@ -143,111 +128,81 @@ def history_table(history: Iterable[Iteration], names: Sequence[str]) -> pd.Data
     return pd.DataFrame(rows, columns=None if rows else columns)
 
 
-def draws_table(found: DrawnPosterior | None, names: Sequence[str]) -> list[Columns]:
-    """Return one table per chain: its number, the draw, log density and searched parameters."""
-    if found is None:
-        return []
-    parts: list[Columns] = []
-    for chain, (values, densities) in enumerate(zip(found.values, found.densities, strict=True), 1):
-        columns: dict[str, Any] = {
-            "chain": [chain] * len(values),
-            "draw": list(range(1, len(values) + 1)),
-            "log_density": densities.tolist(),
-        }
-        columns |= {f"p:{name}": values[:, j].tolist() for j, name in enumerate(names)}
-        parts.append(columns)
-    return parts
+def _draws_table(draws: DrawnPosterior | None, names: Sequence[str]) -> pd.DataFrame:
+    """Return a row per draw: its chain and number, log density and searched parameters."""
+    chains = () if draws is None else zip(draws.values, draws.densities, strict=True)
+    return _below_each_other(
+        {"chain": chain, "draw": np.arange(1, len(values) + 1), "log_density": densities,
+         **_of_parameters(names, values)}
+        for chain, (values, densities) in enumerate(chains, 1)
+    )  # fmt: skip
 
 
-def inputs_table(inputs: Iterable[InputSignal]) -> list[Columns]:
-    """Return tables with a row per sample: experiment, time, ``u:NAME`` per input."""
+def _inputs_table(inputs: Iterable[InputSignal]) -> pd.DataFrame:
+    """Return a row per sample: experiment, time, ``u:NAME`` per input."""
     parts: dict[str, dict[str, Any]] = {}
     for signal in inputs:
-        columns = parts.setdefault(
-            signal.experiment,
-            {
-                "experiment": [signal.experiment] * signal.times.size,
-                "time": signal.times,
-            },
-        )
-        columns[f"u:{signal.name}"] = signal.values
-    return list(parts.values())
+        first = {"experiment": signal.experiment, "time": signal.times}
+        parts.setdefault(signal.experiment, first)[f"u:{signal.name}"] = signal.values
+    return _below_each_other(parts.values())
 
 
-def population_table(generations: Sequence[Generation], names: Sequence[str]) -> list[Columns]:
-    """Return tables with one row per vector: generation, cost and free parameters.
+def population_table(generations: Sequence[Generation], names: Sequence[str]) -> pd.DataFrame:
+    """Return one row per vector: generation, cost and free parameters.
 
     Generation 0 is the initial point; an infinite cost means that the simulation failed. A
-    run in stages also has a column with the stage's name, and numbers the generations of
-    each.
+    run in stages numbers the generations of each.
     """
-    parts: list[Columns] = []
+    parts: list[dict[str, Any]] = []
     count: Counter[str] = Counter()
-    staged = any(g.stage for g in generations)
     for generation in generations:
-        columns: dict[str, Any] = (
-            {"stage": [generation.stage] * generation.costs.size} if staged else {}
+        parts.append(
+            {
+                **_stage(generation.stage, (g.stage for g in generations)),
+                "generation": count[generation.stage],
+                "cost": generation.costs,
+                **_of_parameters(names, generation.points),
+            }
         )
-        columns["generation"] = [count[generation.stage]] * generation.costs.size
-        columns["cost"] = generation.costs.tolist()
         count[generation.stage] += 1
-        for j, name in enumerate(names):
-            columns[f"p:{name}"] = generation.points[:, j].tolist()
-        parts.append(columns)
-    return parts
+    return _below_each_other(parts)
 
 
-def sensitivities_table(sensitivities: Iterable[OutputSensitivity]) -> list[Columns]:
-    """Return tables with a row per sample: experiment, output, time, ``p:NAME`` for each.
-
-    A run in stages also has a column with the stage's name.
-    """
-    every = list(sensitivities)
-    staged = any(s.stage for s in every)
-    parts: list[Columns] = []
-    for s in every:
-        count = s.times.size
-        columns: dict[str, Any] = {"stage": [s.stage] * count} if staged else {}
-        columns["experiment"] = [s.experiment] * count
-        columns["output"] = [s.name] * count
-        columns["time"] = s.times
-        for j, name in enumerate(s.parameters):
-            columns[f"p:{name}"] = s.values[:, j]
-        parts.append(columns)
-    return parts
-
-
-def series_table(series: Iterable[TimeSeriesEstimate]) -> list[Columns]:
-    """Return tables with a row per sample: experiment, time, flag, values and errors."""
-    parts: list[Columns] = []
-    for s in series:
-        columns: dict[str, Any] = {
-            "experiment": [s.experiment] * s.times.size,
-            "time": s.times.tolist(),
-            "flag": [FLAGS[f] for f in s.flags],
+def _sensitivities_table(sensitivities: Sequence[OutputSensitivity]) -> pd.DataFrame:
+    """Return a row per sample: experiment, output, time, ``p:NAME`` for each."""
+    return _below_each_other(
+        {
+            **_stage(s.stage, (other.stage for other in sensitivities)),
+            "experiment": s.experiment,
+            "output": s.name,
+            "time": s.times,
+            **_of_parameters(s.parameters, s.values),
         }
+        for s in sensitivities
+    )
+
+
+def series_table(series: Iterable[TimeSeriesEstimate]) -> pd.DataFrame:
+    """Return a row per sample: experiment, time, flag, values and errors."""
+    parts: list[dict[str, Any]] = []
+    for s in series:
+        flags = [FLAGS[f] for f in s.flags]
+        parts.append({"experiment": s.experiment, "time": s.times, "flag": flags})
         for j, name in enumerate(s.names):
-            columns[name] = s.values[:, j].tolist()
-            columns[f"{name} standard error"] = s.standard_errors[:, j].tolist()
-        parts.append(columns)
-    return parts
+            parts[-1][name] = s.values[:, j]
+            parts[-1][f"{name} standard error"] = s.standard_errors[:, j]
+    return _below_each_other(parts)
 
 
 def read_table(
-    file: Path,
-    convert: Callable[[pd.DataFrame], _Read],
-    *,
-    required: bool = False,
-    command: str = "estimate",
-) -> _Read | None:
-    """Return the converted content of a table; ``None`` if an optional one does not exist.
+    file: Path, convert: Callable[[pd.DataFrame], _Read], command: str = "estimate"
+) -> _Read:
+    """Return the converted content of a table.
 
     For invalid content `convert` raises one of `BROKEN`. Raises `EstimationError`, naming
     the `command` that writes the table, if it is missing or was not written by fmident.
     """
     if not file.exists():
-        if not required:
-            return None
         raise EstimationError(
             f"there is no '{file}'",
             hint=f"pictures are made from the whole folder that 'fmident {command}' wrote",
@@ -265,13 +220,6 @@ def read_table(
             hint=f"give the folder as 'fmident {command}' wrote it",
             code=Code.UNUSABLE_FILE,
         ) from error
-
-
-def whole_table(file: Path, convert: Callable[[pd.DataFrame], _Read], command: str) -> _Read:
-    """Return the content of a required table; see :func:`read_table`."""
-    content = read_table(file, convert, required=True, command=command)
-    assert content is not None
-    return content
 
 
 def column(table: pd.DataFrame, name: str) -> F64:
@@ -294,35 +242,33 @@ def with_signals(
     a required table is missing or a table was not written by fmident.
     """
     names = [e.name for e in result.estimates if e.searched]
-    history = read_table(folder / "history.csv", lambda t: _history(t, names), required=required)
-    fits = read_table(folder / "fit.csv", lambda t: _fits(t, result.fits), required=required)
+
+    def read(file: str, convert: Callable[[pd.DataFrame], _Read], default: _Read) -> _Read:
+        wanted = (required and file in _REQUIRED) or (folder / file).exists()
+        return read_table(folder / file, convert) if wanted else default
+
+    empty: tuple[Any, ...] = ()
+    history = read("history.csv", lambda t: _history(t, names), empty)
     held_out = result.validation
     if held_out is not None:
         own = held_out.fits
-        validation_fits = read_table(
-            folder / "validation.csv", lambda t: _fits(t, own), required=required
+        held_out = dataclasses.replace(
+            held_out, fits=read("validation.csv", lambda t: _fits(t, own), own)
         )
-        held_out = (
-            held_out
-            if validation_fits is None
-            else dataclasses.replace(held_out, fits=validation_fits)
-        )
-    whole = dataclasses.replace(
-        result, fits=result.fits if fits is None else fits, validation=held_out
-    )
-    out = read_table(folder / "excluded.csv", lambda t: _with_excluded(whole, t))
+    fits = read("fit.csv", lambda t: _fits(t, result.fits), result.fits)
+    whole = dataclasses.replace(result, fits=fits, validation=held_out)
     return dataclasses.replace(
-        whole if out is None else out,
-        history=history or (),
-        draws=read_table(folder / "draws.csv", lambda t: _draws(t, result.draws, names))
-        or result.draws,
-        generations=read_table(folder / "population.csv", lambda t: _generations(t, names)) or (),
-        series=read_table(folder / "series.csv", lambda t: _series(t, result)) or (),
-        inputs=read_table(folder / "inputs.csv", lambda t: _inputs(t, result.inputs)) or (),
-        sensitivities=read_table(
-            folder / "sensitivities.csv", lambda t: _sensitivities(t, result.sensitivities)
-        )
-        or result.sensitivities,
+        read("excluded.csv", lambda t: _with_excluded(whole, t), whole),
+        history=history,
+        draws=read("draws.csv", lambda t: _draws(t, result.draws, names), result.draws),
+        generations=read("population.csv", lambda t: _generations(t, names), empty),
+        series=read("series.csv", lambda t: _series(t, result), empty),
+        inputs=read("inputs.csv", lambda t: _inputs(t, result.inputs), empty),
+        sensitivities=read(
+            "sensitivities.csv",
+            lambda t: _sensitivities(t, result.sensitivities),
+            result.sensitivities,
+        ),
     )
 
 
@@ -356,51 +302,46 @@ def with_inputs(result: EstimationResult, folder: Path) -> EstimationResult:
 
     Raises `EstimationError` if the table was not written by fmident.
     """
-    inputs = read_table(folder / "inputs.csv", lambda t: _inputs(t, result.inputs))
-    return result if inputs is None else dataclasses.replace(result, inputs=inputs)
+    file = folder / "inputs.csv"
+    if not file.exists():
+        return result
+    return dataclasses.replace(result, inputs=read_table(file, lambda t: _inputs(t, result.inputs)))
+
+
+def groups_of(table: pd.DataFrame, *keys: str) -> dict[tuple[str, ...], pd.DataFrame]:
+    """Return the rows of a table by the texts in some columns."""
+    return {tuple(map(str, key)): rows for key, rows in table.groupby([*keys], sort=False)}
+
+
+def filled(item: _Item, rows: pd.DataFrame, **columns: str) -> _Item:
+    """Return a dataclass with columns of a table, named by the fields that they fill."""
+    values = {field: column(rows, name) for field, name in columns.items()}
+    return dataclasses.replace(item, **values)  # type: ignore[type-var]
 
 
 def _fits(table: pd.DataFrame, fits: Sequence[OutputFit]) -> tuple[OutputFit, ...]:
-    groups = dict(iter(table.groupby(["experiment", "output"], sort=False)))
-    output_fits = []
-    for fit in fits:
-        rows = groups[fit.experiment, fit.name]
-        output_fits.append(
-            dataclasses.replace(
-                fit,
-                times=column(rows, "time"),
-                measured=column(rows, "measured"),
-                initial=column(rows, "initial"),
-                fitted=column(rows, "fitted"),
-                sigma=column(rows, "sigma"),
-            )
-        )
-    return tuple(output_fits)
+    groups = groups_of(table, "experiment", "output")
+    columns = {name: name for name in ("measured", "initial", "fitted", "sigma")}
+    return tuple(filled(f, groups[f.experiment, f.name], times="time", **columns) for f in fits)
 
 
 def _draws(
-    table: pd.DataFrame, found: DrawnPosterior | None, names: Sequence[str]
+    table: pd.DataFrame, draws: DrawnPosterior | None, names: Sequence[str]
 ) -> DrawnPosterior | None:
-    if found is None:
+    if draws is None:
         return None
     chains = int(table["chain"].max())
-    values = np.column_stack([column(table, f"p:{name}") for name in names])
     return dataclasses.replace(
-        found,
-        values=values.reshape(chains, -1, len(names)),
+        draws,
+        values=points(table, names).reshape(chains, -1, len(names)),
         densities=column(table, "log_density").reshape(chains, -1),
     )
 
 
 def _inputs(table: pd.DataFrame, inputs: Sequence[InputSignal]) -> tuple[InputSignal, ...]:
-    groups = dict(iter(table.groupby("experiment", sort=False)))
+    groups = groups_of(table, "experiment")
     return tuple(
-        dataclasses.replace(
-            one,
-            times=column(groups[one.experiment], "time"),
-            values=column(groups[one.experiment], f"u:{one.name}"),
-        )
-        for one in inputs
+        filled(one, groups[one.experiment,], times="time", values=f"u:{one.name}") for one in inputs
     )
 
 
@@ -409,36 +350,33 @@ def _sensitivities(
 ) -> tuple[OutputSensitivity, ...]:
     if "stage" not in table:
         table["stage"] = ""
-    groups = dict(iter(table.groupby(["stage", "experiment", "output"], sort=False)))
-    found = []
-    for one in sensitivities:
-        rows = groups[one.stage, one.experiment, one.name]
-        values = points(rows, one.parameters)
-        found.append(dataclasses.replace(one, times=column(rows, "time"), values=values))
-    return tuple(found)
+    groups = groups_of(table, "stage", "experiment", "output")
+    rows = [groups[s.stage, s.experiment, s.name] for s in sensitivities]
+    return tuple(
+        dataclasses.replace(s, times=column(own, "time"), values=points(own, s.parameters))
+        for s, own in zip(sensitivities, rows, strict=True)
+    )
 
 
 def _with_excluded(result: EstimationResult, table: pd.DataFrame) -> EstimationResult:
-    groups = dict(iter(table.groupby(["experiment", "output", "reason"], sort=False)))
+    groups = groups_of(table, "experiment", "output", "reason")
 
-    def filled(fit: OutputFit) -> OutputFit:
-        exclusions = []
-        for e in fit.excluded:
-            # A reason that stands twice has samples the first time.
-            rows = groups.pop((fit.experiment, fit.name, e.reason)) if e.count else None
-            exclusions.append(
-                e
-                if rows is None
-                else dataclasses.replace(
-                    e, times=column(rows, "time"), values=column(rows, "measured")
-                )
-            )
-        return dataclasses.replace(fit, excluded=tuple(exclusions))
+    def samples(fit: OutputFit, e: ExcludedSamples) -> ExcludedSamples:
+        if not e.count:
+            return e
+        # A reason that stands twice has samples the first time.
+        rows = groups.pop((fit.experiment, fit.name, e.reason))
+        return filled(e, rows, times="time", values="measured")
+
+    def completed(fits: Sequence[OutputFit]) -> tuple[OutputFit, ...]:
+        return tuple(
+            dataclasses.replace(f, excluded=tuple(samples(f, e) for e in f.excluded)) for f in fits
+        )
 
     held_out = result.validation
     if held_out is not None:
-        held_out = dataclasses.replace(held_out, fits=tuple(map(filled, held_out.fits)))
-    return dataclasses.replace(result, fits=tuple(map(filled, result.fits)), validation=held_out)
+        held_out = dataclasses.replace(held_out, fits=completed(held_out.fits))
+    return dataclasses.replace(result, fits=completed(result.fits), validation=held_out)
 
 
 def _history(table: pd.DataFrame, names: Sequence[str]) -> tuple[Iteration, ...]:
@@ -449,14 +387,14 @@ def _history(table: pd.DataFrame, names: Sequence[str]) -> tuple[Iteration, ...]
     details = {str(c): column(table, c) for c in table.columns if c not in known}
     stages = table["stage"].tolist() if "stage" in table else [""] * len(table)
     cost, seconds = column(table, "cost"), column(table, "seconds")
-    counts = {c: column(table, c).astype(int) for c in ("iteration", "simulations", "jacobians")}
+    counts = [column(table, c).astype(int) for c in ("iteration", "simulations", "jacobians")]
     return tuple(
         Iteration(
-            int(counts["iteration"][k]),
+            int(counts[0][k]),
             parameters[k],
             float(cost[k]),
-            int(counts["simulations"][k]),
-            int(counts["jacobians"][k]),
+            int(counts[1][k]),
+            int(counts[2][k]),
             float(seconds[k]),
             {n: float(v[k]) for n, v in details.items() if not np.isnan(v[k])},
             stages[k],

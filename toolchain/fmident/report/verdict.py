@@ -11,22 +11,18 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fmident.findings import Finding, finding, in_order
-from fmident.statistics.fixing import fixing_sentence
+from fmident.statistics.identifiability import fixing_sentence
 from fmident.words import listed, percent, plain, sentence
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import (
-        ConstraintCheck,
-        EstimationResult,
-        OutputFit,
-        ParameterEstimate,
-        ResidualCheck,
-    )
+    from fmident.estimation.comparisons import OutputFit, ResidualCheck
+    from fmident.estimation.result import ConstraintCheck, EstimationResult, ParameterEstimate
+    from fmident.statistics.identifiability import Identifiability
 
 Grade = Literal["good", "doubtful", "bad"]
 
 STRONG_CORRELATION = 0.98
-"""From here on two parameters can hardly be told apart by the data."""
+"""Correlation from which on the data can hardly tell two parameters apart."""
 
 _EXPLAINED = 2.0
 """Residuals this many times the noise are no matter of a sigma that is slightly wrong."""
@@ -36,6 +32,9 @@ _SMALL_ERROR = 1e-3
 
 _MOST_NAMED = 4
 """More formulas than these are counted in a headline, not listed."""
+
+_FEW_FORMULAS = 2
+"""Formulas that have room in a sentence."""
 
 _STRONGLY_COLOURED, _LARGE_ERROR = 0.5, 0.3
 
@@ -149,9 +148,24 @@ def findings_of(result: EstimationResult) -> tuple[Finding, ...]:
     return in_order([*(f for check in _CHECKS for f in check(result)), *result.findings])
 
 
+def _named(constraints: Sequence[ConstraintCheck]) -> str:
+    """Return constraints by name and text, with the noun."""
+    names = listed([f"'{c.name}' ({c.text})" for c in constraints])
+    return f"constraint{'s' * (len(constraints) > 1)} {names}"
+
+
+def _parameters(names: Sequence[str]) -> str:
+    """Return names with the noun: at the beginning of a sentence a name stays as it is."""
+    return f"parameter{'s' * (len(names) > 1)} {listed(names)}"
+
+
+def _it(items: Sequence[object]) -> str:
+    return "it" if len(items) == 1 else "them"
+
+
 def _ending(result: EstimationResult) -> Iterator[Finding]:
     """Yield that a search failed, did not converge, or did not keep the constraints."""
-    broken = [f"'{c.name}' ({c.text})" for c in result.constraints if c.violated]
+    broken = [c for c in result.constraints if c.violated]
     known = any(math.isfinite(e.standard_error) for e in result.rows)
     ending = _ENDINGS.get(result.ended_by or result.status, _ENDINGS["limit"])
     if not known:  # there are no intervals that could hold
@@ -162,8 +176,7 @@ def _ending(result: EstimationResult) -> Iterator[Finding]:
     elif broken:
         yield finding(
             "constraint-not-kept",
-            f"The search did not come to keep the constraint{'s' * (len(broken) > 1)}"
-            f" {listed(broken)}",
+            f"The search did not come to keep the {_named(broken)}",
             "Neither values nor intervals hold. The constraints may contradict each other inside"
             " the bounds; if not, begin nearer to values that keep them",
         )
@@ -209,21 +222,11 @@ def _integration(result: EstimationResult) -> Iterator[Finding]:
     if check is None:
         return
     for code, shifts, share, what, advice in (
-        (
-            "integration-error",
-            check.shifts,
-            check.share,
-            "the error of the integration",
-            check.advice,
-        ),
-        (
-            "communication-step",
-            check.step_shifts,
-            check.step_share,
-            "the length of the communication step",
-            check.step_advice,
-        ),
-    ):
+        ("integration-error", check.shifts, check.share, "the error of the integration",
+         check.advice),
+        ("communication-step", check.step_shifts, check.step_share,
+         "the length of the communication step", check.step_advice),
+    ):  # fmt: skip
         if shifts:
             worst = max(shifts, key=shifts.__getitem__)
             yield finding(
@@ -238,26 +241,22 @@ def _integration(result: EstimationResult) -> Iterator[Finding]:
 
 def _misfit(result: EstimationResult) -> Iterator[Finding]:
     """Yield in which way the model does not explain the data."""
-    seen, worst = result.residuals, _worst(result)
-    if seen is None:
+    residuals, worst = result.residuals, _worst(result)
+    if residuals is None:
         return
-    size = ""
-    if seen.noise_ratio > _EXPLAINED:
-        size = f"the residuals are {seen.noise_ratio:.3g} times the noise"
-    elif (
-        math.isnan(seen.noise_ratio)
-        and seen.autocorrelation > _STRONGLY_COLOURED
-        and worst is not None
-        and worst.relative_error > _LARGE_ERROR
-    ):
-        size = f"the relative error is up to {percent(worst.relative_error)}"
+    error = 0.0 if worst is None else worst.relative_error
+    strongly = math.isnan(residuals.noise_ratio) and residuals.autocorrelation > _STRONGLY_COLOURED
+    size, noisy = "", f"the residuals are {residuals.noise_ratio:.3g} times the noise"
+    if residuals.noise_ratio > _EXPLAINED:
+        size = noisy
+    elif strongly and error > _LARGE_ERROR:
+        size = f"the relative error is up to {percent(error)}"
     # Another cost does not make these residuals small: only large ones count, and say so.
     plain_cost = result.identifiability is not None
-    if size and worst is not None and worst.relative_error < _SMALL_ERROR:
+    if size and worst is not None and error < _SMALL_ERROR:
         yield finding(
             "model-misfit",
-            f"{size}, though the largest relative error of an output is only"
-            f" {percent(worst.relative_error)}",
+            f"{size}, though the largest relative error of an output is only {percent(error)}",
             "sigma may be too small, or evaluation.tolerance too coarse for it",
         )
     elif size:
@@ -266,63 +265,64 @@ def _misfit(result: EstimationResult) -> Iterator[Finding]:
         yield finding("model-misfit", f"the model does not explain the data{where}: {size}", advice)
     elif not plain_cost:
         return
-    elif seen.course is not None or seen.hiding_bounds:
+    elif residuals.course is not None or residuals.hiding_bounds:
         yield finding("model-lacks-something", *_explained(result))
-    elif seen.noise_ratio > 1.0:
-        text = f"the residuals are {seen.noise_ratio:.3g} times the noise"
-        yield finding("model-lacks-something", text, ": ".join(filter(None, _disturbed(result))))
+    elif residuals.noise_ratio > 1.0:
+        yield finding("model-lacks-something", noisy, ": ".join(filter(None, _disturbed(result))))
     elif (misfit := _explained(result))[0]:
         yield finding("model-lacks-something", *misfit)
     else:
-        yield from _coloured(result, seen)
+        yield from _coloured(result, residuals)
 
 
-def _coloured(result: EstimationResult, seen: ResidualCheck) -> Iterator[Finding]:
+def _coloured(result: EstimationResult, residuals: ResidualCheck) -> Iterator[Finding]:
     """Yield what the colour of the residuals says against the model."""
     noise, text = result.noise, ""
     if noise is not None and noise.contradicted:
         yield finding(
             "model-lacks-something", "a part of the residuals is what the model lacks, not noise"
         )
-    elif seen.autocorrelation > _STRONGLY_COLOURED:
+    elif residuals.autocorrelation > _STRONGLY_COLOURED:
         hint = "look for what the model lacks"
         if noise is not None and noise.modelled:
             text = "the model of the noise leaves residuals that are strongly correlated"
         elif noise is not None and noise.waves:
             wave = max(noise.waves, key=lambda w: 0.0 if math.isnan(w.share) else w.share)
-            text = f"the residuals are correlated, which the intervals count: they hold {wave}"
+            text = f"the residuals are correlated, and the intervals allow for it: they hold {wave}"
             hint = ""
         elif noise is not None and noise.coloured:
-            text = "neighbouring residuals are strongly correlated, which the intervals count"
+            text = "neighbouring residuals are strongly correlated; the intervals allow for it"
         else:
             text = (
                 "neighbouring residuals are strongly correlated, so that the true uncertainty is"
                 " larger than the intervals"
             )
         yield finding("residuals-correlated", text, hint)
-    elif seen.outliers and (said := _disturbed(result))[0]:
-        yield finding("model-lacks-something", *said)
+    elif residuals.outliers and (disturbance := _disturbed(result))[0]:
+        yield finding("model-lacks-something", *disturbance)
 
 
 def _validation(result: EstimationResult) -> Iterator[Finding]:
     """Yield what experiments that were not fitted say against the model."""
-    seen = result.validation
-    if seen is None:
+    validation = result.validation
+    if validation is None:
         return
-    worse = [f for f in seen.fits if f.nrmse > 1.0 and f.experiment not in seen.noise_ratios]
-    if seen.failed:
-        name, ratio = next(iter(seen.failed.items()))
-        others = len(seen.failed) - 1
+    worse = [
+        f for f in validation.fits if f.nrmse > 1.0 and f.experiment not in validation.noise_ratios
+    ]
+    if validation.failed:
+        name, ratio = next(iter(validation.failed.items()))
+        others = len(validation.failed) - 1
         more = f" (and of {others} more too large)" if others else ""
-        course = None if seen.residuals is None else seen.residuals.course
+        course = None if validation.residuals is None else validation.residuals.course
         yield finding(
             "validation-failed",
             f"the model fails in validation: the residuals of '{name}' are {ratio:.3g} times the"
             f" noise{more}",
             "" if course is None else str(course),
         )
-    elif seen.failures:
-        names = listed([f"'{name}'" for name in seen.failures])
+    elif validation.failures:
+        names = listed([f"'{name}'" for name in validation.failures])
         yield finding("validation-failed", f"{names} for validation cannot be simulated")
     elif worse:
         yield finding(
@@ -336,7 +336,8 @@ def _identifiability(result: EstimationResult) -> Iterator[Finding]:
     """Yield which parameters the data do not determine, or have no interval."""
     # The rank is that of the last stage, which may have held what earlier ones found.
     last = result.stages[-1].name if result.stages else ""
-    searched = [e for e in result.estimates if e.searched and not e.at_bound]
+    held = _held_on_bounds(result)
+    searched = [e for e in result.estimates if e.searched and e.name not in held]
     inside = [e for e in searched if e.stage == last]
     judged = result.identifiability
     if judged is not None and judged.jumps:
@@ -370,7 +371,7 @@ def _not_determined(
     assert identifiability is not None
     unknown = [e.name for e in result.base_parameters if not math.isfinite(e.standard_error)]
     if unknown:
-        yield finding("no-uncertainty", f"there is no uncertainty for {listed(unknown)}")
+        yield _without_interval(unknown)
     if identifiability.by_choice:
         return
     members = list(_members(result, inside))
@@ -395,7 +396,7 @@ def _members(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -
     base = [e for e in result.base_parameters if {*e.members} & {*names}]
     few = len(base) <= _MOST_NAMED
     only = listed([e.expression for e in base]) if few else f"{len(base)} combinations"
-    text = f"{listed(names)} act only in {only}, which the data determine"
+    text = f"{_parameters(names)} act only in {only}, which the data determine"
     yield finding("not-identifiable", text, _to_fix(result))
 
 
@@ -421,7 +422,8 @@ def _without_errors(
     if partly := [name for name in lost if name in held]:
         lost = [name for name in lost if name not in held]
         verb = "comes" if len(partly) == 1 else "come"
-        yield finding("held-at-start", f"{listed(partly)} {verb} partly from the start values")
+        text = f"{_parameters(partly)} {verb} partly from the start values"
+        yield finding("held-at-start", text)
     # A stage may depend on values that it held and no data determine.
     alone: dict[str, float] = {}
     for stage in result.stages:
@@ -432,7 +434,12 @@ def _without_errors(
     if open_ones:
         yield finding("not-identifiable", f"the data do not determine {listed(open_ones)}")
     if unknown:
-        yield finding("no-uncertainty", f"there is no uncertainty for {listed(unknown)}")
+        yield _without_interval(unknown)
+
+
+def _without_interval(names: Sequence[str]) -> Finding:
+    text = f"there is no standard error and no interval for {listed(names)}"
+    return finding("no-uncertainty", text)
 
 
 def _bounds(result: EstimationResult) -> Iterator[Finding]:
@@ -443,18 +450,14 @@ def _bounds(result: EstimationResult) -> Iterator[Finding]:
         one = len(bound) == 1
         yield finding(
             "at-bound",
-            f"{listed(bound)} {'lies on a bound' if one else 'lie on bounds'}",
+            f"{_parameters(bound)} {'lies on a bound' if one else 'lie on bounds'}",
             f"widen the bound{'' if one else 's'} if other values are possible, or look for what"
             " the model lacks",
         )
-    holding = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active and not c.equality]
+    holding = [c for c in result.constraints if c.active and not c.equality]
     if holding:
-        several = len(holding) > 1
-        yield finding(
-            "constraint-active",
-            f"the constraint{'s' * several} {listed(holding)}"
-            f" hold{'s' * (not several)} the estimate back",
-        )
+        verb = "hold" if len(holding) > 1 else "holds"
+        yield finding("constraint-active", f"the {_named(holding)} {verb} the estimate back")
 
 
 def _correlation(result: EstimationResult) -> Iterator[Finding]:
@@ -471,20 +474,24 @@ def _facts(result: EstimationResult) -> Iterator[Finding]:
     """Yield what is said of every result."""
     judged, truncation, worst = result.identifiability, result.truncation, _worst(result)
     if judged is not None:
-        yield finding("identifiability", _which_are_meant(result, judged.verdict))
+        words = _which_are_meant(result, judged.verdict)
+        poor = [e.name for e in result.estimates if e.searched and e.poorly_determined]
+        if judged.full_rank and poor:
+            than = "its value" if len(poor) == 1 else "their values"
+            words = f"{words.rstrip('.')}; but {listed(poor)} only to worse than {than}"
+        yield finding("identifiability", words)
         if judged.fixing and not judged.full_rank:
             yield finding("fix-first", fixing_sentence(judged.fixing))
     if truncation is not None:
         yield finding("identifiability", truncation.sentence)
     if result.noise is not None:
         yield finding("noise-counted", result.noise.summary)
-    active = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
+    active = [c for c in result.constraints if c.active]
     if active:
-        one = len(active) == 1
         yield finding(
             "constraint-kept",
-            f"Active constraint{'' if one else 's'}: {listed(active)}; the standard errors are"
-            f" those of parameters that move along {'it' if one else 'them'}",
+            f"Active {_named(active)}; the standard errors are those of parameters that move"
+            f" along {_it(active)}",
         )
     if math.isfinite(result.cost_initial) and math.isfinite(result.cost_final):
         before, after = plain(result.cost_initial, 4), plain(result.cost_final, 4)
@@ -516,6 +523,8 @@ _CHECKS: tuple[Callable[[EstimationResult], Iterator[Finding]], ...] = (
 def _which_are_meant(result: EstimationResult, words: str) -> str:
     """Return the verdict on the rank, restricted to the parameters that are not on bounds."""
     identifiability = result.identifiability
+    if identifiability is not None and result.base_parameters and not result.stages:
+        return _by_base_parameters(result, identifiability)
     if identifiability is not None and _held_together(result):
         free = sum(e.searched for e in result.estimates)
         which = "this one is" if identifiability.rank == 1 else "these are"
@@ -525,18 +534,42 @@ def _which_are_meant(result: EstimationResult, words: str) -> str:
         )
     last = result.stages[-1].name if result.stages else ""
     free_ones = [e for e in result.estimates if e.searched]
-    bound = [e.name for e in free_ones if e.at_bound and e.stage == last]
+    pushed = _held_on_bounds(result)
+    bound = [e.name for e in free_ones if e.name in pushed and e.stage == last]
     if identifiability is None or not identifiability.full_rank:
         return words
     if not (bound or any(e.stage != last for e in free_ones)):
         return words
-    said = words.rstrip(".")
+    text = words.rstrip(".")
     if bound:
         count = identifiability.rank
         others = "The other parameter is" if count == 1 else f"The other {count} parameters are"
         held = "its bound" if len(bound) == 1 else "their bounds"
-        said = f"{others} identifiable, with {listed(bound)} held at {held}"
-    return f"Stage '{last}': {_lowered(said)}" if last else said
+        text = f"{others} identifiable, with {listed(bound)} held at {held}"
+    return f"Stage '{last}': {_lowered(text)}" if last else text
+
+
+def _by_base_parameters(result: EstimationResult, judged: Identifiability) -> str:
+    """Return which parameters the data determine alone, and which in base parameters only."""
+    searched = [e for e in result.estimates if e.searched]
+    alone = [e.name for e in searched if not e.base and math.isfinite(e.standard_error)]
+    members = [e.name for e in searched if e.base]
+    count = len(result.base_parameters)
+    formulas = listed([f"{e.name} = {e.expression}" for e in result.base_parameters])
+    base = formulas if count <= _FEW_FORMULAS else f"{count} base parameters"
+    text = f"The data determine {listed([*alone, base])}, in which {listed(members)} act together"
+    if judged.silent:
+        verb = "has" if len(judged.silent) == 1 else "have"
+        text += f". {listed(judged.silent)} {verb} no influence on the outputs"
+    return text
+
+
+def _held_on_bounds(result: EstimationResult) -> frozenset[str]:
+    """Return the parameters that the data push onto their bounds."""
+    each = [result.identifiability, *(s.identifiability for s in result.stages)]
+    # What is on a bound and takes part in the analysis of the rank is open.
+    judged = {name for one in each if one for weak in one.weakest for name in weak.shares}
+    return frozenset(e.name for e in result.estimates if e.held and e.name not in judged)
 
 
 def _held_together(result: EstimationResult) -> bool:
@@ -580,12 +613,11 @@ def _advice(result: EstimationResult) -> str:
     free = [e for e in result.estimates if e.searched]
     if free and all(e.at_bound for e in free):
         return "every parameter lies on a bound: widen the bounds first"
-    active = [f"'{c.name}' ({c.text})" for c in result.constraints if c.active]
+    active = [c for c in result.constraints if c.active]
     if active:
-        several = len(active) > 1
         return (
-            f"the constraint{'s' * several} {listed(active)} may keep it from a better fit: correct"
-            f" {'them' if several else 'it'}, or look for what the model lacks"
+            f"the {_named(active)} may keep it from a better fit: correct {_it(active)}, or look"
+            " for what the model lacks"
         )
     starts = options.get("starts")
     if starts == 1:
@@ -598,42 +630,40 @@ def _advice(result: EstimationResult) -> str:
 
 def _explained(result: EstimationResult) -> tuple[str, str]:
     """Return the best explanation of the residuals, and what to do about it; or empty texts."""
-    seen = result.residuals
-    if seen is None:
+    residuals = result.residuals
+    if residuals is None:
         return "", ""
-    if seen.course is not None:
-        return _lowered(str(seen.course)), ""
-    if seen.hiding_bounds:
-        return _hidden(result, seen)
-    if seen.delays:
-        worst = min(seen.delays, key=lambda d: d.left)
+    if residuals.course is not None:
+        return _lowered(str(residuals.course)), ""
+    if residuals.hiding_bounds:
+        return _hidden(result, residuals)
+    if residuals.delays:
+        worst = min(residuals.delays, key=lambda d: d.left)
         late = "later" if worst.delay > 0.0 else "earlier"
         text = f"'{worst.output}' is measured {abs(worst.delay):.2g} s {late} than it is simulated"
         return text, "estimate its delay"
-    if seen.repeated:
-        names = listed(list(dict.fromkeys(f"'{r.output}'" for r in seen.repeated)))
+    if residuals.repeated:
+        names = listed(list(dict.fromkeys(f"'{r.output}'" for r in residuals.repeated)))
         text = (
             f"the residuals of {names} repeat in several experiments: the model lacks something,"
             " and the intervals are too narrow for it"
         )
         return text, ""
-    return (_lowered(str(seen.gathered[0])), "") if seen.gathered else ("", "")
+    return (_lowered(str(residuals.gathered[0])), "") if residuals.gathered else ("", "")
 
 
-def _hidden(result: EstimationResult, seen: ResidualCheck) -> tuple[str, str]:
+def _hidden(result: EstimationResult, residuals: ResidualCheck) -> tuple[str, str]:
     """Return that bounds keep parameters from a better fit, and what to do about it."""
     values = {e.name: e for e in result.estimates}
-    given = [c for c in _bounding(result) if {*c.parameters} <= {*seen.hiding_bounds}]
-    if len(given) == len(seen.hiding_bounds):
-        which = listed([f"'{c.name}' ({c.text})" for c in given])
-        several = len(given) > 1
+    given = [c for c in _bounding(result) if {*c.parameters} <= {*residuals.hiding_bounds}]
+    if len(given) == len(residuals.hiding_bounds):
         return (
-            f"the constraint{'s' * several} {which} hide{'s' * (not several)} the fit",
-            f"correct {'them' if several else 'it'}, or look for what the model lacks",
+            f"the {_named(given)} {'hides' if len(given) == 1 else 'hide'} the fit",
+            f"correct {_it(given)}, or look for what the model lacks",
         )
     named = [
         f"{n} = {plain(values[n].value, 4)}" + (f" {values[n].unit}" if values[n].unit else "")
-        for n in seen.hiding_bounds
+        for n in residuals.hiding_bounds
     ]
     text = f"the bounds hide the fit ({listed(named)})"
     return text, "widen the bounds, or look for what the model lacks"
@@ -665,10 +695,8 @@ def _used_up(result: EstimationResult, allowed: object) -> bool:
     return len(result.history) >= allowed or result.history[-1].number >= allowed
 
 
-def correlated_pairs(
-    result: EstimationResult, threshold: float = STRONG_CORRELATION
-) -> list[tuple[str, str, float]]:
-    """Return the pairs of free parameters correlated by at least `threshold`, worst first."""
+def correlated_pairs(result: EstimationResult) -> list[tuple[str, str, float]]:
+    """Return the pairs of free parameters that the data hardly tell apart, worst first."""
     names = [e.name for e in result.estimates if e.searched]
     matrix = np.asarray(result.correlation, dtype=np.float64)
     if matrix.shape != (len(names), len(names)):
@@ -678,7 +706,8 @@ def correlated_pairs(
         (names[i], names[j], float(matrix[i, j]))
         for i in range(len(names))
         for j in range(i + 1, len(names))
-        if abs(matrix[i, j]) >= threshold and not any({names[i], names[j]} <= t for t in tied)
+        if abs(matrix[i, j]) >= STRONG_CORRELATION
+        and not any({names[i], names[j]} <= t for t in tied)
     ]
     return sorted(pairs, key=lambda pair: -abs(pair[2]))
 

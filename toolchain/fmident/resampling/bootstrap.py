@@ -10,49 +10,51 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import EstimationError, ProblemError
-from fmident.estimation.diagnostics.bounds import parameters_at_bound
-from fmident.estimation.diagnostics.noise import noise_of
+from fmident.estimation.diagnostics.constraints import parameters_at_bound
+from fmident.estimation.diagnostics.noise import (
+    NoiseAsked,
+    Prewhitened,
+    check_noise,
+    noise_of,
+    with_noise_at,
+)
 from fmident.estimation.diagnostics.uncertainty import uncertainty
-from fmident.estimation.noise.alternate import NoiseAsked, check_noise, with_noise_at
-from fmident.estimation.noise.prewhitened import Prewhitened
 from fmident.evaluation import Evaluator, JacobianError
-from fmident.prediction.noise import noise_sizes
+from fmident.findings import Finding, finding, in_order
+from fmident.prediction.predict import noise_sizes
+from fmident.problem.model import Problem
 from fmident.problem.priors import Priors
-from fmident.resampling.panels import Panel, panels_of
-from fmident.resampling.refits import Origin, Refit, origin_of, refined, refit
-from fmident.resampling.result import BootstrapResult, FailedReplicate
+from fmident.resampling.refits import Refit, StartingPoint, refined, refit, starting_point
+from fmident.resampling.result import BootstrapResult, FailedReplicate, Fitted, parameters_of
 from fmident.resampling.schemes import (
     METHODS,
     WEIGHTS,
     Blocks,
     Method,
     Modelled,
+    Panel,
     Parametric,
     Residual,
     Scheme,
     Weights,
     Wild,
+    panels_of,
 )
-from fmident.resampling.summary import Fitted, parameters_of
-from fmident.statistics import ParameterStatistics
-from fmident.statistics.noise import NoiseFinding, colour_level, fit_noise, spanned, with_amplitudes
-
-if TYPE_CHECKING:
-    from fmident.evaluation.tasks import SimulationFailure
-    from fmident.problem.model import Problem
-    from fmident.problem.search_space import SearchSpace
-    from fmident.statistics.noise import NoiseModel
-
+from fmident.statistics.local_model import LocalModel
+from fmident.statistics.noise.covariance import NoiseFinding
+from fmident.statistics.noise.processes import NoiseModel, fit_noise, spanned
+from fmident.statistics.noise.series import colour_level
+from fmident.statistics.noise.waves import with_amplitudes
 
 FEWEST = 20
 """Replicates below which there is no interval to speak of."""
@@ -66,9 +68,10 @@ _VANISHING = 10.0
 
 _MANY_FAILED = 0.02
 _FULL_LEVERAGE = 1.0 - 1e-6
-_MODELLED = (
+_MODELLED = finding(
+    "noise-model",
     "The noise is modelled: replicates have new innovations, coloured by the model of the noise,"
-    " and each is fitted with a noise model of its own, of the same order."
+    " and each is fitted with a noise model of its own, of the same order.",
 )
 _BAND_INSTANTS = 2000
 """Instants of an output at which there are bands, at most."""
@@ -76,23 +79,7 @@ _BAND_INSTANTS = 2000
 
 @dataclass(frozen=True)
 class BootstrapOptions:
-    """What is asked for.
-
-    Parameters
-    ----------
-    replicates
-        How many.
-    method
-        ``None`` chooses by whether the residuals are white.
-    weights
-        Of the wild bootstrap.
-    block_length
-        Of moving blocks, in samples; ``None`` for an automatic one.
-    level
-        Probability of the intervals.
-    seed
-        Of the random numbers.
-    """
+    """What is asked for; options as of :func:`fmident.bootstrap`."""
 
     replicates: int = 500
     method: Method | None = None
@@ -142,54 +129,13 @@ def run_bootstrap(
     if modelled is not None:
         notes.append(_MODELLED)
     fit = refit if modelled is None else modelled.refit
-    linearisation = statistics.linearisation
-    answers = linearisation.answer_to_noise() / linearisation.noise
-    refits: dict[int, Refit] = {}
-    linear: dict[int, F64] = {}
-    band_rows = _band_rows(panels)
-
-    def search(number: int, generator: np.random.Generator, branch: Evaluator) -> None:
-        drawn = scheme.draw(generator)
-        priors = _moved_priors(problem, p, generator)
-        fitted = fit(branch, origin, drawn - origin.residuals, priors)
-        refits[number] = dataclasses.replace(fitted, simulated=fitted.simulated[band_rows])
-        # Not by BLAS, whose threads cost more than they save.
-        change = np.append(drawn, linearisation.noise * priors.deviations(p))
-        linear[number] = np.einsum("ij,j->i", answers, change)
-        listener(len(refits), options.replicates)
-
-    seeds = np.random.SeedSequence(options.seed).spawn(options.replicates)
-    searches = [partial(search, k, np.random.default_rng(s)) for k, s in enumerate(seeds)]
-    interrupted = False
-    try:
-        evaluator.side_by_side(searches)
-    except KeyboardInterrupt:
-        interrupted = True
-    good = sorted(k for k, f in refits.items() if not f.failure)
-    if interrupted and len(good) < FEWEST:
-        raise KeyboardInterrupt
-    failed = [FailedReplicate(k, f.failure) for k, f in sorted(refits.items()) if f.failure]
-    if len(good) < FEWEST:
-        why = f"; the first: {failed[0].reason}" if failed else ""
-        raise EstimationError(
-            f"only {len(good)} of {len(refits)} replicates could be fitted{why}",
-            hint="'fmident check' shows where simulations fail; narrower bounds keep them away",
-        )
-    notes += _failure_notes(failed, len(refits))
-    fitted = Fitted(
-        np.array(good, dtype=np.intp),
-        np.array([refits[k].p for k in good]),
-        np.array([refits[k].cost for k in good]),
-        np.array([refits[k].simulated for k in good]),
-        band_rows,
-        np.array([linear[k] for k in good]),
-        answers,
-    )
+    replicates = _Replicates(origin, scheme, statistics, fit, _band_rows(panels))
+    interrupted = not replicates.run(evaluator, options, listener)
+    fitted, failed = replicates.fitted(interrupted=interrupted)
+    notes += _failure_notes(failed, len(failed) + fitted.numbers.size)
     summary = parameters_of(problem, p, statistics, scheme, fitted, options.level)
-    coloured_residuals = (
-        origin.residuals if modelled is None else modelled.model.colour(origin.residuals)
-    )
-    sizes = noise_sizes(plain, coloured_residuals, leverages, noise)
+    residuals = origin.residuals if modelled is None else modelled.model.colour(origin.residuals)
+    sizes = noise_sizes(plain, residuals, leverages, noise)
     return BootstrapResult(
         status="interrupted" if interrupted else "complete",
         method=scheme.name,
@@ -197,22 +143,91 @@ def run_bootstrap(
         level=options.level,
         wanted=options.replicates,
         seed=options.seed,
-        parameters=summary.parameters,
+        estimates=summary.parameters,
         covariance=summary.covariance,
         correlation=summary.correlation,
         numbers=fitted.numbers,
         replicates=fitted.values,
         costs=fitted.costs,
         failed=tuple(failed),
-        bands=summary.bands(coloured_residuals, sizes),
+        bands=summary.bands(residuals, sizes),
         weights=options.weights if scheme.name == "wild" else None,
         block_lengths=_block_lengths(scheme),
         simulations=evaluator.simulations - before[0],
         jacobians=evaluator.jacobians - before[1],
         seconds=time.monotonic() - began,
-        notes=(*notes, *summary.notes),
-        modelled=isinstance(problem.cost, Prewhitened),
+        findings=in_order([*notes, *summary.findings]),
+        modelled=modelled is not None,
     )
+
+
+class _Replicates:
+    """Draws replicates and fits each of them from the estimate."""
+
+    def __init__(
+        self,
+        origin: StartingPoint,
+        scheme: Scheme,
+        linearisation: LocalModel,
+        fit: Callable[[Evaluator, StartingPoint, F64, Priors], Refit],
+        band_rows: npt.NDArray[np.intp],
+    ) -> None:
+        self._origin, self._scheme, self._fit = origin, scheme, fit
+        self._noise = linearisation.noise
+        self._answers = linearisation.answer_to_noise / self._noise
+        self._band_rows = band_rows
+        self._refits: dict[int, Refit] = {}
+        self._linear: dict[int, F64] = {}
+
+    def run(self, evaluator: Evaluator, options: BootstrapOptions, listener: Listener) -> bool:
+        """Fit all replicates; return whether it was not interrupted."""
+
+        def search(number: int, generator: np.random.Generator, branch: Evaluator) -> None:
+            self._search(number, generator, branch)
+            listener(len(self._refits), options.replicates)
+
+        seeds = np.random.SeedSequence(options.seed).spawn(options.replicates)
+        searches = [partial(search, k, np.random.default_rng(s)) for k, s in enumerate(seeds)]
+        try:
+            evaluator.side_by_side(searches)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def _search(self, number: int, generator: np.random.Generator, branch: Evaluator) -> None:
+        origin = self._origin
+        drawn = self._scheme.draw(generator)
+        priors = _moved_priors(branch.problem, origin.p, generator)
+        fitted = self._fit(branch, origin, drawn - origin.residuals, priors)
+        simulated = fitted.simulated[self._band_rows]
+        self._refits[number] = dataclasses.replace(fitted, simulated=simulated)
+        # Not by BLAS, whose threads cost more than they save.
+        change = np.append(drawn, self._noise * priors.deviations(origin.p))
+        self._linear[number] = np.einsum("ij,j->i", self._answers, change)
+
+    def fitted(self, *, interrupted: bool) -> tuple[Fitted, list[FailedReplicate]]:
+        """Return the replicates that were fitted, and the others; raises if there are too few."""
+        refits = dict(sorted(self._refits.items()))
+        good = [k for k, f in refits.items() if not f.failure]
+        failed = [FailedReplicate(k, f.failure) for k, f in refits.items() if f.failure]
+        if interrupted and len(good) < FEWEST:
+            raise KeyboardInterrupt
+        if len(good) < FEWEST:
+            why = f"; the first: {failed[0].reason}" if failed else ""
+            raise EstimationError(
+                f"only {len(good)} of {len(refits)} replicates could be fitted{why}",
+                hint="'fmident check' shows where simulations fail; narrower bounds keep them away",
+            )
+        fitted = Fitted(
+            np.array(good, dtype=np.intp),
+            np.array([refits[k].p for k in good]),
+            np.array([refits[k].cost for k in good]),
+            np.array([refits[k].simulated for k in good]),
+            self._band_rows,
+            np.array([self._linear[k] for k in good]),
+            self._answers,
+        )
+        return fitted, failed
 
 
 def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
@@ -251,7 +266,7 @@ def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
 
 def _estimate(
     problem: Problem, evaluator: Evaluator, start: F64
-) -> tuple[F64, ParameterStatistics, list[str]]:
+) -> tuple[F64, LocalModel, list[Finding]]:
     """Return the minimum of the cost near a point, its statistics, and notes."""
     p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
     residuals = evaluator.data_residuals(p)
@@ -274,30 +289,34 @@ def _estimate(
             hint="estimate again",
         )
     p = refit_result.p
-    held = parameters_at_bound(problem, p)
     statistics = uncertainty(
-        problem, evaluator, p, held, counts_noise=False, compare_interfaces=False
-    )
+        problem, evaluator, p, counts_noise=False, compare_interfaces=False
+    ).local
     with np.errstate(invalid="ignore"):
         off = np.abs(p - before) > _MOVED * statistics.standard_errors
-    names = [q.name for q, o in zip(problem.free, off, strict=True) if o]
+    names = [q.name for q in problem.free]
     notes = []
-    if names:
+    if moved := ", ".join(f"{name} moved" for name in compress(names, off)):
         notes.append(
-            "The estimate was not at the least cost of this problem; the replicates are those of "
-            f"the minimum next to it ({', '.join(f'{n} moved' for n in names)})."
+            finding(
+                "estimate-moved",
+                "The estimate was not at the least cost of this problem; the replicates are "
+                f"those of the minimum next to it ({moved}).",
+            )
         )
-    if bool(held.any()):
-        on = [q.name for q, h in zip(problem.free, held, strict=True) if h]
+    if on := ", ".join(compress(names, parameters_at_bound(problem, p))):
         notes.append(
-            f"{', '.join(on)} {'lies' if len(on) == 1 else 'lie'} on a bound: percentiles of such a"
-            " parameter, and of those that depend on it, need not hold the truth as often as they "
-            "say (Andrews, Econometrica 68, 2000)."
+            finding(
+                "at-bound",
+                f"On a bound: {on}. Percentiles of such a parameter, and of those that "
+                "depend on it, need not hold the truth as often as they say (Andrews, "
+                "Econometrica 68, 2000).",
+            )
         )
     return p, statistics, notes
 
 
-def _origin(evaluator: Evaluator, p: F64, variance: float) -> Origin:
+def _origin(evaluator: Evaluator, p: F64, variance: float) -> StartingPoint:
     """Return the start of the replicates at a point."""
     noise = evaluator.noise(p)
     residuals = evaluator.data_residuals(p)
@@ -307,14 +326,14 @@ def _origin(evaluator: Evaluator, p: F64, variance: float) -> Origin:
             hint="a bootstrap needs measured data, or data with noise",
         )
     try:
-        return origin_of(evaluator, p, float(np.sqrt(variance)))
+        return starting_point(evaluator, p, float(np.sqrt(variance)))
     except JacobianError as error:
         raise EstimationError(
             f"there are no derivatives at the estimate: {error.message}", hint=error.hint
         ) from error
 
 
-def _leverages(evaluator: Evaluator, origin: Origin) -> F64:
+def _leverages(evaluator: Evaluator, origin: StartingPoint) -> F64:
     """Return the diagonal of the hat matrix for the rows of the data, shape (m,)."""
     scale = evaluator.space.derivative(origin.p)[:, np.newaxis]
     effects = origin.jacobian @ (scale * origin.directions) / origin.spread
@@ -325,7 +344,7 @@ def _leverages(evaluator: Evaluator, origin: Origin) -> F64:
 def _scheme(
     problem: Problem,
     panels: Sequence[Panel],
-    origin: Origin,
+    origin: StartingPoint,
     leverages: F64,
     noise: NoiseFinding | None,
     options: BootstrapOptions,
@@ -381,51 +400,58 @@ def _chosen(noise: NoiseFinding | None) -> tuple[Method, str]:
 def _correlations(noise: NoiseFinding) -> str:
     """Return the outputs with correlated residuals in words."""
     seen = [o for o in noise.outputs if o.order > 0 or o.p_white < colour_level(o.samples)]
-    texts = [f"{o.correlation:.2f} for '{o.name}'" for o in seen]
+    texts = [f"{o.autocorrelation:.2f} for '{o.name}'" for o in seen]
     return ", ".join(texts[:3]) + (", ..." if len(texts) > 3 else "")
 
 
 def _scheme_notes(
-    problem: Problem, origin: Origin, leverages: F64, noise: NoiseFinding | None, scheme: Scheme
-) -> list[str]:
-    notes = []
+    problem: Problem,
+    origin: StartingPoint,
+    leverages: F64,
+    noise: NoiseFinding | None,
+    scheme: Scheme,
+) -> Iterator[Finding]:
     size = origin.residuals.size - float(leverages.sum())
     ratio = float(np.sqrt(origin.residuals @ origin.residuals / size))
     spread = 5.0 / np.sqrt(2.0 * size)
     if problem.sigma_known and abs(ratio - 1.0) > max(spread, 0.05):
         noise_source = "given" if isinstance(scheme, Parametric) else "seen in the residuals"
-        notes.append(
-            f"The residuals are {ratio:.3g} times as large as the given sigma; the replicates have "
-            f"the noise that is {noise_source}."
+        yield finding(
+            "replicates-noise",
+            f"The residuals are {ratio:.3g} times as large as the given sigma; the "
+            f"replicates have the noise that is {noise_source}.",
         )
     if isinstance(scheme, Blocks):
         shortest = min(
             panel.size / length for panel, length in zip(scheme.panels, scheme.lengths, strict=True)
         )
         if shortest < 20.0:
-            notes.append(
-                f"The record has only {shortest:.3g} blocks of the length that the correlation of "
-                "the residuals asks for: the bootstrap then finds too little uncertainty. A longer "
-                "record, or a model of the noise, is what helps."
+            yield finding(
+                "replicates-few",
+                f"The record has only {shortest:.3g} blocks of the length that the "
+                "correlation of the residuals asks for: the bootstrap then finds too little "
+                "uncertainty. A longer record, or a model of the noise, is what helps.",
             )
     elif noise is not None and noise.coloured:
         if not isinstance(scheme, Modelled):
-            notes.append(
-                f"Neighbouring residuals are correlated ({_correlations(noise)}), which the method "
-                f"'{scheme.name}' does not keep: the intervals are too narrow. '--method block' and"
-                " '--method parametric' keep it."
+            yield finding(
+                "replicates-noise",
+                f"Neighbouring residuals are correlated ({_correlations(noise)}), which the "
+                f"method '{scheme.name}' does not keep: the intervals are too narrow. "
+                "'--method block' and '--method parametric' keep it.",
             )
         elif noise.sums is not None:
-            notes.append(
-                "The residuals contradict the autoregression whose noise the replicates have: a "
-                "part of them is what the model lacks. '--method block' keeps it."
+            yield finding(
+                "replicates-noise",
+                "The residuals contradict the autoregression whose noise the replicates "
+                "have: a part of them is what the model lacks. '--method block' keeps it.",
             )
     if Priors.of(problem).count:
-        notes.append(
-            "The centre of each prior is drawn anew for each replicate, around the estimate and "
-            "with the prior's standard deviation, as a measurement would be."
+        yield finding(
+            "replicates-prior",
+            "The centre of each prior is drawn anew for each replicate, around the estimate "
+            "and with the prior's standard deviation, as a measurement would be.",
         )
-    return notes
 
 
 def _moved_priors(problem: Problem, p: F64, generator: np.random.Generator) -> Priors:
@@ -463,7 +489,7 @@ def _block_lengths(scheme: Scheme) -> dict[str, int]:
     }
 
 
-def _failure_notes(failed: Sequence[FailedReplicate], count: int) -> list[str]:
+def _failure_notes(failed: Sequence[FailedReplicate], count: int) -> list[Finding]:
     if not failed:
         return []
     share = len(failed) / count
@@ -476,7 +502,7 @@ def _failure_notes(failed: Sequence[FailedReplicate], count: int) -> list[str]:
             f" That is {100.0 * share:.2g} %: those that are left are a selection, and the "
             "intervals may be too narrow."
         )
-    return [text]
+    return [finding("replicates-failed", text)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -496,7 +522,9 @@ class ModelledNoise:
             return None
         return cls(NoiseAsked.of(problem), problem.cost.model)
 
-    def refit(self, evaluator: Evaluator, origin: Origin, shift: F64, priors: Priors) -> Refit:
+    def refit(
+        self, evaluator: Evaluator, origin: StartingPoint, shift: F64, priors: Priors
+    ) -> Refit:
         """Return the estimate of a replicate with its own noise model.
 
         The arguments are those of :func:`~fmident.resampling.refits.refit`, in innovations. The
@@ -510,48 +538,14 @@ class ModelledNoise:
         jacobian = self.model.colour(origin.jacobian)
         waves = with_amplitudes(self.model.waves, left, spanned(jacobian))
         own = fit_noise(self.asked.outputs, left, jacobian, orders, waves=waves)
-        change = _Change(self.model, own)
+
+        def change(values: F64) -> F64:
+            return own.whiten(self.model.colour(values))
+
         begin = dataclasses.replace(
             origin, residuals=change(origin.residuals), jacobian=change(origin.jacobian)
         )
-        second = refit(_Rewhitened(evaluator, change), begin, change(shift), priors)
+        second = refit(evaluator, begin, change(shift), priors, change)
         return dataclasses.replace(
             second, simulated=own.colour(second.simulated), steps=first.steps + second.steps
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Change:
-    """Conversion from the innovations of one noise model to those of another."""
-
-    before: NoiseModel
-    after: NoiseModel
-
-    def __call__(self, values: F64) -> F64:
-        return self.after.whiten(self.before.colour(values))
-
-
-@dataclass(frozen=True, eq=False)
-class _Rewhitened:
-    """An evaluator whose residuals are the innovations of another noise model."""
-
-    evaluator: Evaluator
-    change: _Change
-
-    @property
-    def problem(self) -> Problem:
-        return self.evaluator.problem
-
-    @property
-    def space(self) -> SearchSpace:
-        return self.evaluator.space
-
-    @property
-    def last_failure(self) -> SimulationFailure | None:
-        return self.evaluator.last_failure
-
-    def data_residuals(self, p: F64) -> F64:
-        return self.change(self.evaluator.data_residuals(p))
-
-    def data_jacobian(self, p: F64) -> F64:
-        return self.change(self.evaluator.data_jacobian(p))

@@ -11,22 +11,16 @@ linearised without a simulation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.optimize import lsq_linear
 
 from fmident.arrays import F64
-from fmident.evaluation import JacobianError
+from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.priors import Priors
-from fmident.statistics import analyse_rank
-
-if TYPE_CHECKING:
-    from fmident.evaluation import Evaluator
-    from fmident.evaluation.tasks import SimulationFailure
-    from fmident.problem.model import Problem
-    from fmident.problem.search_space import SearchSpace
+from fmident.statistics.identifiability import analyse_rank
 
 CLOSE = 0.02
 """Length of the step that is left at the end, in standard errors of all parameters together."""
@@ -39,30 +33,8 @@ _PRODUCTS = 200_000
 """Multiplications of one product of matrices."""
 
 
-class DataRows(Protocol):
-    """The part of an evaluator needed by a refit."""
-
-    @property
-    def problem(self) -> Problem:
-        """The problem with its bounds."""
-
-    @property
-    def space(self) -> SearchSpace:
-        """Search space of the steps."""
-
-    @property
-    def last_failure(self) -> SimulationFailure | None:
-        """The last failed simulation."""
-
-    def data_residuals(self, p: F64) -> F64:
-        """Return the residuals of the data, shape (m,)."""
-
-    def data_jacobian(self, p: F64) -> F64:
-        """Return their derivatives, shape (m, n)."""
-
-
 @dataclass(frozen=True, eq=False)
-class Origin:
+class StartingPoint:
     """The estimate, from which all replicates start.
 
     `z` is in the search space and `p` in physical units, shape (n,). `residuals` are those
@@ -98,7 +70,7 @@ class Refit:
     failure: str = ""
 
 
-def origin_of(evaluator: Evaluator, p: F64, spread: float) -> Origin:
+def starting_point(evaluator: Evaluator, p: F64, spread: float) -> StartingPoint:
     """Return the start of all replicates at an estimate `p`, shape (n,).
 
     `spread` is the standard deviation of the noise of the residuals. Raises `JacobianError`
@@ -109,13 +81,8 @@ def origin_of(evaluator: Evaluator, p: F64, spread: float) -> Origin:
     whole = evaluator.jacobian(p) * scale
     errors = evaluator.column_errors(p)
     rank_analysis = analyse_rank(whole, None if errors is None else errors * np.abs(scale))
-    safe = np.where(rank_analysis.column_norms > 0.0, rank_analysis.column_norms, 1.0)
-    right, singular = (
-        rank_analysis.right[:, : rank_analysis.rank],
-        rank_analysis.singular_values[: rank_analysis.rank],
-    )
-    directions = (right / singular) / safe[:, np.newaxis] * spread
-    return Origin(
+    directions = rank_analysis.back * spread
+    return StartingPoint(
         space.from_physical(p),
         p,
         evaluator.data_residuals(p),
@@ -125,7 +92,7 @@ def origin_of(evaluator: Evaluator, p: F64, spread: float) -> Origin:
     )
 
 
-def refined(evaluator: Evaluator, origin: Origin, close: float) -> Refit:
+def refined(evaluator: Evaluator, origin: StartingPoint, close: float) -> Refit:
     """Return the minimum for the data themselves near an estimate.
 
     The estimate is returned unchanged if the remaining step is shorter than `close`
@@ -135,13 +102,20 @@ def refined(evaluator: Evaluator, origin: Origin, close: float) -> Refit:
     return _Refit(evaluator, origin, nothing, Priors.of(evaluator.problem)).run(close, 0)
 
 
-def refit(evaluator: DataRows, origin: Origin, shift: F64, priors: Priors) -> Refit:
+def refit(
+    evaluator: Evaluator,
+    origin: StartingPoint,
+    shift: F64,
+    priors: Priors,
+    whiten: Callable[[F64], F64] = np.asarray,
+) -> Refit:
     """Return the estimate of a replicate.
 
     `shift` is the difference of its residuals from those of the problem, shape (m,), and
-    `priors` are its own. The evaluator may be a branch.
+    `priors` are its own. The evaluator may be a branch. `whiten` is applied to its residuals and
+    derivatives; those of `origin` and `shift` are whitened already.
     """
-    return _Refit(evaluator, origin, shift, priors).run(CLOSE, 1)
+    return _Refit(evaluator, origin, shift, priors, whiten).run(CLOSE, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +132,15 @@ class _State:
 
 
 class _Refit:
-    def __init__(self, evaluator: DataRows, origin: Origin, shift: F64, priors: Priors) -> None:
-        self._evaluator, self._origin = evaluator, origin
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        origin: StartingPoint,
+        shift: F64,
+        priors: Priors,
+        whiten: Callable[[F64], F64] = np.asarray,
+    ) -> None:
+        self._evaluator, self._origin, self._whiten = evaluator, origin, whiten
         self._shift, self._priors = shift, priors
         self._space = evaluator.space
         problem = evaluator.problem
@@ -197,8 +178,8 @@ class _Refit:
         self._steps += 1
         try:
             # The Jacobian first: its simulation has the residuals, too.
-            jacobian = self._evaluator.data_jacobian(p)
-            data = self._evaluator.data_residuals(p)
+            jacobian = self._whiten(self._evaluator.data_jacobian(p))
+            data = self._whiten(self._evaluator.data_residuals(p))
         except JacobianError:
             return None
         if not bool(np.isfinite(data).all() and np.isfinite(jacobian).all()):

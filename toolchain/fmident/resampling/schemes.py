@@ -4,7 +4,8 @@ A scheme draws the whitened residuals ``e*`` that the estimate would leave in th
 of a replicate. Their mean over all draws is zero. Sources: Davison and Hinkley,
 Bootstrap Methods and their Application, 1997, chapters 6 and 8; Wu, Annals of
 Statistics 14, 1986, and Mammen, Annals of Statistics 21, 1993 (wild); Kuensch, Annals
-of Statistics 17, 1989 (moving blocks).
+of Statistics 17, 1989 (moving blocks). Outputs of an experiment with samples at the same
+instants form a panel, which is resampled as a whole: their correlation is preserved.
 
 The length of moving blocks minimises the mean square error of the estimated variance of
 a mean. For a series with autocovariance :math:`R(k)` it is
@@ -22,13 +23,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.resampling.panels import Panel
-from fmident.statistics.noise import NoiseModel
+from fmident.problem.model import Problem
+from fmident.problem.residuals import residual_layout
+from fmident.statistics.noise.processes import NoiseModel
 
 Method = Literal["residual", "wild", "block", "parametric"]
 Weights = Literal["rademacher", "mammen"]
@@ -43,7 +48,16 @@ _ROOT_5 = float(np.sqrt(5.0))
 
 
 _NEGLIGIBLE = 2.0
-"""Correlations below this many times ``sqrt(log10 N / N)`` are."""
+"""Correlations below this many times ``sqrt(log10 N / N)`` are negligible."""
+
+
+_GAP = 1.5
+"""Distance of two samples, in usual ones, from which on something is missing between them."""
+
+_UNEVEN = 0.1
+"""Part of the distances above that from which on the samples are not equidistant at all."""
+
+Indices = npt.NDArray[np.intp]
 
 
 class Scheme(ABC):
@@ -344,3 +358,62 @@ def _last_lag(correlation: F64, limit: float, in_turn: int) -> int:
             return max(lag, 1)
     large = np.flatnonzero(~small)
     return int(large[-1]) + 1 if large.size else 1
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Samples of one or several outputs of an experiment at the same instants.
+
+    `rows` are the indices of the samples among all residuals, shape (k, outputs). `runs`
+    has begin and end of each gapless run, in instants, and `labels` the experiment and
+    output of each column.
+    """
+
+    rows: Indices
+    runs: tuple[tuple[int, int], ...]
+    labels: tuple[tuple[str, str], ...]
+
+    @property
+    def size(self) -> int:
+        """Number of instants, k."""
+        return int(self.rows.shape[0])
+
+    @property
+    def longest(self) -> int:
+        """Number of instants of the longest run."""
+        return max((end - begin for begin, end in self.runs), default=0)
+
+
+def panels_of(problem: Problem) -> tuple[Panel, ...]:
+    """Return the panels of a problem's residuals."""
+    layout = residual_layout(problem)
+    panels: list[Panel] = []
+    for i, experiment in enumerate(problem.experiments):
+        groups: dict[bytes, list[tuple[str, Indices]]] = {}
+        for j, measurement in enumerate(experiment.measurements):
+            rows = layout.rows_of(i, j)
+            if rows.size:
+                key = layout.sample[rows].tobytes()
+                groups.setdefault(key, []).append((measurement.name, rows))
+        for members in groups.values():
+            first = members[0][1]
+            panels.append(
+                Panel(
+                    np.column_stack([rows for _, rows in members]),
+                    runs_of(layout.time[first]),
+                    tuple((experiment.name, name) for name, _ in members),
+                )
+            )
+    return tuple(panels)
+
+
+def runs_of(times: F64) -> tuple[tuple[int, int], ...]:
+    """Return begin and end of each gapless run of the available instants, shape (k,)."""
+    if times.size < 3:
+        return ((0, times.size),) if times.size else ()
+    between = np.diff(times)
+    wide = between > _GAP * np.median(between)
+    if float(np.mean(wide)) > _UNEVEN:
+        return ((0, times.size),)
+    edges = [0, *(int(k) + 1 for k in np.flatnonzero(wide)), times.size]
+    return tuple(pairwise(edges))

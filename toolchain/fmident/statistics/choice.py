@@ -1,11 +1,10 @@
 r"""Which of several models: information criteria, tests of nested models, coloured residuals.
 
-Information criteria of Gaussian noise, and weights of models.
-
-AIC is that of H. Akaike (IEEE Trans. Automatic Control 19, 1974), BIC that of G. Schwarz (Annals of
-Statistics 6, 1978), constants included: ``-2 ln L = sum(ln(2 pi sigma^2) + (r / sigma)^2)``. Where
-sigma is not given, the one that maximises the likelihood takes its place, and counts as one
-parameter more; the outputs keep their sizes relative to each other.
+**Information criteria** of Gaussian noise: AIC is that of H. Akaike (IEEE Trans. Automatic Control
+19, 1974), BIC that of G. Schwarz (Annals of Statistics 6, 1978), constants included: ``-2 ln L =
+sum(ln(2 pi sigma^2) + (r / sigma)^2)``. Where sigma is not given, the one that maximises the
+likelihood takes its place, and counts as one parameter more; the outputs keep their sizes relative
+to each other.
 
 AICc takes off the bias that AIC has with few samples (C. M. Hurvich and C.-L. Tsai, Biometrika 76,
 1989, eq. 4). That bias comes from the estimated variance: with given sigma the penalty of AIC is
@@ -19,21 +18,19 @@ several times. It is divided by a variance inflation factor then, as in the crit
 Burnham and D. R. Anderson, Model Selection and Multimodel Inference, 2002, section 2.5), and so is
 the number of samples.
 
-How many coloured residuals hold as much information as one independent one.
-
-The mean of n samples with autocorrelations rho_k has the variance of ``n / tau`` independent
-samples, ``tau = 1 + 2 sum rho_k`` (G. V. Bayley and J. M. Hammersley, Supplement to the Journal of
-the Royal Statistical Society 8, 1946). The sum ends where nothing but noise is left: with the last
-pair ``rho_2k + rho_2k+1`` before one that is not positive (C. J. Geyer, Statistical Science 7,
-1992, section 3.3).
+**Coloured residuals**, and how many of them hold as much information as one independent one: the
+mean of n samples with autocorrelations rho_k has the variance of ``n / tau`` independent samples,
+``tau = 1 + 2 sum rho_k`` (G. V. Bayley and J. M. Hammersley, Supplement to the Journal of the Royal
+Statistical Society 8, 1946). The sum ends where nothing but noise is left: with the last pair
+``rho_2k + rho_2k+1`` before one that is not positive (C. J. Geyer, Statistical Science 7, 1992,
+section 3.3).
 
 It is right for parameters that act on the outputs more slowly than the noise changes, such as an
 offset; for others it overstates what is lost, so that a parameter is rather left out.
 
-The likelihood of residuals whose noise was modelled: independent outputs, autoregressions.
-
-With R the covariance of the samples of an output for innovations of variance 1, exact from the
-stationary beginning of each record and over missing samples,
+**The likelihood with a model of the noise**: independent outputs, each an autoregression. With R
+the covariance of the samples of an output for innovations of variance 1, exact from the stationary
+beginning of each record and over missing samples,
 
 .. math:: -2 \ln L = n \ln(2 \pi s^2) + \ln|R| + n, \qquad s^2 = e^T R^{-1} e / n
 
@@ -42,16 +39,15 @@ Methods, 1991, section 8.7). The coefficients are those of the greatest likeliho
 of the order that the result has: its own are those of the restricted likelihood, which differs by
 what the parameters have taken.
 
-The likelihood-ratio test of a model against a larger one that contains it.
-
-With S the sum of squared residuals over sigma, ``S_smaller - S_larger`` has the chi-squared
-distribution with as many degrees of freedom as there are further parameters, if the smaller model
-is right, its parameters are inside of their bounds and the samples are many (S. S. Wilks, Annals of
-Mathematical Statistics 9, 1938); exactly so for linear models. Where sigma is not known, the same
-over the residual variance of the larger model, per further parameter, has the F distribution,
-exactly so for linear models (G. A. F. Seber and C. J. Wild, Nonlinear Regression, 1989, section
-5.3). Where both have a model of the noise of the same orders, the statistic is the difference of
-their ``-2 ln L``, with the chi-squared distribution if the samples are many.
+**The likelihood-ratio test** of a model against a larger one that contains it: with S the sum of
+squared residuals over sigma, ``S_smaller - S_larger`` has the chi-squared distribution with as many
+degrees of freedom as there are further parameters, if the smaller model is right, its parameters
+are inside of their bounds and the samples are many (S. S. Wilks, Annals of Mathematical Statistics
+9, 1938); exactly so for linear models. Where sigma is not known, the same over the residual
+variance of the larger model, per further parameter, has the F distribution, exactly so for linear
+models (G. A. F. Seber and C. J. Wild, Nonlinear Regression, 1989, section 5.3). Where both have a
+model of the noise of the same orders, the statistic is the difference of their ``-2 ln L``, with
+the chi-squared distribution if the samples are many.
 
 Where the smaller model holds one further parameter at its bound in the larger one, half of the
 estimates of the larger model end there: the distribution is the even mixture of those with one
@@ -68,12 +64,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import fft
 
 from fmident.arrays import F64
 from fmident.statistics.distributions import chi_squared_tail, f_tail
-from fmident.statistics.noise import NoiseModel, NoisyOutput
-from fmident.statistics.noise.restricted import (
+from fmident.statistics.noise.processes import (
     FittedAutoregression,
+    NoiseModel,
+    NoisyOutput,
     RestrictedLikelihood,
     partial_of,
 )
@@ -93,7 +91,7 @@ __all__ = [
 ]
 
 _LARGEST = 0.9999
-"""Of a partial autocorrelation by which a search begins."""
+"""Largest partial autocorrelation from which a search begins."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +197,9 @@ def correlation_time(residuals: F64) -> float:
     if np.count_nonzero(there) < 2:
         return 1.0
     centred = np.where(there, residuals - np.mean(residuals[there]), 0.0)
-    correlations = _autocovariances(centred)
+    size = fft.next_fast_len(2 * centred.size, real=True)
+    power = np.abs(fft.rfft(centred, size)) ** 2
+    correlations = fft.irfft(power, size)[: centred.size]
     if not correlations[0] > 0.0:
         return 1.0
     correlations = correlations / correlations[0]
@@ -208,14 +208,6 @@ def correlation_time(residuals: F64) -> float:
     end = np.flatnonzero(pairs <= 0.0)
     pairs = pairs[: end[0]] if end.size else pairs
     return max(1.0, float(2.0 * np.sum(pairs) - 1.0))
-
-
-def _autocovariances(values: F64) -> F64:
-    """Return ``sum x_i x_i+k``, shape (m,)."""
-    size = 1 << (2 * values.size - 1).bit_length()
-    spectrum = np.abs(np.fft.rfft(values, size)) ** 2
-    sums: F64 = np.fft.irfft(spectrum, size)[: values.size]
-    return sums
 
 
 @dataclass(frozen=True, eq=False)

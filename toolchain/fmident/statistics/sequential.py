@@ -1,7 +1,7 @@
 r"""Covariance of parameters that were estimated one after the other.
 
 A later estimate that holds earlier ones inherits their errors. With the responses of
-:mod:`fmident.statistics.linearisation`, the later parameters have the errors
+:mod:`fmident.statistics.local_model`, the later parameters have the errors
 
 .. math:: \delta p_2 = -J_2^+ e_2 + G \, \delta p_1, \qquad G = -J_2^+ J_{21},
 
@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.statistics.linearisation import Linearisation
-from fmident.statistics.uncertainty import t_quantile
+from fmident.statistics.distributions import student_intervals
+from fmident.statistics.local_model import LocalModel
 
 _NEGLIGIBLE = 1e-4
 """Share of the effect of an open direction that counts as none."""
@@ -83,6 +83,13 @@ class _Row:
     open: dict[int, float] = field(default_factory=dict)
     freedom: dict[int, float] = field(default_factory=dict)
 
+    def move(self, source: _Row, factor: float) -> None:
+        """Add the answers to noise of another row, times a factor."""
+        for number, answer in source.noise.items():
+            self.noise[number] = self.noise.get(number, 0.0) + factor * answer
+        for number, nu in source.freedom.items():
+            self.freedom[number] = min(nu, self.freedom.get(number, np.inf))
+
 
 class SequentialCovariance:
     """Joint covariance of parameters estimated in sequence, the latest value of each."""
@@ -111,34 +118,34 @@ class SequentialCovariance:
     def add(
         self,
         names: Sequence[str],
-        found: Linearisation,
+        linear: LocalModel,
         held: HeldValues | None = None,
         samples: npt.NDArray[np.int64] | None = None,
     ) -> None:
         """Add an estimate, which replaces earlier ones of the same parameters.
 
-        `found` is its linearisation at the solution, `held` are held values, whose names are
+        `linear` is its linearisation at the solution, `held` are held values, whose names are
         all known here. `samples` has a number for each residual, the same for the same sample
         in each estimate that uses it; ``None`` if no other estimate uses any of them.
         """
         held = held or HeldValues()
         number = len(self._noises)
-        noise, freedom = _noise_alone(found, held)
-        answers = found.answer_to_noise()
-        if noise != found.noise:
+        noise, freedom = _noise_alone(linear, held)
+        answers = linear.answer_to_noise
+        if noise != linear.noise:
             # Priors have absolute standard deviations: the noise changes nothing of them.
             answers = answers.copy()
-            answers[:, : found.samples] *= noise / found.noise
+            answers[:, : linear.samples] *= noise / linear.noise
         self._noises.append(_Noise(noise, freedom, answers.shape[1], samples))
         own = answers if samples is not None else _compressed(answers)
         rows = [_Row({number: row}) for row in own]
-        if found.coloured is not None:
-            for row, nu in zip(rows, found.freedoms(np.eye(len(rows))), strict=True):
+        if linear.coloured is not None:
+            for row, nu in zip(rows, linear.freedoms(np.eye(len(rows))), strict=True):
                 row.freedom[number] = float(nu)
         if held.names:
-            self._inherit(rows, found, held)
-        self._open(rows, found)
-        on_bound = found.on_bound
+            self._inherit(rows, linear, held)
+        self._open(rows, linear)
+        on_bound = linear.on_bound
         for name, row, bound in zip(names, rows, on_bound, strict=True):
             if bound:
                 self._rows.pop(name, None)
@@ -156,10 +163,7 @@ class SequentialCovariance:
         row, reach = _Row(), dict[int, float]()
         for member, slope in slopes.items():
             own = self._rows[member]
-            for k, answer in own.noise.items():
-                row.noise[k] = row.noise.get(k, 0.0) + slope * answer
-            for k, nu in own.freedom.items():
-                row.freedom[k] = min(nu, row.freedom.get(k, np.inf))
+            row.move(own, slope)
             for k, along in own.open.items():
                 row.open[k] = row.open.get(k, 0.0) + slope * along
                 reach[k] = reach.get(k, 0.0) + abs(slope * along)
@@ -206,15 +210,12 @@ class SequentialCovariance:
         derivatives that are too inexact to decide.
         """
         errors = np.sqrt(np.diag(self.covariance(names)))
-        half = np.array(
-            [t_quantile(level, nu) * e for nu, e in zip(self.freedoms(names), errors, strict=True)]
-        )
-        intervals = np.column_stack([values - half, values + half])
+        intervals = student_intervals(values, errors, self.freedoms(names), level)
         for j, name in enumerate(names):
             row = self._rows.get(name)
             if row is None or any(self._undecided[k] for k in row.open):
                 intervals[j] = np.nan
-            elif row.open or not np.isfinite(half[j]):
+            elif row.open or not bool(np.isfinite(intervals[j]).all()):
                 intervals[j] = (-np.inf, np.inf)
         return intervals
 
@@ -226,44 +227,40 @@ class SequentialCovariance:
         rows = [self._rows.get(n) for n in names]
         return np.array([row is not None and not row.open for row in rows], dtype=np.bool_)
 
-    def _inherit(self, rows: Sequence[_Row], found: Linearisation, held: HeldValues) -> None:
+    def _inherit(self, rows: Sequence[_Row], linear: LocalModel, held: HeldValues) -> None:
         """Add the errors of held values to the rows of an estimate."""
         lengths = np.linalg.norm(held.jacobian, axis=0)
         seen = lengths > held.errors
-        moves = np.where(seen, found.answer(held.jacobian), 0.0)
+        moves = np.where(seen, linear.answer(held.jacobian), 0.0)
         sources = [self._rows[name] for name in held.names]
         inexact = np.where(seen, held.errors / np.where(seen, lengths, 1.0), 0.0)
         for j, row in enumerate(rows):
             for h, source in enumerate(sources):
-                if moves[j, h] == 0.0:  # an infinite error does not matter there either
-                    continue
-                for number, answer in source.noise.items():
-                    row.noise[number] = row.noise.get(number, 0.0) + moves[j, h] * answer
-                for number, nu in source.freedom.items():
-                    row.freedom[number] = min(nu, row.freedom.get(number, np.inf))
+                if moves[j, h] != 0.0:  # else an infinite error does not matter either
+                    row.move(source, float(moves[j, h]))
         for k in sorted({k for source in sources for k in source.open}):
             along = np.array([source.open.get(k, 0.0) for source in sources])
             whole = float(np.sum(np.abs(along) * np.where(seen, lengths, 0.0)))
             if whole == 0.0:
                 continue
             blur = max(self._blur[k], 3.0 * float(np.max(inexact[along != 0.0])))
-            shares = np.abs(moves @ along) * found.column_norms / whole
+            shares = np.abs(moves @ along) * linear.column_norms / whole
             least = min(_LARGEST_BLUR, max(_NEGLIGIBLE, blur))
             for row, move, share in zip(rows, moves, shares, strict=True):
                 if share > least:
                     row.open[k] = float(move @ along)
 
-    def _open(self, rows: Sequence[_Row], found: Linearisation) -> None:
+    def _open(self, rows: Sequence[_Row], linear: LocalModel) -> None:
         """Add the directions that an estimate leaves open itself."""
-        blur = found.analysis.blur
-        for direction in found.open_directions.T:
+        blur = linear.analysis.blur
+        for direction in linear.open_directions.T:
             involved = np.flatnonzero(direction)
             if not involved.size:
                 continue
             for j in involved:
                 rows[int(j)].open[len(self._blur)] = float(direction[j])
             self._blur.append(3.0 * blur)
-            self._undecided.append(bool(found.undecided[involved].any()))
+            self._undecided.append(bool(linear.is_undecided[involved].any()))
 
     def _parts(self, names: Sequence[str]) -> list[F64]:
         """Return the covariance in parts, one per noise, each of shape (n, n).
@@ -316,7 +313,7 @@ class SequentialCovariance:
         return correlation
 
 
-def _noise_alone(found: Linearisation, held: HeldValues) -> tuple[float, float]:
+def _noise_alone(linear: LocalModel, held: HeldValues) -> tuple[float, float]:
     """Return the level of an estimate's noise and its degrees of freedom, without held values.
 
     Errors of held values are part of the residuals, whether they come from other data or
@@ -324,25 +321,25 @@ def _noise_alone(found: Linearisation, held: HeldValues) -> tuple[float, float]:
     columns of the Jacobian with respect to them: the part orthogonal to these is noise
     alone. If hardly any residuals remain, the level is that of all.
     """
-    residuals = found.residuals[: found.samples]
+    residuals = linear.right[: linear.samples]
     size = float(residuals @ residuals)
-    if not held.names or not np.isfinite(found.freedom) or not found.noise > 0.0 or size == 0.0:
-        return found.noise, found.freedom
-    if found.coloured is not None:  # a model of its own tells the noise
-        return found.noise, found.freedom
+    if not held.names or not np.isfinite(linear.freedom) or not linear.noise > 0.0 or size == 0.0:
+        return linear.noise, linear.freedom
+    if linear.coloured is not None:  # a model of its own tells the noise
+        return linear.noise, linear.freedom
     lengths = np.linalg.norm(held.jacobian, axis=0)
     seen = lengths > held.errors
-    effects = held.jacobian + found.jacobian @ found.answer(held.jacobian)
-    effects = effects[: found.samples]
+    effects = held.jacobian + linear.rows @ linear.answer(held.jacobian)
+    effects = effects[: linear.samples]
     left, singular, _ = np.linalg.svd(effects[:, seen] / lengths[seen], full_matrices=False)
     blur = float(np.linalg.norm(held.errors[seen] / lengths[seen]))
     ways = left[:, singular > max(_NEGLIGIBLE, blur)]
-    freedom = found.freedom - ways.shape[1]
+    freedom = linear.freedom - ways.shape[1]
     if freedom < _FEWEST:
-        return found.noise, found.freedom
+        return linear.noise, linear.freedom
     rest = residuals - ways @ (ways.T @ residuals)
-    ratio = float(rest @ rest) / freedom / (size / found.freedom)
-    return found.noise * float(np.sqrt(ratio)), freedom
+    ratio = float(rest @ rest) / freedom / (size / linear.freedom)
+    return linear.noise * float(np.sqrt(ratio)), freedom
 
 
 def _compressed(answers: F64) -> F64:
@@ -353,5 +350,4 @@ def _compressed(answers: F64) -> F64:
     if not bool(np.isfinite(answers).all()):
         return np.full((rows, 1), np.nan)
     triangle = np.linalg.qr(answers.T, mode="r")
-    shorter: F64 = np.asarray(triangle).T
-    return shorter
+    return np.asarray(triangle).T

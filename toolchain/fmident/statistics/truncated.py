@@ -16,10 +16,12 @@ along the held directions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.words import listed, percent
@@ -37,45 +39,56 @@ CONFLICT = 0.01
 """Probability below which the data are said to contradict the start."""
 
 
-@dataclass(frozen=True, eq=False)
-class TruncatedStatistics:
-    """Statistics of an estimate that held some directions at the start.
+_SMALL = 0.2
+"""Standard errors that the start may add, if it is wrong by one unit, to a parameter that counts as
+resolved: intervals cover 94.6 % in place of 95 %."""
 
-    `units`, physical, measure starts and directions; in these, `resolution` is symmetric,
-    shape (n, n), and zero on bounds, and the inverses of `singular_values`, those of the
-    Jacobian over the noise, are standard errors along the singular vectors. Standard errors
-    and intervals hold for a correct start along the held directions, on which `resolved`
-    parameters do not depend. The data have some information on `compared` held directions;
-    `p_value` is the probability of such an increase of the cost if the start is correct.
+_ROUNDED = 1e-6
+"""The same, in units of the start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """The directions along which an estimate moved from its start.
+
+    `moved` are orthonormal columns in scaled parameters, shape (n, r), and `units` the physical
+    sizes of one scale, shape (n,).
     """
 
+    moved: F64
     units: F64
-    resolution: F64
-    singular_values: F64
-    standard_errors: F64
-    intervals: F64
-    resolved: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    compared: int = 0
-    p_value: float = float("nan")
 
     @property
-    def shares(self) -> F64:
-        """Contribution of the data to each parameter, from 0 to 1, shape (n,)."""
-        return np.clip(np.diag(self.resolution), 0.0, 1.0)
+    def directions(self) -> F64:
+        """The directions in physical parameters, as columns, shape (n, r)."""
+        directions: F64 = self.units[:, np.newaxis] * self.moved
+        return directions
+
+    @property
+    def across(self) -> F64:
+        """The directions along which it stayed at the start, in physical parameters, (n, n - r)."""
+        left, _, _ = np.linalg.svd(self.moved, full_matrices=True)
+        across: F64 = self.units[:, np.newaxis] * left[:, self.moved.shape[1] :]
+        return across
+
+    @property
+    def resolution(self) -> F64:
+        """Contribution of the data to the estimate, in scaled parameters, shape (n, n)."""
+        resolution: F64 = self.moved @ self.moved.T
+        return resolution
 
     @property
     def start_errors(self) -> F64:
-        """Error of each parameter for random errors of one unit in all starts, shape (n,)."""
+        """Errors of the values for random errors of one scale in all starts, shape (n,)."""
         across = np.eye(self.units.size) - self.resolution
         errors: F64 = self.units * np.linalg.norm(across, axis=1)
         return errors
 
-    @property
-    def bias(self) -> F64:
-        """Change of each parameter (row) per error of each start (column), physical, (n, n)."""
-        across = np.eye(self.units.size) - self.resolution
-        change: F64 = across * self.units[:, np.newaxis] / self.units
-        return change
+    def resolved(self, standard_errors: F64) -> npt.NDArray[np.bool_]:
+        """Return which parameters hardly depend on the start, shape (n,)."""
+        small = np.maximum(_SMALL * standard_errors, _ROUNDED * self.units)
+        flags: npt.NDArray[np.bool_] = self.start_errors <= small
+        return flags
 
 
 @dataclass(frozen=True)
@@ -108,8 +121,9 @@ class Truncation:
     better than `limit` scales, by ``"relative"`` those with singular values above `limit`
     times the largest. The inverses of the singular values, descending, are standard errors
     in scales of the parameters. `parameters` are those that do not lie on a bound; `bias`
-    is the change of each per error of each start, by name. See :class:`TruncatedStatistics`
-    for the test.
+    is the change of each per error of each start, by name. The data have some information on
+    `compared` held directions; `p_value` is the probability of such an increase of the cost if
+    the start is correct.
     """
 
     rule: str
@@ -147,7 +161,7 @@ class Truncation:
         leading, rest = self.singular_values[: self.rank], self.singular_values[self.rank :]
         errors = [1.0 / q for q in leading if q > 0.0]
         known = f" (standard errors {_span(errors)})" if errors else ""
-        open_ones = [1.0 / q if q > 0.0 else np.inf for q in rest]
+        open_ones = [1.0 / q if q > 0.0 else math.inf for q in rest]
         return (
             f"Truncated: the estimate moved along {self.rank} of {len(self.singular_values)}"
             f" directions, those {by}{known}, and stayed at the start along the rest"

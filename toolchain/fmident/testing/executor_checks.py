@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import copy
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -41,9 +38,9 @@ def check_executor(
 ) -> None:
     """Check that an executor conforms; raises `ConformanceError` with the reason otherwise.
 
-    Its outcomes are in the order of the tasks and equal those of the reference bit for bit,
-    whatever ran before; `done` is called once for each; a failing simulation is an outcome;
-    Ctrl-C propagates; ``run_other`` works or is rejected; ``report`` and ``close`` work. If
+    It yields one outcome for each task, equal to that of the reference bit for bit, whatever
+    ran before; a failing simulation is an outcome; Ctrl-C propagates; ``run_other`` works or is
+    rejected; ``report`` and ``close`` work. If
     both it and the reference are ``differentiable``, sensitivities are checked likewise.
 
     Parameters
@@ -61,7 +58,7 @@ def check_executor(
     with reference(problem) as right:
         tasks = _tasks(problem)
         broken = SimulationTask(0, {**tasks[0].values, **failing})
-        expected, (failure,) = right.run(tasks), right.run([broken])
+        expected, (failure,) = right.run_all(tasks), right.run_all([broken])
         for outcome in expected:
             if isinstance(outcome, SimulationFailure):
                 raise ConformanceError(
@@ -73,11 +70,10 @@ def check_executor(
         try:
             _check_declared(executor)
             _check_outcomes(executor, tasks, expected)
-            _check_done(executor, tasks)
             _check_failures(executor, tasks, expected, broken, failure)
             _check_run_other(executor, right, problem)
             _check_sensitivities(executor, right, problem)
-            _check_interruption(executor, tasks)
+            _check_interruption(executor, tasks, expected)
             _check_declared(executor)
         finally:
             executor.close()
@@ -115,27 +111,31 @@ def _check_declared(executor: Executor) -> None:
 def _check_outcomes(
     executor: Executor, tasks: list[SimulationTask], expected: list[Simulated]
 ) -> None:
-    """Check order and bits of the outcomes, whatever ran before."""
+    """Check bits of the outcomes, whatever ran before."""
     expect(list(executor.run([])) == [], "an empty batch has no outcomes, and yet some came back")
     before = copy.deepcopy(tasks)
-    _expect_same(executor.run(tasks), expected, "in the first batch")
+    _expect_same(_outcomes(executor, tasks), expected, "in the first batch")
     expect(tasks == before, "it has changed the tasks of a batch")
-    _expect_same(executor.run(tasks[::-1]), expected[::-1], "in a batch in another order")
-    _expect_same(executor.run(tasks[-1:]), expected[-1:], "in a batch of one task")
+    _expect_same(_outcomes(executor, tasks[::-1]), expected[::-1], "in a batch in another order")
+    _expect_same(_outcomes(executor, tasks[-1:]), expected[-1:], "in a batch of one task")
     twice = [*tasks[:2], *tasks[:2]]
-    _expect_same(executor.run(twice), [*expected[:2], *expected[:2]], "in one with equal tasks")
+    _expect_same(
+        _outcomes(executor, twice), [*expected[:2], *expected[:2]], "in one with equal tasks"
+    )
 
 
-def _check_done(executor: Executor, tasks: list[SimulationTask]) -> None:
-    reported: list[tuple[int, Simulated]] = []
-    outcomes = executor.run(tasks, lambda index, outcome: reported.append((index, outcome)))
-    indices = [index for index, _ in reported]
+def _outcomes(executor: Executor, tasks: Sequence[SimulationTask]) -> list[Simulated]:
+    """Return the outcomes in order; there is one for each task."""
+    returned = executor.run(tasks)
+    expect(isinstance(returned, Iterator), f"'run' returns {type(returned)}, not an iterator")
+    pairs = list(returned)
+    indices = [index for index, _ in pairs]
     expect(
         sorted(indices) == list(range(len(tasks))),
-        f"'done' is called once for each task, but with the indices {indices}",
+        f"'run' yields as many outcomes as tasks, one for each, but with the indices {indices}",
     )
-    by_index = dict(reported)
-    _expect_same([by_index[k] for k in range(len(tasks))], outcomes, "that 'done' was called with")
+    by_index = dict(pairs)
+    return [by_index[index] for index in range(len(tasks))]
 
 
 def _check_failures(
@@ -145,21 +145,18 @@ def _check_failures(
     broken: SimulationTask,
     failure: SimulationFailure,
 ) -> None:
-    """Check that a failure is an outcome in place, is reported, and does not affect others."""
-    reported: dict[int, Simulated] = {}
+    """Check that a failure is an outcome in place, and does not affect others."""
     mixed, right = [*tasks[:1], broken, *tasks[1:]], [*expected[:1], failure, *expected[1:]]
     try:
-        outcomes = executor.run(mixed, reported.__setitem__)
+        outcomes = _outcomes(executor, mixed)
+    except ConformanceError:
+        raise
     except Exception as error:
         raise ConformanceError(
             f"a simulation that fails is an outcome, but 'run' raised {error!r}"
         ) from error
     _expect_same(outcomes, right, "in a batch with one that fails")
-    expect(
-        isinstance(reported.get(1), SimulationFailure),
-        "'done' is called with the failure, too",
-    )
-    _expect_same(executor.run(tasks), expected, "in the batch after one that fails")
+    _expect_same(_outcomes(executor, tasks), expected, "in the batch after one that fails")
 
 
 def _check_run_other(executor: Executor, right: Executor, problem: Problem) -> None:
@@ -191,12 +188,12 @@ def _check_sensitivities(executor: Executor, right: Executor, problem: Problem) 
         return
     asked = [replace(t, sensitivities=tuple(names)) for t in tasks if names[0] in t.values]
     plain = [t.plain for t in asked]
-    expected = right.run(asked)
-    _expect_same(executor.run(asked), expected, "with sensitivities")
+    expected = right.run_all(asked)
+    _expect_same(_outcomes(executor, asked), expected, "with sensitivities")
     one = [replace(t, sensitivities=tuple(names[:1])) for t in asked]
     mixed = [t for three in zip(plain, asked, one, strict=True) for t in three]
-    outcomes = executor.run(mixed)
-    _expect_same(outcomes, right.run(mixed), "in a batch with and without sensitivities")
+    outcomes = _outcomes(executor, mixed)
+    _expect_same(outcomes, right.run_all(mixed), "in a batch with and without sensitivities")
     for short, wide in zip(outcomes[::3], outcomes[1::3], strict=True):
         if isinstance(short, SimulationFailure) or isinstance(wide, SimulationFailure):
             continue
@@ -210,37 +207,22 @@ def _check_sensitivities(executor: Executor, right: Executor, problem: Problem) 
     )
 
 
-def _check_interruption(executor: Executor, tasks: list[SimulationTask]) -> None:
-    """Check that Ctrl-C during a batch ends it with KeyboardInterrupt."""
-    interrupted = False
-
-    def interrupt(_index: int, _outcome: Simulated) -> None:
-        nonlocal interrupted
-        if not interrupted:
-            interrupted = True
-            if threading.current_thread() is threading.main_thread():
-                signal.raise_signal(signal.SIGINT)
-            raise KeyboardInterrupt
-
-    with _ctrl_c():
+def _check_interruption(
+    executor: Executor, tasks: list[SimulationTask], expected: list[Simulated]
+) -> None:
+    """Check that Ctrl-C during a batch ends it, and that the next one is whole."""
+    outcomes = executor.run(tasks)
+    next(outcomes)
+    if isinstance(outcomes, Generator):
         try:
-            executor.run(tasks, interrupt)
+            outcomes.throw(KeyboardInterrupt())
         except KeyboardInterrupt:
-            return
-    raise ConformanceError("Ctrl-C in the middle of a batch is lost: 'run' returned")
-
-
-@contextmanager
-def _ctrl_c() -> Iterator[None]:
-    """Make SIGINT raise KeyboardInterrupt, even if a shell has disabled it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # handlers belong to the main thread
-        return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+            pass
+        else:
+            raise ConformanceError("Ctrl-C in the middle of a batch is lost: 'run' went on")
+    _expect_same(
+        _outcomes(executor, tasks), expected, "in the batch after one that was interrupted"
+    )
 
 
 def _expect_same(found: Sequence[Simulated], expected: Sequence[Simulated], where: str) -> None:

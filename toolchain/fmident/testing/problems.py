@@ -24,8 +24,7 @@ Inputs = Callable[[F64, int], Mapping[str, F64]]
 """Instants, shape (n,), and the number of the experiment to inputs of shape (n,)."""
 
 SECOND = 0.8
-"""What a parameter that differs between two experiments is in the second, relative to the
-first."""
+"""Value of a parameter in the second experiment over that in the first, if it differs."""
 
 
 @dataclass(frozen=True, eq=False)

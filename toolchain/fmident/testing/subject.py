@@ -14,7 +14,6 @@ from fmident.estimation import (
     EstimationResult,
     Estimator,
     Iteration,
-    Monitor,
     Observer,
     run_estimation,
 )
@@ -54,8 +53,7 @@ class _Patience:
     """
 
     def __init__(self, what: str) -> None:
-        self._what = what
-        self._count = 0
+        self._what, self._count = what, 0
 
     def count(self, number: int = 1) -> None:
         """Count activities; raises `EndlessSearch` if there are too many."""
@@ -125,25 +123,21 @@ class Subject:
         with _Patient(problem, own) as evaluator:
             return run_estimation(problem, evaluator, estimator or self.kind(), table, watching)
 
+    def evaluator(self, problem: Problem) -> Evaluator:
+        """Return an evaluator of a variation of the problem."""
+        return Evaluator(problem, PythonExecutor(problem, self.bench.model))
+
     def watched(self) -> tuple[Estimator[Any], list[Estimate]]:
         """Return an instance of the estimator, and a list to which its estimates are added."""
         answers: list[Estimate] = []
         kind = self.kind
 
-        def estimate(
-            this: Estimator[Any],
-            problem: Problem,
-            evaluator: Evaluator,
-            options: Any,
-            monitor: Monitor,
-        ) -> Estimate:
-            answer: Estimate = kind.estimate(this, problem, evaluator, options, monitor)
-            answers.append(answer)
-            return answer
+        def estimate(*arguments: Any) -> Estimate:
+            answers.append(kind.estimate(*arguments))
+            return answers[-1]
 
-        instance: Estimator[Any] = type(
-            kind.__name__, (kind,), {"estimate": estimate, "__module__": kind.__module__}
-        )()
+        members = {"estimate": estimate, "__module__": kind.__module__}
+        instance: Estimator[Any] = type(kind.__name__, (kind,), members)()
         return instance, answers
 
 
@@ -151,15 +145,12 @@ class Fragile:
     """A model whose simulation fails if a parameter exceeds its limit."""
 
     def __init__(self, model: Model, limits: Mapping[str, float]) -> None:
-        self._model = model
-        self._limits = dict(limits)
-        self.failures = 0
+        self._model, self._limits = model, dict(limits)
 
     def __call__(self, times: F64, inputs: Mapping[str, F64], **values: float) -> Mapping[str, F64]:
         """Simulate, or fail."""
         for name, limit in self._limits.items():
             if values[name] > limit:
-                self.failures += 1
                 raise SimulationError(f"the solver gave up at {name} = {values[name]:g}")
         return self._model(times, inputs, **values)
 
@@ -171,8 +162,7 @@ class Counted:
     """
 
     def __init__(self, model: Model, interrupt_at: int | None = None) -> None:
-        self._model = model
-        self._interrupt_at = interrupt_at
+        self._model, self._interrupt_at = model, interrupt_at
         self.values: list[dict[str, float]] = []
 
     @property

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 from fmident.errors import FmidentError, ProblemError
-from fmident.estimation import Estimator, OnlineEstimator, build_options
-from fmident.testing.checks import answers, conduct, declaration
+from fmident.estimation import Estimator, OnlineEstimator, Requirement, build_options
+from fmident.testing import checks
 from fmident.testing.problems import ConformanceProblem, conformance_problems
 from fmident.testing.subject import ConformanceError, EndlessSearch, Subject
 
-_MODULES: tuple[ModuleType, ...] = (declaration, answers, conduct)
-
-_ONLINE_ONLY = {answers.check_sample_by_sample_is_the_whole_record}
-"""For estimators that go through the data sample by sample; others have nothing to compare."""
+_ONLINE_ONLY = {checks.check_sample_by_sample_is_the_whole_record}
+"""Checks of estimators that go through the data sample by sample."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +90,7 @@ def estimator_checks(
             check()
     """
     tables = trials if trials is None or isinstance(trials, Mapping) else list(trials)
-    declaration.expect_usable(kind, getattr(kind, "trials", None) if trials is None else tables)
+    _expect_usable(kind, getattr(kind, "trials", None) if trials is None else tables)
     chosen = [_suited(kind)] if problems is None else problems
     subjects = [
         Subject(kind, bench, dict(table))
@@ -104,8 +102,7 @@ def estimator_checks(
     return [
         Check(name.removeprefix("check_"), subject, function)
         for subject in subjects
-        for module in _MODULES
-        for name, function in vars(module).items()
+        for name, function in vars(checks).items()
         if name.startswith("check_") and _concerns(kind, function)
     ]
 
@@ -114,10 +111,10 @@ def _concerns(kind: type[Estimator[Any]], check: Callable[[Subject], None]) -> b
     """Return whether a check applies to an estimator; most apply to all."""
     if check in _ONLINE_ONLY:
         return issubclass(kind, OnlineEstimator)
-    if check is answers.check_constraints:
+    if check is checks.check_constraints:
         return kind.keeps_constraints
     # The coefficients of an equation are free or known: none follows from another.
-    follows = check is answers.check_parameters_that_follow_from_others
+    follows = check is checks.check_parameters_that_follow_from_others
     return not (follows and "linear-equation" in kind.requires)
 
 
@@ -143,12 +140,12 @@ def check_estimator(
         Failed checks, each with the reason; or known failures that passed.
     """
     excused = dict(known_failures or {})
-    checks = estimator_checks(kind, trials=trials, problems=problems)
-    unknown = set(excused) - {check.name for check in checks}
+    every = estimator_checks(kind, trials=trials, problems=problems)
+    unknown = set(excused) - {check.name for check in every}
     wrong = [f"{name}: there is no such check" for name in sorted(unknown)]
     failed: set[str] = set()
     reasons: dict[tuple[Subject, str], list[str]] = {}
-    for check in checks:
+    for check in every:
         # An estimator under test may raise anything; the others are to be checked all the same.
         try:
             check()
@@ -161,7 +158,7 @@ def check_estimator(
     wrong += [f"{name}: excused, but passed" for name in sorted(passed)]
     if wrong:
         count = sum(map(len, reasons.values()))
-        lines = [f"{kind.name}: {count} of {len(checks)} checks failed", *wrong]
+        lines = [f"{kind.name}: {count} of {len(every)} checks failed", *wrong]
         raise ConformanceError("\n".join(lines))
 
 
@@ -201,3 +198,44 @@ def _suited(kind: type[Estimator[Any]]) -> ConformanceProblem:
         f"no problem of the catalogue provides what '{kind.name}' requires: "
         f"{', '.join(sorted(kind.requires))}; hand over one of your own"
     )
+
+
+def _expect_usable(kind: type[Estimator[Any]], tables: Any) -> None:
+    """Raise `ConformanceError` with everything that prevents the checks, and its remedy.
+
+    `kind` is supposedly an estimator class, and `tables` are tables of options for the
+    checks.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, Estimator)):
+        raise ConformanceError(f"{kind!r} is not a subclass of fmident.estimation.Estimator")
+    wrong = [*_wrong_class(kind), *_wrong_tables(tables)]
+    if wrong:
+        raise ConformanceError(f"{kind.__name__} cannot be checked: " + "; ".join(wrong))
+
+
+def _wrong_class(kind: type[Estimator[Any]]) -> Iterator[str]:
+    name = getattr(kind, "name", None)
+    if not isinstance(name, str) or not name or any(c.isspace() for c in name):
+        yield f"its name is {name!r}: write one word, such as name = 'my-search'"
+    options = getattr(kind, "options_type", None)
+    if not (isinstance(options, type) and dataclasses.is_dataclass(options)):
+        yield f"its options_type is {options!r}: write a frozen dataclass, also without any field"
+    elif "name" in {f.name for f in dataclasses.fields(options)}:
+        yield "no option can be called 'name': that key of [estimator] chooses the estimator"
+    words = get_args(Requirement)
+    if not isinstance(kind.requires, (frozenset, set)) or not kind.requires <= {*words}:
+        yield f"its 'requires' is {kind.requires!r}: write a frozenset of " + ", ".join(words)
+    lacking = sorted(getattr(kind, "__abstractmethods__", ()))
+    if lacking:
+        yield f"it lacks the method {', '.join(lacking)}"
+        return
+    try:
+        kind()
+    except TypeError as error:
+        yield f"the host makes an instance without arguments, but {error}"
+
+
+def _wrong_tables(tables: Any) -> Iterator[str]:
+    sequence = isinstance(tables, (list, tuple))
+    if not sequence or not all(isinstance(table, Mapping) for table in tables):
+        yield f"its 'trials' are {tables!r}: write a list of tables, such as [{{'samples': 60}}]"

@@ -4,9 +4,16 @@
 ``options`` turns a table into a dataclass and describes one, ``overrides`` changes keys.
 """
 
-from fmident.toml_file.options import build_dataclass
-from fmident.toml_file.section import Arguments, Section, Source
-from fmident.toml_file.text import NotTomlError, document, encoded, loads, parse_toml, quoted
+from fmident.toml_file.section import Arguments, Section, Source, build_dataclass
+from fmident.toml_file.text import (
+    NotTomlError,
+    document,
+    encoded,
+    loads,
+    parse_toml,
+    quoted,
+    read_text,
+)
 
 __all__ = [
     "Arguments",
@@ -19,4 +26,5 @@ __all__ = [
     "loads",
     "parse_toml",
     "quoted",
+    "read_text",
 ]

@@ -1,4 +1,4 @@
-"""Convert a table to a dataclass of options, whose fields define the permissible content."""
+"""Describe types of options, and options, in words."""
 
 from __future__ import annotations
 
@@ -8,135 +8,34 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
-from fmident.errors import Code, Location, ProblemError, did_you_mean, shown
+from fmident.errors import shown
 from fmident.options import (
-    OptionError,
+    Short,
     annotations_of,
-    check_options,
     item_ranges,
+    marked,
     ranges,
     requirements,
     types_of,
 )
 
-T = TypeVar("T")
-
-Where = Callable[[str | None], Location | None]
-"""Key of the table, or ``None`` for the table itself, to its place."""
-
-_NOUNS = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
-
+_NOUNS = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a text",
+    Path: "a path",
+}
+_PLURALS = {int: "integers", float: "numbers", str: "texts"}
 
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _ENTRY = re.compile(r"^(\w[\w, ]*)\n((?:[ \t]+[^\n]*\n|\n)+)", re.MULTILINE)
-
-
-def _nowhere(_key: str | None) -> Location | None:
-    return None
-
-
-def build_dataclass(
-    kind: type[T], raw: Mapping[str, Any], *, table: str, name: str, where: Where = _nowhere
-) -> T:
-    """Return an instance of a dataclass from a table.
-
-    Fields may be ``bool``, ``int``, ``float``, ``str``, ``Literal``, ``tuple[X, ...]``,
-    ``list[X]``, ``dict[str, X]`` and unions of these with ``None``. An integer is accepted
-    as a number. A ``ValueError`` of ``__post_init__`` becomes the message. `table` is its
-    notation, such as ``[estimator]``, `name` the owner of the options, and `where` returns
-    the location of a key. Raises `ProblemError` for an unknown key, a wrong type, an
-    invalid value or a missing key.
-    """
-    declared: Any = kind
-    hints = types_of(declared)
-    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]
-    for key in raw:
-        if key not in fields:
-            raise ProblemError(
-                f"{table}: '{name}' has no option '{key}'",
-                location=where(key),
-                hint=did_you_mean(key, fields, kind="option") if fields else "it has none",
-                code=Code.UNKNOWN_KEY,
-            )
-    required = [
-        f.name
-        for f in fields.values()
-        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-    ]
-    for key in required:
-        if key not in raw:
-            raise ProblemError(
-                f"{table}: '{name}' needs the option '{key}'",
-                location=where(None),
-                hint=f"add {key} = ... ({noun(hints[key])})",
-                code=Code.MISSING_KEY,
-            )
-    values = {}
-    for key, value in raw.items():
-        accepted, converted = _convert(value, hints[key])
-        if not accepted:
-            raise ProblemError(
-                f"{table}: option '{key}' of '{name}' must be {noun(hints[key])}, not "
-                f"{written(value)}",
-                location=where(key),
-                hint=_value_hint(value, hints[key]),
-                code=Code.WRONG_TYPE,
-            )
-        values[key] = converted
-    try:
-        instance = kind(**values)
-        check_options(instance)  # also of a class that is not derived from Options
-    except ValueError as error:
-        message = f"{table}: options of '{name}': {error}"
-        if isinstance(error, OptionError):
-            raise ProblemError(message, location=where(error.option), code=error.code) from error
-        raise ProblemError(message, location=where(_blamed(kind, values))) from error
-    return instance
-
-
-def _blamed(kind: type[Any], values: Mapping[str, Any]) -> str | None:
-    """Return the only option without which the others are accepted, or ``None``."""
-    culprits = []
-    for key in values:
-        try:
-            kind(**{name: value for name, value in values.items() if name != key})
-        except (ValueError, TypeError):
-            continue
-        culprits.append(key)
-    return culprits[0] if len(culprits) == 1 else None
-
-
-def _convert(value: Any, hint: Any) -> tuple[bool, Any]:
-    """Return whether `value` matches `hint`, and the value in that type."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any:
-        return True, value
-    if origin is typing.Literal:
-        fits = any(value == a and type(value) is type(a) for a in arguments)
-        return fits, value
-    if origin in (typing.Union, types.UnionType):
-        for argument in arguments:
-            accepted, converted = _convert(value, argument)
-            if accepted:
-                return True, converted
-        return False, value
-    if origin in (tuple, list):
-        return _convert_sequence(value, origin, arguments)
-    if origin is dict or origin is Mapping or hint is dict:
-        return _convert_mapping(value, arguments)
-    if hint is float:
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return is_number, float(value) if is_number else value
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool), value
-    if isinstance(hint, type):
-        return isinstance(value, hint), value
-    return True, value
 
 
 _DATES = (datetime.datetime, datetime.date, datetime.time)
@@ -156,26 +55,6 @@ def is_readable(hint: Any) -> bool:
     return hint in (bool, int, float, str, list, tuple, dict, *_DATES)
 
 
-def _convert_sequence(value: Any, kind: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-    if not isinstance(value, (list, tuple)):
-        return False, value
-    if kind is list or (len(arguments) == 2 and arguments[1] is Ellipsis):
-        hints = [arguments[0]] * len(value)
-    else:
-        hints = list(arguments)
-    if len(hints) != len(value):
-        return False, value
-    pairs = [_convert(v, h) for v, h in zip(value, hints, strict=True)]
-    return all(ok for ok, _ in pairs), kind(v for _, v in pairs)
-
-
-def _convert_mapping(value: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-    if not isinstance(value, Mapping) or len(arguments) != 2:
-        return isinstance(value, Mapping), value
-    pairs = {key: _convert(item, arguments[1]) for key, item in value.items()}
-    return all(ok for ok, _ in pairs.values()), {key: item for key, (_, item) in pairs.items()}
-
-
 def written(value: Any) -> str:
     """Return a value as written in the file."""
     if isinstance(value, bool):
@@ -185,6 +64,10 @@ def written(value: Any) -> str:
 
 def noun(hint: Any) -> str:
     """Return a noun for values of a type."""
+    if short := marked(hint, Short):
+        kind: Any = next(filter(dataclasses.is_dataclass, members(hint)))
+        return f"{noun(types_of(kind)[short[0].key])} or a table"
+    hint = _bare(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
         texts = [repr(a) for a in arguments]
@@ -192,28 +75,40 @@ def noun(hint: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " or ".join(noun(a) for a in arguments if a is not type(None))
     if origin in (tuple, list):
-        listed = f"a list, each item {noun(arguments[0])}"
-        if origin is list or arguments[-1] is Ellipsis:
-            return listed
-        nouns = list(dict.fromkeys(map(noun, arguments)))
-        if len(nouns) == 1:
-            return f"a list of {len(arguments)}, each item {nouns[0]}"
+        alike = origin is list or arguments[-1] is Ellipsis
+        items = dict.fromkeys(_bare(a) for a in arguments if a is not Ellipsis)
+        if len(items) == 1:
+            count = "" if alike else f"{len(arguments)} "
+            (item,) = items
+            if item in _PLURALS:
+                return f"a list of {count}{_PLURALS[item]}"
+            if dataclasses.is_dataclass(item):
+                return f"a list of {count}tables"
+            return f"a list{f' of {count}'.rstrip() if count else ''}, each item {noun(item)}"
         return "a list of " + " and ".join(map(noun, arguments))
-    if origin is dict:
+    if origin in (dict, Mapping):
         return "a table" + ("" if arguments[1] is Any else f", each value {noun(arguments[1])}")
     if hint in _NOUNS:
         return _NOUNS[hint]
+    if dataclasses.is_dataclass(hint):
+        return "a table"
     return f"a value of type {getattr(hint, '__name__', hint)}"
 
 
-def _value_hint(value: Any, hint: Any) -> str | None:
-    choices: list[str] = []
-    for part in (hint, *typing.get_args(hint)):
-        if typing.get_origin(part) is typing.Literal:
-            choices += [a for a in typing.get_args(part) if isinstance(a, str)]
-    if choices and isinstance(value, str):
-        return did_you_mean(value, choices, kind="choice")
-    return None
+def members(hint: Any) -> Iterator[Any]:
+    """Yield the members of a union but ``None``, or the type itself, without annotations."""
+    hint = _bare(hint)
+    if typing.get_origin(hint) not in (typing.Union, types.UnionType):
+        yield hint
+        return
+    for part in typing.get_args(hint):
+        if part is not type(None):
+            yield from members(part)
+
+
+def _bare(hint: Any) -> Any:
+    """Return a type without its annotations."""
+    return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
 
 
 @dataclass(frozen=True)

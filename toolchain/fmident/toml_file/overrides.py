@@ -6,14 +6,13 @@ Elements of an array of tables are counted from 0: ``experiments.0.window``.
 from __future__ import annotations
 
 import copy
-import difflib
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from fmident.errors import Diagnostic, FmidentError, Location, ProblemError
 from fmident.toml_file import NotTomlError, loads
-from fmident.toml_file.text import encoded, lines_of, quoted, statements
+from fmident.toml_file.text import Keys, encoded, entries, lines_of, quoted
 
 KeyPath = tuple[str, ...]
 
@@ -38,7 +37,7 @@ def apply_overrides(
 ) -> str:
     """Return the text of a problem file with some keys changed.
 
-    A key is dotted: ``{"estimator.solver": "scipy"}``. A name with dots or brackets is
+    A key is dotted: ``{"evaluation.tolerance": 1e-8}``. A name with dots or brackets is
     quoted: ``parameters."arm[1].m".initial``. A new estimator or cost drops the options of
     the one in the file, see :func:`left_out`, except those common to two estimators, which
     `shared` returns. Raises `ProblemError` for an invalid key, or one that cannot be set in
@@ -50,23 +49,64 @@ def apply_overrides(
         overrides.items(), key=lambda item: not _is_choice(_key_path(item[0]))
     ):
         path = _key_path(key)
+        content = loads(text)
+        _refuse_unknown_parent(content, path, key, file)
+        keys = _counted(content, path)
         if _is_choice(path):
-            before = str(_chosen(_looked_up(loads(text), path[:-1]), path))
+            before = str(_chosen(_table(content, path[:-1]), path))
             if before != value:
                 common = shared(before, str(value)) if path[-2] == "estimator" else ()
-                text = _without_options(text, path[:-1], {"name", *common})
-        expected = copy.deepcopy(loads(text))
-        _refuse_unknown_parent(expected, path, key, file)
-        _put(expected, path, value)
-        text = _replaced(text, path, value)
-        # The text was edited line by line; parsing it shows whether that was right.
-        if not _alike(_parsed(text), expected):
+                text = _without_options(text, keys[:-1], {"name", *common})
+        changed = with_value(text, keys, value)
+        if changed is None:
             raise ProblemError(
                 f"cannot override '{key}' in the way the file is written",
                 location=_option(key),
                 hint="change the value in the file",
             )
+        text = changed
     return text
+
+
+def with_value(text: str, keys: Keys, value: object) -> str | None:
+    """Return a TOML text with a key changed or added; ``None`` if it is written in another way.
+
+    An assignment that holds the key is written anew; comments elsewhere stay.
+    """
+    content = copy.deepcopy(loads(text))
+    put(content, keys, value)
+    # The text is edited line by line; parsing it shows whether that was right.
+    ways = _edited(text, keys, value, content)
+    return next((way for way in ways if _alike(_parsed(way), content)), None)
+
+
+def _edited(text: str, keys: Keys, value: object, content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the ways to write a key into a text that has the `content` afterwards."""
+    lines = lines_of(text) if text else []
+    headers: dict[Keys, int] = {(): 0}
+    for entry in entries(text):
+        if entry.key is None:
+            headers |= dict.fromkeys(entry.paths, entry.first)
+        elif keys[: len(entry.path)] == entry.path:
+            assigned = f"{entry.key} = {encoded(_at(content, entry.path))}"
+            written = "\n".join(lines[entry.first - 1 : entry.last])
+            lines[entry.first - 1 : entry.last] = [assigned + _comment_after(written)]
+            yield "\n".join(lines) + "\n"
+            return
+    around = next(keys[:n] for n in range(len(keys) - 1, -1, -1) if keys[:n] in headers)
+    names = [quoted(str(k)) for k in keys]
+    if around != keys[:-1] and not any(isinstance(k, int) for k in around):
+        table = ["", f"[{'.'.join(names[:-1])}]", f"{names[-1]} = {encoded(value)}"]
+        yield "\n".join([*lines, *table]) + "\n"
+    lines.insert(headers[around], f"{'.'.join(names[len(around) :])} = {encoded(value)}")
+    yield "\n".join(lines) + "\n"
+
+
+def _comment_after(assignment: str) -> str:
+    """Return the comment at the end of an assignment of a table or list; empty if none."""
+    parsed = _parsed(assignment)
+    ends = (k + 1 for k, c in enumerate(assignment) if c in "]}")
+    return next((assignment[k:] for k in ends if _parsed(assignment[:k]) == parsed), "")
 
 
 def left_out(original: str, changed: str, overrides: Mapping[str, object]) -> list[Diagnostic]:
@@ -78,7 +118,7 @@ def left_out(original: str, changed: str, overrides: Mapping[str, object]) -> li
     for key in overrides:
         path = _key_path(key)
         if _is_choice(path):
-            before, after = (_looked_up(loads(t), path[:-1]) for t in (original, changed))
+            before, after = (_table(loads(t), path[:-1]) for t in (original, changed))
             if dropped := ", ".join(sorted(before.keys() - after.keys())):
                 text = f"options of '{_chosen(before, path)}' in the file do not count: {dropped}"
                 notes.append(Diagnostic("note", text, location=_option(key)))
@@ -96,21 +136,20 @@ def relocate(
     place = error.location
     if not overrides or place is None or place.file != file or place.line is None:
         return
-    after = lines_of(changed)
-    matcher = difflib.SequenceMatcher(None, lines_of(original), after, autojunk=False)
-    for block in matcher.get_matching_blocks():
-        row = place.line - 1 - block.b
-        if 0 <= row < block.size:
-            error.location = Location(file, block.a + row + 1, place.column)
-            return
-    line = after[place.line - 1] if place.line <= len(after) else ""
+    content, before = loads(changed), {e.path: e.first for e in entries(original)}
+    entry = next((e for e in entries(changed) if e.first <= place.line <= e.last), None)
+    if entry is None:
+        return
     for key in overrides:
-        path = _key_path(key)
-        names = (*(path[-n:] for n in range(1, len(path) + 1)),)
-        written = [".".join(map(quoted, name)) + " =" for name in names]
-        if any(line.startswith(w) for w in written) or line == f"[{'.'.join(path[:-1])}]":
+        keys = _counted(content, _key_path(key))
+        if entry.path == keys or (
+            entry.path not in before and keys[: len(entry.path)] == entry.path
+        ):
             error.location = _option(key)
             return
+    if entry.path in before:
+        line = before[entry.path] + place.line - entry.first
+        error.location = Location(file, line, place.column)
 
 
 def _option(key: str) -> Location:
@@ -144,14 +183,10 @@ def _chosen(table: Mapping[str, Any], path: KeyPath) -> object:
     return table.get("name", _DEFAULTS[path[-2], path[-1]])
 
 
-def _looked_up(document: Any, path: KeyPath) -> dict[str, Any]:
+def _table(document: dict[str, Any], path: KeyPath) -> dict[str, Any]:
     """Return a table; empty if there is none."""
-    for name in path:
-        inside = isinstance(document, list) and name.isdecimal() and int(name) < len(document)
-        document = document[int(name)] if inside else document
-        if not inside:
-            document = document.get(name, {}) if isinstance(document, dict) else {}
-    return document if isinstance(document, dict) else {}
+    content = _at(document, _counted(document, path))
+    return content if isinstance(content, dict) else {}
 
 
 def _refuse_unknown_parent(document: dict[str, Any], path: KeyPath, key: str, file: str) -> None:
@@ -180,129 +215,54 @@ def _refuse_unknown_parent(document: dict[str, Any], path: KeyPath, key: str, fi
             )
 
 
-def _put(document: Any, path: KeyPath, value: object) -> None:
-    for name in path[:-1]:
-        if isinstance(document, list):
-            document = document[int(name)]
-        else:
-            document = document.setdefault(name, {})
-    document[path[-1]] = value
+def _counted(content: Any, path: KeyPath) -> Keys:
+    """Return the path in which the elements of arrays are numbers."""
+    keys: list[str | int] = []
+    for name in path:
+        counted = isinstance(content, list) and name.isdecimal()
+        keys.append(int(name) if counted else name)
+        content = _inside(content, keys[-1])
+    return tuple(keys)
 
 
-def _replaced(text: str, path: KeyPath, value: object) -> str:
-    """Return the text with the line of the key replaced or added."""
-    assignment = f"{quoted(path[-1])} = {encoded(value)}"
-    lines = lines_of(text) if text else []
-    table: KeyPath = ()
-    headers: dict[KeyPath, int] = {(): -1}
-    counts: dict[KeyPath, int] = {}
-    for statement in statements(text):
-        number, line = statement.first, statement.text
-        parsed = _parsed(line)
-        if parsed is None or not parsed:
-            continue
-        if line.lstrip().startswith("["):
-            table = _counted(_only_path(parsed), counts, line.lstrip().startswith("[["))
-            headers[table] = number
-        elif (*table, *_key_path(written := _written_key(line))) == path:
-            lines[number : statement.last + 1] = [f"{written} = {encoded(value)}"]
-            return "\n".join(lines) + "\n"
-        elif (inside := _inside(line, parsed, (table, written), path, value)) is not None:
-            lines[number : statement.last + 1] = [inside]
-            return "\n".join(lines) + "\n"
-    if path[:-1] in headers:
-        lines.insert(headers[path[:-1]] + 1, assignment)
-        return "\n".join(lines) + "\n"
-    element = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in headers), ())
-    if element and element[:-1] in counts:  # a table of one element of an array
-        rest = ".".join(map(quoted, path[len(element) :]))
-        lines.insert(headers[element] + 1, f"{rest} = {encoded(value)}")
-    else:
-        lines += ["", f"[{'.'.join(map(quoted, path[:-1]))}]", assignment]
-    return "\n".join(lines) + "\n"
+def _inside(content: Any, key: str | int) -> Any:
+    """Return what is at a key; ``None`` if there is nothing."""
+    if isinstance(content, dict):
+        return content.get(key)
+    inside = isinstance(content, list) and isinstance(key, int) and key < len(content)
+    return content[key] if inside else None
 
 
-def _without_options(text: str, table: KeyPath, kept: Collection[str]) -> str:
+def _at(content: Any, keys: Keys) -> Any:
+    for key in keys:
+        content = _inside(content, key)
+    return content
+
+
+def put(content: Any, keys: Keys, value: object) -> None:
+    """Set a key of nested tables, which are made where there are none."""
+    for key in keys[:-1]:
+        if isinstance(content, dict):
+            content.setdefault(key, {})
+        content = content[key]
+    content[keys[-1]] = value
+
+
+def _without_options(text: str, table: Keys, kept: Collection[str]) -> str:
     """Return the text without the content of a table and its subtables, except some keys."""
     lines: list[str | None] = [*lines_of(text)]
-    here: KeyPath = ()
-    counts: dict[KeyPath, int] = {}
-    for statement in statements(text):
-        parsed, line = _parsed(statement.text), statement.text.lstrip()
-        if not parsed:
+    for entry in entries(text):
+        if entry.path[: len(table)] != table or (entry.path == table and entry.key is None):
             continue
-        own: KeyPath = ()
-        if line.startswith("["):
-            here = _counted(_only_path(parsed), counts, line.startswith("[["))
-        else:
-            own = _key_path(_written_key(line))
-        place = (*here, *own)
-        if place == table and own:
-            inside = {k: v for k, v in _looked_up(parsed, own).items() if k in kept}
-            lines[statement.first : statement.last + 1] = [
-                f"{_written_key(line)} = {encoded(inside)}"
-            ] + [None] * (statement.last - statement.first)
-        elif place[: len(table)] == table and place[len(table) : len(table) + 1] not in (
-            (),
-            *((key,) for key in kept),
-        ):
-            for number in range(statement.first, statement.last + 1):
-                lines[number] = None
+        rest: list[str] = []
+        if entry.path == table:
+            inside = {k: v for k, v in _at(loads(text), table).items() if k in kept}
+            rest = [f"{entry.key} = {encoded(inside)}"]
+        elif entry.path[len(table)] in kept:
+            continue
+        count = entry.last - entry.first + 1
+        lines[entry.first - 1 : entry.last] = [*rest, *[None] * (count - len(rest))]
     return "\n".join(line for line in lines if line is not None) + "\n"
-
-
-def _written_key(line: str) -> str:
-    """Return the part of an assignment before the equals sign."""
-    ends = (k for k, c in enumerate(line) if c == "=")
-    return next(line[:k] for k in ends if _parsed(f"{line[:k]} = 0") is not None).strip()
-
-
-def _inside(
-    line: str, parsed: Mapping[str, Any], place: tuple[KeyPath, str], path: KeyPath, value: object
-) -> str | None:
-    """Return a line with a key of its inline table changed; ``None`` if it is not in there.
-
-    `line` is the assignment, `parsed` its parsed form, and `place` its table and its key as
-    written; `path` and `value` are the change.
-    """
-    table, written = place
-    own = _key_path(written)
-    whole = (*table, *own)
-    if path[: len(whole)] != whole or len(path) == len(whole):
-        return None
-    content: Any = copy.deepcopy(parsed)
-    for name in own:
-        content = content[name]
-    if not isinstance(content, (dict, list)):
-        return None
-    _put(content, path[len(whole) :], value)
-    ends = (k + 1 for k, c in enumerate(line) if c in "]}")
-    comment = next((line[k:] for k in ends if _parsed(line[:k]) == parsed), "")
-    return f"{written} = {encoded(content)}{comment}"
-
-
-def _counted(header: KeyPath, counts: dict[KeyPath, int], new: bool) -> KeyPath:
-    """Return the table of a header, with the index after the name of an array of tables."""
-    table: KeyPath = ()
-    for depth, name in enumerate(header, 1):
-        table = (*table, name)
-        if new and depth == len(header):
-            counts[table] = counts.get(table, -1) + 1
-        if table in counts:
-            table = (*table, str(counts[table]))
-    return table
-
-
-def _only_path(parsed: Mapping[str, Any]) -> KeyPath:
-    """Return the names down to the first value or empty table."""
-    path: list[str] = []
-    place: Any = parsed
-    while isinstance(place, dict) and len(place) == 1:
-        ((name, place),) = place.items()
-        path.append(name)
-        if isinstance(place, list) and place and isinstance(place[0], dict):
-            break
-    return tuple(path)
 
 
 def _alike(a: Any, b: Any) -> bool:

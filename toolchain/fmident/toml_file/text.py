@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fmident.errors import Code, FmidentError, Location, ProblemError
+from fmident.errors import Code, FmidentError, Location, ProblemError, nearest_file
 
 _PLACE = re.compile(r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
 _INLINE_TWICE = re.compile(r"Duplicate inline table key '(?P<key>.*)'")
@@ -113,6 +113,33 @@ def _values(content: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
             waiting += [(str(k), v, depth + 1) for k, v in value.items()]
         elif isinstance(value, list):
             waiting += [(key, v, depth + 1) for v in value]
+
+
+def read_text(path: Path, kind: str, example: str, error: type[FmidentError]) -> str:
+    """Return the text of a file; raise `error` if it is missing, a folder or no text.
+
+    `kind` is what the file is, and `example` the name of such a file.
+    """
+    if path.is_dir():
+        raise error(
+            f"'{path}' is a folder",
+            hint=f"name the file, such as {path / example}",
+            code=Code.UNUSABLE_FILE,
+        )
+    if not path.exists():
+        raise error(
+            f"there is no {kind} '{path}'",
+            hint=nearest_file(path, "*.toml"),
+            code=Code.UNKNOWN_NAME,
+        )
+    try:
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as failure:
+        raise error(
+            f"the file is not text in UTF-8 (byte {failure.start})",
+            location=Location(str(path)),
+            code=Code.UNUSABLE_FILE,
+        ) from failure
 
 
 def parse_toml(
@@ -277,9 +304,9 @@ def line_of(text: str, path: Keys) -> int | None:
 def _places(text: str) -> dict[Keys, int]:
     """Return the lines of all keys, cached since many are needed; do not modify."""
     places: dict[Keys, int] = {}
-    for written in _written(text):
-        for path in written.paths:
-            places.setdefault(path, written.first)
+    for entry in entries(text):
+        for path in entry.paths:
+            places.setdefault(path, entry.first)
     return places
 
 
@@ -290,25 +317,35 @@ def twice(text: str, line: int | None) -> tuple[Keys, int, int] | None:
     ``None``.
     """
     seen: dict[Keys, int] = {}
-    for written in _written(text):
-        if line is not None and written.first > line:
+    for entry in entries(text):
+        if line is not None and entry.first > line:
             break
-        if written.paths[-1] in seen and (line is None or line <= written.last):
-            return written.paths[-1], seen[written.paths[-1]], written.first
-        seen |= {path: written.first for path in written.paths if path not in seen}
+        if entry.path in seen and (line is None or line <= entry.last):
+            return entry.path, seen[entry.path], entry.first
+        seen |= {path: entry.first for path in entry.paths if path not in seen}
     return None
 
 
 @dataclass(frozen=True)
-class _Written:
-    """A header or an assignment: paths created, its own last, and its lines, counted from 1."""
+class Entry:
+    """A header or an assignment: paths created, its own last, and its lines, counted from 1.
+
+    `key` is that of an assignment as written; ``None`` for a header.
+    """
 
     paths: tuple[Keys, ...]
     first: int
     last: int
+    key: str | None = None
+
+    @property
+    def path(self) -> Keys:
+        """Its own path."""
+        return self.paths[-1]
 
 
-def _written(text: str) -> Iterator[_Written]:
+def entries(text: str) -> Iterator[Entry]:
+    """Yield the headers and assignments of a TOML text in order."""
     counts: dict[Keys, int] = {}
     table: Keys = ()
     for statement in statements(text):
@@ -321,16 +358,16 @@ def _written(text: str) -> Iterator[_Written]:
                 fresh = array not in counts
                 counts[array] = counts.get(array, -1) + 1
                 table = (*array, counts[array])
-                yield _Written((table, array) if fresh else (array, table), first, last)
+                yield Entry((table, array) if fresh else (array, table), first, last)
             else:
                 table = _within(keys, counts)
-                yield _Written((table,), first, last)
+                yield Entry((table,), first, last)
             continue
         key = _KEY.match(statement.text)
         keys = _keys(key["keys"]) if key else None
-        if keys is not None:
+        if key is not None and keys is not None:
             paths = tuple((*table, *keys[:depth]) for depth in range(1, len(keys) + 1))
-            yield _Written(paths, first, last)
+            yield Entry(paths, first, last, key["keys"].strip())
 
 
 def _within(keys: list[str], counts: dict[Keys, int]) -> Keys:

@@ -13,9 +13,9 @@ from fmident.catalog.file import Signal, SmokeExperiment
 from fmident.context_managers import Closes
 from fmident.errors import FmuError, UnitError
 from fmident.fmu import Fmu, SimulationSetup, Simulator, Value, interpolates_inputs, open_fmu
-from fmident.fmu.life_cycle.reuse import Reuse
+from fmident.fmu.life_cycle.holder import Reuse
 from fmident.fmu.model_description.description import InterfaceKind
-from fmident.fmu.setup import Interpolation
+from fmident.fmu.setup import Interpolation, between
 from fmident.units import convert, parse_unit
 from fmident.validation.check import Outcome
 from fmident.validation.fmu_plan import FmuPlan, Reference
@@ -114,9 +114,7 @@ class Bench(Closes):
         count = int((setup.times < end - 1e-9 * abs(end)).sum())
         if count < _FEWEST:
             return False
-        assert setup.inputs is not None  # set by SimulationSetup itself
-        shorter = replace(setup, times=setup.times[:count], inputs=setup.inputs[:count])
-        self.smoke = replace(self.smoke, setup=shorter)
+        self.smoke = replace(self.smoke, setup=setup.shortened(count))
         self.__dict__.pop("main", None)
         return True
 
@@ -167,7 +165,7 @@ class Bench(Closes):
                 hint="name columns like the FMU's outputs: "
                 + ", ".join(v.name for v in self.description.outputs[:6]),
             )
-        times = _refined(trajectory.times, asked.refine)
+        times = between(trajectory.times, asked.refine)
         driven = {n: v for n, v in signals.items() if n in inputs and n not in asked.inputs}
         held = trajectory.interpolation == "hold"
         if asked.refine > 1:
@@ -217,7 +215,7 @@ class Bench(Closes):
         if not self.description.can_interpolate_inputs:
             return "hold"
         if self._interpolation is None:
-            if not interpolates_inputs(self.simulator, _first_rows(setup, _TRIAL_ROWS)):
+            if not interpolates_inputs(self.simulator, setup.shortened(_TRIAL_ROWS)):
                 return "mean"
             self._interpolation = "linear"
         return self._interpolation
@@ -268,15 +266,3 @@ class Bench(Closes):
     def close(self) -> None:
         """Free the FMU."""
         self.fmu.close()
-
-
-def _refined(times: F64, count: int) -> F64:
-    if count == 1:
-        return times
-    steps = np.diff(times)[:, np.newaxis] * (np.arange(count) / count)
-    return np.append((times[:-1, np.newaxis] + steps).ravel(), times[-1])
-
-
-def _first_rows(setup: SimulationSetup, count: int) -> SimulationSetup:
-    assert setup.inputs is not None  # set by SimulationSetup itself
-    return replace(setup, times=setup.times[:count], inputs=setup.inputs[:count])

@@ -84,35 +84,32 @@ class FmuReport:
 def write_junit(reports: Sequence[FmuReport], path: Path) -> None:
     """Write reports, one per FMU, as JUnit XML; the folder of `path` is created."""
     root = Element("testsuites", {"name": "fmident validate"})
-    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
-    for report in reports:
-        counts = _suite(root, report)
-        for key, count in counts.items():
-            totals[key] += count
-    root.attrib |= {key: str(count) for key, count in totals.items()}
+    root.extend(_suite(report) for report in reports)
+    for key in ("tests", "failures", "errors", "skipped"):
+        root.set(key, str(sum(int(suite.attrib[key]) for suite in root)))
     root.set("time", f"{sum(r.seconds for r in reports):.3f}")
     indent(root)
     path.parent.mkdir(parents=True, exist_ok=True)
     ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
-def _suite(root: Element, report: FmuReport) -> dict[str, int]:
-    name = _clean(report.path.stem)
-    suite = SubElement(root, "testsuite", {"name": name, "file": _clean(str(report.path))})
+def _suite(report: FmuReport) -> Element:
+    name, unusable = _clean(report.path.stem), report.unusable is not None
+    counts = {
+        "tests": len(report.checks) + unusable,
+        "failures": sum(not c.passed for c in report.checks),
+        "errors": int(unusable),
+        "skipped": sum(c.outcome == "skipped" for c in report.checks),
+    }
+    suite = Element("testsuite", {"name": name, "file": _clean(str(report.path))})
+    suite.attrib |= {key: str(count) for key, count in counts.items()}
+    suite.set("time", f"{report.seconds:.3f}")
     for check in report.checks:
         _case(suite, name, check)
     if report.unusable is not None:
         case = SubElement(suite, "testcase", {"classname": name, "name": "open", "time": "0.000"})
         _explain(SubElement(case, "error", {"type": "unusable"}), report.unusable)
-    counts = {
-        "tests": len(report.checks) + (report.unusable is not None),
-        "failures": sum(not c.passed for c in report.checks),
-        "errors": int(report.unusable is not None),
-        "skipped": sum(c.outcome == "skipped" for c in report.checks),
-    }
-    suite.attrib |= {key: str(count) for key, count in counts.items()}
-    suite.set("time", f"{report.seconds:.3f}")
-    return counts
+    return suite
 
 
 def _case(suite: Element, name: str, check: Check) -> None:

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
-import queue
-import subprocess
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
 
-from fmident._child import command
-from fmident.errors import FmidentError, FmuError
+from fmident.errors import FmidentError, FmuError, SimulationError
 from fmident.fmu import read_description
-from fmident.fmu.processes.child import LOOK, OUTPUT, ScratchFolder, keep_short
-from fmident.operating_system import end_family, kind_of_crash, start_child
+from fmident.fmu.processes.child import OUTPUT, START_LIMIT, Answer, Child, ScratchFolder
+from fmident.operating_system import kind_of_crash
+from fmident.validation.bench import Bench
 from fmident.validation.check import Check, FmuReport
-from fmident.validation.checks.by_name import SIMULATION, checks_of
-from fmident.validation.checks.contents import check_description
+from fmident.validation.checks.contents import check_contents, check_description, check_identity
+from fmident.validation.checks.interface import check_interface, check_parameters
+from fmident.validation.checks.model_exchange import check_model_exchange, supports_model_exchange
+from fmident.validation.checks.reference import check_reference
+from fmident.validation.checks.repeatability import check_memory, check_repeatability
 from fmident.validation.checks.rules import check_rules
+from fmident.validation.checks.step_sizes import check_step_sizes
 from fmident.validation.fmu_plan import FmuPlan
 
-_START_UP = "start"
-_START_LIMIT = 60.0  # s at least for loading Python and the FMU, which is not a check yet
+_START_UP, _RELEASE, _END = "start", "release", "end"
+_POLL = 0.02
 _LAST_WORDS = 300
 _DESCRIPTION_PLACE = 2
+
+
+CheckFunction = Callable[[Bench], Check]
+
+SIMULATION = "simulation"
+"""When native code dies in this check, those behind it are not tried."""
+
+FOLLOWING = ("parameters", "repeatability", "memory", "step sizes")
+"""Checks that run the same experiment: where it fails, they would fail for the same reason."""
 
 
 def validate(
@@ -71,26 +80,29 @@ def _validate_one(plan: FmuPlan, timeout: float, children: _Children) -> FmuRepo
     names = list(checks_of(plan))
     done: list[Check] = []
     while len(done) < len(names):
-        child = children.start(plan, len(done))
-        if child is None:
-            return FmuReport(plan.path, tuple(done), "the checks were interrupted")
-        try:
-            unusable = child.collect(done, timeout)
-        finally:
-            children.end(child)
-        if unusable is not None:
-            return FmuReport(plan.path, tuple(done), unusable)
-        if child.lost is None:
-            break
+        with ScratchFolder("check") as scratch:
+            child = children.start(scratch.path, plan, len(done))
+            if child is None:
+                return FmuReport(plan.path, tuple(done), "the checks were interrupted")
+            try:
+                lost = _collect(child, done, timeout)
+            except FmidentError as error:
+                return FmuReport(plan.path, tuple(done), str(error))
+            finally:
+                children.end(child)
+            if lost is None:
+                break
+            if not lost.hung:
+                lost = replace(lost, detail=lost.detail + _last_words(scratch.path / OUTPUT))
         if len(done) == len(names):
             # All checks have been answered: freeing the FMU is what failed.
-            done.append(replace(child.lost, name="release"))
+            done.append(Check("release", "failed", lost.detail, seconds=lost.seconds))
             break
-        # Whatever happened while the child started is laid at the next check's door.
+        # Of what happened while the child started, the next check is accused.
         name = names[len(done)]
-        done.append(replace(child.lost, name=name))
+        done.append(Check(name, "failed", lost.detail, seconds=lost.seconds))
         if name in names[: names.index(SIMULATION) + 1 if SIMULATION in names else 0]:
-            reason = f"not tried, for '{name}' {child.short}"
+            reason = f"not tried, for '{name}' {'hung' if lost.hung else 'crashed'}"
             done += [Check(n, "skipped", reason) for n in names[len(done) :]]
     if plan.only is None:
         by_fmpy = check_description(plan.path)
@@ -104,23 +116,23 @@ class _Children:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._living: set[_Child] = set()
+        self._living: set[Child] = set()
         self._stopped = False
 
-    def start(self, plan: FmuPlan, first: int) -> _Child | None:
+    def start(self, folder: Path, plan: FmuPlan, first: int) -> Child | None:
         """Return a new child; ``None`` once all have been stopped."""
         with self._lock:
             if self._stopped:
                 return None
-            child = _Child(plan, first)
+            child = Child(_check, folder, (plan, first))
             self._living.add(child)
             return child
 
-    def end(self, child: _Child) -> None:
+    def end(self, child: Child) -> None:
         """End one child."""
         with self._lock:
             self._living.discard(child)
-        child.end()
+        child.close()
 
     def stop(self) -> None:
         """End all, and start no more."""
@@ -130,121 +142,64 @@ class _Children:
                 child.kill()
 
 
-class _Child:
-    """One worker process, starting with the check numbered `first`."""
+@dataclass(frozen=True)
+class _Lost:
+    """How a child was lost: it crashed, unless it `hung`."""
 
-    def __init__(self, plan: FmuPlan, first: int) -> None:
-        # What the child unpacks goes with this folder, however the child ends.
-        self._folder = ScratchFolder("check")
-        self._said = (self._folder.path / OUTPUT).open("a+b")
-        place = str(self._folder.path)
-        life, self._life = os.pipe()
-        self._process = start_child(
-            command("fmident.validation.worker"),
-            (life,),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-            env={**os.environ, "TMPDIR": place, "TEMP": place, "TMP": place},
-        )
-        os.close(life)
-        assert self._process.stdin is not None  # asked for above
-        assert self._process.stdout is not None
-        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self._reader = threading.Thread(
-            target=_read, args=(self._process.stdout, self._answers), daemon=True
-        )
-        self._reader.start()
-        self.lost: Check | None = None
-        self.short = ""
-        try:
-            pickle.dump((plan, first), self._process.stdin)
-            self._process.stdin.close()
-        except BrokenPipeError:
-            return  # it died at once; collect() reports how
+    detail: str
+    seconds: float
+    hung: bool = False
 
-    def collect(self, done: list[Check], timeout: float) -> str | None:
-        """Append the child's checks to `done`; return why the FMU is unusable, if it is.
 
-        :attr:`lost` describes how the child was lost, if it was.
-        """
-        at, began = _START_UP, time.perf_counter()
-        while True:
-            limit = max(timeout, _START_LIMIT) if at == _START_UP else timeout
-            try:
-                answer = self._answer(limit)
-            except queue.Empty:
-                self.short = "hung"
-                what = f"did not answer within {limit:g} s and was ended (--timeout)"
-                self._note(at, what, began)
-                return None
-            if answer is None:
-                try:
-                    self._process.wait(limit)
-                except subprocess.TimeoutExpired:  # the FMU has closed the pipe
-                    self.short = "hung"
-                    self._note(at, f"does not end within {limit:g} s and was ended", began)
-                    return None
-                self.short = "crashed"
-                self._note(at, f"{_end(self._process.returncode)}{self._last_words()}", began)
-                return None
-            if "end" in answer:
-                return None
-            if "unusable" in answer:
-                return str(answer["unusable"])
-            if "begin" in answer:
-                at, began = answer["begin"], time.perf_counter()
+def _collect(child: Child, done: list[Check], timeout: float) -> _Lost | None:
+    """Append the child's checks to `done`; return how it was lost, if it was.
+
+    Raises `FmidentError` if the FMU cannot be used.
+    """
+    at, began = _START_UP, time.monotonic()
+    seen = 0
+    while True:
+        ended = child.wait(_POLL)
+        answers = child.answers()
+        for answer in answers[seen:]:
+            if isinstance(answer, str):
+                at, began = answer, time.monotonic()
             else:
-                done.append(Check(**answer["check"]))
+                done.append(answer)
+        seen = len(answers)
+        seconds = time.monotonic() - began
+        if ended:
+            code = child.returncode
+            return None if code == 0 and at == _END else _Lost(_end(code), seconds)
+        limit = max(timeout, START_LIMIT) if at == _START_UP else timeout
+        if seconds > limit:
+            return _Lost(
+                f"did not answer within {limit:g} s and was ended (--timeout)", seconds, hung=True
+            )
 
-    def _answer(self, limit: float) -> dict[str, Any] | None:
-        """Return the next answer, meanwhile limiting the stored output of the FMU."""
-        end = time.monotonic() + limit
-        while True:
-            left = end - time.monotonic()
+
+def _check(_folder: Path, answer: Answer, plan: FmuPlan, first: int) -> None:
+    """Run checks in this child process, from one on; answer their names and their results."""
+    not_tried: str | None = None
+    with Bench(plan) as bench:
+        for name, check in list(checks_of(plan).items())[first:]:
+            answer(name)
+            why = not_tried if name in FOLLOWING else None
+            began = time.perf_counter()
             try:
-                return self._answers.get(timeout=max(min(left, LOOK), 0.0))
-            except queue.Empty:
-                keep_short(self._folder.path / OUTPUT)
-                if left <= LOOK:
-                    raise
-
-    def _note(self, at: str, what: str, began: float) -> None:
-        self.lost = Check(at, "failed", what, seconds=time.perf_counter() - began)
-
-    def _last_words(self) -> str:
-        size = self._said.seek(0, os.SEEK_END)
-        self._said.seek(max(0, size - 2 * _LAST_WORDS))
-        text = " ".join(self._said.read().decode(errors="replace").split())
-        return f"; it said: {text[-_LAST_WORDS:]}" if text else ""
-
-    def kill(self) -> None:
-        """Kill the process and its descendants."""
-        if self._process.poll() is None:
-            self._process.kill()
-        end_family(self._process, self._folder.path, alive=True)
-
-    def end(self) -> None:
-        """End the process and release its resources."""
-        self.kill()
-        self._process.wait()
-        end_family(self._process, self._folder.path)
-        self._reader.join(1.0)
-        assert self._process.stdout is not None
-        if not self._reader.is_alive():  # else somebody holds the other end: it would wait for that
-            self._process.stdout.close()
-        os.close(self._life)
-        self._said.close()
-        self._folder.close()
+                result = check(bench) if why is None else Check(name, "skipped", why)
+            except FmidentError as error:
+                result = Check(name, "failed", error.message)
+            if name == SIMULATION and not result.passed and not plan.references:
+                not_tried = f"not tried: '{name}' failed"
+            answer(replace(result, seconds=time.perf_counter() - began))
+        answer(_RELEASE)
+    answer(_END)
 
 
-def _read(stream: IO[bytes], answers: queue.SimpleQueue[dict[str, Any] | None]) -> None:
-    for line in stream:
-        try:
-            answers.put(json.loads(line))
-        except ValueError:
-            break  # cut off in the middle: the process has died
-    answers.put(None)
+def _last_words(printed: Path) -> str:
+    text = " ".join(printed.read_text(encoding="utf-8", errors="replace").split())
+    return f"; it said: {text[-_LAST_WORDS:]}" if text else ""
 
 
 def _end(code: int) -> str:
@@ -253,3 +208,41 @@ def _end(code: int) -> str:
     if name is not None:
         return f"native code crashed ({name})"
     return f"native code ended the process with exit code {code}"
+
+
+def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:
+    """Return the checks required by a plan, by name.
+
+    ``model description`` and ``FMI rules`` are not included: they run no code of the FMU,
+    and the first needs a library that is slow to load, so the parent process runs them.
+    """
+    checks: dict[str, CheckFunction] = {"identity": check_identity, "contents": check_contents}
+    if plan.interface is not None:
+        checks["interface"] = check_interface
+    checks[SIMULATION] = check_simulation
+    for reference in plan.references:
+        name = f"reference {reference.trajectory.name}"
+        checks[name] = partial(check_reference, reference=reference, name=name)
+    if plan.interface is not None and plan.interface.identifiable:
+        checks["parameters"] = check_parameters
+    if supports_model_exchange(plan.path):
+        checks["model exchange"] = check_model_exchange
+    checks["repeatability"] = check_repeatability
+    checks["memory"] = check_memory
+    checks["step sizes"] = check_step_sizes
+    return checks if plan.only is None else {n: c for n, c in checks.items() if n in plan.only}
+
+
+def check_simulation(bench: Bench) -> Check:
+    """Run the FMU's own experiment with the inputs from the catalogue."""
+    end, experiment = "", bench.smoke
+    try:
+        bench.simulate(experiment.setup, experiment.values)
+    except SimulationError as error:
+        if error.ended is None or not bench.end_before(error.ended):
+            raise
+        end = f"; at t = {error.ended:g} s the FMU itself ends the simulation"
+        experiment = bench.smoke
+        bench.simulate(experiment.setup, experiment.values)
+    how = "with its own start values" if not experiment.setup.input_names else "with moving inputs"
+    return Check(SIMULATION, "ok", f"{how} to t = {experiment.setup.times[-1]:g} s{end}")

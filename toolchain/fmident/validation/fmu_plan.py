@@ -169,7 +169,7 @@ def _parameters(path: Path) -> dict[str, float]:
     for number, line in _remarks(path):
         match = _PARAMETERS.match(line)
         for pair in match["pairs"].split() if match else ():
-            name, equals, value = pair.partition("=")
+            name, _, value = pair.partition("=")
             try:
                 parameters[name] = float(value)
             except ValueError:
@@ -177,11 +177,6 @@ def _parameters(path: Path) -> dict[str, float]:
                     f"'{pair}' is not of the form name=value",
                     location=Location(str(path), number),
                 ) from None
-            if not equals:
-                raise DataError(
-                    f"'{pair}' is not of the form name=value",
-                    location=Location(str(path), number),
-                )
     return parameters
 
 

@@ -13,7 +13,8 @@ import pytest
 from fmpy import extract, read_model_description
 from fmpy.fmi2 import FMU2Slave
 
-from fmident.compilers.embedded.backend import build_fmu, missing_tools
+from fmident.compilers.embedded.backend.compiling import missing_tools
+from fmident.compilers.embedded.backend.fmu import build_fmu
 from fmident.compilers.embedded.backend.layout import dependency_rows
 from fmident.compilers.embedded.model import (
     Assertion,

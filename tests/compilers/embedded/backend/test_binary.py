@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from fmident.compilers.embedded.backend.codegen import generate
-from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for, find_compiler
-from fmident.compilers.embedded.backend.compiling.toolchain import (
+from fmident.compilers.embedded.backend.compiling import (
     all_sources,
     compile_binary,
+    compiler_for,
+    find_compiler,
     find_fmi_headers,
 )
 from fmident.compilers.embedded.backend.layout import make_layout
@@ -34,6 +35,7 @@ def output_of(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.each_time("oscillator", "integrator", "algebraic", "pendulum")
 @linux_only
 @pytest.mark.parametrize("name", MODELS)
 def test_needs_the_c_library_only(fmus: Builder, name: str) -> None:

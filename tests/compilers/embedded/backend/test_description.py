@@ -10,9 +10,9 @@ import pytest
 from fmpy import read_model_description
 from fmpy.validation import validate_fmu
 
-from fmident.compilers.embedded.backend import build_fmu
 from fmident.compilers.embedded.backend.codegen import c_string
 from fmident.compilers.embedded.backend.description import model_identifier
+from fmident.compilers.embedded.backend.fmu import build_fmu
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.errors import CompilationError
 from fmident.fmu import read_description

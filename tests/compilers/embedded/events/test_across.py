@@ -15,8 +15,11 @@ from scipy.linalg import expm
 from fmident.arrays import F64
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded.backend.codegen import generate
-from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for
-from fmident.compilers.embedded.backend.compiling.toolchain import all_sources, compile_binary
+from fmident.compilers.embedded.backend.compiling import (
+    all_sources,
+    compile_binary,
+    compiler_for,
+)
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.frontend import load_model
 from fmident.compilers.platforms import this_platform
@@ -279,6 +282,11 @@ def ramp(times: F64) -> dict[str, F64]:
     return {"u": 4.7 * times}
 
 
+@pytest.mark.each_time(
+    "Starts-1.7-x c n-values3-None",
+    "Balls-1.4-h1 h2 v1-values7-None",
+    "Pull-12.0-x v mode-values8-<lambda>",
+)
 @pytest.mark.parametrize(
     ("name", "end", "outputs", "values", "inputs"),
     [
@@ -484,6 +492,7 @@ def test_in_initialization_mode_and_after_it(across: Compiled) -> None:
     assert one.get("x", "c") == pytest.approx(expected)
 
 
+@pytest.mark.each_time("Stored")
 @pytest.mark.parametrize("name", ["Pull", "Instant", "Stored"])
 def test_compiles_without_warnings(tmp_path: Path, name: str) -> None:
     model, *_ = load_model(f"Across.{name}", (SOURCE,))

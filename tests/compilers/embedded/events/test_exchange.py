@@ -28,8 +28,7 @@ from fmpy.fmi2 import (
 )
 from fmpy.validation import validate_fmu
 
-from fmident.compilers.embedded.backend.compiling.c_compilers import find_compiler
-from fmident.compilers.embedded.backend.compiling.toolchain import find_fmi_headers
+from fmident.compilers.embedded.backend.compiling import find_compiler, find_fmi_headers
 from fmident.fmu import read_description
 from fmident.fmu.sensitivities import differentiable
 

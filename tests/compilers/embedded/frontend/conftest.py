@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from fmident.compilers.embedded.backend.derivatives import symbols
-from fmident.compilers.embedded.backend.loops import total_jacobian
+from fmident.compilers.embedded.backend.derivatives import total_jacobian
 from fmident.compilers.embedded.frontend import load_model
 from fmident.compilers.embedded.model import OdeModel
 from fmident.errors import Diagnostic
@@ -62,7 +61,7 @@ class Point:
 
     @property
     def jacobian(self) -> np.ndarray:
-        arguments = symbols(self.model.rhs)
+        arguments = self.model.rhs.sx_in()
         matrix = total_jacobian(self.model, ca.vec(self.model.rhs(*arguments)), arguments)
         values = ca.Function("jacobian", arguments, [ca.densify(matrix)])
         return np.array(values(self.t, self.x, self.u, self.p, self.c))

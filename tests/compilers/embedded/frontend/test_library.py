@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmident.compilers.embedded.frontend import load_model
-from fmident.compilers.embedded.frontend.reading.source.sources import read_tree
+from fmident.compilers.sources import read_tree
 
 from .conftest import Compiled
 
@@ -31,6 +31,14 @@ def test_the_library_has_models() -> None:
     assert "Mechanisms.Oscillators.MassSpringDamper" in models()
 
 
+@pytest.mark.each_time(
+    "Mechanisms.Friction.RotationalCoulombViscous",
+    "Mechanisms.Friction.RotationalLuGre",
+    "Mechanisms.Friction.TranslationalCoulombViscous",
+    "Mechanisms.Friction.TranslationalLuGre",
+    "Mechanisms.Sources.FourierMotion",
+    "Mechanisms.Sources.SumOfSines",
+)
 @pytest.mark.parametrize("name", models())
 def test_compiles(name: str) -> None:
     compiled = Compiled(*load_model(name, [LIBRARY]))

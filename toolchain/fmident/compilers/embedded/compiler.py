@@ -10,37 +10,68 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
 from fmident._version import __version__
-from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.embedded.backend import build_fmu
-from fmident.compilers.embedded.backend.compiling import sundials
-from fmident.compilers.embedded.backend.compiling.c_compilers import tools
-from fmident.compilers.embedded.frontend.reading.source import standard_library
+from fmident.compilers.base import BuildRequest, BuildResult, Compiler, read_options
+from fmident.compilers.embedded import standard_library
+from fmident.compilers.embedded.backend import sundials
+from fmident.compilers.embedded.backend.compiling import missing_tools, tools
 from fmident.compilers.embedded.model import INTEGRATORS, VERSIONS, OdeModel, Version
 from fmident.compilers.platforms import RECORD_NAME, encode_record, make_record, read_platforms
 from fmident.errors import Code, CompilationError, Diagnostic, did_you_mean
+from fmident.options import Advice, Options, Range
 
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
 
 _PYTHON_PACKAGES = ("rumoca", "casadi")
-_OPTIONS = ("optimization", "integrator", "fmi", "sources")
+_GIVE_VERSION = "give the version of FMI: " + " or ".join(f'"{v}"' for v in VERSIONS)
+
+
+@dataclass(frozen=True)
+class EmbeddedOptions(Options):
+    """Options of a build with the embedded compiler.
+
+    Parameters
+    ----------
+    optimization
+        Optimisation level of the C compiler.
+    integrator
+        ``"explicit"`` (Dormand-Prince 5(4)), ``"rosenbrock"`` (Rodas5P), ``"cvode"`` (BDF), or
+        ``"auto"``.
+    fmi
+        Version of FMI, which command lines may give as a number; ``"3.0"`` keeps arrays.
+    sources
+        Whether the FMU includes its C sources, so that anyone can compile it.
+    """
+
+    optimization: Annotated[int, Range(least=0, most=3)] = 2
+    integrator: str = "auto"
+    fmi: Annotated[str | float, Advice(_GIVE_VERSION)] = "2.0"
+    sources: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.integrator not in INTEGRATORS:
+            raise CompilationError(
+                f"option 'integrator' is {self.integrator!r}",
+                hint=did_you_mean(self.integrator, INTEGRATORS, kind="integrator"),
+                code=Code.UNKNOWN_NAME,
+            )
+
+    @property
+    def version(self) -> Version:
+        """Version of FMI."""
+        for version in VERSIONS:
+            if self.fmi in (version, float(version)):
+                return version
+        raise CompilationError(f"option 'fmi' is {self.fmi!r}", hint=_GIVE_VERSION)
 
 
 class EmbeddedCompiler(Compiler):
     """Compiler to FMI 2.0 or 3.0 (Co-Simulation, Model Exchange), with exact sensitivities.
 
-    Options of a request:
-
-    ``optimization``
-        Optimisation level of the C compiler, 0 to 3; default 2.
-    ``integrator``
-        ``auto`` (default), ``explicit`` (Dormand-Prince 5(4)), ``rosenbrock`` (Rodas5P) or
-        ``cvode`` (BDF).
-    ``fmi``
-        Version of FMI: ``"2.0"`` (default) or ``"3.0"``, which keeps arrays.
-    ``sources``
-        Whether the FMU includes its C sources, so that anyone can compile it; default true.
+    See :class:`EmbeddedOptions` for the options.
     """
 
     name = "embedded"
@@ -52,9 +83,6 @@ class EmbeddedCompiler(Compiler):
                 return (
                     f"the Python package '{package}' is missing. To get it: pip install {package}"
                 )
-        # Imported late: CasADi takes a second to load, and listing compilers must be quick.
-        from fmident.compilers.embedded.backend.compiling.toolchain import missing_tools
-
         return missing_tools()
 
     def tools(self) -> dict[str, str]:
@@ -72,8 +100,15 @@ class EmbeddedCompiler(Compiler):
     def build(self, request: BuildRequest) -> BuildResult:
         """Compile one class; see :class:`~fmident.compilers.base.Compiler`."""
         begin = time.perf_counter()
-        chosen = _options(request)
+        options = read_options(EmbeddedOptions, request.options, self.name)
+        if request.tolerance is not None and not 1e-14 <= request.tolerance < 1.0:
+            raise CompilationError(
+                f"the tolerance {request.tolerance!r} is not usable", hint="give 1e-14 to 1"
+            )
+        version = options.version
         platforms = read_platforms(request.platforms)
+        # CasADi takes a second to load, and listing compilers must be quick.
+        from fmident.compilers.embedded.backend.fmu import build_fmu
         from fmident.compilers.embedded.frontend import load_model
 
         try:
@@ -85,11 +120,11 @@ class EmbeddedCompiler(Compiler):
                 request.output,
                 generation_tool=GENERATION_TOOL,
                 tolerance=request.tolerance,
-                optimization=chosen.optimization,
-                integrator=chosen.integrator,
-                version=chosen.version,
+                optimization=options.optimization,
+                integrator=options.integrator,
+                version=version,
                 platforms=platforms,
-                with_sources=chosen.sources,
+                with_sources=options.sources,
                 progress=progress,
                 resources={RECORD_NAME: encode_record(make_record(request, self))},
             )
@@ -120,64 +155,15 @@ def _left_out(model: OdeModel) -> Iterator[Diagnostic]:
         )
 
 
-@dataclass(frozen=True)
-class _Options:
-    optimization: int
-    integrator: str
-    version: Version
-    sources: bool
-
-
-def _options(request: BuildRequest) -> _Options:
-    for key in request.options:
-        if key not in _OPTIONS:
-            raise CompilationError(
-                f"the embedded compiler has no option '{key}'",
-                hint=did_you_mean(key, _OPTIONS, kind="option"),
-                code=Code.UNKNOWN_KEY,
-            )
-    level = request.options.get("optimization", 2)
-    if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= 3:
-        raise CompilationError(
-            f"option 'optimization' is {level!r}", hint="give a whole number from 0 to 3"
-        )
-    integrator = request.options.get("integrator", "auto")
-    if not isinstance(integrator, str) or integrator not in INTEGRATORS:
-        raise CompilationError(
-            f"option 'integrator' is {integrator!r}",
-            hint=did_you_mean(str(integrator), INTEGRATORS, kind="integrator"),
-            code=Code.UNKNOWN_NAME,
-        )
-    if request.tolerance is not None and not 1e-14 <= request.tolerance < 1.0:
-        raise CompilationError(
-            f"the tolerance {request.tolerance!r} is not usable", hint="give 1e-14 to 1"
-        )
-    with_sources = request.options.get("sources", True)
-    if not isinstance(with_sources, bool):
-        raise CompilationError(f"option 'sources' is {with_sources!r}", hint="give true or false")
-    version = _version(request.options.get("fmi", "2.0"))
-    return _Options(level, integrator, version, with_sources)
-
-
-def _version(given: object) -> Version:
-    """Return the FMI version; command lines may give it as a number."""
-    for version in VERSIONS:
-        if given == version or (type(given) in (int, float) and given == float(version)):
-            return version
-    raise CompilationError(
-        f"option 'fmi' is {given!r}",
-        hint="give the version of FMI: " + " or ".join(f'"{v}"' for v in VERSIONS),
-    )
-
-
 @cache
 def _code_hash() -> str:
     """Return a hash of this package's code and of the libraries that affect the result."""
     digest = hashlib.sha256()
     package = Path(__file__).resolve().parent
-    for file in sorted(package.rglob("*")):
+    shared = [package.with_name("scanner.py"), package.with_name("sources.py")]
+    for file in (*shared, *sorted(package.rglob("*"))):
         if file.suffix in (".py", ".c", ".h", ".mo") and file.is_file():
-            digest.update(file.relative_to(package).as_posix().encode() + b"\0")
+            digest.update(file.relative_to(package.parent).as_posix().encode() + b"\0")
             digest.update(file.read_bytes() + b"\0")
     for name in _PYTHON_PACKAGES:
         digest.update(f"{name} {importlib.metadata.version(name)}\0".encode())

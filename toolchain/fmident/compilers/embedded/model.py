@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from fmident.fmu.model_description.description import FrozenParameter
 
@@ -35,7 +35,7 @@ Kind = Literal[
 TypeName = Literal["Real", "Integer", "Boolean"]
 
 Version = Literal["2.0", "3.0"]
-VERSIONS: tuple[Version, ...] = ("2.0", "3.0")
+VERSIONS: tuple[Version, ...] = get_args(Version)
 """Of FMI, of which FMUs can be."""
 
 INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")

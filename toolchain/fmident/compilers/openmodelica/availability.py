@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -16,13 +15,14 @@ from fmident.compilers.openmodelica.options import (
     OpenModelicaOptions,
     default_session,
 )
-from fmident.compilers.openmodelica.sessions.ompython import (
+from fmident.compilers.openmodelica.sessions import (
+    Deadline,
     OMPythonSession,
+    ScriptSession,
+    Session,
     start_docker,
     start_local,
 )
-from fmident.compilers.openmodelica.sessions.script import ScriptSession
-from fmident.compilers.openmodelica.sessions.session import Deadline, Session
 from fmident.errors import Code, CompilationError
 from fmident.operating_system import is_administrator
 
@@ -45,7 +45,7 @@ or use the embedded compiler (--compiler embedded), which needs no OpenModelica"
 
 
 HOME_LIBRARIES = Path("~/.openmodelica/libraries")
-"""Where OpenModelica's package manager installs."""
+"""Folder into which OpenModelica's package manager installs."""
 
 
 def is_root() -> bool:
@@ -171,23 +171,3 @@ def omc_folders(environment: Mapping[str, str] | None = None) -> tuple[Path, ...
         if omc is not None:
             candidates.insert(0, Path(omc).resolve().parents[1] / "lib" / "omlibrary")
     return tuple(dict.fromkeys(folder for folder in candidates if folder.is_dir()))
-
-
-def name_of(place: Path) -> str:
-    """Return the library's name: ``"Modelica"`` of the folder ``Modelica 4.0.0+maint.om``."""
-    return (place.stem if place.suffix == ".mo" else place.name).partition(" ")[0]
-
-
-def version_of(place: Path) -> str:
-    """Return the version in a library's name without build metadata, or ``""``."""
-    return plain_version(place.name.removesuffix(".mo").partition(" ")[2])
-
-
-def plain_version(version: str) -> str:
-    """Return a version without build metadata (Semantic Versioning 2.0.0, item 10)."""
-    return version.partition("+")[0].strip()
-
-
-def version_key(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, for comparison."""
-    return tuple(int(part) for part in re.findall(r"\d+", plain_version(version)))

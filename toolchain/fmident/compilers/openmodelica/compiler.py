@@ -25,19 +25,18 @@ from typing import NoReturn
 from xml.etree.ElementTree import Element
 
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
-from fmident.compilers.embedded.frontend import load_model
-from fmident.compilers.openmodelica.advice import (
-    balance_diagnostic,
-    parse_check,
-    to_diagnostics,
-)
 from fmident.compilers.openmodelica.availability import (
     HOW_TO_GET,
     find_omc,
-    name_of,
     open_session,
-    version_of,
     why_unavailable,
+)
+from fmident.compilers.openmodelica.messages import (
+    Message,
+    balance_diagnostic,
+    parse_check,
+    quoted,
+    to_diagnostics,
 )
 from fmident.compilers.openmodelica.options import (
     DEFAULT_IMAGE,
@@ -54,8 +53,7 @@ from fmident.compilers.openmodelica.result import (
     read_model,
     read_tree,
 )
-from fmident.compilers.openmodelica.sessions.messages import Message, quoted
-from fmident.compilers.openmodelica.sessions.session import (
+from fmident.compilers.openmodelica.sessions import (
     Deadline,
     OmcStoppedError,
     Reply,
@@ -84,6 +82,7 @@ from fmident.compilers.platforms import (
     read_platforms,
     this_platform,
 )
+from fmident.compilers.sources import name_of, version_of
 from fmident.errors import Code, CompilationError, Diagnostic
 from fmident.fmu.processes.child import ScratchFolder
 from fmident.operating_system import processors
@@ -100,7 +99,7 @@ _TRIPLES = {
     "win64": "x86_64-w64-mingw32",
     "darwin64": "x86_64-apple-darwin",
 }
-"""What the image has compilers for."""
+"""Platforms that the image has compilers for."""
 
 
 class OpenModelicaCompiler(Compiler):
@@ -394,6 +393,9 @@ class _Build:
         """Return diagnostics for surplus equations or undetermined variables."""
         if any(d.rule == "unbalanced" and d.location for d in self.diagnostics):
             return []
+        # An estimate asks which compilers can run here; the front end and CasADi can wait.
+        from fmident.compilers.embedded.frontend import load_model
+
         try:
             load_model(self.request.class_name, self.request.sources)
         except CompilationError as error:

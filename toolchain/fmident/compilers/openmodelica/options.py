@@ -8,19 +8,19 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from fmident.errors import Code, CompilationError, did_you_mean
+from fmident.compilers.base import read_options
+from fmident.errors import CompilationError
+from fmident.options import NOT_NEGATIVE, OptionError, Options, Range
 
-SESSIONS = ("auto", "local", "docker", "script")
-FMU_TYPES = ("me_cs", "cs", "me")
-FMI_VERSIONS = ("2.0", "3.0")
 SESSION_VARIABLE = "FMIDENT_OPENMODELICA_SESSION"
+_SECONDS = Range(above=0.0, below=1e12)
 DEFAULT_IMAGE = "openmodelica/openmodelica:v1.26.9-minimal"
 
 
 @dataclass(frozen=True)
-class OpenModelicaOptions:
+class OpenModelicaOptions(Options):
     """Options of a build with OpenModelica.
 
     Parameters
@@ -60,46 +60,29 @@ class OpenModelicaOptions:
     """
 
     session: Literal["auto", "local", "docker", "script"] = "auto"
-    fmi_version: str = "2.0"
-    fmu_type: str = "me_cs"
+    fmi_version: Literal["2.0", "3.0"] = "2.0"
+    fmu_type: Literal["me_cs", "cs", "me"] = "me_cs"
     platforms: tuple[str, ...] = ("static",)
     fmi_flags: str = "s:cvode"
     image: str = DEFAULT_IMAGE
-    timeout: float = 900.0
+    timeout: Annotated[float, _SECONDS] = 900.0
     command_line_options: str = ""
     libraries: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    stop_time: float | None = None
-    interval: float | None = None
+    stop_time: Annotated[float | None, _SECONDS] = None
+    interval: Annotated[float | None, _SECONDS] = None
     ramp_inputs: bool | Literal["auto"] = "auto"
     model_options: str = ""
-    jobs: int = 0
+    jobs: Annotated[int, NOT_NEGATIVE] = 0
     object_cache: bool | Literal["auto"] = "auto"
 
     def __post_init__(self) -> None:
-        _one_of("session", self.session, SESSIONS)
-        _one_of("fmi_version", self.fmi_version, FMI_VERSIONS)
-        _one_of("fmu_type", self.fmu_type, FMU_TYPES)
-        _one_of("ramp_inputs", self.ramp_inputs, ("auto", True, False))
-        _one_of("object_cache", self.object_cache, ("auto", True, False))
-        if isinstance(self.jobs, bool) or not isinstance(self.jobs, int) or self.jobs < 0:
-            _refuse("jobs", self.jobs, "a whole number, 0 for all cores")
-        _positive("timeout", self.timeout)
-        _positive("stop_time", self.stop_time)
-        _positive("interval", self.interval)
-        platforms = self.platforms
-        if isinstance(platforms, str) or not all(isinstance(p, str) for p in platforms):
-            _refuse("platforms", platforms, 'a list of texts such as ["static"]')
-        object.__setattr__(self, "platforms", tuple(platforms))
+        super().__post_init__()
         if not self.platforms:
-            _refuse("platforms", platforms, 'at least one, such as ["static"]')
-        for name in ("fmi_flags", "image", "command_line_options", "model_options"):
-            if not isinstance(getattr(self, name), str):
-                _refuse(name, getattr(self, name), "a text")
-        if not isinstance(self.libraries, Mapping):
-            _refuse("libraries", self.libraries, 'a table such as { Modelica = "4.0.0" }')
-        for library, version in self.libraries.items():
-            if not re.fullmatch(r"[A-Za-z_]\w*", str(library)) or not isinstance(version, str):
-                _refuse("libraries", {library: version}, 'a table such as { Modelica = "4.0.0" }')
+            raise OptionError('platforms must be at least one, such as ["static"]', "platforms")
+        for library in self.libraries:
+            if not re.fullmatch(r"[A-Za-z_]\w*", library):
+                message = f"libraries must be names with versions, and {library!r} is not a name"
+                raise OptionError(message, "libraries")
         if self.fmi_version == "3.0" and self.ramp_inputs is True:
             raise CompilationError(
                 "inputs as ramps are made for FMI 2.0 only",
@@ -115,36 +98,10 @@ class OpenModelicaOptions:
 
 def parse_options(given: Mapping[str, object]) -> OpenModelicaOptions:
     """Check and complete the user's options."""
-    known = {field.name for field in dataclasses.fields(OpenModelicaOptions)}
-    for name in given:
-        if name not in known:
-            raise CompilationError(
-                f"the openmodelica compiler has no option '{name}'",
-                hint=did_you_mean(name, known, kind="option"),
-                code=Code.UNKNOWN_KEY,
-            )
     given = {"session": default_session(), **given}
-    return OpenModelicaOptions(**given)  # type: ignore[arg-type]  # checked in __post_init__
+    return read_options(OpenModelicaOptions, given, "openmodelica")
 
 
 def default_session() -> str:
     """Return the default session, from ``FMIDENT_OPENMODELICA_SESSION``."""
     return os.environ.get(SESSION_VARIABLE) or "auto"
-
-
-def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
-    if not any(type(value) is type(a) and value == a for a in allowed):
-        _refuse(name, value, "one of " + ", ".join(repr(a) for a in allowed))
-
-
-def _positive(name: str, value: object) -> None:
-    if value is None and name != "timeout":
-        return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < 1e12:
-        _refuse(name, value, "a positive number of seconds")
-
-
-def _refuse(name: str, value: object, expected: str) -> None:
-    raise CompilationError(
-        f"option '{name}' of the openmodelica compiler is {value!r}", hint=f"give {expected}"
-    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 from xml.etree import ElementTree
@@ -49,7 +50,8 @@ def read_model(fmu: Path) -> ModelDescription | None:
 
 def check_fmu(fmu: Path, *, solver: str, integrates: bool) -> list[Diagnostic]:
     """Check the contents of the FMU and return warnings; `solver` are its ``--fmiFlags``."""
-    names = _names(fmu)
+    with _archive(fmu) as archive:
+        names = archive.namelist()
     if not any(n.startswith("binaries/") and not n.endswith("/") for n in names):
         raise CompilationError(
             "the FMU that OpenModelica wrote holds no binary",
@@ -57,29 +59,15 @@ def check_fmu(fmu: Path, *, solver: str, integrates: bool) -> list[Diagnostic]:
             " cmake gcc)?",
         )
     flags = any(n.startswith("resources/") and n.endswith("_flags.json") for n in names)
-    if integrates and solver and not flags:
-        return [
-            Diagnostic(
-                "warning",
-                f"the FMU does not hold the solver settings '{solver}': as Co-Simulation it does"
-                " one explicit Euler step per communication step",
-                None,
-                "use small steps or the Model Exchange part, and compare versions of OpenModelica",
-                "euler",
-            )
-        ]
-    if integrates and not solver:
-        return [
-            Diagnostic(
-                "warning",
-                "without a solver in fmi_flags the Co-Simulation does one explicit Euler step"
-                " per communication step",
-                None,
-                'give fmi_flags = "s:cvode"',
-                "euler",
-            )
-        ]
-    return []
+    if not integrates or (solver and flags):
+        return []
+    message = "without a solver in fmi_flags the Co-Simulation does"
+    hint = 'give fmi_flags = "s:cvode"'
+    if solver:
+        message = f"the FMU does not hold the solver settings '{solver}': as Co-Simulation it does"
+        hint = "use small steps or the Model Exchange part, and compare versions of OpenModelica"
+    message += " one explicit Euler step per communication step"
+    return [Diagnostic("warning", message, None, hint, "euler")]
 
 
 def deliver(fmu: Path, output: Path, description: Element, record: bytes) -> None:
@@ -130,10 +118,11 @@ def _copy(fmu: Path, target: BinaryIO, description: Element, record: bytes) -> N
         archive.writestr(made_from, record, zipfile.ZIP_DEFLATED)
 
 
-def _read(fmu: Path, member: str) -> bytes:
+@contextmanager
+def _archive(fmu: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(fmu) as archive:
-            return archive.read(member)
+            yield archive
     except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise CompilationError(
             f"OpenModelica's FMU '{fmu.name}' cannot be read: {error}",
@@ -141,15 +130,9 @@ def _read(fmu: Path, member: str) -> bytes:
         ) from error
 
 
-def _names(fmu: Path) -> list[str]:
-    try:
-        with zipfile.ZipFile(fmu) as archive:
-            return archive.namelist()
-    except (zipfile.BadZipFile, OSError) as error:
-        raise CompilationError(
-            f"OpenModelica's FMU '{fmu.name}' cannot be read: {error}",
-            hint="was the disk full? build again",
-        ) from error
+def _read(fmu: Path, member: str) -> bytes:
+    with _archive(fmu) as archive:
+        return archive.read(member)
 
 
 def calculated_from(description: Element) -> dict[str, tuple[str, ...]]:

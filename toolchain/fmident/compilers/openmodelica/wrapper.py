@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree
@@ -97,9 +97,7 @@ def plan_ramps(description: Element) -> RampPlan | str:
     """Return the plan of the ramps, or the reason why they are useless or impossible."""
     if not has_states(description):
         return "there are no states, so nothing happens between communication points"
-    ramps: list[Signal] = []
-    held: list[Signal] = []
-    outputs: list[Signal] = []
+    groups: dict[str, list[Signal]] = {"ramps": [], "held": [], "outputs": []}
     for variable in description.iter("ScalarVariable"):
         kind = variable[0].tag
         causality = variable.get("causality", "local")
@@ -109,16 +107,11 @@ def plan_ramps(description: Element) -> RampPlan | str:
         signal_type = next((t for t in SIGNAL_TYPES if t == kind), None)
         if signal_type is None:
             return f"{causality} '{name}' is of type {kind}"
-        signal = Signal(name, signal_type, variable[0].get("start"))
-        if causality == "output":
-            outputs.append(signal)
-        elif signal_type == "Real":
-            ramps.append(signal)
-        else:
-            held.append(signal)
-    if not ramps:
+        group = "outputs" if causality == "output" else "ramps" if kind == "Real" else "held"
+        groups[group].append(Signal(name, signal_type, variable[0].get("start")))
+    if not groups["ramps"]:
         return "there is no Real input"
-    return RampPlan(tuple(ramps), tuple(held), tuple(outputs))
+    return RampPlan(**{group: tuple(signals) for group, signals in groups.items()})
 
 
 def has_states(description: Element) -> bool:
@@ -166,23 +159,16 @@ def ramp_text(base: str, plan: RampPlan, experiment: Experiment, comment: str) -
         f"{COMPONENT}.{signal.name} = {VALUE}[{k}] + {SLOPE}[{k}]*(time - {TIME});"
         for k, signal in enumerate(plan.ramps, start=1)
     ]
-    for kind in SIGNAL_TYPES:
-        held = _of(plan.held, kind)
-        if held:
-            none = {"Integer": "0", "Boolean": "false", "String": '""'}.get(kind, "0.0")
-            given = ", ".join(s.start or none for s in held)
-            declarations.append(f"input {kind} {held_name(kind)}[{len(held)}](start={{{given}}});")
-            equations += [
-                f"{COMPONENT}.{s.name} = {held_name(kind)}[{k}];"
-                for k, s in enumerate(held, start=1)
-            ]
-        outputs = _of(plan.outputs, kind)
-        if outputs:
-            declarations.append(f"output {kind} {output_name(kind)}[{len(outputs)}];")
-            equations += [
-                f"{output_name(kind)}[{k}] = {COMPONENT}.{s.name};"
-                for k, s in enumerate(outputs, start=1)
-            ]
+    for array, causality, signals in _passed_on(plan):
+        kind, starts = signals[0].type, ""
+        if causality == "input":
+            none = {"Integer": "0", "Boolean": "false"}.get(kind, "0.0")
+            starts = f"(start={{{', '.join(s.start or none for s in signals)}}})"
+        declarations.append(f"{causality} {kind} {array}[{len(signals)}]{starts};")
+        for k, signal in enumerate(signals, start=1):
+            sides = [f"{COMPONENT}.{signal.name}", f"{array}[{k}]"]
+            left, right = sides if causality == "input" else reversed(sides)
+            equations.append(f"{left} = {right};")
     lines = [f'model {RAMP} "{quoted}"']
     lines += [f"  {line}" for line in declarations]
     lines += ["equation"]
@@ -201,11 +187,8 @@ def fixed_names(plan: RampPlan) -> dict[str, str]:
     for k, signal in enumerate(plan.ramps, start=1):
         names[f"{VALUE}[{k}]"] = signal.name
         names[f"{SLOPE}[{k}]"] = slope_name(signal.name)
-    for kind in SIGNAL_TYPES:
-        for k, signal in enumerate(_of(plan.held, kind), start=1):
-            names[f"{held_name(kind)}[{k}]"] = signal.name
-        for k, signal in enumerate(_of(plan.outputs, kind), start=1):
-            names[f"{output_name(kind)}[{k}]"] = signal.name
+    for array, _, signals in _passed_on(plan):
+        names |= {f"{array}[{k}]": signal.name for k, signal in enumerate(signals, start=1)}
     return names
 
 
@@ -214,18 +197,15 @@ def slope_name(name: str) -> str:
     return f"fmident.slope.{name}"
 
 
-def held_name(kind: SignalType) -> str:
-    """Return the name of the wrapper's array of inputs of a type that are passed through."""
-    return f"fmident_held{kind}"
-
-
-def output_name(kind: SignalType) -> str:
-    """Return the name of the wrapper's array of outputs of a type."""
-    return f"fmident_output{kind}"
-
-
-def _of(signals: Sequence[Signal], kind: SignalType) -> list[Signal]:
-    return [s for s in signals if s.type == kind]
+def _passed_on(plan: RampPlan) -> Iterator[tuple[str, str, list[Signal]]]:
+    """Yield the wrapper's arrays of inputs and outputs that are passed through, by type."""
+    for kind in SIGNAL_TYPES:
+        for word, causality, signals in (
+            ("held", "input", plan.held),
+            ("output", "output", plan.outputs),
+        ):
+            if own := [s for s in signals if s.type == kind]:
+                yield f"fmident_{word}{kind}", causality, own
 
 
 def without_false_claims(description: Element) -> Element:

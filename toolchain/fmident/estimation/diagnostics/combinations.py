@@ -16,20 +16,25 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.estimation.diagnostics import sizes_of
 from fmident.evaluation import Evaluator
-from fmident.statistics import Identifiability, ParameterStatistics
-from fmident.statistics.combinations import blocks, combined_verdict, null_space, products_of
-from fmident.statistics.fixing import ranked_for_fixing
 from fmident.statistics.identifiability import (
     DeterminedCombination,
+    Identifiability,
     analyse_rank,
+    blocks,
+    combined_verdict,
     determined_combinations,
     format_combination,
+    null_space,
+    products_of,
+    ranked_for_fixing,
     simple_fractions,
 )
 from fmident.words import listed
 
 if TYPE_CHECKING:
+    from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics
     from fmident.problem.model import Problem
 
 _FAR = 0.2
@@ -82,16 +87,16 @@ def tested_combinations(
     missing = visible.size - judged.rank
     if missing <= 0:
         return judged
-    alone_change = float(np.max((_FAR * norms * _sizes(problem, p))[visible]))
+    alone_change = float(np.max((_FAR * norms * sizes_of(problem, p))[visible]))
     null = np.zeros((p.size, missing))
     null[visible] = analyse_rank(jacobian[:, visible]).right[:, -missing:]
     claims: list[_Claim] = []
     groups = blocks(null)
     for group in groups:
-        found = _claim(problem, evaluator, p, jacobian, null, group, alone_change)
-        if found is None:  # the groups are not as separate as they seemed
+        new = _claim(evaluator, p, jacobian, null, group, alone_change)
+        if new is None:  # the groups are not as separate as they seemed
             return judged
-        claims.append(found)
+        claims.append(new)
     texts = [text for claim in claims for text in claim.texts]
     determined = tuple(c for claim in claims for c in claim.determined)
     involved = [j for claim in claims for j in claim.involved]
@@ -122,19 +127,101 @@ class _Claim:
     nearby: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Parameters that are not identifiable separately.
+
+    `sums` are the coefficients of each, or of sums of them, among all parameters; `columns`
+    the derivatives, and `names` their texts. `missing` is the number of directions without
+    effect, `alone` the change of the outputs caused by one parameter.
+    """
+
+    evaluator: Evaluator
+    p: F64
+    names: Sequence[str]
+    sums: F64
+    columns: F64
+    missing: int
+    alone: float
+
+    def holds(self, directions: F64, *, powers: bool = False, at: F64 | None = None) -> bool:
+        """Return whether the outputs stay the same along all directions, both ways."""
+        evaluator, problem, p = self.evaluator, self.evaluator.problem, self.p if at is None else at
+        points = []
+        for way in directions.T:
+            relative = way if powers else way / sizes_of(problem, p)
+            length = _FAR / float(np.max(np.abs(relative)))
+            for side in (length, -length):
+                points.append(p * np.exp(side * way) if powers else p + side * way)
+        inside = np.clip(np.array(points), problem.lower, problem.upper)
+        usable = [k for k, row in enumerate(points) if np.array_equal(row, inside[k])]
+        if not usable:
+            return False
+        changes = evaluator.probe(inside[usable]) - evaluator.residuals(p)
+        allowed = _SAME * self.alone + 10.0 * evaluator.noise(p) * float(np.sqrt(changes.shape[1]))
+        return bool((np.linalg.norm(changes, axis=1) <= allowed).all())
+
+    def products(self) -> _Claim | None:
+        """Return the products of powers of sums that determine the outputs; ``None``: none."""
+        values = self.sums @ self.p
+        if not bool((values != 0.0).all()):
+            return None
+        for candidate in products_of(self.names, self.columns * values, self.missing):
+            # All members of a sum are scaled alike.
+            directions = (self.sums != 0.0).T @ candidate.directions
+            if not self.holds(directions, powers=True):
+                continue
+            combinations = []
+            for text, row in zip(candidate.texts, candidate.powers, strict=True):
+                used = np.flatnonzero(row)
+                powers = tuple(int(k) for k in row[used])
+                leading = int(np.flatnonzero(self.sums[used[0]])[0])
+                combinations.append(
+                    DeterminedCombination(text, self.sums[used], powers, leading, True)
+                )
+            involved = np.flatnonzero(self.sums[list(candidate.involved)].any(axis=0))
+            return _Claim(tuple(int(j) for j in involved), candidate.texts, tuple(combinations))
+        return None
+
+    def products_of_sums(self) -> _Claim | None:
+        """Return products of sums, such as ``(k1 + k2)/m``.
+
+        Parameters form a sum if the outputs change with each of them in the same way.
+        """
+        names, each, own = self.names, self.sums, self.columns
+        lengths = np.linalg.norm(own, axis=0)
+        unit = own / lengths
+        left, texts, sums, columns = list(range(len(names))), [], [], []
+        while left:
+            first = left[0]
+            same = [k for k in left if abs(unit[:, first] @ unit[:, k]) > 1.0 - _PARALLEL]
+            shares = (unit[:, first] @ unit[:, same]) * lengths[same] / lengths[first]
+            shares = simple_fractions(shares)
+            ways = each[same[1:]] - shares[1:, np.newaxis] * each[first]
+            if len(same) > 1 and not self.holds(ways.T):
+                same, shares = [first], np.ones(1)
+            text = format_combination(shares, [names[k] for k in same])
+            texts.append(text if len(same) == 1 else f"({text})")
+            sums.append(shares @ each[same])
+            columns.append(own[:, first])
+            left = [k for k in left if k not in same]
+        missing = self.missing - len(names) + len(sums)
+        if not 0 < missing < len(sums) < len(names):
+            return None
+        summed = np.array(sums), np.array(columns).T
+        return replace(
+            self, names=texts, sums=summed[0], columns=summed[1], missing=missing
+        ).products()
+
+
 def _claim(
-    problem: Problem,
-    evaluator: Evaluator,
-    p: F64,
-    jacobian: F64,
-    null: F64,
-    group: list[int],
-    alone: float,
+    evaluator: Evaluator, p: F64, jacobian: F64, null: F64, group: list[int], alone: float
 ) -> _Claim | None:
     """Return the combinations of a group: products, else sums, or products of sums.
 
     Simulations test whether the outputs stay the same.
     """
+    problem = evaluator.problem
     units = [problem.free[j].unit for j in group]
     names = [problem.free[j].name for j in group]
     missing = int(np.count_nonzero(np.linalg.svd(null[group], compute_uv=False) > 0.5))
@@ -145,7 +232,8 @@ def _claim(
         return _Claim(tuple(group), (), ())
     each = np.zeros((len(group), p.size))
     each[np.arange(len(group)), group] = 1.0
-    claim = _products(evaluator, p, names, each, own, missing, alone)
+    tangled = _Group(evaluator, p, names, each, own, missing, alone)
+    claim = tangled.products()
     if claim is not None:
         return claim
     analysis = analyse_rank(own)
@@ -153,15 +241,14 @@ def _claim(
         analysis, rank=len(group) - missing, involved=np.ones(len(group), dtype=np.bool_)
     )
     directions = each.T @ null_space(own, missing)
-    holds = _holds(evaluator, p, directions, alone, powers=False)
+    holds = tangled.holds(directions)
     if holds and _through_zero(directions[group], p[group]):
         # A ratio of sums is the same along a line through zero, but not along one beside it.
         beside, first = p.copy(), group[0]
         beside[first] += _FAR * abs(p[first]) * (1.0 if p[first] < problem.upper[first] else -1.0)
-        beside = np.clip(beside, problem.lower, problem.upper)
-        holds = _holds(evaluator, beside, directions, alone, powers=False)
+        holds = tangled.holds(directions, at=np.clip(beside, problem.lower, problem.upper))
     if not holds and missing > 1:
-        claim = _products_of_sums(evaluator, p, names, each, own, missing, alone)
+        claim = tangled.products_of_sums()
         if claim is not None:
             return claim
     # A sum that holds everywhere has coefficients with units of their own, such as inertia + l^2*m.
@@ -175,75 +262,6 @@ def _claim(
     return _Claim(tuple(group), tuple(c.text for c in sums), named, nearby)
 
 
-def _products(
-    evaluator: Evaluator,
-    p: F64,
-    names: Sequence[str],
-    sums: F64,
-    columns: F64,
-    missing: int,
-    alone: float,
-) -> _Claim | None:
-    """Return the products of powers of sums that determine the outputs, ``None`` without any.
-
-    `names`, `sums` and `columns` are the text of each sum, its coefficients of all
-    parameters, and its derivatives. `missing` is the number of directions without effect,
-    `alone` the change of the outputs caused by one parameter.
-    """
-    values = sums @ p
-    if not bool((values != 0.0).all()):
-        return None
-    for found in products_of(names, columns * values, missing):
-        # All members of a sum are scaled alike.
-        directions = (sums != 0.0).T @ found.directions
-        if not _holds(evaluator, p, directions, alone, powers=True):
-            continue
-        combinations = []
-        for text, row in zip(found.texts, found.powers, strict=True):
-            used = np.flatnonzero(row)
-            powers = tuple(int(k) for k in row[used])
-            leading = int(np.flatnonzero(sums[used[0]])[0])
-            combinations.append(DeterminedCombination(text, sums[used], powers, leading, True))
-        involved = np.flatnonzero(sums[list(found.involved)].any(axis=0))
-        return _Claim(tuple(int(j) for j in involved), found.texts, tuple(combinations))
-    return None
-
-
-def _products_of_sums(
-    evaluator: Evaluator,
-    p: F64,
-    names: Sequence[str],
-    each: F64,
-    own: F64,
-    missing: int,
-    alone: float,
-) -> _Claim | None:
-    """Return products of sums, such as ``(k1 + k2)/m``; parameters as in `_products`.
-
-    Parameters form a sum if the outputs change with each of them in the same way.
-    """
-    lengths = np.linalg.norm(own, axis=0)
-    unit = own / lengths
-    left, texts, sums, columns = list(range(len(names))), [], [], []
-    while left:
-        first = left[0]
-        same = [k for k in left if abs(unit[:, first] @ unit[:, k]) > 1.0 - _PARALLEL]
-        shares = (unit[:, first] @ unit[:, same]) * lengths[same] / lengths[first]
-        shares = simple_fractions(shares)
-        ways = each[same[1:]] - shares[1:, np.newaxis] * each[first]
-        if len(same) > 1 and not _holds(evaluator, p, ways.T, alone, powers=False):
-            same, shares = [first], np.ones(1)
-        text = format_combination(shares, [names[k] for k in same])
-        texts.append(text if len(same) == 1 else f"({text})")
-        sums.append(shares @ each[same])
-        columns.append(own[:, first])
-        left = [k for k in left if k not in same]
-    missing -= len(names) - len(sums)
-    if not 0 < missing < len(sums) < len(names):
-        return None
-    return _products(evaluator, p, texts, np.array(sums), np.array(columns).T, missing, alone)
-
-
 def _through_zero(directions: F64, values: F64) -> bool:
     """Return whether scaling all parameters by one factor is a direction without effect."""
     if not bool((values != 0.0).all()):
@@ -254,34 +272,8 @@ def _through_zero(directions: F64, values: F64) -> bool:
     return float(np.linalg.norm(left)) < _SCALED * float(np.sqrt(values.size))
 
 
-def _sizes(problem: Problem, p: F64) -> F64:
-    """Return the sizes of the parameters, shape (n,); for a parameter at zero, its scale."""
-    scales = np.array([q.scale for q in problem.free])
-    found: F64 = np.where(p == 0.0, scales, np.abs(p))
-    return found
-
-
-def _holds(evaluator: Evaluator, p: F64, directions: F64, alone: float, *, powers: bool) -> bool:
-    """Return whether the outputs stay the same along all directions, both ways."""
-    problem = evaluator.problem
-    points = []
-    for way in directions.T:
-        relative = way if powers else way / _sizes(problem, p)
-        length = _FAR / float(np.max(np.abs(relative)))
-        for side in (length, -length):
-            points.append(p * np.exp(side * way) if powers else p + side * way)
-    inside = np.clip(np.array(points), problem.lower, problem.upper)
-    usable = [k for k, row in enumerate(points) if np.array_equal(row, inside[k])]
-    if not usable:
-        return False
-    changes = evaluator.probe(inside[usable]) - evaluator.residuals(p)
-    noise = evaluator.noise(p)
-    allowed = _SAME * alone + 10.0 * noise * float(np.sqrt(changes.shape[1]))
-    return bool((np.linalg.norm(changes, axis=1) <= allowed).all())
-
-
 def with_fixing(
-    problem: Problem, p: F64, statistics: ParameterStatistics | None
+    problem: Problem, p: F64, statistics: VerifiedStatistics | None
 ) -> Identifiability | None:
     """Return the identifiability, with the parameters ranked for fixing.
 
@@ -289,15 +281,15 @@ def with_fixing(
     """
     if statistics is None:
         return None
-    judged, linear = statistics.identifiability, statistics.linearisation
+    judged, model = statistics.identifiability, statistics.local
     ranked = judged.rank_known and not judged.undecided and not judged.by_choice
-    if not ranked or linear.tangent is not None:
+    if not ranked or problem.constraints:
         return judged
-    kept = [int(j) for j in linear.kept]
+    moving = model.moving.tolist()
     sizes = np.array(
         [abs(x) or abs(q.initial) or q.scale for q, x in zip(problem.free, p, strict=True)]
     )
-    names = [problem.free[j].name for j in kept]
-    seen = linear.jacobian[:, kept] * (linear.analysis.column_norms > 0.0)
-    steps = ranked_for_fixing(names, seen, sizes[kept])
+    names = [problem.free[j].name for j in moving]
+    seen = model.rows[:, moving] * (model.analysis.column_norms > 0.0)
+    steps = ranked_for_fixing(names, seen, sizes[moving])
     return replace(judged, fixing=steps)

@@ -1,28 +1,37 @@
-"""Constraints that are active at the estimate, and their effect on its intervals."""
+"""Bounds and constraints at the estimate, and their effect on its intervals."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
+from fmident.estimation.comparisons import ResidualCheck
+from fmident.estimation.diagnostics import Fit
 from fmident.estimation.result import ConstraintCheck
 from fmident.findings import Finding, finding
 from fmident.problem.constraints import VIOLATED, Constraints
-from fmident.problem.dependent import Dependence
 from fmident.problem.expressions import Constraint
-from fmident.statistics import ParameterStatistics
-from fmident.statistics.tangent import Region, Tangent, region_of, tangent_of
-from fmident.words import listed
+from fmident.statistics.intervals import FeasibleSet
+from fmident.statistics.local_model import LocalModel
+from fmident.words import listed, quoted
 
 if TYPE_CHECKING:
+    from fmident.estimation.contract import Estimate
     from fmident.problem.model import Problem
 
+
 Flags = npt.NDArray[np.bool_]
-S = TypeVar("S", bound=ParameterStatistics)
+
+_HIDDEN = 0.7
+"""Part of the residuals that may be left without the bounds, where these hide the fit."""
+
+_ON_BOUND = 1e-9
+"""Distance from a bound, relative to the width between both, at which a parameter is on it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,126 +39,123 @@ class Active:
     """The k constraints at the estimate.
 
     `holding` are active and keep the estimate from lower costs, equalities included;
-    `violated` are not satisfied; `slacks` are their values in SI units and `rows` their
-    derivatives, shape (k, n). The parameters can move along `tangent`, without inequalities
-    along `equal`.
+    `violated` are not satisfied; `slacks` are their values in SI units.
     """
 
     holding: Flags
     violated: Flags
     slacks: F64
-    rows: F64
-    tangent: Tangent
-    equal: Tangent
 
 
-def active_constraints(
-    problem: Problem, p: F64, held: Flags, gradient: F64 | None = None
-) -> Active | None:
+def feasible_set(
+    problem: Problem, p: F64, estimate: Estimate | None = None, *, bounded: bool = True
+) -> FeasibleSet:
+    """Return bounds and constraints around `p`, the inequalities of constraints last.
+
+    Members of base parameters are where they are by choice: their bounds do not count.
+    """
+    slacks = np.concatenate([p - problem.lower, problem.upper - p])
+    rows = np.vstack([np.eye(p.size), -np.eye(p.size)])
+    bounds = np.column_stack([problem.lower, problem.upper])
+    low, high = _at_bounds(problem, p)
+    slacks[np.concatenate([low, high])] = 0.0
+    counts = np.isfinite(slacks) & bounded
+    if estimate is not None and estimate.base:
+        alone = [c.leading for c in estimate.base if len(c.members) == 1]
+        counts &= np.tile(np.isin(np.arange(p.size), alone), 2)
+    rows, slacks = rows[counts], slacks[counts]
+    constraints = Constraints.of(problem)
+    if not len(constraints):
+        return FeasibleSet(np.empty((0, p.size)), rows, slacks, bounds)
+    at, equal = constraints.at(p), constraints.equalities
+    near = np.abs(constraints.distances(p)) <= VIOLATED
+    if not bounded:
+        return FeasibleSet.everything(p.size, at.jacobian[equal])
+    left = np.where(near, 0.0, np.maximum(at.values, 0.0))
+    return FeasibleSet(
+        at.jacobian[equal],
+        np.vstack([rows, at.jacobian[~equal]]),
+        np.concatenate([slacks, left[~equal]]),
+        bounds,
+    )
+
+
+def active_constraints(problem: Problem, p: F64, model: LocalModel | None = None) -> Active | None:
     """Return the constraints that hold at `p`; ``None`` for a problem without any.
 
-    An inequality counts if it holds with equality and its multiplier is not negative:
-    without it the cost would fall. `gradient` is that of the cost at `p`; without it every
-    inequality that holds with equality counts. `held` marks parameters on a bound.
+    Without a local model every inequality counts that holds with equality.
     """
     constraints = Constraints.of(problem)
     if not len(constraints):
         return None
-    at, equal = constraints.at(p), constraints.equalities
-    sizes = np.array([abs(x) or q.scale for q, x in zip(problem.free, p, strict=True)])
+    equal = constraints.equalities
     holding = equal | (np.abs(constraints.distances(p)) <= VIOLATED)
-    rows = at.jacobian
-    scaled = rows * sizes
-    norms = np.linalg.norm(scaled, axis=1)
-    scaled = scaled / np.where(norms > 0.0, norms, 1.0)[:, np.newaxis]
-    while gradient is not None and bool((holding & ~equal).any()):
-        chosen = np.flatnonzero(holding)
-        descent = (gradient * sizes)[~held]
-        multipliers = np.linalg.lstsq(scaled[np.ix_(chosen, ~held)].T, descent, rcond=None)[0]
-        multipliers[equal[chosen]] = 0.0
-        worst = int(np.argmin(multipliers))
-        if multipliers[worst] >= 0.0:
-            break
-        holding[chosen[worst]] = False
-    return Active(
-        holding,
-        constraints.violated(p),
-        at.values,
-        rows,
-        tangent_of(rows[holding], sizes, held),
-        tangent_of(rows[equal], sizes, held),
-    )
+    if model is not None:
+        holding[~equal] = False
+        if count := min(model.holds.size, int(np.count_nonzero(~equal))):
+            holding[~equal] = model.holds[-count:]
+    return Active(holding, constraints.violated(p), constraints.at(p).values)
 
 
-def within_inequalities(
-    problem: Problem,
-    statistics: S,
-    active: Active,
-    p: F64,
-    jacobian: F64,
-    residuals: F64,
-) -> tuple[S, Region | None]:
-    """Return the statistics with intervals that satisfy the inequalities, and their region.
-
-    The given statistics are those along the active constraints. `jacobian` and `residuals`
-    are whitened. The region is ``None`` if no inequality is within reach.
-    """
-    unequal = ~Constraints.of(problem).equalities
-    linear = statistics.linearisation
-    if not unequal.any() or not np.isfinite(linear.noise) or linear.noise <= 0.0:
-        return statistics, None
-    columns = active.equal.basis[:, np.abs(active.equal.basis).any(axis=0)]
-    slacks = np.where(active.holding, 0.0, active.slacks)[unequal]
-    region = region_of(linear, jacobian, residuals, columns, active.rows[unequal], slacks)
-    reach = region.reach(np.eye(p.size))
-    if reach is None:
-        return statistics, None
-    intervals = statistics.intervals.copy()
-    known = np.isfinite(statistics.standard_errors)
-    intervals[known] = (p[:, np.newaxis] + reach)[known]
-    return replace(statistics, intervals=intervals), region
-
-
-def constraint_notes(problem: Problem, active: Active | None, narrowed: bool) -> list[Finding]:
-    """Return notes on the constraints of an estimate."""
+def constraint_notes(fit: Fit) -> Iterator[Finding]:
+    """Note constraints that hold the estimate, cut intervals short, or are not kept."""
+    active = fit.active
     if active is None:
-        return []
-    items, equal = Constraints.of(problem).items, Constraints.of(problem).equalities
-    notes = []
+        return
+    items, equal = Constraints.of(fit.problem).items, Constraints.of(fit.problem).equalities
     holding = [str(c) for c, h, e in zip(items, active.holding, equal, strict=True) if h and not e]
     if holding:
-        notes.append(
-            finding(
-                "interval-cut",
-                f"The constraint{'s' * (len(holding) > 1)} {listed(holding)}"
-                f" hold{'s' * (len(holding) == 1)} the estimate: the standard errors are those of"
-                " parameters that move along it; the intervals reach to its other side.",
-            )
+        yield finding(
+            "interval-cut",
+            f"The constraint{'s' * (len(holding) > 1)} {listed(holding)}"
+            f" hold{'s' * (len(holding) == 1)} the estimate: the standard errors are those of"
+            " parameters that move along it; the intervals reach to its other side.",
         )
-    elif narrowed:
+    elif fit.uncertainty is not None and fit.uncertainty.local.cut.any():
         text = "Inequalities cut the intervals short: they end where a constraint does."
-        notes.append(finding("interval-cut", text))
+        yield finding("interval-cut", text)
     violated = [str(c) for c, v in zip(items, active.violated, strict=True) if v]
     if violated:
         text = f"Not kept: {listed(violated)}. The parameters and intervals do not hold."
-        notes.append(finding("interval-cut", text))
-    return notes
+        yield finding("interval-cut", text)
 
 
-def constraint_checks(
-    problem: Problem, active: Active | None, p: F64, held: Flags
-) -> tuple[ConstraintCheck, ...]:
+def bound_notes(fit: Fit) -> Iterator[Finding]:
+    """Note parameters on a bound, and whether the data push them there."""
+    pushed = fit.held if fit.uncertainty is None else fit.held & fit.statistics.local.on_bound
+    for at_bound, effect in (
+        (
+            pushed,
+            ": the data would take {it} farther; the standard errors of the other parameters hold"
+            " for {that}",
+        ),
+        (
+            fit.held & ~pushed,
+            " that nothing pushes against: the other parameters are as uncertain as without it",
+        ),
+    ):
+        names = [name for name, at in zip(fit.names, at_bound, strict=True) if at]
+        if names:
+            one = len(names) == 1
+            text = f"{quoted(names)} {'lies on a bound' if one else 'lie on bounds'}"
+            if fit.uncertainty is not None:
+                it, that = ("it", "that value") if one else ("them", "those values")
+                text += effect.format(it=it, that=that)
+            yield finding("interval-at-bound", text)
+
+
+def constraint_checks(fit: Fit) -> tuple[ConstraintCheck, ...]:
     """Return the constraints at the estimate for the result.
 
-    They include those replaced by bounds and dependent parameters; `held` marks parameters
-    on a bound.
+    They include those replaced by bounds and dependent parameters.
     """
+    problem, active, p = fit.problem, fit.active, fit.p
     checks: list[ConstraintCheck] = []
-    if problem.kept:
-        constraints = Constraints.of(replace(problem, constraints=problem.kept))
+    if problem.eliminated:
+        constraints = Constraints.of(replace(problem, constraints=problem.eliminated))
         at, equal = constraints.at(p), constraints.equalities
         near = np.abs(constraints.distances(p)) <= VIOLATED
-        holding = equal | (near & (at.jacobian != 0.0)[:, held].any(axis=1))
+        holding = equal | (near & (at.jacobian != 0.0)[:, fit.held].any(axis=1))
         checks += _checks(problem, constraints, holding, constraints.violated(p), at.values)
     if active is not None:
         constraints = Constraints.of(problem)
@@ -158,30 +164,71 @@ def constraint_checks(
 
 
 def _checks(
-    problem: Problem, found: Constraints, holding: Flags, violated: Flags, slacks: F64
+    problem: Problem, constraints: Constraints, holding: Flags, violated: Flags, slacks: F64
 ) -> list[ConstraintCheck]:
     free = frozenset(q.name for q in problem.free)
 
     def names(c: Constraint) -> tuple[str, ...]:
-        searched = found.searched(c, free)
+        searched = constraints.searched(c, free)
         return tuple(q.name for q in problem.free if q.name in searched)
 
     return [
         ConstraintCheck(c.name, c.text, c.equality, bool(h), bool(v), float(s), names(c))
-        for c, h, v, s in zip(found.items, holding, violated, slacks, strict=True)
+        for c, h, v, s in zip(constraints.items, holding, violated, slacks, strict=True)
     ]
 
 
-def dependent_reach(
-    problem: Problem, p: F64, region: Region | None
-) -> dict[str, tuple[float, float]]:
-    """Return the possible changes of dependent parameters, by name."""
-    if region is None:
-        return {}
-    rows = Dependence.of(problem).derivatives(p)
-    names = [q.name for q in problem.parameters if q.expression is not None]
-    if not names:
-        return {}
-    reach = region.reach(np.array([rows[n] for n in names]))
-    assert reach is not None  # some inequality is within reach of the parameters themselves
-    return {n: (float(low), float(high)) for n, (low, high) in zip(names, reach, strict=True)}
+def parameters_at_bound(problem: Problem, p: F64) -> Flags:
+    """Return which free parameters lie on a bound, shape (n,)."""
+    low, high = _at_bounds(problem, p)
+    return low | high
+
+
+def _at_bounds(problem: Problem, p: F64) -> tuple[Flags, Flags]:
+    """Return which free parameters lie on their lower and their upper bounds, shape (n,)."""
+    lower, upper = problem.lower, problem.upper
+    with np.errstate(invalid="ignore"):
+        width = np.where(np.isfinite(upper - lower), upper - lower, np.abs(p))
+    slack = _ON_BOUND * width
+    return p <= lower + slack, p >= upper - slack
+
+
+def with_hiding_bounds(fit: Fit, check: ResidualCheck) -> ResidualCheck:
+    """Return the check of the residuals with the bounds that prevent a fit, instead of delays."""
+    jacobian, residuals = fit.statistics.local.jacobian, fit.residuals
+    if jacobian.shape != (residuals.size, fit.p.size):
+        return check
+    left, names = left_beyond_bounds(fit.problem, fit.p, fit.held, jacobian, residuals)
+    smallest = min((d.left for d in check.delays), default=1.0)
+    if not left < min(_HIDDEN, smallest):
+        return check
+    return replace(check, delays=(), hiding_bounds=names)
+
+
+def left_beyond_bounds(
+    problem: Problem, p: F64, held: Flags, jacobian: F64, residuals: F64
+) -> tuple[float, tuple[str, ...]]:
+    """Return the residuals that would remain without the bounds, and the bounds that matter.
+
+    By the derivatives at the estimate: nothing is simulated beyond a bound. The root mean
+    square of those whitened residuals is relative to the present one, and the names are
+    those of parameters that would cross their bounds; NaN and nothing if no bound holds one
+    back.
+    """
+    size = float(np.linalg.norm(residuals))
+    outward = np.where(p - problem.lower <= problem.upper - p, -1.0, 1.0)
+    released = held.copy()
+    while released.any() and size > 0.0:
+        moving = released | ~held
+        norms = np.linalg.norm(jacobian, axis=0)
+        used = np.flatnonzero(moving & (norms > 0.0))
+        step = np.zeros(p.size)
+        scaled = jacobian[:, used] / norms[used]
+        step[used] = np.linalg.lstsq(scaled, -residuals, rcond=1e-6)[0] / norms[used]
+        back = released & ~(step * outward > 0.0)
+        if not back.any():
+            left = float(np.linalg.norm(residuals + jacobian @ step)) / size
+            names = tuple(q.name for q, out in zip(problem.free, released, strict=True) if out)
+            return left, names
+        released &= ~back
+    return float("nan"), ()

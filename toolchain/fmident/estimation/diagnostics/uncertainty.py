@@ -1,41 +1,37 @@
-"""Uncertainty at the final parameters, from a Jacobian of measured error.
-
-The interval of a parameter on its bound begins there. Without the bound, least squares
-would find ``p + d`` beyond it, with standard error ``e``. Of all allowed values the
-bound has the least cost, and the likelihood ratio to it reaches its usual threshold
-``t^2`` at ``d + sqrt(d^2 + (t e)^2)`` inside. The threshold is that of a two-sided
-interval, so that 95 % holds over all records, including those with an estimate within
-the bounds (Feldman and Cousins, Physical Review D 57, 1998).
-"""
+"""Uncertainty at the final parameters: the local model there, from a Jacobian of measured error."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64, root_mean_square
-from fmident.estimation.diagnostics.constraints import (
-    Active,
-    active_constraints,
-    within_inequalities,
-)
+from fmident.estimation.diagnostics import Fit
+from fmident.estimation.diagnostics.constraints import Active, active_constraints, feasible_set
 from fmident.estimation.diagnostics.noise import noise_of
-from fmident.estimation.diagnostics.truncated import with_held
+from fmident.estimation.result import DerivativeCheck
 from fmident.evaluation import Evaluator
-from fmident.evaluation.solver_error import TIGHTER, TIGHTEST, SolverError, solver_error
-from fmident.statistics import ParameterStatistics, ResidualScores, parameter_statistics
-from fmident.statistics.distributions import student_quantile
-from fmident.statistics.identifiability import INVISIBLE
+from fmident.evaluation.derivatives.verification import Judgement
+from fmident.evaluation.solver_error import SolverError, solver_error
+from fmident.findings import Finding, finding
+from fmident.statistics.distributions import chi_squared_tail, f_tail, student_intervals
+from fmident.statistics.identifiability import Identifiability
+from fmident.statistics.local_model import LocalModel
 from fmident.statistics.prior import PriorRows
-from fmident.statistics.tangent import Region, along
+from fmident.statistics.prior_contribution import (
+    PriorContribution,
+    prior_contribution,
+    prior_sentences,
+)
+from fmident.statistics.truncated import Subspace, TruncatedParameter, Truncation
+from fmident.words import counted
 
 if TYPE_CHECKING:
-    from fmident.estimation.contract import HeldDirections
+    from fmident.estimation.contract import Estimate, HeldDirections
     from fmident.problem.model import Problem
 
 
@@ -43,22 +39,8 @@ _ACCURATE = 0.01
 """Relative change of a standard error that the derivatives may leave open without more being
 done."""
 
-_CRUDE = 0.003
-"""Relative error of the derivative along a direction from which on it is worth another step."""
-
-_LIMITED = 0.01
-"""The same if the error of the integration were all jumps, for the longest step."""
-
-_UNDETERMINED = 0.25
-"""Relative standard error from which on a parameter counts as not determined."""
-
-_FAR = 0.2
-"""Longest relative change of a parameter along a direction."""
-
-_ROUNDS = 4
-_TIGHTENINGS = 2
 _TIGHTEST = 1e-12
-_LEAST_TIGHTENING = 0.1
+"""Smallest tolerance that is advised."""
 
 _SHIFTED = 0.2
 """Standard errors by which the error of the integration may move an estimate unsaid: intervals
@@ -73,73 +55,51 @@ _VISIBLE, _HIDDEN = 0.5, 0.1
 with the tolerance that is named then."""
 
 _INEXACT = 1e-3
-"""Of the size of the outputs, below which it may be all of the residuals."""
+"""Part of the size of the outputs below which the error of the integration may be all of the
+residuals."""
 
 _ROUNDING = 1e-9
-"""Of the size of the outputs, below which residuals are rounding: the same simulation, with the
+"""Part of the size of the outputs below which residuals are rounding: the same simulation, with the
 same error, has made the data."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
 
 Flags = npt.NDArray[np.bool_]
-Found = TypeVar("Found", bound="ParameterStatistics")
 
-_LEVEL = 0.95
+_SAME_COST = 1e-6
+"""Relative difference of costs that is rounding."""
+
+_AWAY = 0.5
+"""Standard errors from the minimum from which on intervals cover visibly less: 92 %, not 95 %."""
 
 
-@dataclass(frozen=True)
-class IntegrationEffect:
-    """Effect of the integration error on the estimate and on the residuals.
+@dataclass(frozen=True, eq=False)
+class VerifiedStatistics:
+    """The local model at an estimate, from verified derivatives, and what is said of it.
 
-    `shifts` are the changes of the parameters in standard errors; those that `matters`
-    marks should be reported. `needed` is the tolerance or number of substeps that avoids
-    them, ``None`` if there are none or the FMU ignores the tolerance; `enough` is the
-    harmless fraction of the error. `share` is its root mean square relative to the
-    residuals, 0 if not worth reporting.
+    `exact` says that the derivatives are sensitivities, not differences.
     """
 
-    tolerance: float | None
-    shifts: F64
-    matters: npt.NDArray[np.bool_]
-    needed: float | None
-    enough: float | None = None
-    share: float = 0.0
-
-
-@dataclass(frozen=True)
-class VerifiedStatistics(ParameterStatistics):
-    """Uncertainty, and how its derivatives were verified.
-
-    `tightened` is the tolerance for the derivatives if that of the problem was not enough;
-    `exact` says that they are sensitivities, not differences. `integration` is the effect
-    of the tolerance or, if the FMU ignores it, of the error of its own solver, and `step`
-    that of half the communication step; ``None`` if unknown. `region` is that of the
-    intervals if inequalities limit them.
-    """
-
-    tightened: float | None = None
-    integration: IntegrationEffect | None = None
-    step: IntegrationEffect | None = None
-    ignores_tolerance: bool = False
-    solver: SolverError = field(default_factory=SolverError)
-    exact: bool = False
+    local: LocalModel
+    identifiability: Identifiability
+    prior: PriorContribution | None = None
     active: Active | None = None
-    region: Region | None = None
+    truncated: Truncation | None = None
+    derivatives: DerivativeCheck = field(default_factory=DerivativeCheck)
+    exact: bool = False
 
 
 def uncertainty(
     problem: Problem,
     evaluator: Evaluator,
     p: F64,
-    held: npt.NDArray[np.bool_],
-    weights: F64 | None = None,
-    scores: ResidualScores | None = None,
+    estimate: Estimate | None = None,
     *,
     verify: bool = True,
     counts_noise: bool = True,
     compare_interfaces: bool = True,
-    directions: HeldDirections | None = None,
+    bounded: bool = True,
 ) -> VerifiedStatistics:
     """Return covariance, intervals and rank at `p`, from derivatives that are verified there.
 
@@ -148,145 +108,63 @@ def uncertainty(
     singular directions of the Jacobian, by ladders of central differences, and if no step
     of the ladder suffices, with a tighter tolerance, if the FMU respects it. What remains
     open then is withheld. Exact sensitivities are compared with those at a hundredth of the
-    tolerance, which replace them if the difference matters. Active constraints restrict the
-    parameters to their tangent space (:mod:`fmident.statistics.tangent`).
+    tolerance, which replace them if the difference matters.
 
-    Residuals of weight zero do not count; `scores` are those of a robust loss. Without
-    `verify`, the error of the derivatives is only predicted from the measured noise and
-    curvature. `counts_noise` includes noise other than white noise of one size;
-    `compare_interfaces` uses Model Exchange to measure the error of an FMU that ignores the
-    tolerance. `directions`, if given, are the only ones along which the estimate moved.
+    `estimate` has the weights of the residuals (those of weight zero do not count), the scores
+    of a robust loss and the held directions. Without `verify`, the error of the derivatives is
+    only predicted from the measured noise and curvature. `counts_noise` includes noise other
+    than white noise of one size; `compare_interfaces` uses Model Exchange to measure the error
+    of an FMU that ignores the tolerance; without `bounded`, as away from the minimum, only
+    equalities limit the parameters.
     """
-    jacobian, residuals = evaluator.data_jacobian(p), evaluator.data_residuals(p)
-    factors = np.ones(residuals.size) if weights is None else weights[: residuals.size]
-    used = factors != 0.0
-    factors = factors[used]
-    share = 1.0 if weights is None else float(np.sqrt(np.mean(factors**2)))
-
-    def weighted(values: F64) -> F64:
-        found: F64 = values[used] * (factors if values.ndim == 1 else factors[:, np.newaxis])
-        return found
-
-    prior = PriorRows.at(problem, p)
-    # With the priors, for what looks at data and priors as one.
-    whole = evaluator.jacobian(p), evaluator.residuals(p)
-    if weights is not None:
-        whole = weights[:, np.newaxis] * whole[0], weights * whole[1]
-    active = active_constraints(problem, p, held, whole[0].T @ whole[1])
-    basis = np.eye(p.size)
-    if active is not None:
-        held, basis = held | active.tangent.pivots, active.tangent.basis
-        jacobian = jacobian @ basis
-        prior = None if prior is None else prior.along(basis)
-
-    def weighted_errors() -> F64 | None:
-        found = evaluator.column_errors(p)
-        if found is None or active is None:
-            return None if found is None else found * share
-        return np.asarray(np.sqrt(found**2 @ basis**2) * share)
-
-    errors = weighted_errors()
-    seen = _as_noise(weighted(residuals), scores)
-    noise = noise_of(problem, seen, weighted(jacobian), used, counts=counts_noise)
-
-    def judge(
-        jacobian: F64, spread: F64 | None, held: npt.NDArray[np.bool_] = held
-    ) -> ParameterStatistics:
-        return parameter_statistics(
-            weighted(jacobian),
-            weighted(residuals),
-            p,
-            [q.name for q in problem.free],
-            units=[q.unit for q in problem.free],
-            sigma_known=problem.sigma_known,
-            at_bound=held,
-            column_errors=errors,
-            spread=None if spread is None else weighted(spread),
-            scores=scores,
-            prior=prior,
-            coloured=noise,
-        )
-
-    def completed(found: ParameterStatistics, **more: object) -> VerifiedStatistics:
-        if active is None:
-            ended = one_sided(problem, p, held, found, lambda held: judge(jacobian, None, held))
-            return _verified(with_held(problem, evaluator, p, ended, directions), **more)
-        found = along(found, active.tangent, p)
-        found, region = within_inequalities(problem, found, active, p, *whole)
-        return _verified(found, **more, active=active, region=region)
-
-    indices = np.flatnonzero(~held)
-    if not verify or errors is None or evaluator.jacobian_is_given(p):
-        return completed(judge(jacobian, None), exact=evaluator.jacobian_is_exact(p))
-    integration = evaluator.integration_error(p)
-    if evaluator.jacobian_is_exact(p):  # the errors of sensitivities are measured by now
-        errors = weighted_errors()
-    found, tightened = judge(jacobian, None), None
-    if indices.size:
-        found, tightened = _Verification(
-            evaluator, p, indices, basis, jacobian, judge, weighted, integration
-        ).run()
-    done = completed(found, tightened=tightened)
-    ignores_tolerance = integration is not None and not integration.any()
-    compared = SolverError()
-    if ignores_tolerance and compare_interfaces:
-        compared = solver_error(problem, residuals, p, evaluator.activities)
-    left = compared.error if ignores_tolerance else integration
-
-    def effect_of(error: F64, **more: bool) -> IntegrationEffect:
-        # Priors are not integrated.
-        rows = np.append(weighted(error), np.zeros(0 if prior is None else len(prior.names)))
-        share = _share_of(weighted(error), weighted(residuals), evaluator.output_magnitude(p))
-        return _effect(problem, evaluator, p, done, rows, share, **more)
-
-    effect = None if left is None else effect_of(left, ignores_tolerance=ignores_tolerance)
-    step = _step_effect(problem, evaluator, p, effect_of) if compare_interfaces else None
-    return dataclasses.replace(
-        done,
-        integration=effect,
-        step=step,
-        ignores_tolerance=ignores_tolerance,
-        solver=compared,
-        exact=evaluator.jacobian_is_exact(p),
+    local = _Verification(
+        problem, evaluator, p, estimate, counts_noise=counts_noise, bounded=bounded
     )
+    if not verify or local.errors is None or evaluator.jacobian_is_given(p):
+        statistics = local.completed(local.judge(local.jacobian))
+        return replace(statistics, derivatives=DerivativeCheck(evaluator.tolerance))
+    integration = evaluator.integration_error(p)
+    statistics, tightened = local.verified()
+    ignores_tolerance = integration is not None and not integration.any()
+    solver = SolverError()
+    if ignores_tolerance and compare_interfaces:
+        solver = solver_error(problem, local.residuals, p, evaluator.activities)
+    error = solver.error if ignores_tolerance else integration
+    effect = step = _Effect()
+    if error is not None:
+        effect = local.effect_of(error, statistics.local, ignores_tolerance=ignores_tolerance)
+    if compare_interfaces:
+        step = local.step_effect(statistics.local)
+    check = DerivativeCheck(
+        evaluator.tolerance,
+        tightened,
+        ignores_tolerance,
+        effect.shifts,
+        effect.needed,
+        solver.interpolation,
+        solver.reason,
+        step.shifts,
+        None if step.needed is None else int(step.needed),
+        effect.share,
+        step.share,
+    )
+    return replace(statistics, derivatives=check, exact=evaluator.jacobian_is_exact(p))
 
 
-def _as_noise(residuals: F64, scores: ResidualScores | None) -> F64:
-    """Return the residuals to which the estimate responds like least squares."""
-    return residuals if scores is None else scores.as_residuals
+@dataclass(frozen=True)
+class _Effect:
+    """Effect of an error of the simulation on the estimate and on the residuals.
 
+    `shifts` are the changes of parameters, in standard errors, that should be reported.
+    `needed` is the tolerance or number of substeps that avoids them, ``None`` if there are
+    none or the FMU ignores the tolerance; `enough` is the harmless fraction of the error.
+    `share` is its root mean square relative to the residuals, 0 if not worth reporting.
+    """
 
-def _verified(found: ParameterStatistics, **more: object) -> VerifiedStatistics:
-    known = {f.name: getattr(found, f.name) for f in dataclasses.fields(ParameterStatistics)}
-    return VerifiedStatistics(**known, **more)  # type: ignore[arg-type]
-
-
-def _effect(
-    problem: Problem,
-    evaluator: Evaluator,
-    p: F64,
-    found: ParameterStatistics,
-    error: F64,
-    share: float,
-    *,
-    ignores_tolerance: bool,
-) -> IntegrationEffect:
-    """Return the effect of the integration error, weighted like residuals, on the estimate."""
-    tolerance = evaluator.tolerance
-    changes = np.abs(found.linearisation.answer(error))
-    size = np.maximum(np.abs(p), np.abs(problem.initial))
-    # Data that the same simulation has made leave no residuals, and no standard errors.
-    least = _EPS * np.where(size > 0.0, size, 1.0)
-    shifts = changes / np.maximum(found.standard_errors, least)
-    matters = (np.nan_to_num(shifts) > _SHIFTED) & (changes > _MATTERS * size)
-    needed = enough = None
-    if bool(matters.any()) or share:
-        parts = np.maximum(_SHIFTED / shifts[matters], _MATTERS * size[matters] / changes[matters])
-        enough = float(min([*parts, _HIDDEN / share if share else np.inf]))
-        if not ignores_tolerance and tolerance is not None:
-            order = evaluator.integration_order(p)
-            needed = _decade(max(tolerance * (0.5 * enough) ** (1.0 / order), _TIGHTEST))
-    return IntegrationEffect(tolerance, shifts, matters, needed, enough, share)
+    shifts: Mapping[str, float] = field(default_factory=dict)
+    needed: float | None = None
+    enough: float | None = None
+    share: float = 0.0
 
 
 def _share_of(error: F64, residuals: F64, outputs: float) -> float:
@@ -297,241 +175,329 @@ def _share_of(error: F64, residuals: F64, outputs: float) -> float:
     return size / left if size > max(_VISIBLE * left, _INEXACT * outputs) else 0.0
 
 
-def _step_effect(
-    problem: Problem,
-    evaluator: Evaluator,
-    p: F64,
-    effect_of: Callable[..., IntegrationEffect],
-) -> IntegrationEffect | None:
-    """Return the effect of half the communication step; see `VerifiedStatistics`."""
-    halved, integration = evaluator.step_error(p), evaluator.integration_error(p)
-    # A step of another size gives an integrator other errors, as large as the tolerance allows.
-    expected = 0.0 if integration is None else float(np.linalg.norm(integration))
-    if halved is None or float(np.linalg.norm(halved)) <= expected:
-        return None
-    step = effect_of(halved, ignores_tolerance=True)
-    if step.enough is None:
-        return step
-    # An error of first order is twice what half the step changes.
-    least = 4.0 / step.enough
-    power = 10.0 ** np.floor(np.log10(least))
-    count = min(k * power for k in (1, 2, 5, 10) if k * power >= least)
-    return dataclasses.replace(step, needed=problem.evaluation.substeps * count)
-
-
 def _decade(tolerance: float) -> float:
     """Return the power of ten at or below a tolerance."""
     return float(f"1e{int(np.floor(np.log10(tolerance) + 1e-9))}")
 
 
 class _Verification:
-    """Computes a Jacobian that is exact enough for the standard errors."""
+    """The local model at a point, from a Jacobian that is exact enough for the standard errors.
+
+    The `jacobian` is that of the data along the tangent space, and `errors` are the lengths of the
+    errors of its columns.
+    """
 
     def __init__(
         self,
+        problem: Problem,
         evaluator: Evaluator,
         p: F64,
-        kept: npt.NDArray[np.intp],
-        basis: F64,
-        jacobian: F64,
-        judge: Callable[[F64, F64 | None], ParameterStatistics],
-        weighted: Callable[[F64], F64],
-        integration: F64 | None,
+        estimate: Estimate | None,
+        *,
+        counts_noise: bool,
+        bounded: bool,
     ) -> None:
-        self._evaluator, self._p, self._kept, self._basis = evaluator, p, kept, basis
-        self._jacobian, self._judge, self._weighted = jacobian, judge, weighted
-        self._error = 0.0 if integration is None else float(np.linalg.norm(integration))
-        self._rows = jacobian.shape[0]
-        sizes = [abs(x) or q.scale for q, x in zip(evaluator.problem.free, p, strict=True)]
-        self._sizes = np.array(sizes)
+        self._problem, self._evaluator, self._p, self._estimate = problem, evaluator, p, estimate
+        weights = None if estimate is None else estimate.residual_weights
+        jacobian, self.residuals = evaluator.data_jacobian(p), evaluator.data_residuals(p)
+        factors = np.ones(self.residuals.size)
+        if weights is not None:
+            factors = weights[: self.residuals.size]
+        self._used = factors != 0.0
+        self._factors = factors[self._used]
+        model = LocalModel(
+            [q.name for q in problem.free],
+            p,
+            self._weighted(jacobian),
+            self._weighted(self.residuals),
+            problem.sigma_known,
+            [q.unit for q in problem.free],
+            self._column_errors(),
+            scores=None if estimate is None else estimate.residual_scores,
+            prior=PriorRows.at(problem, p),
+            feasible=feasible_set(problem, p, estimate, bounded=bounded),
+        )
+        model = replace(model, holding=model.holds)
+        if counts_noise:  # noise that is not white may leave less to hold the estimate
+            for _ in range(2):
+                right, columns = model.right[: model.samples], self._weighted(jacobian)
+                # What a bound takes from the fit is not noise.
+                fitted = columns @ model.released.tangent.basis
+                noise = noise_of(problem, right, fitted, self._used)
+                again = replace(model, coloured=noise, holding=None)
+                same = bool((again.holds == model.holds).all())
+                model = replace(again, holding=again.holds)
+                if same:
+                    break
+        self._model, self._full = model, jacobian
+        self._basis, self._free = model.tangent.basis, model.moving
+        self.jacobian = jacobian @ self._basis
+        self.errors = model.derivatives[2]
 
-    def run(self) -> tuple[ParameterStatistics, float | None]:
-        """Return the statistics, and the tolerance of the derivatives if it was tightened."""
-        if self._evaluator.jacobian_is_exact(self._p):
-            return self._exact()
-        spread = self._compared()
-        if spread is not None:
-            statistics = self._judge(self._jacobian, spread)
-            full = statistics.identifiability.rank == self._kept.size
-            if full and self._good(statistics) and self._limit(statistics, spread) >= 1.0:
-                return statistics, None
-        best: tuple[ParameterStatistics, float | None] | None = None
-        own, tolerance = self._evaluator.tolerance, None
-        start = np.zeros_like(self._jacobian) if spread is None else spread
-        directions = self._directions(self._jacobian, start)
-        for attempt in range(_TIGHTENINGS + 1):
-            statistics, share, directions = self._climb(directions, tolerance)
-            if best is None or _worth(statistics) < _worth(best[0]):
-                best = statistics, tolerance
-            if self._good(statistics) and share >= 1.0:
-                return statistics, tolerance
-            present = own if tolerance is None else tolerance
-            if not self._error or present is None or attempt == _TIGHTENINGS:
-                break
-            tighter = max(present * min(share, _LEAST_TIGHTENING), _TIGHTEST)
-            if tighter >= present:
-                break
-            tolerance = _decade(tighter)
-        assert best is not None
-        return best
+    def _weighted(self, values: F64) -> F64:
+        """Return the rows that count of residuals or a Jacobian, weighted."""
+        rows: F64 = (values[self._used].T * self._factors).T
+        return rows
 
-    def _exact(self) -> tuple[ParameterStatistics, float | None]:
-        """Return the statistics from sensitivities, and their tolerance if it was tightened.
+    def _column_errors(self) -> F64 | None:
+        errors = self._evaluator.column_errors(self._p)
+        return None if errors is None else errors * root_mean_square(self._factors)
 
-        They are compared with those at a hundredth of the tolerance; if that leaves something
-        open, the tighter ones replace them, compared with even tighter ones.
-        """
-        jacobian, present = self._jacobian, self._evaluator.tolerance
-        other = self._evaluator.other_columns(self._p)
-        if other is None or not bool(np.isfinite(other).all()) or present is None:
-            return self._judge(jacobian, None), None
-        other = other @ self._basis
-        best: tuple[ParameterStatistics, float | None] | None = None
-        tolerance: float | None = None
-        for attempt in range(_TIGHTENINGS + 1):
-            statistics = self._judge(jacobian, other - jacobian)
-            if best is None or _worth(statistics) < _worth(best[0]):
-                best = statistics, tolerance
-            tolerance = present * TIGHTER ** (attempt + 1)
-            following = max(tolerance * TIGHTER, TIGHTEST)
-            if self._good(statistics) or attempt == _TIGHTENINGS or following >= tolerance:
-                break
-            tightest = self._evaluator.exact_jacobian(self._p, following)
-            if tightest is None:
-                break
-            jacobian, other = other, tightest @ self._basis
-        assert best is not None
-        return best
+    def judge(self, jacobian: F64, spread: F64 | None = None) -> LocalModel:
+        """Return the local model from derivatives along the tangent space."""
+        full = self._full.copy()
+        full[:, self._free] += (jacobian - self._full @ self._basis)[:, self._free]
+        return replace(
+            self._model,
+            jacobian=self._weighted(full),
+            column_errors=self._column_errors(),
+            spread=None if spread is None else self._weighted(spread),
+        )
 
-    def _good(self, found: ParameterStatistics) -> bool:
-        identifiability = found.identifiability
-        return float(found.doubts.max(initial=0.0)) <= _ACCURATE and not identifiability.undecided
+    def completed(self, model: LocalModel) -> VerifiedStatistics:
+        """Return the local model with what is said of it."""
+        problem, p, estimate = self._problem, self._p, self._estimate
+        model = replace(model, holding=replace(model, holding=None).holds)  # as verified
+        identifiability, prior = model.identifiability, prior_contribution(model)
+        if prior is not None:
+            more = prior_sentences(prior, model.names, model.moving.size)
+            verdict = f"{identifiability.verdict} {more}".rstrip()
+            identifiability = replace(identifiability, verdict=verdict)
+        active, truncated = active_constraints(problem, p, model), None
+        if active is None and estimate is not None and estimate.held_directions is not None:
+            directions = estimate.held_directions
+            units = self._evaluator.space.derivative(p)
+            model = replace(model, within=Subspace(directions.moved, units))
+            truncated = truncation(problem, self._evaluator, model, directions)
+        return VerifiedStatistics(model, identifiability, prior, active, truncated)
 
-    def _compared(self) -> F64 | None:
-        """Return the difference to a Jacobian by longer steps; ``None`` if there is none."""
-        other = self._evaluator.other_columns(self._p)
-        moving = (self._basis[:, self._kept] != 0.0).any(axis=1)
-        if other is None or not bool(np.isfinite(other[:, moving]).all()):
-            return None
-        other = np.where(moving, other, 0.0) @ self._basis
-        return np.nan_to_num(other - self._jacobian)
+    def effect_of(self, error: F64, model: LocalModel, *, ignores_tolerance: bool) -> _Effect:
+        """Return the effect of an error of the residuals of the data on the estimate."""
+        problem, evaluator, p = self._problem, self._evaluator, self._p
+        tolerance, error = evaluator.tolerance, self._weighted(error)
+        share = _share_of(error, self._weighted(self.residuals), evaluator.output_magnitude(p))
+        # Priors are not integrated.
+        changes = np.abs(model.answer(np.append(error, np.zeros(model.priors))))
+        size = np.maximum(np.abs(p), np.abs(problem.initial))
+        # Data that the same simulation has made leave no residuals, and no standard errors.
+        least = _EPS * np.where(size > 0.0, size, 1.0)
+        shifts = changes / np.maximum(model.standard_errors, least)
+        matters = (np.nan_to_num(shifts) > _SHIFTED) & (changes > _MATTERS * size)
+        if not matters.any() and not share:
+            return _Effect()
+        parts = np.maximum(_SHIFTED / shifts[matters], _MATTERS * size[matters] / changes[matters])
+        enough = float(min([*parts, _HIDDEN / share if share else np.inf]))
+        needed = None
+        if not ignores_tolerance and tolerance is not None:
+            order = evaluator.integration_order(p)
+            needed = _decade(max(tolerance * (0.5 * enough) ** (1.0 / order), _TIGHTEST))
+        named = zip(problem.free, shifts.tolist(), matters, strict=True)
+        return _Effect({q.name: x for q, x, m in named if m}, needed, enough, share)
 
-    def _climb(
-        self, directions: F64, tolerance: float | None
-    ) -> tuple[ParameterStatistics, float, F64]:
-        """Return the results of ladders along directions.
+    def step_effect(self, model: LocalModel) -> _Effect:
+        """Return the effect of half the communication step."""
+        halved = self._evaluator.step_error(self._p)
+        integration = self._evaluator.integration_error(self._p)
+        # A step of another size gives an integrator other errors, as large as the tolerance allows.
+        expected = 0.0 if integration is None else float(np.linalg.norm(integration))
+        if halved is None or float(np.linalg.norm(halved)) <= expected:
+            return _Effect()
+        step = self.effect_of(halved, model, ignores_tolerance=True)
+        if step.enough is None:
+            return step
+        # An error of first order is twice what half the step changes.
+        least = 4.0 / step.enough
+        power = 10.0 ** np.floor(np.log10(least))
+        count = min(k * power for k in (1, 2, 5, 10) if k * power >= least)
+        return replace(step, needed=self._problem.evaluation.substeps * count)
 
-        The statistics have the Jacobian from the ladders; the second result is the fraction of
-        the present tolerance that would suffice, 1 if the present one does; the third are
-        better directions, from this Jacobian.
-        """
-        own = self._evaluator.tolerance
-        finer = 1.0 if own is None or tolerance is None else tolerance / own
-        level = self._error * finer / np.sqrt(self._rows)
-        everything = np.zeros((self._p.size, self._kept.size))
-        everything[self._kept] = directions
-        climb = self._evaluator.climb(self._p, self._basis @ everything, level, tolerance)
-        for number in range(_ROUNDS + 1):
-            along = climb.found()
-            lost = ~np.isfinite(along.values).all(axis=0)
-            values = np.where(lost, self._jacobian @ everything, along.values)
-            apart = np.where(lost, values, along.differences)
-            jacobian, spread = self._jacobian.copy(), np.zeros_like(self._jacobian)
-            jacobian[:, self._kept] = np.linalg.solve(directions.T, values.T).T
-            spread[:, self._kept] = np.linalg.solve(directions.T, apart.T).T
-            statistics = self._judge(jacobian, spread)
-            if self._good(statistics) or number == _ROUNDS:
-                break
-            lengths = np.linalg.norm(self._weighted(apart), axis=0)
-            needed = np.maximum(
-                np.linalg.norm(self._weighted(values), axis=0),
-                self._relevant(directions, statistics),
+    def verified(self) -> tuple[VerifiedStatistics, float | None]:
+        """Return the local model, and the tolerance of the derivatives if it was tightened."""
+        if not self._free.size:
+            return self.completed(self.judge(self.jacobian)), None
+        models: list[tuple[F64, LocalModel]] = []
+
+        def judge(jacobian: F64, errors: F64) -> Judgement:
+            whole, spread = self.jacobian.copy(), np.zeros_like(self.jacobian)
+            whole[:, self._free], spread[:, self._free] = jacobian, errors
+            model = self.judge(whole, spread)
+            models.append((jacobian, model))
+            undecided, doubt = _worth(model)
+            return Judgement(
+                enough=doubt <= _ACCURATE and not undecided,
+                doubt=(undecided, doubt),
+                complete=model.analysis.rank == self._free.size,
+                noise=model.noise,
+                rows=model.data_jacobian[:, self._free],
             )
-            crude = np.flatnonzero(lengths > _CRUDE * needed)
-            if not climb.refine([int(k) for k in crude]):
-                break
-        share = self._limit(statistics, spread, finer)
-        if not self._good(statistics):
-            lengths = np.linalg.norm(self._weighted(apart), axis=0)
-            worst = float(np.max(lengths / np.maximum(needed, _EPS), initial=0.0))
-            share = min(share, _CRUDE / worst if worst > 0.0 else 1.0)
-        return statistics, share, self._directions(jacobian, spread)
 
-    def _limit(self, found: ParameterStatistics, spread: F64, finer: float = 1.0) -> float:
-        """Return the fraction of the tolerance at which integration does not limit derivatives.
-
-        The integration error could be all jumps, or depend on the parameters: along the longest
-        step it changes the derivative by its size over the step. 1 if that does not matter.
-        """
-        if not self._error:
-            return 1.0
-        directions = self._directions(found.linearisation.jacobian, self._weighted(spread))
-        seen = np.linalg.norm(found.linearisation.jacobian[:, self._kept] @ directions, axis=0)
-        needed = np.maximum(seen, self._relevant(directions, found))
-        reach = _FAR / np.max(np.abs(directions) / self._sizes[self._kept, np.newaxis], axis=0)
-        allowed = _LIMITED * needed * reach
-        return float(np.min(allowed / (self._error * finer), initial=1.0))
-
-    def _relevant(self, directions: F64, found: ParameterStatistics) -> F64:
-        """Return the smallest derivative along each direction that the data determine, (k,)."""
-        shifts = np.max(np.abs(directions) / self._sizes[self._kept, np.newaxis], axis=0)
-        relevant: F64 = found.linearisation.noise * shifts / _UNDETERMINED
-        return np.nan_to_num(relevant)
-
-    def _directions(self, jacobian: F64, spread: F64) -> F64:
-        """Return the singular directions in physical parameters as columns, shape (k, k).
-
-        In each, the scaled parameters move by 1 in total. A column that is smaller than its
-        error is scaled by that error.
-        """
-        jacobian, errors = jacobian[:, self._kept], np.linalg.norm(spread[:, self._kept], axis=0)
-        norms = np.maximum(np.linalg.norm(jacobian, axis=0), errors)
-        norms = np.where(norms > 0.0, norms, 1.0)
-        scaled = jacobian / norms
-        scaled[:, norms <= errors / INVISIBLE] = 0.0
-        _, _, right = np.linalg.svd(np.linalg.qr(scaled, mode="r"), full_matrices=True)
-        directions: F64 = right.T / norms[:, np.newaxis]
-        return directions
+        weights = np.zeros(self._used.size)
+        weights[self._used] = self._factors
+        directions = self._basis[:, self._free]
+        verified = self._evaluator.verified_jacobian(self._p, judge, directions, weights)
+        known = [model for jacobian, model in models if jacobian is verified.jacobian]
+        model = known[-1] if known else self.judge(self.jacobian)
+        return self.completed(model), verified.tolerance
 
 
-def _worth(found: ParameterStatistics) -> tuple[int, float]:
-    """Return a sort key that is lower for better statistics."""
-    return len(found.identifiability.undecided), float(found.doubts.max(initial=0.0))
+def _worth(model: LocalModel) -> tuple[int, float]:
+    """Return a sort key that is lower for a better model."""
+    return len(model.undecided), float(model.doubts.max(initial=0.0))
 
 
-def one_sided(
-    problem: Problem,
-    p: F64,
-    held: Flags,
-    found: Found,
-    judge: Callable[[Flags], ParameterStatistics],
-) -> Found:
-    """Return statistics with an interval for each parameter on a bound.
+def truncation(
+    problem: Problem, evaluator: Evaluator, model: LocalModel, directions: HeldDirections
+) -> Truncation:
+    """Return what data and start contribute to an estimate that moved along some directions."""
+    subspace, p, on_bound = model.within, model.values, model.on_bound
+    assert subspace is not None
+    errors: F64 = np.linalg.norm(model.answer_to_noise, axis=1)
+    intervals = student_intervals(p, errors, model.parameter_freedoms)
+    noise = model.noise if model.noise > 0.0 else 1.0
+    whole = replace(model, within=None)
+    scaled = whole.rows[:, ~on_bound] * subspace.units[~on_bound] / noise
+    singular = np.linalg.svd(np.linalg.qr(scaled, mode="r"), compute_uv=False)
+    shares = np.clip(np.diag(subspace.resolution), 0.0, 1.0)
+    bias = np.eye(p.size) - subspace.resolution
+    bias *= subspace.units[:, np.newaxis] / subspace.units
+    inside, names = np.flatnonzero(~on_bound).tolist(), list(model.names)
+    rank = subspace.moved.shape[1]
+    costs = evaluator.cost(p), directions.least_cost
+    return Truncation(
+        directions.rule,
+        directions.limit,
+        rank,
+        tuple(singular.tolist()),
+        tuple(
+            TruncatedParameter(
+                problem.free[j].name,
+                problem.free[j].unit,
+                problem.free[j].initial,
+                float(p[j]),
+                float(subspace.units[j]),
+                float(shares[j]),
+                float(subspace.start_errors[j]),
+                float(errors[j]),
+                (float(intervals[j, 0]), float(intervals[j, 1])),
+                bool(model.resolved[j]),
+            )
+            for j in inside
+        ),
+        {names[j]: {names[k]: float(bias[j, k]) for k in inside} for j in inside},
+        *_contradiction(problem, costs, whole.analysis.rank - rank, model.freedom),
+    )
 
-    `judge` returns the statistics with given parameters held.
+
+def _contradiction(
+    problem: Problem, costs: tuple[float, float], compared: int, freedom: float
+) -> tuple[int, float]:
+    """Return the number of compared directions, and the probability of the increase in cost."""
+    higher = costs[0] - costs[1]
+    if compared <= 0 or not higher >= -_SAME_COST * costs[0]:
+        return 0, float("nan")
+    if problem.sigma_known:
+        return compared, chi_squared_tail(compared, max(2.0 * higher, 0.0))
+    left = freedom - compared
+    if left <= 0.0 or not costs[1] > 0.0:
+        return 0, float("nan")
+    return compared, f_tail(compared, left, max(higher, 0.0) / compared / (costs[1] / left))
+
+
+def few_samples(fit: Fit) -> Iterator[Finding]:
+    """Note that there are too few samples to estimate the noise."""
+    rank, left = fit.statistics.identifiability.rank, fit.statistics.local.degrees_of_freedom
+    if left <= 0 < rank and not fit.problem.sigma_known:
+        yield finding(
+            "no-intervals",
+            f"There are no intervals: {counted(rank + left, 'sample')} for"
+            f" {counted(rank, 'parameter')} are too few to estimate the size of the noise",
+            "Give each output its sigma, or more samples.",
+        )
+
+
+def poorly_determined(fit: Fit) -> Iterator[Finding]:
+    """Note parameters that are identifiable in principle but not from these data."""
+    for q, value, error in zip(
+        fit.problem.free, fit.p, fit.statistics.local.standard_errors, strict=True
+    ):
+        if np.isfinite(error) and error > max(abs(value), abs(q.initial)) > 0.0:
+            text = f"'{q.name}' is poorly determined: {value:.3g} with a standard error of"
+            yield finding("interval-poor", f"{text} {error:.3g}")
+
+
+def away_from_minimum(fit: Fit) -> Iterator[Finding]:
+    """Note parameters far from the minimum, compared with their intervals.
+
+    Not every estimator goes to the minimum: some solve other equations, others end early.
     """
-    if not held.any():
-        return found
-    intervals = found.intervals.copy()
-    for j in np.flatnonzero(held):
-        alone = held.copy()
-        alone[j] = False
-        intervals[j] = _interval(problem, p, int(j), judge(alone))
-    return dataclasses.replace(found, intervals=intervals)
+    steps, errors = fit.statistics.local.remaining_step, fit.statistics.local.standard_errors
+    names = [
+        f"'{q.name}' by {abs(step) / error:.2g}"
+        for q, value, step, error in zip(fit.problem.free, fit.p, steps, errors, strict=True)
+        if np.isfinite(error)
+        and abs(step) > _AWAY * error
+        and abs(step) > _MATTERS * max(abs(value), abs(q.initial))
+    ]
+    if names and fit.estimate.draws is None:
+        yield finding(
+            "away-from-minimum",
+            "The cost is lower elsewhere, farther away than the intervals allow for, in standard"
+            f" errors: {', '.join(names)}. The intervals hold around that minimum, not around these"
+            " values",
+            "The search ended before it: see why it stopped."
+            if fit.searches
+            else "A further stage with least-squares goes there.",
+        )
 
 
-def _interval(problem: Problem, p: F64, j: int, free: ParameterStatistics) -> tuple[float, float]:
-    value, error = float(p[j]), float(free.standard_errors[j])
-    inward = 1.0 if value - problem.lower[j] <= problem.upper[j] - value else -1.0
-    if not np.isfinite(error):
-        lost = bool(np.isinf(free.intervals[j]).all())
-        reach = np.inf if lost else np.nan
-    else:
-        beyond = min(inward * float(free.remaining_step[j]), 0.0)
-        half = student_quantile(0.5 * (1.0 + _LEVEL), float(free.freedoms[j])) * error
-        # d + sqrt(d^2 + h^2), without the difference of numbers that are nearly equal
-        reach = half * (half / (np.hypot(beyond, half) - beyond)) if half > 0.0 else 0.0
-    if np.isnan(reach):
-        return np.nan, np.nan
-    other = value + inward * reach
-    return (value, other) if inward > 0.0 else (other, value)
+def inexact_derivatives(fit: Fit) -> Iterator[Finding]:
+    """Note effects of the simulation tolerance on estimate and intervals."""
+    check, identifiability = fit.statistics.derivatives, fit.statistics.identifiability
+    if check.tightened is not None:
+        differences = "no step of the finite differences is"
+        what = "the sensitivities are not" if fit.statistics.exact else differences
+        yield finding(
+            "derivatives-tightened",
+            "The derivatives behind the intervals were simulated with the tolerance"
+            f" {check.tightened:g}: with {check.tolerance:g}, {what} exact enough",
+        )
+
+    def effect(shifts: Mapping[str, float], share: float) -> str:
+        if not shifts:
+            size = f"{share:.2g} times as large as" if share >= 1.0 else f"{share:.0%} of"
+            return f"makes an error of the outputs that is {size} the residuals"
+        changes = ", ".join(f"'{name}' by {x:.2g} standard errors" for name, x in shifts.items())
+        return f"moves the estimate ({changes}), which the intervals do not count"
+
+    if check.step_shifts or check.step_share:
+        yield finding(
+            "derivatives",
+            "The outputs of the FMU depend on the communication step: its length"
+            f" {effect(check.step_shifts, check.step_share)}",
+            f"{check.step_advice}, and estimate again.",
+        )
+    if check.shifts or check.share:
+        cause = (
+            "the FMU's own solver, which ignores the tolerance,"
+            if check.needed is None
+            else f"the integration at the tolerance {check.tolerance:g}"
+        )
+        text = f"The error of {cause} {effect(check.shifts, check.share)}"
+        yield finding("derivatives", text, f"{check.advice}, and estimate again.")
+    if check.unknown:
+        yield finding(
+            "solver-error-unknown",
+            "The FMU ignores the tolerance, and it is not known how far the error of its own"
+            f" solver moves the estimate: {check.unknown}",
+        )
+    # Where the cost jumps, no tolerance makes a derivative.
+    if {*identifiability.withheld, *identifiability.undecided} - {*identifiability.jumps}:
+        if check.ignores_tolerance:
+            text = (
+                "The FMU ignores the tolerance, so that more exact derivatives need a finer solver"
+                " in the FMU"
+            )
+            yield finding("derivatives", text)
+        elif check.tightened is None and check.tolerance is None:
+            text = "The FMU names no tolerance"
+            yield finding("derivatives", text, "Give evaluation.tolerance, such as 1e-8.")

@@ -8,7 +8,7 @@ the same value: a signal that was filtered differently has another noise.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,15 +27,11 @@ from fmident.estimation.result import (
 from fmident.estimation.run import Run
 from fmident.evaluation import Evaluator, Executor
 from fmident.evaluation.activity import Listener
-from fmident.evaluation.derivatives.steps import StepSizes
+from fmident.evaluation.derivatives.differences import StepSizes
 from fmident.problem.dependent import Dependence
 from fmident.problem.priors import Priors
-from fmident.statistics import (
-    HeldValues,
-    Linearisation,
-    ParameterStatistics,
-    SequentialCovariance,
-)
+from fmident.statistics.local_model import LocalModel
+from fmident.statistics.sequential import HeldValues, SequentialCovariance
 
 if TYPE_CHECKING:
     from fmident.problem.model import Derivation, Parameter, Problem, Stage
@@ -48,8 +44,6 @@ from which the intervals may be visibly wrong."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
-
-_Key = tuple[str, str]
 
 _Estimate = TypeVar("_Estimate", bound=ParameterEstimate)
 
@@ -80,12 +74,16 @@ class Carried:
     """
 
     uncertainty: StageUncertainty | None
-    simulations: int = 0
     jacobians: int = 0
     reason: str = ""
     interrupted: bool = False
     blurred: tuple[str, ...] = ()
     counts_noise: bool = False
+
+    @property
+    def simulations(self) -> int:
+        """Those for the effect of held values."""
+        return 0 if self.uncertainty is None else self.uncertainty.simulations
 
 
 class Propagation:
@@ -142,34 +140,28 @@ class Propagation:
             return Carried(None)
         common = self._common.get(number, CommonSamples())
         countable = [n for n in held if self._chain.knows(n)]
-        values, took = HeldValues(), (0, 0)
+        values, simulations, jacobians = HeldValues(), 0, 0
         reason, interrupted = "", False
-        bounds_only = not run.statistics.linearisation.kept.size  # nothing has an interval
+        bounds_only = not run.statistics.local.moving.size  # nothing has an interval
         if countable and stage.propagate and not bounds_only:
             if run.result.status == "interrupted":
                 reason = "the run was interrupted"
             else:
                 try:
-                    derivatives = held_derivatives(
+                    values, simulations, jacobians = held_derivatives(
                         problem,
                         executor,
-                        np.array([run.result.values[n] for n in free]),
+                        run,
                         countable,
                         starts=self._starts,
                         sizes=evaluator.step_sizes,
-                        weights=run.residual_weights,
-                        noise_level=run.statistics.linearisation.noise,
                         listener=listener,
-                    )
-                    values, took = (
-                        derivatives.values,
-                        (derivatives.simulations, derivatives.jacobians),
                     )
                 except FmidentError as error:  # what the stage found must not be lost
                     reason = error.message
                 except KeyboardInterrupt:
                     reason, interrupted = "the run was interrupted", True
-        blurred = self._blurred(values, run.statistics.linearisation.noise)
+        blurred = self._blurred(values, run.statistics.local.noise)
         if countable and not values.names:
             self._apart.update(dict.fromkeys(free, number))
         numbers, weights = common.numbers, run.residual_weights
@@ -190,14 +182,14 @@ class Propagation:
             taken_for_known=tuple(n for n in held if n not in counted),
             shared_experiments=common.experiments if counted else (),
             taken_for_independent=common.altered if counted else (),
-            conditional_errors=_errors(free, run.statistics, counts_noise=counts_noise),
-            simulations=took[0],
+            conditional_errors=_errors(free, run.statistics.local, counts_noise=counts_noise),
+            simulations=simulations,
         )
-        return Carried(uncertainty, *took, reason, interrupted, blurred, counts_noise)
+        return Carried(uncertainty, jacobians, reason, interrupted, blurred, counts_noise)
 
     def _with_noise(
         self, number: int, problem: Problem, run: Run, values: HeldValues
-    ) -> Linearisation:
+    ) -> LocalModel:
         """Return the linearisation of a stage with its noise alone.
 
         The errors of held values are in its residuals, too. Those of earlier estimates are
@@ -205,7 +197,7 @@ class Propagation:
         are in no interval, and cannot be separated from the noise.
         """
         assert run.statistics is not None
-        linear, weights = run.statistics.linearisation, run.residual_weights
+        linear, weights = run.statistics.local, run.residual_weights
         later = {q.name for s in self._stages[number + 1 :] for q in s.problem.free}
         if later & set(_fixed(problem)) - self._searched:
             return replace(linear, coloured=None)
@@ -216,7 +208,7 @@ class Propagation:
         used = None
         if weights is not None:
             used = weights[: weights.size - linear.priors] != 0.0
-        noise = noise_of(problem, linear.residuals[:count], everything, used)
+        noise = noise_of(problem, linear.right[:count], everything, used)
         return replace(linear, coloured=noise)
 
     def _with_priors(
@@ -271,15 +263,6 @@ class Propagation:
         return joint
 
 
-def correlation_of(covariance: F64) -> F64:
-    """Return the correlation, shape (n, n); NaN where the covariance is."""
-    errors = np.sqrt(np.diag(covariance))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlation: F64 = covariance / np.outer(errors, errors)
-    np.fill_diagonal(correlation, np.where(np.isfinite(errors), 1.0, np.nan))
-    return correlation
-
-
 def with_effort(result: EstimationResult, carried: Carried) -> EstimationResult:
     """Return the result of a stage including the effort of the propagation."""
     message = result.message
@@ -299,48 +282,35 @@ def _fixed(problem: Problem) -> list[str]:
     return [q.name for q in problem.parameters if q.fixed]
 
 
-def _errors(
-    names: Sequence[str], statistics: ParameterStatistics, *, counts_noise: bool
-) -> dict[str, float]:
+def _errors(names: Sequence[str], model: LocalModel, *, counts_noise: bool) -> dict[str, float]:
     """Return standard errors by name, without noise that held values may have caused."""
-    errors: npt.NDArray[np.float64] = statistics.standard_errors
-    if not counts_noise and statistics.linearisation.coloured is not None:
-        errors = np.where(np.isfinite(errors), statistics.linearisation.white_errors(), errors)
+    errors: npt.NDArray[np.float64] = model.standard_errors
+    if not counts_noise and model.coloured is not None:
+        errors = np.where(np.isfinite(errors), model.white_errors, errors)
     return {name: float(error) for name, error in zip(names, errors, strict=True)}
-
-
-@dataclass(frozen=True, eq=False)
-class HeldDerivatives:
-    """Derivatives with respect to held values for the statistics, with the effort."""
-
-    values: HeldValues
-    simulations: int
-    jacobians: int
 
 
 def held_derivatives(
     problem: Problem,
     executor: Executor,
-    values: F64,
+    run: Run,
     names: Sequence[str],
     *,
-    starts: Mapping[str, float] | None = None,
-    sizes: StepSizes | None = None,
-    weights: F64 | None = None,
-    noise_level: float = 1.0,
-    listener: Listener | None = None,
-) -> HeldDerivatives:
-    """Return the derivatives of the residuals with respect to the held parameters `names`.
+    starts: Mapping[str, float],
+    sizes: StepSizes | None,
+    listener: Listener | None,
+) -> tuple[HeldValues, int, int]:
+    """Return the held parameters `names` with derivatives, simulations and Jacobians that it took.
 
     It takes one simulation per parameter and experiment, and one more per experiment at the
     solution, with steps from the known noise of `sizes`; more if that has to be measured
-    first. `values` are the stage's free parameters at the solution; `starts` give the size
-    of estimates near zero. Residuals of weight zero are left out; `noise_level` scales the
-    rows of the stage's priors. Raises `JacobianError` if the simulation fails around the
-    solution.
+    first. `starts` give the size of estimates near zero. Residuals of weight zero are left
+    out. Raises `JacobianError` if the simulation fails around the solution.
     """
+    assert run.statistics is not None
+    noise_level, weights = run.statistics.local.noise, run.residual_weights
     noise, relative = _noise_and_step(sizes)
-    released, point = _released(problem, values, names, starts or {})
+    released, point = _released(problem, run.result.values, names, starts)
     if relative is not None and problem.evaluation.relative_step is None:
         exact = problem.evaluation.takes_sensitivities
         difference: Derivation | None = None if exact else "forward"
@@ -366,9 +336,8 @@ def held_derivatives(
     own = replace(Priors.of(problem), dependence=Dependence.of(released))
     jacobian = np.vstack([jacobian, noise_level * own.slopes(point)])
     columns = [order.index(name) for name in names]
-    return HeldDerivatives(
-        HeldValues(tuple(names), jacobian[:, columns], errors[columns]), simulations, jacobians
-    )
+    held = HeldValues(tuple(names), jacobian[:, columns], errors[columns])
+    return held, simulations, jacobians
 
 
 def _noise_and_step(sizes: StepSizes | None) -> tuple[float, float | None]:
@@ -385,22 +354,22 @@ def _noise_and_step(sizes: StepSizes | None) -> tuple[float, float | None]:
 
 
 def _released(
-    problem: Problem, values: F64, names: Sequence[str], starts: Mapping[str, float]
+    problem: Problem, values: Mapping[str, float], names: Sequence[str], starts: Mapping[str, float]
 ) -> tuple[Problem, F64]:
     """Return the problem with the held parameters free and the others fixed, and their values."""
-    solution = dict(zip((q.name for q in problem.free), (float(v) for v in values), strict=True))
+    free = {q.name for q in problem.free}
 
-    def turned(q: Parameter) -> Parameter:
+    def released(q: Parameter) -> Parameter:
         if q.name in names:
             # In logarithms the size of a parameter does not matter.
             start = q.initial if q.scaling == "log" else starts.get(q.name, q.initial)
             # Another stage may have searched it within other bounds.
             lower, upper = min(q.lower, q.initial, start), max(q.upper, q.initial, start)
             return replace(q, fixed=False, initial=start, lower=lower, upper=upper)
-        return replace(q, fixed=True, initial=solution.get(q.name, q.initial))
+        return replace(q, fixed=True, initial=values[q.name] if q.name in free else q.initial)
 
     point = np.array([q.initial for q in problem.parameters if q.name in names])
-    parameters = tuple(turned(q) for q in problem.parameters)
+    parameters = tuple(released(q) for q in problem.parameters)
     return replace(problem, parameters=parameters, stages=()), point
 
 
@@ -418,89 +387,44 @@ class CommonSamples:
     altered: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class _Signal:
-    """The samples of one measurement in the cost of a stage."""
-
-    experiment: str
-    key: _Key
-    samples: npt.NDArray[np.float64]
-    """Time and value, shape (k, 2)."""
-
-
 def common_samples(problems: Mapping[int, Problem]) -> dict[int, CommonSamples]:
     """Return the samples that stages have in common, by stage number."""
-    signals = {k: _signals(problem) for k, problem in problems.items()}
-    numbers = _numbers(s for several in signals.values() for s in several)
+    # Stages with a problem file of their own may name the same file by another path.
+    # Built in Python, data have no file: the experiment's name stands for it.
+    signals = [
+        (k, e.name, (os.path.realpath(e.source) if e.source else e.name, m.column), e, m)
+        for k, problem in problems.items()
+        for e in problem.experiments
+        for m in e.measurements
+    ]
+    if not signals:
+        return {k: CommonSamples() for k in problems}
+    columns = {key: n for n, key in enumerate(dict.fromkeys(key for _, _, key, *_ in signals))}
+    sizes = [m.rows.size for *_, m in signals]
+    stage = np.repeat([k for k, *_ in signals], sizes)
+    experiment = np.repeat([name for _, name, *_ in signals], sizes)
+    column = np.repeat([columns[key] for _, _, key, *_ in signals], sizes)
+    times = np.concatenate([e.times[m.rows] for *_, e, m in signals])
+    values = np.concatenate([m.compared[m.rows] for *_, m in signals])
+    instants = _numbered(column, times)
+    numbers = _numbered(instants, values)
     by_stage: dict[int, CommonSamples] = {}
     for k, problem in problems.items():
-        before = [s for other in problems if other < k for s in signals[other]]
-        others = [s for other in problems if other != k for s in signals[other]]
-        exact = problem.cost.by_sample
-        mine = [numbers[id(s)] for s in signals[k]]
-        same = np.unique(np.concatenate([[-1], *(numbers[id(s)] for s in others)]))
-        used = exact and any(bool(np.isin(n, same).any()) for n in mine)
-        shared, altered = [], []
-        for signal, own in zip(signals[k], mine, strict=True):
-            equal, touching = _compare(signal, own, before, numbers)
-            if equal and exact:
-                shared.append(signal.experiment)
-            if touching or (equal and not exact):
-                altered.append(signal.experiment)
+        own, before, exact = stage == k, stage < k, problem.cost.by_sample
+        used = exact and bool(np.isin(numbers[own], numbers[~own]).any())
+        equal = own & np.isin(numbers, numbers[before])
+        # At the same instants of a signal an earlier stage has other values.
+        other = before & np.isin(instants, instants[own]) & ~np.isin(numbers, numbers[own])
+        altered = own & np.isin(instants, instants[other])
         by_stage[k] = CommonSamples(
-            np.concatenate(mine) if used else None,
-            tuple(dict.fromkeys(shared)),
-            tuple(dict.fromkeys(altered)),
+            numbers[own] if used else None,
+            tuple(dict.fromkeys(experiment[equal].tolist())) if exact else (),
+            tuple(dict.fromkeys(experiment[altered if exact else altered | equal].tolist())),
         )
     return by_stage
 
 
-def _signals(problem: Problem) -> list[_Signal]:
-    signals = []
-    for e in problem.experiments:
-        for m in e.measurements:
-            samples = np.column_stack([e.times[m.rows], m.compared[m.rows]])
-            # Stages with a problem file of their own may name the same file by another path.
-            # Built in Python, data have no file: the experiment's name stands for it.
-            origin = os.path.realpath(e.source) if e.source else e.name
-            signals.append(_Signal(e.name, (origin, m.column), samples))
-    return signals
-
-
-def _numbers(signals: Iterable[_Signal]) -> dict[int, npt.NDArray[np.int64]]:
-    """Return a number for each sample, by the identity of the signal."""
-    by_key: dict[_Key, list[_Signal]] = {}
-    for signal in signals:
-        by_key.setdefault(signal.key, []).append(signal)
-    numbers: dict[int, npt.NDArray[np.int64]] = {}
-    start = 0
-    for several in by_key.values():
-        if len(several) == 1:
-            numbers[id(several[0])] = start + np.arange(len(several[0].samples), dtype=np.int64)
-            start += len(several[0].samples)
-            continue
-        whole = np.concatenate([s.samples for s in several])
-        distinct, inverse = np.unique(whole, axis=0, return_inverse=True)
-        places = np.cumsum([0, *(len(s.samples) for s in several)])
-        for signal, first, last in zip(several, places[:-1], places[1:], strict=True):
-            numbers[id(signal)] = start + inverse.reshape(-1)[first:last].astype(np.int64)
-        start += len(distinct)
-    return numbers
-
-
-def _compare(
-    signal: _Signal,
-    own: npt.NDArray[np.int64],
-    before: Sequence[_Signal],
-    numbers: Mapping[int, npt.NDArray[np.int64]],
-) -> tuple[bool, bool]:
-    """Return whether earlier signals share samples, and whether some differ at equal times."""
-    equal = differing = False
-    for other in before:
-        if other.key != signal.key:
-            continue
-        same = np.intersect1d(own, numbers[id(other)]).size
-        at_once = np.intersect1d(signal.samples[:, 0], other.samples[:, 0]).size
-        equal = equal or same > 0
-        differing = differing or at_once > same
-    return equal, differing
+def _numbered(groups: npt.NDArray[np.integer], values: F64) -> npt.NDArray[np.int64]:
+    """Return a number for each pair of a group and a value, equal for equal pairs."""
+    pairs = np.column_stack([groups, values])
+    return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)

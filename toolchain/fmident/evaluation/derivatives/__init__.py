@@ -1,1 +1,1 @@
-"""Finite differences: steps from measured noise, events, verification by step ladders."""
+"""Exact derivatives, differences with steps from measured noise, and their verification."""

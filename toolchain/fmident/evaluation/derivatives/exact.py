@@ -1,36 +1,30 @@
 """Columns of the Jacobian from exact sensitivities, without differences.
 
 An FMU that integrates its sensitivities provides output derivatives; those of the
-residuals follow by the chain rule (:mod:`fmident.problem.chain_rule`). Parameters of
+residuals follow by the chain rule (:mod:`fmident.problem.residuals`). Parameters of
 the measurement model alone need no simulation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 from zipfile import is_zipfile
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, ProblemError
-from fmident.evaluation.contract import Evaluator
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.runs import Runs
 from fmident.evaluation.setups import output_variables
 from fmident.fmu.sensitivities import why_not
-from fmident.problem.chain_rule import Origin, moved_variables, residual_jacobian
-from fmident.problem.dependent import parameter_derivatives_for
-
-if TYPE_CHECKING:
-    from fmident.data.experiment import Experiment
+from fmident.problem.residuals import DerivativeOrigin, moved_variables, residual_jacobian
 
 _TIMES_TOLERANCE = 10.0
-"""Times the tolerance of the simulations that sensitivities may be wrong, as long as it has not
-been measured."""
+"""Error of sensitivities, in tolerances of the simulations, as long as it has not been measured."""
 
 _UNKNOWN = 1e-8
 """The same relative error where the tolerance is not known."""
@@ -82,16 +76,10 @@ class Exact:
             runs.sensitive.known = known
 
     def branch(self, runs: Runs) -> Exact:
-        """Return a copy for a branch of the runs, with the known errors."""
-        known = runs.sensitive.known
-        branch = Exact(runs, self.differentiable)
-        runs.sensitive.known = known
-        branch.take_over(self)
+        """Return a copy for other runs of the problem, with what is known so far."""
+        branch = copy.copy(self)
+        branch._runs, branch._found = runs, self._found.copy()
         return branch
-
-    def take_over(self, other: Exact) -> None:
-        """Adopt the results of another object for the same problem."""
-        self._found, self._relative = other._found.copy(), other._relative
 
     def at(self, point: F64, tolerance: float | None = None) -> Linearised | None:
         """Return residuals and exact columns at a physical point, ``None`` if not possible.
@@ -117,9 +105,9 @@ class Exact:
         """Return whether :meth:`at` would need no simulation."""
         return self._found.get((point.tobytes(), tolerance)) is not None
 
-    def origin(self, column: int) -> Origin:
+    def origin(self, column: int) -> DerivativeOrigin:
         """Return the origin of the exact derivative of a parameter."""
-        return Origin("sensitivities" if column in self._acting else "measurement-model")
+        return DerivativeOrigin("sensitivities" if column in self._acting else "measurement-model")
 
     def why_not(self, column: int) -> str:
         """Return the reason why a parameter has no exact derivative."""
@@ -193,34 +181,3 @@ class Exact:
             hint='use difference = "auto", which takes finite differences for these',
             code=Code.NOT_SUPPORTED,
         )
-
-
-def differentiated_outputs(
-    evaluator: Evaluator,
-    experiment: Experiment,
-    variables: Sequence[str],
-    p: F64,
-    starts: Sequence[str] = (),
-) -> tuple[F64, F64] | None:
-    """Return variables and their derivatives from one simulation with exact sensitivities.
-
-    Values have shape (instants, v), derivatives with respect to `p`, shape (n,), and then
-    `starts`, s further FMU variables, shape (instants, v, n + s). ``None`` without
-    sensitivities.
-    """
-    problem = evaluator.problem
-    free_variables = moved_variables(problem, experiment)
-    names = tuple(dict.fromkeys([*(v for known in free_variables for v in known), *starts]))
-    if not names or not evaluator.differentiable.issuperset(names):
-        return None
-    outputs = evaluator.simulate_outputs(experiment, variables, p[np.newaxis, :], names)[0]
-    if not bool(np.isfinite(outputs).all()):
-        return None
-    blocks = outputs.reshape(experiment.times.size, 1 + len(names), len(variables))
-    slopes = np.zeros((*blocks[:, 0].shape, p.size + len(starts)))
-    for name, row in parameter_derivatives_for(problem, experiment, p).items():
-        if row.any():
-            slopes[..., : p.size] += blocks[:, 1 + names.index(name), :, np.newaxis] * row
-    for k, name in enumerate(starts):
-        slopes[..., p.size + k] = blocks[:, 1 + names.index(name)]
-    return blocks[:, 0], slopes

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, run_other
+from fmident.evaluation.executors.base import DelegatingExecutor, ExecutorReport
 from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
-from fmident.evaluation.tasks import Simulated, SimulationTask
+from fmident.evaluation.tasks import OtherExperiment, Outcomes, SimulationTask
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
@@ -23,24 +22,7 @@ WORTH = 0.02
 """Seconds that a batch must take in this process to be worth handing out."""
 
 
-@dataclasses.dataclass
-class _Spent:
-    """Time used by simulations of one kind in this process."""
-
-    seconds: float = 0.0
-    simulations: int = 0
-
-    def add(self, seconds: float, simulations: int) -> None:
-        self.seconds += seconds
-        self.simulations += simulations
-
-    @property
-    def mean(self) -> float:
-        """Seconds per simulation; 0 before the first."""
-        return self.seconds / max(self.simulations, 1)
-
-
-class AutoExecutor(Executor):
+class AutoExecutor(DelegatingExecutor):
     """Starts in this process and changes to worker processes when that pays.
 
     It changes before a batch of two or more long simulations, after simulations of
@@ -54,53 +36,11 @@ class AutoExecutor(Executor):
         self._inline: InProcessExecutor | None = InProcessExecutor(problem)
         self._processes: ProcessExecutor | None = None
         self._before: ExecutorReport | None = None
-        self._own = _Spent()
-        # By the number of instants. The problem's own experiments say nothing of these.
-        self._other: dict[int, _Spent] = {}
-
-    @property
-    def simultaneous(self) -> int:  # type: ignore[override]
-        """Present number of simultaneous simulations."""
-        return self._present.simultaneous
-
-    @property
-    def isolated(self) -> bool:  # type: ignore[override]
-        """Whether the problem's own experiments now run in worker processes."""
-        return self._present.isolated
-
-    @property
-    def differentiable(self) -> frozenset[str]:  # type: ignore[override]
-        """FMU variables for which tasks may request sensitivities."""
-        return self._present.differentiable
-
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks here or in worker processes."""
-        self._choose(len(tasks), self._own)
-        executor = self._present
-        return self._timed(executor, self._own, len(tasks), lambda: executor.run(tasks, done))
-
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-        sensitivities: Sequence[str] = (),
-    ) -> list[Simulated]:
-        """Simulate an experiment that need not belong to the problem."""
-        spent = self._other.setdefault(experiment.times.size, _Spent())
-        self._choose(len(values), spent)
-        small = len(values) * self._guess(experiment, spent) <= WORTH
-        executor = self._inline if small and self._inline is not None else self._present
-        return self._timed(
-            executor,
-            spent,
-            len(values),
-            lambda: run_other(executor, experiment, variables, values, sensitivities),
-        )
+        super().__init__(self._inline)
 
     def report(self) -> ExecutorReport:
         """Return the report of both this process and workers."""
-        now = self._present.report()
+        now = self.whole.report()
         if self._processes is None:
             return dataclasses.replace(now, name="auto: inline")
         before = self._before if self._inline is None else self._inline.report()
@@ -125,46 +65,37 @@ class AutoExecutor(Executor):
             if self._processes is not None:
                 self._processes.close()
 
-    @property
-    def _present(self) -> Executor:
-        executor = self._processes or self._inline
-        assert executor is not None
-        return executor
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Run tasks here or in worker processes."""
+        other = tasks[0].other if tasks else None
+        if self._inline is not None:
+            self._choose(self._inline, len(tasks), other)
+        if self._inline is not None and other is not None:
+            expected = len(tasks) * self._guess(self._inline, other.experiment)
+            if expected <= WORTH:
+                return self._inline.run(tasks)
+        return self.whole.run(tasks)
 
-    def _guess(self, experiment: Experiment, spent: _Spent) -> float:
+    def _guess(self, inline: InProcessExecutor, experiment: Experiment) -> float:
         """Return the expected duration of a simulation in this process, s."""
+        spent = inline.spent[experiment.times.size]
         if spent.simulations:
             return spent.mean
         instants = max(sum(e.times.size for e in self._problem.experiments), 1)
         share = len(self._problem.experiments) * experiment.times.size / instants
-        return self._own.mean * share
+        return inline.spent[0].mean * share
 
-    def _choose(self, count: int, spent: _Spent) -> None:
+    def _choose(self, inline: InProcessExecutor, count: int, other: OtherExperiment | None) -> None:
         """Start processes if they pay, and leave this process if it suffers."""
-        inline = self._inline
-        if inline is None:
-            return
-        if self._processes is None and (inline.needs_processes or self._pays(count, spent)):
+        mean = inline.spent[0 if other is None else other.experiment.times.size].mean
+        total = sum(spent.seconds for spent in inline.spent.values())
+        pays = count >= 2 and total >= PATIENCE and count * mean > WORTH
+        if self._processes is None and (inline.needs_processes or pays):
             processes = ProcessExecutor(self._problem, verdict=inline.reset_verdict)
             if processes.simultaneous == 1 and not inline.needs_processes:
                 processes.close()
                 return
-            self._processes = processes
+            self._processes = self.whole = processes
         if inline.needs_processes:
             self._before, self._inline = inline.report(), None
             inline.close()
-
-    def _pays(self, count: int, spent: _Spent) -> bool:
-        total = self._own.seconds + sum(s.seconds for s in self._other.values())
-        return count >= 2 and total >= PATIENCE and count * spent.mean > WORTH
-
-    def _timed(
-        self, executor: Executor, spent: _Spent, count: int, work: Callable[[], list[Simulated]]
-    ) -> list[Simulated]:
-        """Run a batch, and record its duration if it ran in this process."""
-        # What other processes of a busy machine take is not a reason to start more of them.
-        began = time.thread_time()
-        outcomes = work()
-        if executor is self._inline:
-            spent.add(time.thread_time() - began, count)
-        return outcomes

@@ -1,25 +1,23 @@
-"""Contract of executors: a batch of simulations in, outcomes in order out."""
+"""Contract of executors: a batch of simulations in, outcomes out."""
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fmident.context_managers import Closes
 from fmident.errors import Code, EstimationError
-from fmident.evaluation.tasks import Simulated, SimulationTask
+from fmident.evaluation.setups import SetupTable
+from fmident.evaluation.tasks import OtherExperiment, Outcomes, Simulated, SimulationTask
+from fmident.fmu.sensitivities import differentiable
 
 if TYPE_CHECKING:
     from fmident.data.experiment import Experiment
-
-    pass
-
-
-Done: TypeAlias = Callable[[int, Simulated], None]
-"""Called with the index of a task in its batch, and its outcome, as soon as that is known."""
+    from fmident.problem.model import Problem
 
 
 GROWTH_LIMIT = 256 * 1024 * 1024
@@ -70,33 +68,35 @@ class Executor(Closes, ABC):
     differentiable
         FMU variables allowed as sensitivities of a task; tasks never contain others. Empty
         by default, so that an executor need not support sensitivities.
+    other_experiments
+        Whether tasks may have an experiment that is not one of the problem's.
     """
 
     simultaneous: int = 1
     isolated: bool = False
     differentiable: frozenset[str] = frozenset()
+    other_experiments: bool = False
 
     @abstractmethod
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks.
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Run all tasks, which are independent of each other, in any order.
 
-        Parameters
-        ----------
-        tasks
-            Independent of each other; they may run in any order.
-        done
-            Called once with each outcome, as soon as it is known, in any order: outcomes
-            reported early are not lost if this process dies during the batch.
-
-        Returns
-        -------
-        list
-            In the order of `tasks`: outputs of the experiment, shape (instants, outputs), in
-            the order of :func:`~fmident.evaluation.setups.output_variables`, or a
-            :class:`SimulationFailure`; wider for a task with sensitivities, see
-            :class:`SimulationTask`. A failed simulation never raises; ``KeyboardInterrupt`` and
-            an FMU that cannot be loaded do.
+        Yields
+        ------
+        tuple
+            The index of a task, and its outcome as soon as that is known: it is then not lost if
+            this process dies during the batch. The outcome is an array of the outputs, shape
+            (instants, outputs), in the order of
+            :func:`~fmident.evaluation.setups.output_variables`, or a
+            :class:`~fmident.evaluation.SimulationFailure`; wider for a task with sensitivities,
+            see :class:`SimulationTask`. A failed simulation never raises; ``KeyboardInterrupt``
+            and an FMU that cannot be loaded do. Who closes the iterator early calls the rest off.
         """
+
+    def run_all(self, tasks: Sequence[SimulationTask]) -> list[Simulated]:
+        """Run all tasks and return their outcomes in order."""
+        outcomes = dict(self.run(tasks))
+        return [outcomes[index] for index in range(len(tasks))]
 
     def run_other(
         self,
@@ -116,8 +116,7 @@ class Executor(Closes, ABC):
         values
             FMU variable to value, one mapping per simulation.
         sensitivities
-            As in a task; passed only if there are any, so an executor that is not
-            :attr:`differentiable` can omit this argument.
+            As in a task.
 
         Returns
         -------
@@ -132,11 +131,15 @@ class Executor(Closes, ABC):
         fmident.errors.FmuError
             The FMU does not have a variable or an input of that name.
         """
-        raise EstimationError(
-            f"{type(self).__name__} can only run the experiments of the problem",
-            hint="it needs a method 'run_other'; the executors that come with fmident have it",
-            code=Code.NOT_SUPPORTED,
-        )
+        if not self.other_experiments:
+            raise EstimationError(
+                f"{type(self).__name__} can only run the experiments of the problem",
+                hint="its 'run' must take tasks with 'other', and 'other_experiments' say so; the "
+                "executors that come with fmident do",
+                code=Code.NOT_SUPPORTED,
+            )
+        other, names = OtherExperiment(experiment, tuple(variables)), tuple(sensitivities)
+        return self.run_all([SimulationTask(-1, v, None, names, other=other) for v in values])
 
     def report(self) -> ExecutorReport:
         """Return a report of the executor's activity so far."""
@@ -147,7 +150,7 @@ class Executor(Closes, ABC):
         return
 
 
-class HandingOn(Executor):
+class DelegatingExecutor(Executor):
     """Delegates to another executor, which stays open; base class of those that add something."""
 
     def __init__(self, whole: Executor) -> None:
@@ -170,39 +173,21 @@ class HandingOn(Executor):
         """FMU variables for which tasks may request sensitivities."""
         return self.whole.differentiable
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Delegate all tasks."""
-        return self.whole.run(tasks, done)
+    @property
+    def other_experiments(self) -> bool:  # type: ignore[override]
+        """Whether tasks may have an experiment that is not one of the problem's."""
+        return self.whole.other_experiments
 
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-        sensitivities: Sequence[str] = (),
-    ) -> list[Simulated]:
-        """Delegate the simulation of an experiment that may be foreign to the problem."""
-        return run_other(self.whole, experiment, variables, values, sensitivities)
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Delegate all tasks."""
+        return self.whole.run(tasks)
 
     def report(self) -> ExecutorReport:
         """Return the report of the whole executor."""
         return self.whole.report()
 
 
-def run_other(
-    executor: Executor,
-    experiment: Experiment,
-    variables: Sequence[str],
-    values: Sequence[Mapping[str, float]],
-    sensitivities: Sequence[str],
-) -> list[Simulated]:
-    """Let an executor, which may not support sensitivities, simulate another experiment."""
-    if not sensitivities:
-        return executor.run_other(experiment, variables, values)
-    return executor.run_other(experiment, variables, values, sensitivities)
-
-
-class SubsetExecutor(HandingOn):
+class SubsetExecutor(DelegatingExecutor):
     """Delegates the simulations of some experiments, so that stages share one executor.
 
     `experiments` are the indices in the problem of `whole`, which stays open.
@@ -212,10 +197,27 @@ class SubsetExecutor(HandingOn):
         super().__init__(whole)
         self._experiments = tuple(experiments)
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
         """Run all tasks as tasks of the whole problem."""
-        renumbered = [
-            dataclasses.replace(task, experiment=self._experiments[task.experiment])
-            for task in tasks
-        ]
-        return self.whole.run(renumbered, done)
+        return self.whole.run([self._renumbered(task) for task in tasks])
+
+    def _renumbered(self, task: SimulationTask) -> SimulationTask:
+        if task.other is not None:
+            return task
+        return dataclasses.replace(task, experiment=self._experiments[task.experiment])
+
+
+class FmuExecutor(Executor):
+    """An executor that runs setups of any experiments of an FMU on this machine."""
+
+    other_experiments = True
+
+    def __init__(self, problem: Problem) -> None:
+        self._settings = problem.evaluation
+        self._fmu = problem.fmu
+        self._table = SetupTable(problem)
+
+    @cached_property
+    def differentiable(self) -> frozenset[str]:  # type: ignore[override]
+        """FMU variables for which tasks may request sensitivities."""
+        return differentiable(self._fmu, self._settings.interface)

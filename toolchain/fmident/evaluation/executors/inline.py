@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fmident.errors import SimulationError
-from fmident.evaluation.executors.base import GROWTH_LIMIT, Done, ExecutorReport
-from fmident.evaluation.executors.prepared import PreparedExecutor, Work
+from fmident.evaluation.executors.base import (
+    GROWTH_LIMIT,
+    ExecutorReport,
+    FmuExecutor,
+)
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
+    Outcomes,
     Simulated,
     SimulationFailure,
+    SimulationTask,
     refuse_not_finite,
 )
 from fmident.fmu.fmu import open_fmu
-from fmident.fmu.life_cycle.reset_test import try_reset
+from fmident.fmu.life_cycle.probe import try_reset
 from fmident.operating_system import PrivateMemory, come_back
 
 if TYPE_CHECKING:
     from fmident.fmu import Fmu, Simulator
-    from fmident.fmu.life_cycle.reset_test import ResetVerdict
+    from fmident.fmu.life_cycle.probe import ResetVerdict
     from fmident.problem.model import Problem
 
 _ADVICE = (
@@ -29,11 +37,29 @@ _ADVICE = (
 )
 
 
-class InProcessExecutor(PreparedExecutor):
-    """Runs simulations on one instance of the FMU in this process; a given `fmu` stays open."""
+@dataclass
+class Spent:
+    """Processor time used by simulations of one kind."""
+
+    seconds: float = 0.0
+    simulations: int = 0
+
+    @property
+    def mean(self) -> float:
+        """Seconds per simulation; 0 before the first."""
+        return self.seconds / max(self.simulations, 1)
+
+
+class InProcessExecutor(FmuExecutor):
+    """Runs simulations on one instance of the FMU in this process; a given `fmu` stays open.
+
+    `spent` is the time used so far, by the number of instants of experiments that are not the
+    problem's, and 0 for those that are.
+    """
 
     def __init__(self, problem: Problem, fmu: Fmu | None = None) -> None:
         super().__init__(problem)
+        self.spent: defaultdict[int, Spent] = defaultdict(Spent)
         self._memory = PrivateMemory()
         self._grown = self._renewals = self._timeouts = 0
         self._since_renewal = 0
@@ -90,19 +116,21 @@ class InProcessExecutor(PreparedExecutor):
                 self._opened.close()
         self._memory.close()
 
-    def _run(self, work: Work, done: Done | None) -> list[Simulated]:
-        outcomes: list[Simulated] = []
-        with come_back():
-            self._try_reset()
-            for index, (prepared, values) in enumerate(work):
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Run one task after the other."""
+        for index, task in enumerate(tasks):
+            spent = self.spent[0 if task.other is None else task.other.experiment.times.size]
+            # What other processes of a busy machine take is not a reason to start more of them.
+            began = time.thread_time()
+            with come_back():
+                self._try_reset()
                 before = self._memory()
-                outcome = self._run_one(prepared, values)
+                outcome = self._run_one(self._table.of(task), task.values)
                 held = 0 if isinstance(outcome, SimulationFailure) else outcome.nbytes
                 self._watch(self._memory() - before - held)
-                outcomes.append(outcome)
-                if done is not None:
-                    done(index, outcome)
-        return outcomes
+            spent.seconds += time.thread_time() - began
+            spent.simulations += 1
+            yield index, outcome
 
     def _run_one(self, prepared: Prepared, values: Mapping[str, float]) -> Simulated:
         if prepared.number not in self._prepared:

@@ -1,9 +1,9 @@
-"""Executor kinds that plugins register."""
+"""Kinds of executors, as plugins register them: factory, options, capabilities."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,16 +11,15 @@ import numpy as np
 
 from fmident.errors import Code, Diagnostic, EstimationError, PluginError, did_you_mean
 from fmident.evaluation.executors.auto import AutoExecutor
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn, run_other
+from fmident.evaluation.executors.base import DelegatingExecutor, Executor, ExecutorReport
 from fmident.evaluation.executors.inline import InProcessExecutor
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
-from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.evaluation.tasks import Outcomes, Simulated, SimulationFailure, SimulationTask
 from fmident.fmu.fmu import read_description
 from fmident.plugin_code import PLUGIN_BUG, code_of_plugin, defined_at
-from fmident.problem.reading.evaluation_file import KEYS, NoOptions
+from fmident.problem.model import EVALUATION_KEYS, NoOptions
 
 if TYPE_CHECKING:
-    from fmident.data.experiment import Experiment
     from fmident.problem.model import Problem
 
 
@@ -73,7 +72,7 @@ class ExecutorKind:
                 f"the options_type of an executor is {self.options_type!r}",
                 hint="make it a frozen dataclass: its fields are keys of [evaluation]",
             )
-        for name in sorted(KEYS & set(self.options)):
+        for name in sorted(EVALUATION_KEYS & set(self.options)):
             raise PluginError(
                 f"an executor has an option '{name}', which is a key of all executors",
                 hint="give it another name, or use problem.evaluation",
@@ -129,11 +128,11 @@ class ExecutorKind:
         return open_checked(lambda: self.make(problem, options, warn), self.make, problem)
 
 
-class CheckedExecutor(HandingOn):
+class CheckedExecutor(DelegatingExecutor):
     """Delegates batches to a plugin's executor and reports faults as the plugin's.
 
-    Outcomes not reported by `done` are reported when the plugin returns. `what` describes
-    the executor in messages.
+    A list of all outcomes in order, as `run` once had to return it, is understood. `what`
+    describes the executor in messages.
     """
 
     def __init__(self, inner: Executor, problem: Problem, what: str) -> None:
@@ -148,30 +147,25 @@ class CheckedExecutor(HandingOn):
         if not isinstance(names, frozenset) or not all(isinstance(n, str) for n in names):
             raise self._error("differentiable", f"is {names!r}, not a frozenset of names")
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
-        """Run all tasks."""
-        caller = _Caller(done, len(tasks))
-        with code_of_plugin(
-            f"'run' of {self._what}", self._module, self.whole.run, caller.has_raised
-        ):
-            returned = self.whole.run(tasks, caller)
-        shapes = [(self._shapes[t.experiment], len(t.sensitivities)) for t in tasks]
-        outcomes = self._outcomes("run", returned, shapes)
-        caller.report_the_rest(outcomes)
-        return outcomes
-
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-        sensitivities: Sequence[str] = (),
-    ) -> list[Simulated]:
-        """Simulate an experiment that need not belong to the problem."""
-        with code_of_plugin(f"'run_other' of {self._what}", self._module, self.whole.run_other):
-            returned = run_other(self.whole, experiment, variables, values, sensitivities)
-        shape = (experiment.times.size, len(variables)), len(sensitivities)
-        return self._outcomes("run_other", returned, [shape] * len(values))
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Run simulations with the plugin's executor, and check what it yields."""
+        what, waiting = f"'run' of {self._what}", set(range(len(tasks)))
+        with code_of_plugin(what, self._module, self.whole.run):
+            outcomes = self._iterator(self.whole.run(tasks), len(tasks))
+        while True:
+            with code_of_plugin(what, self._module, self.whole.run):
+                item = next(outcomes, None)
+            if item is None:
+                break
+            index, outcome = self._pair(item)
+            if index not in waiting:
+                raise self._error("run", f"yielded an outcome for {index!r}, which was not asked")
+            waiting.remove(index)
+            self._check(outcome, tasks[index])
+            yield index, outcome
+        if waiting:
+            count = len(tasks) - len(waiting)
+            raise self._error("run", f"yielded {count} outcomes for {len(tasks)} tasks")
 
     def report(self) -> ExecutorReport:
         """Return the report of the plugin's executor."""
@@ -186,31 +180,40 @@ class CheckedExecutor(HandingOn):
         with code_of_plugin(f"'close' of {self._what}", self._module, self.whole.close):
             self.whole.close()
 
-    def _outcomes(
-        self, method: str, found: object, shapes: Sequence[tuple[tuple[int, int], int]]
-    ) -> list[Simulated]:
-        """Return outcomes after checking their shapes, possibly without sensitivities."""
-        if not isinstance(found, list | tuple):
-            raise self._error(method, f"returned {type(found).__name__}, not a list of outcomes")
-        if len(found) != len(shapes):
-            raise self._error(method, f"returned {len(found)} outcomes for {len(shapes)} tasks")
-        for outcome, (plain, sensitivities) in zip(found, shapes, strict=True):
-            shape = plain[0], plain[1] * (1 + sensitivities)
-            if isinstance(outcome, SimulationFailure):
-                continue
-            if not isinstance(outcome, np.ndarray):
-                raise self._error(
-                    method,
-                    f"returned {type(outcome).__name__} as an outcome, not an array or a "
-                    "SimulationFailure",
-                )
-            if outcome.shape not in (plain, shape) or outcome.dtype != np.float64:
-                raise self._error(
-                    method,
-                    f"returned outputs of shape {outcome.shape} and type {outcome.dtype}, not "
-                    f"{shape} and float64",
-                )
-        return list(found)
+    def _iterator(self, returned: object, count: int) -> Iterator[object]:
+        if isinstance(returned, list | tuple):
+            if len(returned) != count:
+                raise self._error("run", f"returned {len(returned)} outcomes for {count} tasks")
+            return iter(enumerate(returned))
+        if not isinstance(returned, Iterator):
+            raise self._error("run", f"returned {type(returned).__name__}, not an iterator")
+        return returned
+
+    def _pair(self, item: object) -> tuple[int, Simulated]:
+        if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], int):
+            raise self._error("run", f"yielded {type(item).__name__}, not an index and an outcome")
+        return item
+
+    def _check(self, outcome: object, task: SimulationTask) -> None:
+        """Check the shape of an outcome, possibly without sensitivities."""
+        if isinstance(outcome, SimulationFailure):
+            return
+        if not isinstance(outcome, np.ndarray):
+            kind = type(outcome).__name__
+            raise self._error(
+                "run", f"yielded {kind} as an outcome, not an array or a SimulationFailure"
+            )
+        if task.other is None:
+            plain = self._shapes[task.experiment]
+        else:
+            plain = task.other.experiment.times.size, len(task.other.variables)
+        shape = plain[0], plain[1] * (1 + len(task.sensitivities))
+        if outcome.shape not in (plain, shape) or outcome.dtype != np.float64:
+            raise self._error(
+                "run",
+                f"yielded outputs of shape {outcome.shape} and type {outcome.dtype}, not "
+                f"{shape} and float64",
+            )
 
     def _error(self, method: str, message: str) -> PluginError:
         return PluginError(
@@ -218,36 +221,6 @@ class CheckedExecutor(HandingOn):
             location=defined_at(getattr(self.whole, method)) or defined_at(type(self.whole)),
             hint=PLUGIN_BUG,
         )
-
-
-class _Caller:
-    """Receives outcomes; records which were reported and what the host itself raised."""
-
-    def __init__(self, done: Done | None, count: int) -> None:
-        self._done = done
-        self._waiting = set(range(count))
-        self._raised: list[BaseException] = []
-
-    def __call__(self, index: int, outcome: Simulated) -> None:
-        if index not in self._waiting:
-            return
-        self._waiting.remove(index)
-        if self._done is None:
-            return
-        try:
-            self._done(index, outcome)
-        except BaseException as error:
-            self._raised.append(error)
-            raise
-
-    def has_raised(self, error: BaseException) -> bool:
-        """Return whether an exception comes from the host and passed through the plugin."""
-        return any(error is own for own in self._raised)
-
-    def report_the_rest(self, outcomes: Sequence[Simulated]) -> None:
-        """Report the outcomes that the plugin has not reported."""
-        for index in sorted(self._waiting):
-            self(index, outcomes[index])
 
 
 def open_checked(make: Callable[[], Executor], function: object, problem: Problem) -> Executor:
@@ -323,37 +296,27 @@ def _auto_isolates(problem: Problem) -> bool:
     return not read_description(problem.fmu).is_own
 
 
-def _auto(problem: Problem) -> Executor:
+def _auto(problem: Problem, _options: object, _warn: object) -> Executor:
     # The code of the embedded compiler is known to be free of global state and to end. Any other
     # FMU is native code from somewhere else.
-    if _auto_isolates(problem):
-        return _processes(problem)
-    return AutoExecutor(problem)
-
-
-def _inline(problem: Problem) -> Executor:
-    return InProcessExecutor(problem)
-
-
-def _processes(problem: Problem) -> Executor:
-    return ProcessExecutor(problem)
+    return ProcessExecutor(problem) if _auto_isolates(problem) else AutoExecutor(problem)
 
 
 BUILT_IN: Mapping[str, ExecutorKind] = {
     "auto": ExecutorKind(
-        lambda problem, _options, _warn: _auto(problem),
+        _auto,
         "worker processes; this process first, for FMUs of the embedded compiler",
         isolated=_auto_isolates,
         limits_memory=True,
         renews=True,
     ),
     "inline": ExecutorKind(
-        lambda problem, _options, _warn: _inline(problem),
+        lambda problem, _options, _warn: InProcessExecutor(problem),
         "one simulation after the other in this process",
         renews=True,
     ),
     "processes": ExecutorKind(
-        lambda problem, _options, _warn: _processes(problem),
+        lambda problem, _options, _warn: ProcessExecutor(problem),
         "worker processes on this machine",
         isolated=True,
         limits_memory=True,

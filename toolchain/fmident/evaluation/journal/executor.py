@@ -8,16 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fmident.arrays import F64
-from fmident.evaluation.executors.base import Done, Executor, ExecutorReport, HandingOn, run_other
+from fmident.evaluation.executors.base import DelegatingExecutor, Executor, ExecutorReport
 from fmident.evaluation.executors.kind import make_executor
-from fmident.evaluation.journal.file import Population
-from fmident.evaluation.journal.keys import SimulationKeys, file_digest, population_key
-from fmident.evaluation.memory import Batch, Recent
-from fmident.evaluation.tasks import Simulated, SimulationFailure, SimulationTask
+from fmident.evaluation.journal.keys import SimulationKeys, file_digest
+from fmident.evaluation.memory import Recent
+from fmident.evaluation.tasks import Outcomes, Simulated, SimulationFailure, SimulationTask
 
 if TYPE_CHECKING:
-    from fmident.data.experiment import Experiment
     from fmident.errors import Diagnostic
     from fmident.evaluation.executors.kind import ExecutorKind
     from fmident.evaluation.journal.journal import Journal
@@ -52,7 +49,7 @@ class RecordedReport(ExecutorReport):
         return {**super().settings(), **dataclasses.asdict(self.served)}
 
 
-class RecordedExecutor(HandingOn):
+class RecordedExecutor(DelegatingExecutor):
     """Runs unknown simulations with `inner`, which is closed with this executor.
 
     `journal` stores every outcome and stays open; without one, equal simulations are served
@@ -74,65 +71,36 @@ class RecordedExecutor(HandingOn):
         self._retaining = False
         self.served = served or Served()
 
-    def run(self, tasks: Sequence[SimulationTask], done: Done | None = None) -> list[Simulated]:
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
         """Serve known simulations and run each other one once, storing it when it is done.
 
         The outputs are read-only, since they may be served again.
         """
-        keys = [self._keys.of(task) for task in tasks]
-        shapes = {k: self._keys.shapes(task) for k, task in zip(keys, tasks, strict=True)}
-        batch = Batch(keys, lambda key: self._find(key, shapes[key]), done)
-        if batch.new:
-
-            def finished(number: int, outcome: Simulated) -> None:
-                index = batch.new[number]
-                self._take(keys[index], outcome)
-                batch.take(index, outcome)
-
-            outcomes = self.whole.run([tasks[index] for index in batch.new], finished)
-            for number, outcome in enumerate(outcomes):
-                if batch.lacks(batch.new[number]):  # an executor that does not report each
-                    finished(number, outcome)
-        self.served.cached += batch.repeated
-        return batch.outcomes()
-
-    def run_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Sequence[Mapping[str, float]],
-        sensitivities: Sequence[str] = (),
-    ) -> list[Simulated]:
-        """Simulate an experiment that need not belong to the problem."""
-        keys = [self._keys.of_other(experiment, variables, v, sensitivities) for v in values]
-        shapes = self._keys.shapes_of_other(experiment, variables, sensitivities)
-        batch = Batch(keys, lambda key: self._find(key, shapes))
-        # In small batches: this method returns outcomes only when all of them are there.
-        share = 2 * max(self.simultaneous, 1)
-        for begin in range(0, len(batch.new), share):
-            part = batch.new[begin : begin + share]
-            chosen = [values[k] for k in part]
-            outcomes = run_other(self.whole, experiment, variables, chosen, sensitivities)
-            for index, outcome in zip(part, outcomes, strict=True):
-                self._take(keys[index], outcome)
-                batch.take(index, outcome)
-        self.served.cached += batch.repeated
-        return batch.outcomes()
+        keys = self._keys.of(tasks)
+        places: dict[bytes, list[int]] = {}
+        for index, key in enumerate(keys):
+            places.setdefault(key, []).append(index)
+        new: list[bytes] = []
+        for key, indices in places.items():
+            outcome = self._find(key, self._keys.shapes(tasks[indices[0]]))
+            if outcome is None:
+                new.append(key)
+            else:
+                yield from ((index, outcome) for index in indices)
+        if new:
+            asked = [tasks[places[key][0]] for key in new]
+            for number, outcome in self.whole.run(asked):
+                self._take(new[number], outcome)
+                yield from ((index, outcome) for index in places[new[number]])
+        self.served.cached += len(tasks) - len(places)
 
     def report(self) -> ExecutorReport:
         """Return the executor's report, with the state of the journal."""
         report = self.whole.report()
         notes = report.notes if self._journal is None else (*report.notes, *self._journal.notes)
-        return RecordedReport(
-            report.name,
-            report.workers,
-            report.renewals,
-            report.crashes,
-            report.timeouts,
-            notes,
-            report.doubts,
-            dataclasses.replace(self.served),
-        )
+        served = dataclasses.replace(self.served)
+        inner = {f.name: getattr(report, f.name) for f in dataclasses.fields(ExecutorReport)}
+        return RecordedReport(**{**inner, "notes": notes}, served=served)
 
     def close(self) -> None:
         """Close the inner executor."""
@@ -141,36 +109,9 @@ class RecordedExecutor(HandingOn):
     # ------------------------------------------------------------- populations
 
     @property
-    def thrifty(self) -> bool:
-        """Whether only the costs of populations are stored, not the outputs."""
-        return self._journal is not None and self._journal.thrifty
-
-    def find_population(self, scope: bytes, points: F64) -> Population | None:
-        """Return the costs at points, shape (k, n), if they are known as one batch.
-
-        `scope` is a digest of everything else that the costs depend on.
-        """
-        if self._journal is None:
-            return None
-        return self._journal.find_population(population_key(scope, points), len(points))
-
-    def keep_population(self, scope: bytes, points: F64, population: Population) -> None:
-        """Store costs for :meth:`find_population` and drop the outputs of the batch."""
-        if self._journal is not None:
-            self._journal.keep_population(population_key(scope, points), population)
-
-    def restored_population(self, simulations: int) -> None:
-        """Count the simulations saved by known costs."""
-        self.served.restored += simulations
-
-    @contextmanager
-    def population(self) -> Iterator[None]:
-        """Keep the outcomes only until the costs of the batch are known."""
-        if self._journal is None:
-            yield
-            return
-        with self._journal.population():
-            yield
+    def thrifty_journal(self) -> Journal | None:
+        """The journal, if it stores only the costs of populations now, not their outputs."""
+        return self._journal if self._journal is not None and self._journal.thrifty else None
 
     @contextmanager
     def retaining(self) -> Iterator[None]:

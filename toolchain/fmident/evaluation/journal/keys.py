@@ -15,12 +15,11 @@ import numpy as np
 from fmident._version import __version__
 from fmident.errors import shown
 from fmident.evaluation.setups import Prepared, SetupTable
-from fmident.evaluation.tasks import SimulationTask
 from fmident.problem.settings_keys import deciding_what
 
 if TYPE_CHECKING:
     from fmident.arrays import F64
-    from fmident.data.experiment import Experiment
+    from fmident.evaluation.tasks import SimulationTask
     from fmident.problem.model import Problem
 
 
@@ -52,29 +51,15 @@ class SimulationKeys:
         self._begun: dict[tuple[int, tuple[str, ...]], Any] = {}
         self._setups: dict[int, bytes] = {}
 
-    def of(self, task: SimulationTask) -> bytes:
-        """Return the key of one of the problem's simulations."""
-        return self._key(self._table.of(task), task.values)
+    def of(self, tasks: Sequence[SimulationTask]) -> list[bytes]:
+        """Return the key of each simulation."""
+        return [self._key(self._table.of(task), task.values) for task in tasks]
 
-    def of_other(
-        self,
-        experiment: Experiment,
-        variables: Sequence[str],
-        values: Mapping[str, float],
-        sensitivities: Sequence[str] = (),
-    ) -> bytes:
-        """Return the key of a simulation that may be foreign to the problem."""
-        return self._key(self._table.other(experiment, variables, sensitivities), values)
-
-    def shapes(self, task: SimulationTask) -> tuple[tuple[int, int], ...]:
-        """Return the valid output shapes of a task; some executors omit sensitivities."""
-        return _shapes(self._table.of(task))
-
-    def shapes_of_other(
-        self, experiment: Experiment, variables: Sequence[str], sensitivities: Sequence[str] = ()
-    ) -> tuple[tuple[int, int], ...]:
-        """Return the valid shapes for a simulation that may be foreign to the problem."""
-        return _shapes(self._table.other(experiment, variables, sensitivities))
+    def shapes(self, task: SimulationTask) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the shapes that the outputs may have; some executors omit sensitivities."""
+        setup = self._table.of(task).setup
+        rows, columns = setup.times.size, len(setup.output_names)
+        return (rows, columns), (rows, columns * (1 + len(setup.sensitivities)))
 
     def _key(self, prepared: Prepared, values: Mapping[str, float]) -> bytes:
         names = tuple(values)
@@ -122,12 +107,6 @@ class SimulationKeys:
                 digest.update(setup.inputs.tobytes())
             content = self._setups[prepared.number] = digest.digest()
         return content
-
-
-def _shapes(prepared: Prepared) -> tuple[tuple[int, int], ...]:
-    setup = prepared.setup
-    rows, columns = setup.times.size, len(setup.output_names)
-    return (rows, columns), (rows, columns * (1 + len(setup.sensitivities)))
 
 
 def population_key(scope: bytes, points: F64) -> bytes:

@@ -14,17 +14,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from fmident._json import JsonTable, loads_json
+from fmident._json import checked, read_object
 from fmident.context_managers import RecoverableLock
 from fmident.errors import Code, Diagnostic, EstimationError, FmidentError
-from fmident.evaluation.journal.file import reason
-from fmident.evaluation.journal.journal import POPULATION, SIMULATIONS, Journal
+from fmident.evaluation.journal.journal import (
+    Journal,
+    has_other_format,
+    holds_records,
+    remove_records,
+)
 from fmident.evaluation.journal.keys import differences, identity_of
 from fmident.operating_system import (
     lock_record_file,
     open_record_file,
     remove_locked_file,
-    write_at,
 )
 
 if TYPE_CHECKING:
@@ -129,7 +132,7 @@ class Workspace:
     @property
     def resumable(self) -> bool:
         """Whether another run can resume from here."""
-        return (self.folder / _ABOUT).exists() and bool(_journal_bytes(self.folder))
+        return (self.folder / _ABOUT).exists() and self._holds_records()
 
     def keep(self) -> None:
         """Keep the journal even after an error, since the estimation itself has ended."""
@@ -160,13 +163,13 @@ class Workspace:
 
     def discard(self) -> None:
         """Delete the journal."""
-        self._close_journal(synchronise=False)
+        self._close_journal()
         self._remove()
 
     def close(self) -> None:
         """Release the lock; the remaining journal can be resumed unless it has no simulation."""
         self._close_journal()
-        if self.folder.exists() and not _journal_bytes(self.folder):
+        if self.folder.exists() and not self._holds_records():
             self._remove()
         self._lock.release()
         with contextlib.suppress(OSError):  # it is not empty, as a rule
@@ -182,23 +185,21 @@ class Workspace:
         if (self.folder / _ENDED).exists():
             return True
         try:
-            mark = JsonTable(loads_json((self.folder / _PLACED).read_text(encoding="utf-8")))
-            placed = mark.text("folder") == _identity(self.result)
-            return placed and mark.text("status") != "interrupted"
+            mark = read_object(self.folder / _PLACED)
+            folder, status = (checked(mark.get(key), str, key) for key in ("folder", "status"))
+            return folder == _identity(self.result) and status != "interrupted"
         except (OSError, ValueError):
             return False
 
     def _remove(self) -> None:
         # Killed half-way, it must not look like an unfinished run: the simulations go first.
-        for name in (SIMULATIONS, POPULATION):
-            with contextlib.suppress(OSError):
-                (self.folder / name).unlink()
+        remove_records(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _open(self, identity: dict[str, Any], problem: Problem, replace: bool) -> None:
         if self.resumed:
             self._check(identity)
-        elif _journal_bytes(self.folder) and not self._has_ended():
+        elif holds_records(self.folder) and not self._has_ended():
             self._move_aside(replace)
         else:
             self._remove()
@@ -219,7 +220,7 @@ class Workspace:
                 "killed loses its simulations",
             )
         else:
-            for note in self.journal.found:
+            for note in self.journal.damage:
                 self._tell("note", note)
             for note in self.journal.notes:
                 self._tell("warning", note)
@@ -227,8 +228,9 @@ class Workspace:
     def _check(self, identity: dict[str, Any]) -> None:
         """Raise `EstimationError` if there is no journal, or if it is of another problem."""
         try:
-            about = JsonTable(loads_json((self.folder / _ABOUT).read_text(encoding="utf-8")))
-            before, started = about.table("identity"), about.text("started")
+            about = read_object(self.folder / _ABOUT)
+            before = checked(about.get("identity"), dict, "identity")
+            started = checked(about.get("started"), str, "started")
         except FileNotFoundError:
             raise EstimationError(
                 f"there is no unfinished run of '{self.result}' to resume",
@@ -241,7 +243,14 @@ class Workspace:
                 hint="leave --resume out: it is moved aside, and the run begins anew",
                 code=Code.NOTHING_TO_RESUME,
             ) from error
-        changed = differences(before.values(), identity)
+        if has_other_format(self.folder):
+            raise EstimationError(
+                f"the journal in '{self.folder}' was written by another version of fmident",
+                hint="go on with that version, or leave --resume out: the journal is moved aside, "
+                "and the run begins anew",
+                code=Code.NOTHING_TO_RESUME,
+            )
+        changed = differences(before, identity)
         if changed:
             raise EstimationError(
                 f"the unfinished run of {started} in '{self.folder}' is of another problem: "
@@ -273,12 +282,22 @@ class Workspace:
             f"to go on from it: stop this run, move it back to '{self.folder}', use --resume",
         )
 
-    def _close_journal(self, *, synchronise: bool = True) -> None:
+    def _close_journal(self) -> None:
         if self.journal is not None:
-            self.journal.close(synchronise=synchronise)
+            self.journal.close()
+
+    def _holds_records(self) -> bool:
+        if self.journal is not None and not self.journal.closed:
+            return self.journal.holds_records
+        return holds_records(self.folder)
 
     def _tell(self, severity: Any, message: str, hint: str | None = None) -> None:
         self._report([Diagnostic(severity, message, hint=hint)])
+
+
+def reason(error: OSError) -> str:
+    """Return the system's description of an error."""
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def unfinished_folder(result: Path) -> Path:
@@ -290,26 +309,6 @@ def _identity(folder: Path) -> str:
     """Return an identity of a folder that survives renaming."""
     status = folder.stat()
     return f"{status.st_dev}:{status.st_ino}"
-
-
-def _journal_bytes(folder: Path) -> int:
-    """Return the size of the records in a folder; 0 if nothing was simulated."""
-    total = 0
-    for name in (SIMULATIONS, POPULATION):
-        with contextlib.suppress(OSError):
-            size = (folder / name).stat().st_size - 16
-            total += size if size > 0 and _holds_any(folder / name) else 0
-    return total
-
-
-def _holds_any(path: Path) -> bool:
-    """Return whether a file has more than preallocated space, which reads as zeros."""
-    with path.open("rb") as stream:
-        stream.seek(16)
-        while part := stream.read(1 << 20):
-            if part.count(0) < len(part):
-                return True
-    return False
 
 
 def _write(path: Path, text: str) -> None:
@@ -341,7 +340,7 @@ class RunLock:
             _OWN[self._name] = _self()
         with contextlib.suppress(OSError):  # a full disk; the lock itself needs no room
             os.ftruncate(self._descriptor, 0)
-            write_at(self._descriptor, [json.dumps(_OWN[self._name]).encode()], 0)
+            os.write(self._descriptor, json.dumps(_OWN[self._name]).encode())
 
     def release(self) -> None:
         """Release the lock."""
@@ -391,10 +390,9 @@ def _self() -> dict[str, Any]:
 
 def _holder(path: Path) -> dict[str, Any]:
     try:
-        holder = loads_json(path.read_text(encoding="utf-8"))
+        return read_object(path)
     except (OSError, ValueError):
         return {}
-    return holder if isinstance(holder, dict) else {}
 
 
 def _refusal(what: Path, holder: dict[str, Any]) -> EstimationError:

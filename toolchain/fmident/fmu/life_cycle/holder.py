@@ -1,15 +1,36 @@
-"""Keeps one instance of an FMU over many runs, and replaces it when necessary."""
+"""Keeps one instance of an FMU over many runs, and replaces it when necessary.
+
+Check, run by run, whether a used instance is equivalent to a new one.
+
+A reset should restore the state after instantiation, but in FMUs of several tools
+states, inputs, calculated values or outputs of the last step remain.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Literal
 
+import numpy as np
+
+from fmident.arrays import F64
 from fmident.errors import FmuError
-from fmident.fmu.failure import note, output_records, own_words
+from fmident.fmu.failure import RunFailed, note, output_records, own_words
 from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, status_word
 from fmident.fmu.model_description.description import ModelDescription
-from fmident.fmu.native_code.library import FATAL
+from fmident.fmu.model_description.variables import Value
 from fmident.fmu.native_code.log import Capture, LogRecord
+from fmident.fmu.setup import SimulationSetup
+
+Reuse = Literal["checked", "trusted", "never"]
+Outcome = F64 | RunFailed
+Once = Callable[[], Outcome]
+"""Runs a simulation."""
+
+Comparison = Callable[[Outcome, Once, Callable[[], None]], Outcome]
+"""Compares the outcome of a run with that of a new instance, which it returns. Given are how to run
+the simulation again, and how to undo the counts and log of a run."""
 
 
 class InstanceHolder:
@@ -136,7 +157,89 @@ class InstanceHolder:
         """Free the instance, if there is one; after Fatal, FMI forbids even that."""
         instance, self._instance = self._instance, None
         if instance is not None:
-            if status == FATAL:
-                instance.abandon()
-            else:
-                instance.free()
+            instance.free(status)
+
+
+class ReuseCheck:
+    """Compares the first run of each setup on a used instance with a run on a new one.
+
+    A run that repeats the previous values is also compared, but shows nothing for others.
+    """
+
+    def __init__(self, holder: InstanceHolder, policy: Reuse) -> None:
+        self._holder = holder
+        self._checks = policy == "checked"
+        self._trusted: weakref.WeakSet[SimulationSetup] = weakref.WeakSet()
+        # By setup, the names of values with which a reset has proven itself, and whether with
+        # other values than those of the run before.
+        self._passed: weakref.WeakKeyDictionary[SimulationSetup, dict[frozenset[str], bool]]
+        self._passed = weakref.WeakKeyDictionary()
+        self._before: Mapping[str, Value] = {}
+        if policy == "never":
+            holder.never_reset()
+
+    def trust(self, setup: SimulationSetup | None = None, *, trusted: bool = True) -> None:
+        """Stop checking in one setup or in all, or resume it in one."""
+        if setup is not None and not trusted:
+            self._trusted.discard(setup)
+        elif setup is None:
+            self._checks = False
+        else:
+            self._trusted.add(setup)
+
+    def comparison(self, setup: SimulationSetup, values: Mapping[str, Value]) -> Comparison | None:
+        """Return how to check the run that follows; ``None`` if nothing is to be checked."""
+        passed, names = self._passed.setdefault(setup, {}), frozenset(values)
+        other = self._before != values
+        self._before = values
+        known = setup in self._trusted or (names in passed and (passed[names] or not other))
+        if not self._checks or not self._holder.resets or known:
+            return None
+        count = self._holder.instantiations
+
+        def compare(outcome: Outcome, once: Once, forget: Callable[[], None]) -> Outcome:
+            # An FMU that refuses its reset has been instantiated anew already.
+            if self._holder.instantiations != count or _timed_out(outcome):
+                return outcome
+            fresh = self._anew(once, forget)
+            if _same(outcome, fresh):
+                self._holder.instantiations = count  # that for the comparison was not necessary
+                if not isinstance(fresh, RunFailed):
+                    passed[names] = other
+                return fresh
+            return fresh if _timed_out(fresh) else self._give_up_resets(fresh, once, forget)
+
+        return compare
+
+    def _give_up_resets(self, fresh: Outcome, once: Once, forget: Callable[[], None]) -> Outcome:
+        """Instantiate for each run from now on; return the result of another new instance."""
+        again = self._anew(once, forget)
+        self._holder.never_reset()
+        if _same(fresh, again):
+            remark = (
+                "a reset does not bring the FMU back to its initial state: it is instantiated"
+                " anew for each simulation, which takes longer"
+            )
+        else:
+            remark = (
+                "the FMU does not repeat itself, not even when it is instantiated anew: results"
+                " depend on what was simulated before"
+            )
+        self._holder.notes.append(note(remark))
+        return again
+
+    def _anew(self, once: Once, forget: Callable[[], None]) -> Outcome:
+        forget()
+        self._holder.set_aside()
+        return once()
+
+
+def _timed_out(outcome: Outcome) -> bool:
+    return isinstance(outcome, RunFailed) and outcome.timed_out
+
+
+def _same(first: Outcome, second: Outcome) -> bool:
+    if isinstance(first, RunFailed) or isinstance(second, RunFailed):
+        both = isinstance(first, RunFailed) and isinstance(second, RunFailed)
+        return both and first.message == second.message  # type: ignore[union-attr]
+    return bool(np.array_equal(first, second, equal_nan=True))

@@ -7,6 +7,7 @@ usual way, their outputs lag one sample behind in case of direct feedthrough.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.fmu.failure import RunFailed
-from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, TrialInstances, directly
+from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, directly
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.variables import Value
 from fmident.fmu.plan import InputUpdate, Plan
@@ -24,28 +25,6 @@ _SHORT_STEP = 1e-3  # of the communication step
 _FEEDTHROUGH_SHARE = 0.1
 
 UNKNOWN = "could not find out whether outputs follow inputs at once"
-
-
-def trial_of(
-    plan: Plan,
-    description: ModelDescription,
-    assignment: Assignment,
-    values: Mapping[str, Value],
-    instances: TrialInstances,
-) -> Trial | None:
-    """Return the trial that determines when to set inputs; ``None`` if it makes no difference.
-
-    `plan` is laid out for ``"after_step"``.
-    """
-    if description.capabilities.kind == "model-exchange" or plan.times.size < 2:
-        return None
-    if not any(bool(np.any(g.values != g.values[0])) for g in plan.inputs.floats):
-        return None
-    recorded = [plan.outputs.names[signal] for g in plan.outputs.floats for signal in g.signals]
-    if not may_depend(description, recorded, plan.inputs.names):
-        return None
-    variable_step = description.can_handle_variable_step
-    return Trial(plan, assignment, values, instances, variable_step=variable_step)
 
 
 def farthest(inputs: F64) -> int:
@@ -68,7 +47,8 @@ def may_depend(
 class Trial:
     """Single steps with different inputs, each from a new instance.
 
-    `plan` is laid out for ``"after_step"``; `variable_step` permits shorter steps.
+    `plan` is laid out for ``"after_step"``, `make` instantiates the FMU, and `variable_step`
+    permits shorter steps.
     """
 
     def __init__(
@@ -76,14 +56,15 @@ class Trial:
         plan: Plan,
         assignment: Assignment,
         values: Mapping[str, Value],
-        instances: TrialInstances,
+        make: Callable[[], BaseInstance],
         *,
         variable_step: bool,
     ) -> None:
         self._plan = plan
         self._assignment = assignment
         self._values = values
-        self._instances = instances
+        self._make = make
+        self._instance: BaseInstance | None = None
         self._variable_step = variable_step
         self._inputs = plan.inputs.floats
         self._start = float(plan.times[0])
@@ -93,22 +74,39 @@ class Trial:
 
     def begin(self) -> BaseInstance:
         """Bring a new instance to the first instant, with its inputs."""
-        instance = self._instances.renew()
-        self._plan.initialise(instance, self._assignment, self._values)
-        return instance
+        self._free()
+        self._instance = self._make()
+        self._plan.initialise(self._instance, self._assignment, self._values)
+        return self._instance
+
+    def _free(self, status: int = 0) -> None:
+        """Free the present instance, if there is one; after Fatal, FMI forbids even that."""
+        instance, self._instance = self._instance, None
+        if instance is None:
+            return
+        if status == 0:
+            with contextlib.suppress(CallFailed):
+                instance.terminate()
+        instance.free(status)
+
+    @property
+    def instance(self) -> BaseInstance:
+        """The present instance."""
+        assert self._instance is not None, "a trial begins with a new instance"
+        return self._instance
 
     def set_inputs(self, row: int) -> None:
         """Set the floating-point inputs to their values at an instant."""
-        self._plan.inputs.mover.move(self._instances.instance, self._inputs, row)
+        self._plan.inputs.mover.move(self.instance, self._inputs, row)
 
     def step(self, size: float) -> F64:
         """Take a step from the first instant and return the outputs."""
-        self._instances.instance.do_step(self._start, size)
+        self.instance.do_step(self._start, size)
         return self.outputs()
 
     def outputs(self) -> F64:
         """Return the floating-point outputs."""
-        self._plan.outputs.read(self._instances.instance, 0)
+        self._plan.outputs.read(self.instance, 0)
         return np.concatenate([g.values[0] for g in self._plan.outputs.floats], dtype=np.float64)
 
     def after_line(self) -> F64:
@@ -140,11 +138,11 @@ class Trial:
             answer = self._decide()
         except CallFailed as failed:
             # The run itself will tell if the FMU fails; a strange input may fail only here.
-            self._instances.free(failed.status)
+            self._free(failed.status)
             return "after_step", UNKNOWN
         except RunFailed:
             answer = "after_step", UNKNOWN
-        self._instances.free()
+        self._free()
         return answer
 
     def _decide(self) -> tuple[InputUpdate, str]:

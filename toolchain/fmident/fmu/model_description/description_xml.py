@@ -18,13 +18,12 @@ Sources: FMI specification 2.0.4, section 2.2; FMI specification 3.0.1, section 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, cast
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from fmident.errors import FmuError, Location
-from fmident.fmu.model_description.arrays import take_apart
 from fmident.fmu.model_description.description import (
     Capabilities,
     FrozenParameter,
@@ -32,6 +31,7 @@ from fmident.fmu.model_description.description import (
     ModelDescription,
     choose_interface,
     sees_events_late,
+    take_apart,
 )
 from fmident.fmu.model_description.variables import Declaration, Value, Variable, VariableType
 from fmident.fmu.setup import InputRamps
@@ -167,16 +167,12 @@ class Reader:
         """Raise an FmuError on this file."""
         raise FmuError(message, location=Location(self.file), hint=hint)
 
-    def interfaces(
-        self, read: Callable[[Element, InterfaceKind], Mapping[str, Any]]
-    ) -> tuple[Capabilities, ...]:
-        """Return the interfaces that can be simulated, Co-Simulation first.
+    def capabilities(self, element: Element, kind: InterfaceKind) -> dict[str, Any]:
+        """Return the capabilities that differ from version to version."""
+        raise NotImplementedError
 
-        Parameters
-        ----------
-        read
-            Returns the capabilities that differ from version to version.
-        """
+    def interfaces(self) -> tuple[Capabilities, ...]:
+        """Return the interfaces that can be simulated, Co-Simulation first."""
         return tuple(
             Capabilities(
                 kind=kind,
@@ -184,7 +180,7 @@ class Reader:
                 can_handle_variable_step=flag(element, "canHandleVariableCommunicationStepSize"),
                 only_once_per_process=self.only_once(element),
                 needs_execution_tool=flag(element, "needsExecutionTool"),
-                **read(element, kind),
+                **self.capabilities(element, kind),
             )
             for tag, kind in INTERFACES.items()
             if (element := self.root.find(tag)) is not None
@@ -417,7 +413,7 @@ class Reader2(Reader):
                 f"the FMU is of FMI version '{version}'; {SUPPORTED}",
                 "export the FMU again as FMI 2.0 or 3.0",
             )
-        interfaces = self.interfaces(self.capabilities)
+        interfaces = self.interfaces()
         if not interfaces:
             self.fail(
                 f"the FMU is neither for Co-Simulation nor for Model Exchange; {SUPPORTED}",
@@ -505,7 +501,7 @@ class Reader3(Reader):
     def read(self, platforms: Sequence[str]) -> ModelDescription:
         """Return the content."""
         root = self.root
-        interfaces = self.interfaces(self.capabilities)
+        interfaces = self.interfaces()
         if not interfaces:
             self.fail(
                 "the FMU is for Scheduled Execution only"

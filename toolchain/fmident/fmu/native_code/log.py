@@ -1,8 +1,8 @@
-"""The FMU's log: a C function that formats messages into memory, without Python.
+"""The FMU's log: C functions that format messages into memory, without Python.
 
 FMI's logger callback takes a ``printf`` format and variable arguments, which Python
-cannot receive. The function is generated with LLVM: it
-formats into a ring of records, so a message costs no more than its formatting, needs no
+cannot receive. Those in ``c/log.c``
+format into a ring of records, so a message costs no more than its formatting, needs no
 interpreter lock, and can never fill memory or reach the terminal.
 
 Keep what native code writes to the terminal.
@@ -19,21 +19,20 @@ that run in threads beside a progress display may switch it off
 from __future__ import annotations
 
 import ctypes
+import itertools
 import mmap
 import os
-import platform as platform_module
 import re
 import struct
-import sys
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from llvmlite import binding, ir
-
 from fmident.context_managers import RecoverableLock
-from fmident.fmu.native_code.program import compile_module
-from fmident.operating_system import flush_c_streams, memory_file, read_at, text_formatter
+from fmident.errors import FmuError
+from fmident.fmu.native_code.loops import loops
+from fmident.operating_system import flush_c_streams, memory_file, read_at
 
 STATUS_NAMES = ("ok", "warning", "discard", "error", "fatal", "pending")
 RECORDS = 1000
@@ -41,9 +40,6 @@ RECORD_BYTES = 2048
 _CATEGORY_AT = 8
 _MESSAGE_AT = 72
 _HEADER_BYTES = 64
-_AS_C99 = 1 << 1
-"""``_CRT_INTERNAL_PRINTF_STANDARD_SNPRINTF_BEHAVIOR``: what does not fit is cut off, and there is
-always a zero at the end."""
 BUFFER_BYTES = _HEADER_BYTES + RECORDS * RECORD_BYTES
 
 
@@ -78,8 +74,11 @@ class LogBuffer:
 
     def __init__(self, memory: mmap.mmap | None = None) -> None:
         self._memory = memory if memory is not None else mmap.mmap(-1, BUFFER_BYTES)
-        base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
-        self.logger_address, self.plain_logger_address = _compile_loggers(base)
+        functions, ring = loops(), _take_ring()
+        functions.open_ring(ring, ctypes.addressof(ctypes.c_char.from_buffer(self._memory)))
+        weakref.finalize(self, _return_ring, ring).atexit = False
+        self.logger_address: int = functions.logger(ring)
+        self.plain_logger_address: int = functions.text_logger(ring)
 
     def clear(self) -> None:
         """Delete all messages."""
@@ -126,8 +125,29 @@ def _resolve(message: str, names: Mapping[tuple[str, int], str]) -> str:
 
 
 _lock = RecoverableLock()
-_engines: list[binding.ExecutionEngine] = []  # machine code lives as long as its engine
+_rings: list[int] = []
+"""Numbers of the C functions that are free."""
+
+_counter = itertools.count()
 _free: list[LogBuffer] = []
+
+
+def _take_ring() -> int:
+    """Return the number of C functions that no buffer uses."""
+    with _lock:
+        ring = _rings.pop() if _rings else next(_counter)
+    most = loops().rings()
+    if ring >= most:
+        raise FmuError(
+            f"{most} simulators are open in this process, which are as many as there can be",
+            hint="close those that are not needed any more",
+        )
+    return ring
+
+
+def _return_ring(ring: int) -> None:
+    loops().open_ring(ring, None)
+    _rings.append(ring)
 
 
 def borrow_buffer() -> LogBuffer:
@@ -144,120 +164,6 @@ def return_buffer(buffer: LogBuffer) -> None:
     """Keep a buffer that no FMU uses any more for reuse."""
     with _lock:
         _free.append(buffer)
-
-
-def _compile_loggers(base: int) -> tuple[int, int]:
-    """Compile the callbacks for a ring at address `base`; return their addresses.
-
-    It is part of the code, since some FMUs do not pass FMI's componentEnvironment on.
-    """
-    with _lock:
-        engine = compile_module(_logger_module(base))
-        _engines.append(engine)
-        address = engine.get_function_address
-        return int(address("fmident_log")), int(address("fmident_log_text"))
-
-
-def _logger_module(base: int) -> ir.Module:
-    byte = ir.IntType(8)
-    pointer = byte.as_pointer()
-    int32, int64 = ir.IntType(32), ir.IntType(64)
-    module = ir.Module("fmident_log")
-
-    def address(value: int, kind: ir.Type) -> ir.Constant:
-        return ir.Constant(int64, value).inttoptr(kind.as_pointer())
-
-    def external(name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
-        return ir.Function(module, ir.FunctionType(result, arguments), name)
-
-    # An FMU hands over environment, instance name, status, category, format, arguments.
-    signature = ir.FunctionType(
-        ir.VoidType(), [pointer, pointer, int32, pointer, pointer], var_arg=True
-    )
-    logger = ir.Function(module, signature, "fmident_log")
-    _, _, status, category, message = logger.args
-    entry, store = logger.append_basic_block(), logger.append_basic_block()
-    with_category, with_message = logger.append_basic_block(), logger.append_basic_block()
-    done = logger.append_basic_block()
-
-    build = ir.IRBuilder(entry)
-    null = ir.Constant(pointer, None)
-    build.cbranch(build.icmp_unsigned("==", message, null), done, store)
-
-    build.position_at_end(store)
-    number = build.atomic_rmw("add", address(base, int64), ir.Constant(int64, 1), "monotonic")
-    slot = build.urem(number, ir.Constant(int64, RECORDS))
-    offset = build.add(
-        build.mul(slot, ir.Constant(int64, RECORD_BYTES)), ir.Constant(int64, _HEADER_BYTES)
-    )
-    record = build.gep(address(base, byte), [offset])
-    build.store(status, build.bitcast(record, int32.as_pointer()))
-    category_at = build.gep(record, [ir.Constant(int64, _CATEGORY_AT)])
-    build.store(ir.Constant(byte, 0), category_at)
-    build.cbranch(build.icmp_unsigned("==", category, null), with_message, with_category)
-
-    build.position_at_end(with_category)
-    size = _MESSAGE_AT - _CATEGORY_AT
-    copy = external("strncpy", pointer, [pointer, pointer, int64])
-    build.call(copy, [category_at, category, ir.Constant(int64, size)])
-    last = build.gep(category_at, [ir.Constant(int64, size - 1)])
-    build.store(ir.Constant(byte, 0), last)
-    build.branch(with_message)
-
-    build.position_at_end(with_message)
-    va_start = external("llvm.va_start", ir.VoidType(), [pointer])
-    va_end = external("llvm.va_end", ir.VoidType(), [pointer])
-    arguments = build.alloca(int64, 8)
-    as_bytes = build.bitcast(arguments, pointer)
-    build.call(va_start, [as_bytes])
-    by_value = sys.platform in ("win32", "cygwin") or (
-        sys.platform == "darwin" and platform_module.machine() == "arm64"
-    )
-    # A va_list is a struct passed by its address, but a plain pointer on these two.
-    passed = build.load(build.bitcast(arguments, pointer.as_pointer())) if by_value else as_bytes
-    message_at = build.gep(record, [ir.Constant(int64, _MESSAGE_AT)])
-    room = ir.Constant(int64, RECORD_BYTES - _MESSAGE_AT)
-    formatter = text_formatter()
-    if formatter is None:
-        write = external("vsnprintf", int32, [pointer, int64, pointer, pointer])
-        build.call(write, [message_at, room, message, passed])
-    else:  # Windows: options, ..., locale, arguments
-        kinds = [int64, pointer, int64, pointer, pointer, pointer]
-        kind = ir.FunctionType(int32, kinds).as_pointer()
-        write = build.inttoptr(ir.Constant(int64, formatter), kind)
-        options = ir.Constant(int64, _AS_C99)
-        build.call(write, [options, message_at, room, message, null, passed])
-    build.call(va_end, [as_bytes])
-    build.branch(done)
-
-    build.position_at_end(done)
-    build.ret_void()
-    _add_plain_logger(module, logger)
-    return module
-
-
-def _add_plain_logger(module: ir.Module, logger: ir.Function) -> None:
-    """Add FMI 3.0's callback: environment, status, category, text."""
-    byte, int32 = ir.IntType(8), ir.IntType(32)
-    pointer = byte.as_pointer()
-    signature = ir.FunctionType(ir.VoidType(), [pointer, int32, pointer, pointer])
-    plain = ir.Function(module, signature, "fmident_log_text")
-    environment, status, category, text = plain.args
-    begin = plain.append_basic_block()
-    write, done = plain.append_basic_block(), plain.append_basic_block()
-    build = ir.IRBuilder(begin)
-    null = ir.Constant(pointer, None)
-    build.cbranch(build.icmp_unsigned("==", text, null), done, write)
-    build.position_at_end(write)
-    content = ir.Constant(ir.ArrayType(byte, 3), bytearray(b"%s\0"))
-    template = ir.GlobalVariable(module, content.type, "template")
-    template.global_constant = True
-    template.initializer = content
-    form = build.bitcast(template, pointer)
-    build.call(logger, [environment, null, status, category, form, text])
-    build.branch(done)
-    build.position_at_end(done)
-    build.ret_void()
 
 
 class Capture:

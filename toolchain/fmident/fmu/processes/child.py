@@ -1,20 +1,15 @@
-"""Run a module of this package in a child process, in which an FMU may do what it likes.
+"""Run a function in a child process, in which an FMU may do what it likes.
 
-What a process and the child in which an FMU runs send each other, as objects.
+Request and answers are pickled in files, an error as itself. What the child, and the FMU in it,
+print is in a third. All are in a scratch folder.
 
-Both sides read the same fields: what one adds, the other has, or neither does.
-
-Temporary folders that do not pile up when processes are killed.
-
-Each folder is locked by the process that made it; the next process removes what nobody holds.
+Scratch folders do not pile up when processes are killed: each is locked by the process that made
+it, and the next process removes what nobody holds.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import importlib
-import json
 import os
 import pickle
 import stat
@@ -22,14 +17,14 @@ import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident._child import command
 from fmident.context_managers import Closes
-from fmident.errors import FmidentError, FmuError, SimulationError
+from fmident.errors import FmidentError
 from fmident.files import make_locked, remove_if_left, remove_locked
 from fmident.operating_system import (
     ChildProcess,
@@ -50,16 +45,16 @@ if TYPE_CHECKING:
 
 
 OUTPUT = "output.txt"
-"""What the child, and the FMU in it, print."""
+"""File with all that the child, and the FMU in it, print."""
 
-REQUEST, RESULT = "request.pickle", "result.json"
-"""What the child is asked, and what it answers."""
+REQUEST, ANSWERS = "request.pickle", "answers.pickle"
+"""Files with the request to the child, and with its answers."""
 
 MOST_OUTPUT = 16_000_000
 """Bytes of output from which on it is thrown away: an FMU that prints for ever must not fill the
 disk."""
 
-LOOK = 0.1
+_LOOK = 0.1
 """Seconds after which the output of a child that runs is looked at."""
 
 START_LIMIT = 60.0
@@ -76,44 +71,46 @@ _KEPT = ".kept"
 
 _swept: set[str] = set()
 
+Answer = Callable[[object], None]
+Task = Callable[..., None]
+"""A function of a module that a child runs, see :class:`Child`."""
+
 
 class Child(Closes):
-    """A module that runs in a separate process; to be closed.
+    """A function that runs in a separate process; to be closed.
 
-    Its ``main`` gets the name of `folder`, which is removed however it ends, and the number
-    of a pipe's end, for :func:`prepare`. `request` is pickled. `copied` permits a copy of
-    this process, which need not load Python and packages; the attribute says whether it is
-    one.
+    It is called with `folder`, a function that sends an answer, and the `request`, which is
+    pickled. `copied` permits a copy of this process, which need not load Python and packages;
+    the attribute says whether it is one.
     """
 
-    def __init__(self, module: str, folder: Path, request: object, *, copied: bool = False) -> None:
+    def __init__(
+        self, task: Task, folder: Path, request: tuple[object, ...], *, copied: bool = False
+    ) -> None:
         self._folder = folder
-        (folder / REQUEST).write_bytes(pickle.dumps(request))
+        (folder / ANSWERS).write_bytes(b"")
+        (folder / REQUEST).write_bytes(pickle.dumps((task, request)))
         life, self._life = os.pipe()
         self.copied = copied
         try:
-            self._process = self._started(module, life)
+            self._process = self._started(life)
         except BaseException:
             os.close(self._life)
             raise
         finally:
             os.close(life)
 
-    def _started(self, module: str, life: int) -> ChildProcess:
+    def _started(self, life: int) -> ChildProcess:
         folder = str(self._folder)
         own = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder)
         if self.copied:
-
-            def work() -> None:
-                importlib.import_module(module).main(folder, str(life))
-
-            copy = start_copy(work, life, self._folder / OUTPUT, own)
+            copy = start_copy(lambda: main(folder, str(life)), life, self._folder / OUTPUT, own)
             if copy is not None:
                 return copy
             self.copied = False
-        with (self._folder / OUTPUT).open("ab") as output:  # see keep_short
+        with (self._folder / OUTPUT).open("ab") as output:  # see _keep_short
             return start_child(
-                command(module, folder),
+                command(__name__, folder),
                 (life,),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -134,24 +131,32 @@ class Child(Closes):
         while True:
             left = end - time.monotonic()
             try:
-                self._process.wait(max(min(left, LOOK), 0.0))
+                self._process.wait(max(min(left, _LOOK), 0.0))
             except subprocess.TimeoutExpired:
-                keep_short(self._folder / OUTPUT)
-                if left <= LOOK:
+                _keep_short(self._folder / OUTPUT)
+                if left <= _LOOK:
                     return False
             else:
                 return True
 
-    @property
-    def result(self) -> Any:
-        """Its answer, from JSON; ``None`` without one."""
-        try:
-            return json.loads((self._folder / RESULT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
+    def answers(self) -> list[Any]:
+        """Return its answers so far; raise the error with which its task ended."""
+        answers: list[Any] = []
+        cut_off = contextlib.suppress(EOFError, pickle.UnpicklingError)
+        with (self._folder / ANSWERS).open("rb") as file, cut_off:
+            while True:
+                answers.append(pickle.load(file))
+        if answers and isinstance(answers[-1], FmidentError):
+            raise answers[-1]
+        return answers
+
+    def kill(self) -> None:
+        """Kill it if it is alive, and all processes that it started."""
+        end_child(self._process)
+        end_family(self._process, self._folder, alive=True)
 
     def close(self) -> None:
-        """Kill it if it is alive, and all processes that it started."""
+        """Kill it and all processes that it started, and release its resources."""
         end_child(self._process)
         self._process.wait()
         end_family(self._process, self._folder)
@@ -160,21 +165,33 @@ class Child(Closes):
             self._life = -1
 
 
-def keep_short(output: Path) -> None:
+def _keep_short(output: Path) -> None:
     """Truncate the file `output`, if it has become too long, during use by a process."""
     with contextlib.suppress(OSError):
         if output.stat().st_size > MOST_OUTPUT:
             os.truncate(output, 0)
 
 
-def prepare(life: str) -> None:
-    """Prepare a child process: end with the parent, adopt orphans, write no core file.
+def main(folder: str, life: str) -> None:
+    """Run a task in this process, which ends with its parent and leaves no core file.
 
     `life` is the argument for the end of a pipe whose other end the parent holds.
     """
     tie_to_parent(passed_on(life))
     adopt_orphans()
     hide_core_files()
+    place = Path(folder)
+
+    def answer(content: object) -> None:
+        with (place / ANSWERS).open("ab") as answers:
+            answers.write(pickle.dumps(content))
+
+    task, request = pickle.loads((place / REQUEST).read_bytes())
+    try:
+        task(place, answer, *request)
+    except FmidentError as error:
+        answer(error)
+    os._exit(0)
 
 
 @dataclass(frozen=True)
@@ -190,65 +207,6 @@ class EngineSettings:
     folder: str | None = None
     time_limit: float | None = None
     memory_limit: int | None = None
-
-
-@dataclass(frozen=True)
-class ErrorFacts:
-    """An error of the engine in a child process, as :class:`fmident.errors.SimulationError`."""
-
-    kind: str
-    message: str
-    hint: str | None = None
-    code: str | None = None
-    time: float | None = None
-    ended: float | None = None
-    timed_out: bool = False
-    says_time: bool = False
-    log: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, error: FmidentError) -> ErrorFacts:
-        """Return the facts of an error."""
-        place = "" if error.location is None else f"{error.location}: "
-        facts = cls(type(error).__name__, place + error.message, error.hint, error.code)
-        if not isinstance(error, SimulationError):
-            return facts
-        return dataclasses.replace(
-            facts,
-            time=error.time,
-            ended=error.ended,
-            timed_out=error.timed_out,
-            says_time=error.says_time,
-            log=error.log,
-        )
-
-    @classmethod
-    def read(cls, content: Mapping[str, Any]) -> ErrorFacts:
-        """Return the facts from JSON."""
-        return cls(**{**content, "log": tuple(content["log"])})
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the facts for JSON."""
-        return dataclasses.asdict(self)
-
-    def encoded(self) -> bytes:
-        """Return the facts as JSON, with only the last messages of the log."""
-        return json.dumps({**self.as_json(), "log": self.log[-100:]}).encode()
-
-    def error(self) -> FmuError | SimulationError:
-        """Return the original error."""
-        if self.kind == FmuError.__name__:
-            return FmuError(self.message, hint=self.hint, code=self.code)
-        return SimulationError(
-            self.message,
-            time=self.time,
-            log=self.log,
-            hint=self.hint,
-            ended=self.ended,
-            timed_out=self.timed_out,
-            says_time=self.says_time,
-            code=self.code,
-        )
 
 
 class ScratchFolder(Closes):

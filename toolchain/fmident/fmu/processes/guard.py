@@ -1,7 +1,7 @@
-"""Trial of an FMU in a child process, since its native code may crash, hang or exit.
+"""Simulation of an FMU in a child process, since its native code may crash, hang or exit.
 
-The child runs the intended setup step by step, and leaves its trace in files that
-survive it: the stage, the time reached, the FMU's messages.
+The child leaves its trace in files that survive it: the stage, the time reached, the FMU's
+messages. It is killed when no stage and no communication step begins for a while.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from fmident.arrays import F64
 from fmident.errors import Code, FmuError, SimulationError
-from fmident.fmu.drivers import load_driver
-from fmident.fmu.fmu import read_description
+from fmident.fmu.failure import output_records
+from fmident.fmu.fmu import load_driver, open_fmu, read_description
 from fmident.fmu.model_description.description import InterfaceChoice
 from fmident.fmu.model_description.variables import Value
-from fmident.fmu.native_code.log import BUFFER_BYTES, LogRecord, decode
+from fmident.fmu.native_code.log import BUFFER_BYTES, LogBuffer, decode
 from fmident.fmu.native_code.program import FAILED_STEP, STATE_SIZE
 from fmident.fmu.processes.child import (
     OUTPUT,
     START_LIMIT,
+    Answer,
     Child,
     EngineSettings,
-    ErrorFacts,
     ScratchFolder,
 )
 from fmident.fmu.setup import SimulationSetup
-from fmident.operating_system import CRASHES, kind_of_crash
+from fmident.operating_system import CRASHES, kind_of_crash, limit_memory
 
 _STATE_AT = BUFFER_BYTES + 64
 TRACE_BYTES = _STATE_AT + 8 * STATE_SIZE
@@ -49,7 +49,10 @@ _FRAME = re.compile(r'  File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _PACKAGE = Path(__file__).parents[2]
 
 _COPY_LIMIT = 10.0
-"""Wall-clock seconds for a copy of this process; what takes longer is begun again without one."""
+"""Wall-clock seconds for a stage in a copy of this process; what takes longer is begun again
+without one."""
+
+_POLL = 0.05
 
 _STAGES = {
     "": "before it was loaded",
@@ -83,7 +86,7 @@ def check_survives(
     memory_limit: int | None = None,
     interface: InterfaceChoice = "auto",
 ) -> Survival:
-    """Run a setup in a child process, so that a crash becomes an error.
+    """Run a setup step by step in a child process, so that a crash becomes an error.
 
     Parameters
     ----------
@@ -92,9 +95,8 @@ def check_survives(
     setup, values
         As for :meth:`fmident.fmu.Simulator.simulate`.
     timeout
-        Wall-clock seconds after which the FMU is considered to hang and the child is
-        killed, from its instantiation on; before, :data:`.child.START_LIMIT` if that is
-        longer.
+        Wall-clock seconds without progress after which the FMU is considered to hang and the
+        child is killed; for loading, :data:`START_LIMIT` if that is longer.
     budget
         Wall-clock seconds of simulation after which the check ends successfully, even
         before the end of the setup.
@@ -120,63 +122,175 @@ def check_survives(
     # Here rather than in the child: a copy has it then, and what must be compiled first is said.
     with contextlib.suppress(FmuError):  # the child will say what is wrong
         load_driver(read_description(path).with_interface(interface))
+    settings = EngineSettings(str(Path(path).absolute()), interface, memory_limit=memory_limit)
     with ScratchFolder() as scratch:
-        place = scratch.path
-        file = str(Path(path).resolve())
-        settings = EngineSettings(file, interface, memory_limit=memory_limit)
         request = (settings, setup, dict(values or {}), budget)
-        # A copy of this process is there at once. If it does not answer, that may be due to its
+        # A copy of this process is there at once. If it does not survive, that may be due to its
         # being a copy: then a process of its own decides.
-        tried = _tried(place, request, timeout, copied=memory_limit is None)
-        if tried.outcome is None and tried.copied:
-            tried = _tried(place, request, timeout, copied=False)
-        outcome, hung = tried.outcome, tried.limit is not None
-        if hung or outcome is None:
-            end = f"did not answer within {tried.limit:g} s" if hung else end_of_process(tried.code)
-            raise lost(path, place, end, hung=hung, code=tried.code)
-    if "error" in outcome:
-        raise ErrorFacts.read(outcome["error"]).error()
+        run = _run(scratch.path, request, timeout, copied=memory_limit is None)
+        if run.end and run.copied:
+            run = _run(scratch.path, request, timeout, copied=False)
+        if run.end:
+            raise _lost(path, scratch.path, run)
     wall_time = time.perf_counter() - began
-    return Survival(outcome["time"], bool(outcome["complete"]), wall_time)
+    assert run.answer is not None  # else it has been lost
+    return Survival(run.answer.reached, run.answer.complete, wall_time)
 
 
 @dataclass(frozen=True)
-class _Tried:
-    """Outcome of a child: its answer, exit code, and the limit exceeded."""
+class Apart:
+    """Result of a simulation in a child process.
 
-    outcome: Any
+    `outputs` has shape (k, outputs), with fewer rows than instants after a `failure`.
+    `remark` is a problem after the results were complete, or empty.
+    """
+
+    outputs: F64
+    log: tuple[str, ...] = ()
+    failure: SimulationError | None = None
+    remark: str = ""
+
+
+def simulate_apart(
+    path: str | os.PathLike[str],
+    setup: SimulationSetup,
+    values: Mapping[str, Value] | None = None,
+    *,
+    patience: float = 60.0,
+    interface: InterfaceChoice = "auto",
+) -> Apart:
+    """Simulate once in a child process, with an instance used for nothing else.
+
+    The parameters are those of :func:`check_survives`, `patience` is its `timeout`. Returns all
+    rows, or those before the failure. Raises `SimulationError` if native code crashed, hung, or
+    ended the process, and `FmuError` if the FMU cannot be opened or does not fit the setup.
+    """
+    settings = EngineSettings(str(Path(path).absolute()), interface)
+    with ScratchFolder() as scratch:
+        place = scratch.path
+        try:
+            run = _run(place, (settings, setup, dict(values or {}), None), patience)
+        except SimulationError as failure:
+            failure.log = (*failure.log, *_printed(place))
+            none = np.empty((0, 0))
+            return Apart(none if failure.outputs is None else failure.outputs, failure.log, failure)
+        if run.answer is None:
+            raise _lost(path, place, run)
+        remark = f"the native code of the FMU {run.end}, while it was being freed"
+        log = (*run.answer.log, *_printed(place))
+        return Apart(run.answer.outputs, log, remark=remark if run.end else "")
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a child has simulated."""
+
+    reached: float
+    complete: bool
+    outputs: F64
+    log: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """End of a child: its answer, exit code, and the seconds for which it made no progress.
+
+    `released` says whether the FMU has been freed.
+    """
+
+    answer: _Answer | None
+    released: bool
     code: int
-    limit: float | None
+    stood_still: float | None
     copied: bool
 
-
-def _tried(place: Path, request: object, timeout: float, *, copied: bool) -> _Tried:
-    """Let a child serve the request."""
-    make_trace(place)
-    with Child("fmident.fmu.processes.guard_child", place, request, copied=copied) as child:
-        limit = _exceeded(child, Trace(place / TRACE), timeout)
-    outcome = None if limit is not None else child.result
-    return _Tried(outcome, child.returncode, limit, child.copied)
+    @property
+    def end(self) -> str:
+        """How it ended, if not as it should."""
+        if self.stood_still is not None:
+            return f"did not answer within {self.stood_still:g} s"
+        return end_of_process(self.code) if self.code != 0 or not self.released else ""
 
 
-def _exceeded(child: Child, trace: Trace, timeout: float) -> float | None:
-    """Wait for the child; return the limit that it exceeded, or ``None`` when it ended."""
-    began, loading = time.monotonic(), True
-    limit = min(timeout, _COPY_LIMIT) if child.copied else max(timeout, START_LIMIT)
-    while True:
-        if child.wait(0.05):
-            return None
-        now = time.monotonic()
-        if loading and not child.copied and trace.stage not in ("", "instantiate"):
-            limit, began, loading = timeout, now, False
-        if now - began > limit:
+def _run(
+    place: Path, request: tuple[object, ...], patience: float, *, copied: bool = False
+) -> _Run:
+    """Let a child serve the request; raise the error with which its simulation failed."""
+    with (place / TRACE).open("wb") as file:
+        file.truncate(TRACE_BYTES)
+    with Child(_simulate, place, request, copied=copied) as child:
+        stood_still = _stood_still(child, Trace(place / TRACE), patience)
+    answers = child.answers()
+    answer, released = answers[0] if answers else None, len(answers) > 1
+    return _Run(answer, released, child.returncode, stood_still, child.copied)
+
+
+def _stood_still(child: Child, trace: Trace, patience: float) -> float | None:
+    """Wait for the child; return the time without progress, or ``None`` when it ended."""
+    seen, since = trace.progress, time.monotonic()
+    while not child.wait(_POLL):
+        now = trace.progress
+        if now != seen:
+            seen, since = now, time.monotonic()
+        limit = max(patience, START_LIMIT) if seen[0] in ("", "instantiate") else patience
+        if child.copied:
+            limit = min(patience, _COPY_LIMIT)
+        if time.monotonic() - since > limit:
             return limit
+    return None
 
 
-def make_trace(place: Path) -> None:
-    """Create the file for the child's trace."""
-    with (place / TRACE).open("wb") as trace:
-        trace.truncate(TRACE_BYTES)
+class _Enough(Exception):  # noqa: N818 - not an error
+    """The budget is used up."""
+
+
+def _simulate(
+    place: Path,
+    answer: Answer,
+    settings: EngineSettings,
+    setup: SimulationSetup,
+    values: Mapping[str, Value],
+    budget: float | None,
+) -> None:
+    """Simulate in this child process, step by step and within `budget`, if there is one."""
+    if settings.memory_limit is not None:
+        limit_memory(settings.memory_limit)
+    trace = Trace(place / TRACE)
+    deadline: float | None = None
+    reached = float(setup.times[0])
+
+    def progress(stage: str, at: float) -> None:
+        nonlocal reached, deadline
+        trace.report(stage, at)
+        reached = at
+        if stage != "step" or budget is None:
+            return
+        if deadline is None:  # loading the compiled loop of some interfaces takes its time
+            deadline = time.monotonic() + budget
+        elif time.monotonic() > deadline:
+            raise _Enough
+
+    fmu = open_fmu(settings.fmu)
+    trace.report("instantiate", reached)
+    simulator = fmu.simulator(
+        capture_output=False,
+        progress=progress,
+        single_steps=budget is not None,
+        log_buffer=LogBuffer(trace.memory),
+        loop_state=trace.loop_state,
+        interface=settings.interface,
+        reuse="never",
+    )
+    complete, outputs = True, np.empty((0, 0))
+    try:
+        outputs = simulator.simulate(setup, values)
+        reached = float(setup.times[-1])
+    except _Enough:
+        complete = False
+    answer(_Answer(reached, complete, outputs, tuple(map(str, simulator.log))))
+    trace.report("close", reached)
+    fmu.close()
+    answer("released")
 
 
 def end_of_process(code: int) -> str:
@@ -187,19 +301,23 @@ def end_of_process(code: int) -> str:
     return f"ended the whole process with exit code {code}"
 
 
-def lost(
-    path: str | os.PathLike[str], place: Path, end: str, *, hung: bool, code: int
-) -> SimulationError:
+def _printed(place: Path) -> list[str]:
+    """Return what a child has printed as messages of a log."""
+    text = (place / OUTPUT).read_text(encoding="utf-8", errors="replace")
+    return [str(record) for record in output_records(text)]
+
+
+def _lost(path: str | os.PathLike[str], place: Path, run: _Run) -> SimulationError:
     """Return the error of a child that has died, from the trace that it left."""
-    trace = (place / TRACE).read_bytes()
-    (reached,) = struct.unpack_from("<d", trace, BUFFER_BYTES)
-    stage = trace[BUFFER_BYTES + 8 :].split(b"\0", 1)[0].decode()
+    trace = Trace(place / TRACE)
+    stage, reached, _ = trace.progress
     description = read_description(path)
-    records = decode(trace[:BUFFER_BYTES], description.by_reference)
+    hung = run.stood_still is not None
+    records = decode(trace.memory, description.by_reference)
     printed = (place / OUTPUT).read_text(encoding="utf-8", errors="replace")
-    records += [LogRecord("output", "", line) for line in printed.splitlines() if line.strip()]
+    records += output_records(printed)
     # 1: with a traceback, Python has ended the process; native code has left none of its own.
-    own = traceback_of(printed) if code == 1 and not hung else None
+    own = traceback_of(printed) if run.code == 1 and not hung else None
     if own is not None:
         return SimulationError(
             f"the process that tried the FMU '{description.name}' failed in fmident's own code: "
@@ -211,7 +329,7 @@ def lost(
     when = f" at t = {reached!r} s" if stage == "step" else ""
     last_words = "; ".join(record.message for record in records[-3:])
     return SimulationError(
-        f"the native code of the FMU '{description.name}' {end}, {where}{when}"
+        f"the native code of the FMU '{description.name}' {run.end}, {where}{when}"
         + (f"; its last words: {last_words}" if last_words else ""),
         time=reached if stage == "step" else None,
         timed_out=hung,
@@ -242,7 +360,7 @@ def traceback_of(printed: str) -> str | None:
 
 
 class Trace:
-    """The child's end of the trace file."""
+    """The trace file in memory, of the child and of its parent."""
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:

@@ -1,4 +1,4 @@
-"""Read ``[[experiments]]`` of a problem file."""
+"""Read ``[[experiments]]`` of a problem file: data, inputs, outputs and measurement model."""
 
 from __future__ import annotations
 
@@ -6,36 +6,31 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.data import Experiment, Reader
-from fmident.errors import Code, Diagnostic, Location, ProblemError, UnitError, did_you_mean
-from fmident.fmu import ModelDescription
+from fmident.data import Exclusion, Experiment, Measurement, Reader
+from fmident.data.experiment import NoiseChoice
+from fmident.data.outliers import Outliers
+from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mean
+from fmident.fmu import ModelDescription, Variable
 from fmident.fmu.setup import Interpolation
 from fmident.problem.reading.exclusions import excluded, note_on_exclusions
-from fmident.problem.reading.outputs import (
-    OutputDraft,
-    measurements_of,
-    read_output,
-    refuse_partial_noise,
-    refuse_partial_sigma,
-)
 from fmident.problem.reading.quantities import (
     in_own_unit,
     note_as_is,
+    same_dimension,
     start_values,
     to_unit,
     variable_of,
 )
-from fmident.problem.reading.sampling import Grid, Sampled, data_named_at, read_sampled
-from fmident.toml_file import Section, Source, quoted
-from fmident.units import compatible, convert, parse_unit
-
-ROLES = ("estimation", "validation")
-"""Values of ``role``, the default first."""
+from fmident.problem.reading.sampling import Grid, Sampled, read_sampled
+from fmident.problem.reading.tables import ExperimentTable, NoiseTable, OutputTable
+from fmident.problem.validate import check_compared
+from fmident.toml_file import Section, quoted
+from fmident.units import compatible, convert, unit_or_none
 
 
 @dataclass(frozen=True)
@@ -52,8 +47,7 @@ class ReadExperiments:
 
 
 def read_experiments(
-    source: Source,
-    tables: Sequence[Any],
+    tables: Sequence[ExperimentTable],
     description: ModelDescription,
     base: Path,
     reader: Reader | None,
@@ -61,7 +55,7 @@ def read_experiments(
     interpolation: Interpolation = "auto",
     given: Collection[str] = (),
 ) -> ReadExperiments:
-    """Read all experiments from the array `tables`.
+    """Read the data of all experiments.
 
     Names and units are checked against `description`; paths are relative to `base`.
     `reader` has the data formats of plugins, `interpolation` applies to inputs unless an
@@ -71,9 +65,8 @@ def read_experiments(
     experiments: list[Experiment] = []
     fitted: list[Experiment] = []
     for position, table in enumerate(tables):
-        section = Section(source, ("experiments", position), table)
-        role = section.choice("role", ROLES, ROLES[0])
-        experiment = _experiment(section, position, description, base, reader, interpolation, given)
+        section = table.section
+        experiment = _experiment(table, position, description, base, reader, interpolation, given)
         if any(e.name == experiment.name for e in experiments):
             raise section.error(
                 f"two experiments are called '{experiment.name}'",
@@ -81,7 +74,7 @@ def read_experiments(
                 hint="give each a 'name' of its own",
             )
         experiments.append(experiment)
-        if role == "validation":
+        if table.role == "validation":
             continue
         fitted.append(experiment)
         if _sigma_known(experiment) != _sigma_known(fitted[0]):
@@ -92,9 +85,9 @@ def read_experiments(
                 hint="give the standard deviation of every output, or of none",
             )
     if not fitted:
-        raise source.error(
+        raise tables[0].section.error(
             "all experiments are for validation: none is left to fit",
-            location=source.where(("experiments", 0, "role")),
+            "role",
             hint="leave out 'role' of those that are to be fitted",
         )
     validation = tuple(e for e in experiments if all(e is not f for f in fitted))
@@ -106,7 +99,7 @@ def _sigma_known(experiment: Experiment) -> bool:
 
 
 def _experiment(
-    section: Section,
+    table: ExperimentTable,
     position: int,
     description: ModelDescription,
     base: Path,
@@ -114,33 +107,36 @@ def _experiment(
     interpolation: Interpolation,
     given: Collection[str],
 ) -> Experiment:
-    path = base / section.text("data")
-    name = section.text("name", path.stem or f"experiment {position + 1}")
+    section, path = table.section, base / table.data
+    name = (path.stem or f"experiment {position + 1}") if table.name is None else table.name
     if not name.strip():
         raise section.error("'name' is empty", "name", hint="leave it out, or give a name")
-    with data_named_at(section, "data"):
-        main = read_sampled(section, path, reader, section.text("time", None))
-    starts = (
-        start_values(section.table("start_values"), description)
-        if section.has("start_values")
-        else {}
-    )
-    outputs = section.table("outputs")
-    grid = Grid(main, base, reader)
-    drafts = [read_output(outputs, key, value, description, grid) for key, value in outputs.items()]
-    if not drafts:
+    if not table.outputs:
         raise section.error(f"experiment '{name}' has no outputs", "outputs")
-    refuse_partial_sigma(outputs, drafts)
-    refuse_partial_noise(outputs, drafts)
+    main = read_sampled(table, path, reader)
+    starts = start_values(section.inner("start_values"), description)
+    grid = Grid(main, base, reader)
+    drafts = [_output(key, entry, description, grid) for key, entry in table.outputs.items()]
+    for key, hint in (
+        ("sigma", "give the standard deviation of every output, or of none"),
+        ("noise", 'give every output one: noise = { model = "white" } is noise of its own size'),
+    ):
+        without = [n for n, entry in table.outputs.items() if getattr(entry, key) is None]
+        if without and len(without) < len(drafts):
+            raise section.inner("outputs").error(
+                f"{key} is given for some outputs, but not for {', '.join(map(repr, without))}",
+                without[0],
+                hint=hint,
+            )
     times = grid.times
-    courses = _interpolation(section, description)
-    default = {n: courses.get(n, interpolation) for n, _ in section.table("inputs", {}).items()}
-    inputs, units, as_is, filled = _inputs(section, description, main, times, default)
+    courses = _interpolation(table, description)
+    default = {n: courses.get(n, interpolation) for n in table.inputs}
+    inputs, units, as_is, filled = _inputs(table, description, main, times, default)
     as_is += [d.note for d in drafts if d.note is not None]
     _refuse_missing_inputs(section, description, {*inputs, *starts, *given})
-    measurements = excluded(section, measurements_of(drafts, grid), inputs, units, grid)
-    section.finish()
-    assumed = _assumed_units(section, description, main, drafts)
+    on_grid = tuple(d.on(grid) for d in drafts)
+    measurements = excluded(table, on_grid, inputs, units, grid)
+    assumed = _assumed_units(table, description, main, drafts)
     left_out = note_on_exclusions(section, name, measurements)
     missing = _note_on_missing(section, name, [d.missing for d in drafts if d.missing], filled)
     notes = (
@@ -162,22 +158,186 @@ def _experiment(
     )
 
 
-def _interpolation(section: Section, description: ModelDescription) -> dict[str, Interpolation]:
+@dataclass(frozen=True)
+class _Draft:
+    """An output at the instants of its own file, before all files are merged.
+
+    `outliers` are those that the `filter` has found, NaN elsewhere, and `missing` says how
+    many samples are missing, and where; empty where none is.
+    """
+
+    measurement: Measurement
+    variable: Variable
+    file: Path | None
+    note: Diagnostic | None
+    outliers: F64
+    filter: Outliers | None
+    missing: str
+
+    def on(self, grid: Grid) -> Measurement:
+        """Return the output on the complete grid of all files."""
+        m, sigma, file = self.measurement, self.measurement.sigma, self.file
+        if sigma is not None and sigma.ndim:
+            sigma = grid.on_grid(file, sigma)
+            sigma = np.where(np.isfinite(sigma), sigma, 1.0)
+        outliers = grid.on_grid(file, self.outliers)
+        samples = np.flatnonzero(np.isfinite(outliers))
+        exclusions: tuple[Exclusion, ...] = ()
+        if self.filter is not None and samples.size:
+            reason, replaced = self.filter.reason, self.filter.replaced
+            exclusions = (Exclusion(reason, samples, outliers[samples], replaced),)
+        return replace(m, values=grid.on_grid(file, m.values), sigma=sigma, exclusions=exclusions)
+
+
+def _output(key: str, table: OutputTable, description: ModelDescription, grid: Grid) -> _Draft:
+    """Read one entry of ``[experiments.outputs]``; a new data file is merged into `grid`.
+
+    Raises `ProblemError` or `DataError` with the location.
+    """
+    section, column = table.section, table.column
+    place = section.where()
+    named = key if table.variable is None else table.variable
+    variable = variable_of(section, description, named, "variable")
+    check_compared(variable, description, place)
+    sampled = grid.file(table)
+    _refuse_no_column(section, column, sampled)
+    unit = table.unit or sampled.table.units.get(column)
+    variable = in_own_unit(table, variable, unit)
+    wanted = variable.unit
+    has_gain = section.has("gain")  # a gain says how the two units go together
+    if has_gain and not same_dimension(unit, wanted):
+        wanted = unit  # the gain turns the FMU's unit into the column's
+    what = f"column '{column}'"
+    values = to_unit(sampled.values(column), unit, wanted, what, place)
+    outliers = to_unit(sampled.outliers(column), unit, wanted, what, place)
+    line = f'{quoted(key)} = {{ column = "{column}", ... }}'
+    if not np.isfinite(values).any():
+        left_out = bool(np.isfinite(outliers).any())
+        raise section.error(
+            f"column '{column}' of '{sampled.table.path}' has no values"
+            + (" but outliers" if left_out else "")
+            + (" in this window" if sampled.rows.size < sampled.table.rows else ""),
+            hint="raise 'threshold' of the Hampel filter, or make its window longer"
+            if left_out
+            else "leave the output out, or choose the column that was measured",
+        )
+    sampled.refuse_infinite(column, values)
+    _refuse_together(table)
+    if table.decimate and (table.data is not None or not np.isfinite(values).all()):
+        raise section.error(
+            "an output with gaps, or from a file of its own, cannot be decimated",
+            "decimate",
+            hint="write replace = true in 'hampel'" if grid.main.table.outliers else None,
+        )
+    measurement = Measurement(
+        name=key,
+        variable=variable.name,
+        column=column,
+        values=values,
+        sigma=_sigma(table, sampled, unit, wanted or unit, values),
+        weight=table.weight,
+        weight_given=section.has("weight"),
+        gain=table.gain,
+        offset=table.offset,
+        delay=table.delay,
+        decimation=table.decimate,
+        unit=wanted,
+        unit_given=unit is not None,
+        noise=_noise(table.noise),
+    )
+    return _Draft(
+        measurement,
+        variable,
+        None if table.data is None else Path(table.data),
+        None if has_gain else note_as_is(what, unit, variable, place, line),
+        outliers,
+        sampled.table.outliers.get(column),
+        sampled.missing(f"samples of '{key}'", column, values, outliers),
+    )
+
+
+def _refuse_no_column(section: Section, column: str, sampled: Sampled) -> None:
+    if column not in sampled.table.names:
+        raise section.error(
+            f"'{sampled.table.path}' has no column '{column}'",
+            hint=did_you_mean(column, sampled.table.names, kind="column"),
+            code=Code.UNKNOWN_NAME,
+        )
+
+
+def _refuse_together(table: OutputTable) -> None:
+    """Raise if an output has a sigma and what does not go with it."""
+    for key, why, hint in (
+        ("noise", "a model of the noise tells its size, too", "leave out one of both"),
+        (
+            "weight",
+            "a weight would change the standard errors, but says nothing about the noise",
+            "leave the weight out, or make sigma larger where the model is not trusted",
+        ),
+    ):
+        if table.sigma is not None and table.section.has(key):
+            raise table.section.error(f"'sigma' and '{key}' together: {why}", key, hint=hint)
+
+
+def _noise(table: NoiseTable | None) -> NoiseChoice | None:
+    if table is None:
+        return None
+    return NoiseChoice(table.model, None if table.order == "auto" else table.order, table.criterion)
+
+
+def _sigma(
+    table: OutputTable, sampled: Sampled, unit: str | None, wanted: str | None, measured: F64
+) -> F64 | None:
+    """Return the standard deviation in the wanted unit; ``None`` if it is not given."""
+    given, section, place = table.sigma, table.section, table.section.where()
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given not in sampled.table.names:
+            raise section.error(
+                f"'sigma' names the column '{given}', which '{sampled.table.path}' does not have",
+                "sigma",
+                hint=did_you_mean(given, sampled.table.names, kind="column"),
+                code=Code.UNKNOWN_NAME,
+            )
+        values = np.where(np.isfinite(measured), sampled.values(given), 1.0)
+        unit = sampled.table.units.get(given) or unit
+    else:
+        values = np.asarray(given, dtype=np.float64)
+    # A standard deviation is a difference: an offset between units does not count.
+    zero = to_unit(np.zeros(()), unit, wanted, "'sigma'", place)
+    values = np.asarray(to_unit(values, unit, wanted, "'sigma'", place) - zero)
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values > 0.0)))
+    if wrong.size:
+        what = "'sigma' must be positive"
+        if values.ndim:
+            row, value = int(sampled.rows[wrong[0]]), float(values[wrong[0]])
+            place = sampled.table.where(row)
+            what += f" and finite, but column '{given}' of '{sampled.table.path}' is "
+            what += "missing" if np.isnan(value) else f"{value:g}"
+            what += f" in line {place.line}" if place.line else sampled.table.in_row(row)
+            what += f", and in {wrong.size - 1} more" if wrong.size > 1 else ""
+        raise section.error(
+            what,
+            "sigma",
+            hint="it is the standard deviation of the measurement noise; leave it out when unknown",
+        )
+    return values
+
+
+def _interpolation(
+    table: ExperimentTable, description: ModelDescription
+) -> dict[str, Interpolation]:
     """Return the interpolation of the inputs for which they or their experiment set it."""
-    choices = get_args(Interpolation)
-    shared = section.choice("interpolation", choices, None)
     interpolations: dict[str, Interpolation] = {}
-    table = section.table("inputs", {})
-    for name, entry in table.items():
-        asked, place = shared, section
-        if isinstance(entry, Mapping) and "interpolation" in entry:
-            place = Section(table.source, (*table.keys, name), entry)
-            asked = place.choice("interpolation", choices)
+    for name, entry in table.inputs.items():
+        asked = entry.interpolation or table.interpolation
+        place = table.section if entry.interpolation is None else entry.section
         if asked is None:
             continue
         variable = description.by_name.get(name)
         if variable is not None and not variable.is_continuous:
-            if place is not section and asked not in ("auto", "hold"):
+            if entry.interpolation not in (None, "auto", "hold"):
                 raise place.error(
                     f"the input '{name}' is discrete: it keeps its value between samples",
                     "interpolation",
@@ -208,28 +368,29 @@ def _note_on_missing(
         Diagnostic(
             "note",
             f"experiment '{name}': {gaps}{count}",
-            location=section.source.where((*section.keys, "data")),
+            location=section.where("data"),
             rule="missing-samples",
         )
     ]
 
 
 def _assumed_units(
-    section: Section, description: ModelDescription, main: Sampled, drafts: Sequence[OutputDraft]
+    table: ExperimentTable, description: ModelDescription, main: Sampled, drafts: Sequence[_Draft]
 ) -> dict[str, str]:
     """Return the columns in use that have no unit, with the assumed unit."""
     units = main.table.units
-    named = [(e, description.by_name[n]) for n, e in section.table("inputs", {}).items()]
-    entries = section.table("outputs").items()
-    for draft, (_, entry) in zip(drafts, entries, strict=True):
-        if draft.file is None:
-            named.append((entry, draft.variable))
+    named = [
+        (e.column, e.unit is not None, description.by_name[n].unit) for n, e in table.inputs.items()
+    ]
+    named += [
+        (e.column, e.unit is not None or e.section.has("gain"), draft.variable.unit)
+        for draft, e in zip(drafts, table.outputs.values(), strict=True)
+        if draft.file is None
+    ]
     assumed = {main.time_column: "s"} if units.get(main.time_column) is None else {}
-    for entry, variable in named:
-        column = entry if isinstance(entry, str) else entry["column"]
-        explicit = not isinstance(entry, str) and ("unit" in entry or "gain" in entry)
-        if not explicit and units.get(column) is None and variable.unit not in (None, "", "1"):
-            assumed.setdefault(column, str(variable.unit))
+    for column, explicit, unit in named:
+        if not explicit and units.get(column) is None and unit not in (None, "", "1"):
+            assumed.setdefault(column, str(unit))
     return assumed
 
 
@@ -243,7 +404,7 @@ def _notes_on_units(
             "warning",
             f"the column '{column}' of '{main.table.path}' is named as if it were in {named_unit}, "
             f"but no unit is in its header: {unit} is assumed, the unit of the FMU",
-            location=section.source.where(section.keys),
+            location=section.where(),
             hint=f"write the unit behind the name in the header: '{column} [{named_unit}]', or "
             f"'{column} [{unit}]' if it is right",
             rule="unit-suspicious",
@@ -260,7 +421,7 @@ def _notes_on_units(
             "note",
             f"columns of '{main.table.path}' without a unit are taken in the FMU's: "
             + ", ".join(assumptions),
-            location=section.source.where(section.keys),
+            location=section.where(),
             hint="write the unit behind the name in the header, such as 'force [N]'",
             rule="column-without-unit",
         ),
@@ -272,18 +433,15 @@ def _unit_in_name(column: str, assumed: str) -> str | None:
     words = [word for word in re.split(r"[^A-Za-z0-9%°µ^*]+", column) if word]
     if len(words) < 2:
         return None
-    try:
-        named, known = parse_unit(words[-1]), parse_unit(assumed)
-    except UnitError:
-        return None
-    if not compatible(named, known):
+    named, known = unit_or_none(words[-1]), unit_or_none(assumed)
+    if named is None or known is None or not compatible(named, known):
         return None
     ends = convert(np.array([0.0, 1.0]), named, known)
     return None if np.allclose(ends, [0.0, 1.0], rtol=1e-9) else words[-1]
 
 
 def _inputs(
-    section: Section,
+    table: ExperimentTable,
     description: ModelDescription,
     main: Sampled,
     times: F64,
@@ -293,46 +451,28 @@ def _inputs(
 
     The notes are about inputs that stay in a unit that is not SI.
     """
-    fill = section.choice("fill_inputs", ("linear",), None)
-    table = section.table("inputs", {})
     inputs: dict[str, F64] = {}
     units: dict[str, str | None] = {}
     notes: list[Diagnostic | None] = []
     filled: list[str] = []
-    for name, column in table.items():
-        unit, inner = None, None
-        if isinstance(column, Mapping):
-            inner = Section(table.source, (*table.keys, name), column)
-            column, unit = inner.text("column"), inner.text("unit", None)
-        if not isinstance(column, str):
-            raise table.wrong(name, column, "a column's name")
-        variable = variable_of(table, description, name, name)
+    for name, entry in table.inputs.items():
+        section, column = entry.section, entry.column
+        variable = variable_of(section, description, name)
         if variable.causality != "input":
-            raise table.error(
+            raise section.error(
                 f"'{name}' is not an input of the FMU (its causality is '{variable.causality}')",
-                name,
                 hint=did_you_mean(name, [v.name for v in description.inputs], kind="input"),
                 code=Code.NOT_AN_INPUT,
             )
-        if column not in main.table.names:
-            raise table.error(
-                f"'{main.table.path}' has no column '{column}'",
-                name,
-                hint=did_you_mean(column, main.table.names, kind="column"),
-                code=Code.UNKNOWN_NAME,
-            )
-        place = table.source.where((*table.keys, name))
-        unit = unit or main.table.units.get(column)
-        if inner is not None:
-            variable = in_own_unit(inner, variable, unit)
-            inner.raw("interpolation", None)  # read before
-            inner.finish()
+        _refuse_no_column(section, column, main)
+        unit, place = entry.unit or main.table.units.get(column), section.where()
+        variable = in_own_unit(entry, variable, unit)
         what = f"column '{column}'"
         values = to_unit(main.values(column), unit, variable.unit, what, place)
         line = f'{quoted(name)} = {{ column = "{column}", ... }}'
         notes.append(note_as_is(what, unit, variable, place, line))
         held = description.holds_input(name, interpolation[name])
-        inputs[name] = _without_gaps(values, column, main, times, fill, held)
+        inputs[name] = _without_gaps(values, column, main, times, table.fill_inputs, held)
         filled.append(main.missing(f"values of the input '{name}'", column, values))
         units[name] = unit if variable.unit is None else variable.unit
     return inputs, units, [n for n in notes if n is not None], [text for text in filled if text]
@@ -426,7 +566,7 @@ def held_out(document: Mapping[str, Any], names: Sequence[str], file: str) -> di
                 hint=did_you_mean(name, [k for k in known if k], kind="experiment"),
                 code=Code.UNKNOWN_NAME,
             )
-        overrides[f"experiments.{known.index(name)}.role"] = ROLES[1]
+        overrides[f"experiments.{known.index(name)}.role"] = "validation"
     return overrides
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from fmident._known_fmus import advice
 from fmident.data import Reader
@@ -13,30 +14,60 @@ from fmident.data.table import InMemory
 from fmident.errors import (
     Code,
     CompilationError,
-    Diagnostic,
     FmuError,
-    Location,
     PluginError,
     ProblemError,
     did_you_mean,
+    nearest_file,
 )
 from fmident.fmu import ModelDescription, read_description, resized
 from fmident.problem.constraints import check_constraints
 from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.expressions import Constraint, read_constraint
-from fmident.problem.model import Problem, ProblemFile, with_notes
-from fmident.problem.reading.evaluation_file import Executors, read_evaluation
+from fmident.problem.model import (
+    EstimatorSettings,
+    EvaluationSettings,
+    Parameter,
+    Problem,
+    ProblemFile,
+    Stage,
+    with_notes,
+)
 from fmident.problem.reading.experiments import read_experiments
-from fmident.problem.reading.parameters import in_expression, read_parameters
-from fmident.problem.reading.quantities import start_values, with_own_units
-from fmident.problem.reading.stages_file import read_estimator, read_stages
+from fmident.problem.reading.parameters import (
+    Quantity,
+    in_expression,
+    read_bounds,
+    read_parameters,
+)
+from fmident.problem.reading.quantities import start_values, stays_as_is, with_own_units
+from fmident.problem.reading.tables import (
+    ModelTable,
+    ProblemTables,
+    StageTable,
+    StartTable,
+    several,
+)
 from fmident.problem.residuals import check_cost
+from fmident.problem.settings_keys import setting_keys
+from fmident.problem.stages import stage_of
 from fmident.problem.validate import input_notes, validate_problem
-from fmident.toml_file import Section, Source, build_dataclass, parse_toml
+from fmident.toml_file import Section, Source, parse_toml, read_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+class TakesOptions(Protocol):
+    """The part of an executor needed to read a problem file."""
+
+    @property
+    def options_type(self) -> type[Any]:
+        """A dataclass whose fields are keys of ``[evaluation]``."""
+
+
+Executors: TypeAlias = Mapping[str, TakesOptions]
+"""Executors by name."""
 
 ModelResolver: TypeAlias = Callable[[str, Mapping[str, Any], Path], Path]
 """``(class name, [model] table, folder of the problem file) -> FMU``; builds it if needed."""
@@ -115,46 +146,43 @@ def read_problem(
 ) -> Problem:
     """Read a problem from a text: as :func:`load_problem`, which reads it from a file.
 
-    Parameters
-    ----------
-    source
-        The text, and where it is from.
-    base
-        Folder to which paths in it are relative.
-    frames
-        For a problem that is made in Python: data in memory under the names of files.
-    plugins
-        As for :func:`load_problem`.
+    Paths in it are relative to `base`; `frames` are the data in memory, by names of files, of a
+    problem that is made in Python.
     """
     text = source.text
     root = Section(source, (), parse_toml(text, source.path))
+    tables = root.read(ProblemTables)
     reader = plugins.reader if frames is None else InMemory(frames, plugins.reader)
-    fmu, description, shared = read_model(root, base, plugins)
-    evaluation = read_evaluation(root, plugins.executors)
+    fmu, description, shared = read_model(tables.model, base, plugins)
+    evaluation = read_evaluation(root.inner("evaluation"), plugins.executors)
     try:
         description = description.with_interface(evaluation.interface)
     except FmuError as error:
-        at = root.table("evaluation")
-        raise at.at_key(error, "interface") from error
-    description = with_own_units(root, description)
+        raise root.inner("evaluation").at_key(error, "interface") from error
+    description = with_own_units(tables, description)
+    if not tables.experiments:
+        raise root.error(
+            "the problem has no experiments", hint="add [[experiments]] with data and outputs"
+        )
     experiments = read_experiments(
-        root.source,
-        _experiment_tables(root),
+        tables.experiments,
         description,
         base,
         reader,
         interpolation=evaluation.interpolation,
         given=shared,
     )
-    parameters, as_is = read_parameters(root, description, experiments.everything)
+    parameters, as_is = read_parameters(
+        tables.parameters, description, experiments.everything, root, tables.constraints.values()
+    )
     problem = Problem(
         fmu=fmu,
         parameters=parameters,
         experiments=experiments.fitted,
         validation=experiments.validation,
-        estimator=read_estimator(root),
+        estimator=read_estimator(root.inner("estimator")),
         evaluation=evaluation,
-        cost=read_cost(root, plugins),
+        cost=read_cost(root.inner("cost"), plugins),
         start_values=shared,
         file=ProblemFile(
             source.path if frames is None else None,
@@ -167,52 +195,38 @@ def read_problem(
     # What is said of a column of several experiments is said once.
     once = {(n.rule, n.message): n for n in reversed([*read, *as_is])}.values()
     notes = (*reversed(once), *input_notes(problem, description))
-    problem = with_constraints(root, with_notes(problem, notes))
+    problem = with_constraints(root.inner("constraints"), with_notes(problem, notes))
 
     stages = read_stages(
-        root,
+        tables.stages,
         problem,
         lambda other: load_problem(other, plugins=replace(plugins, reader=reader)),
         lambda section: read_cost(section, plugins),
     )
-    root.finish()
-    validate_problem(problem, description, where=lambda *keys: root.source.where(keys))
+    validate_problem(problem, description, where=root.where)
     if not stages:
-        check_cost(problem, root.source.where(("cost",)))
+        check_cost(problem, root.where("cost"))
     for position, stage in enumerate(stages):
         if not stage.separate:
-            check_cost(stage.problem, root.source.where(("stages", position, "cost")))
+            check_cost(stage.problem, root.where("stages", position, "cost"))
     return replace(problem, stages=stages)
 
 
 def read_model(
-    root: Section, base: Path, plugins: Plugins
+    model: ModelTable, base: Path, plugins: Plugins
 ) -> tuple[Path, ModelDescription, dict[str, float | int | bool | str]]:
-    """Read ``[model]``.
+    """Return the FMU of ``[model]``, its description and the start values.
 
-    Parameters
-    ----------
-    root
-        The file.
-    base
-        Folder to which paths are relative.
-    plugins
-        Build the FMU of ``model.class``.
-
-    Returns
-    -------
-    fmu, description, start_values
-        The description has arrays of the sizes that the start values give.
+    Paths are relative to `base`, and `plugins` build the FMU of ``model.class``. The
+    description has arrays of the sizes that the start values give.
     """
-    model = root.table("model")
-    has_start_values = model.has("start_values")
     fmu = _fmu(model, base, plugins.model)
     description = read_description(fmu)
-    if not has_start_values:
+    given = model.section.inner("start_values")
+    if not given.content:
         return fmu, description, {}
-    given = model.table("start_values")
     try:
-        description = resized(description, dict(given.items()))
+        description = resized(description, dict(given.content))
     except FmuError as error:
         raise given.at_key(error) from error
     return fmu, description, dict(start_values(given, description))
@@ -233,48 +247,27 @@ def read_problem_file(path: str | Path) -> str:
     TOML.
     """
     path = Path(path)
-    if path.is_dir():
-        raise ProblemError(
-            f"'{path}' is a folder",
-            hint=f"name the file, such as {path / 'problem.toml'}",
-            code=Code.UNUSABLE_FILE,
-        )
-    if not path.exists():
-        near = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
-        raise ProblemError(
-            f"there is no problem file '{path}'",
-            hint=did_you_mean(path.name, near, kind="file") if near else "check the path",
-            code=Code.UNKNOWN_NAME,
-        )
-    try:
-        text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise ProblemError(
-            f"the file is not text in UTF-8 (byte {error.start})",
-            location=Location(str(path)),
-            code=Code.UNUSABLE_FILE,
-        ) from error
+    text = read_text(path, "problem file", "problem.toml", ProblemError)
     parse_toml(text, path)
     return text
 
 
-def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Path:
-    """Return the FMU; all keys of ``[model]`` are checked before one is built."""
-    name, class_name = model.text("fmu", None), model.text("class", None)
-    given = [key for key in ("sources", "compiler", "fmu_folder") if model.has(key)]
-    model.finish()
-    if (name is None) == (class_name is None):
-        raise model.error(
-            "[model] needs either 'fmu' or 'class'" + (", not both" if name is not None else ""),
+def _fmu(model: ModelTable, base: Path, resolve_model: ModelResolver | None) -> Path:
+    section = model.section
+    if (model.fmu is None) == (model.class_name is None):
+        raise section.error(
+            "[model] needs either 'fmu' or 'class'"
+            + (", not both" if model.fmu is not None else ""),
             hint='fmu = "path.fmu" for an existing FMU, class = "Package.Model" to build one',
         )
-    if class_name is not None:
-        return _built(model, class_name, base, resolve_model)
-    for key in given:
-        raise model.error(f"'{key}' requires 'class', not 'fmu'", key)
-    path: Path = base / name
+    if model.fmu is None:
+        return _built(model, str(model.class_name), base, resolve_model)
+    for key in ("sources", "compiler", "fmu_folder"):
+        if section.has(key):
+            raise section.error(f"'{key}' requires 'class', not 'fmu'", key)
+    path: Path = base / model.fmu
     if not path.exists():
-        raise model.error(
+        raise section.error(
             f"there is no FMU '{path}'",
             "fmu",
             hint=advice(path, base),
@@ -284,18 +277,14 @@ def _fmu(model: Section, base: Path, resolve_model: ModelResolver | None) -> Pat
 
 
 def _built(
-    model: Section, class_name: str, base: Path, resolve_model: ModelResolver | None
+    model: ModelTable, class_name: str, base: Path, resolve_model: ModelResolver | None
 ) -> Path:
+    section = model.section
     if resolve_model is None:
-        raise model.error("'class' needs a compiler; give 'fmu' instead", "class")
-    model.text("compiler", None)
-    model.text("fmu_folder", None)
-    sources = model.raw("sources", [])
-    if not isinstance(sources, str):
-        sources = model.words("sources") or ()
-    for source in [sources] if isinstance(sources, str) else sources:
+        raise section.error("'class' needs a compiler; give 'fmu' instead", "class")
+    for source in several(model.sources):
         if not (base / source).exists():
-            raise model.error(
+            raise section.error(
                 f"there is no source '{base / source}'",
                 "sources",
                 hint="paths are relative to the problem file; name a Modelica file, a package's"
@@ -303,32 +292,33 @@ def _built(
                 code=Code.UNKNOWN_NAME,
             )
     try:
-        return resolve_model(class_name, model.as_dict(), base)
+        return resolve_model(class_name, dict(section.content), base)
     except CompilationError as error:
         if error.diagnostics:  # these have places of their own
             raise
-        raise model.at_key(error, "class") from error
+        raise section.at_key(error, "class") from error
 
 
-def _experiment_tables(root: Section) -> list[Any]:
-    tables = root.raw("experiments", [])
-    if isinstance(tables, Mapping):
-        raise root.error("write [[experiments]] with double brackets", "experiments")
-    if not isinstance(tables, list) or not tables:
-        raise root.error(
-            "the problem has no experiments", hint="add [[experiments]] with data and outputs"
-        )
-    return tables
+def read_estimator(section: Section) -> EstimatorSettings:
+    """Return the estimator and its options as the user wrote them; by default least squares."""
+    choice = section.read(_Choice, besides=section.content)
+    options = {key: value for key, value in section.content.items() if key != "name"}
+    return EstimatorSettings(choice.name or "least-squares", options)
 
 
-def read_cost(owner: Section, plugins: Plugins) -> Cost:
-    """Read the table ``cost`` of the file or of a stage; the default cost if it is absent.
+@dataclass(frozen=True)
+class _Choice:
+    """What ``[estimator]`` or ``[cost]`` names."""
+
+    name: str | None = None
+
+
+def read_cost(section: Section, plugins: Plugins) -> Cost:
+    """Return the cost of the file or of a stage; the default cost if the table is absent.
 
     Raises `ProblemError` for an unknown cost or unknown options.
     """
-    section = owner.table("cost", {})
-    name = section.text("name", TimeDomain.name)
-    options = {key: value for key, value in section.items() if key != "name"}
+    name = section.read(_Choice, besides=section.content).name or TimeDomain.name
     kind: type[Cost] = TimeDomain
     if name != TimeDomain.name:
         if plugins.cost is None:
@@ -338,38 +328,230 @@ def read_cost(owner: Section, plugins: Plugins) -> Cost:
             kind = plugins.cost(name)
         except PluginError as error:
             raise section.at_key(error, "name") from error
-
-    def where(key: str | None) -> Location:
-        return section.source.where((*section.keys, *(() if key is None else (key,))))
-
-    return build_dataclass(kind, options, table=section.title, name=name, where=where)
+    return section.read(kind, owner=name, besides=("name",))
 
 
-def with_constraints(root: Section, problem: Problem) -> Problem:
+def read_evaluation(section: Section, executors: Executors | None = None) -> EvaluationSettings:
+    """Return the settings of ``[evaluation]``, with the options of the executor it names.
+
+    Without `executors`, any executor name is accepted, but no options. Raises
+    `ProblemError`, with the line, for wrong types, unknown values and numbers out of range.
+    """
+    own = [s.key for s in setting_keys(EvaluationSettings)]
+    further = [key for key in section.content if key not in own]
+    chosen = section.content.get("executor", EvaluationSettings.executor)
+    known = executors or {}
+    # What is not asked for is not imported.
+    kinds = {n: known[n].options_type for n in (known if further else [chosen]) if n in known}
+    options = {n: {f.name for f in dataclasses.fields(kind)} for n, kind in kinds.items()}
+    of_chosen = options.get(chosen, set())
+    for name, keys in options.items():
+        for key in further:
+            if key in keys and key not in of_chosen:
+                raise section.error(
+                    f'[evaluation]: \'{key}\' requires executor = "{name}", not "{chosen}"', key
+                )
+    settings = section.read(EvaluationSettings, besides=of_chosen)
+    if executors is not None and chosen not in executors:
+        names = ", ".join(f'"{n}"' for n in sorted(executors))
+        raise section.error(
+            f"[evaluation]: 'executor' is {chosen!r}; it must be one of {names}",
+            "executor",
+            hint=did_you_mean(chosen, sorted(executors), kind="choice"),
+            code=Code.NOT_A_CHOICE,
+        )
+    if not of_chosen:
+        return settings
+    given = {key: section.content[key] for key in further}
+    own_section = Section(section.source, section.keys, given)
+    return replace(settings, executor_options=own_section.read(kinds[chosen], owner=chosen))
+
+
+def with_constraints(section: Section, problem: Problem) -> Problem:
     """Return the problem with the constraints of its file, and notes on them.
 
     `problem` has all parameters. Raises `ProblemError` if a constraint cannot be parsed,
     names an unknown parameter or compares different dimensions, or if they contradict each
     other.
     """
-    table = root.table("constraints", {})
     constraints: list[Constraint] = []
-    for name, _ in table.items():
-        text = table.text(name)
+    for name, text in section.content.items():
         try:
             constraints += read_constraint(name, text)
         except ProblemError as error:
-            raise in_expression(table, name, error) from error
+            raise in_expression(section, name, error) from error
     if not constraints:
         return problem
     asked = replace(problem, constraints=tuple(constraints))
     try:
         remaining, notes = check_constraints(asked)
     except ProblemError as error:
-        raise in_expression(table, str(error.key), error) from error
-    located = tuple(note if note.location else _at(note, table, str(key)) for key, note in notes)
+        raise in_expression(section, str(error.key), error) from error
+    located = tuple(
+        note if note.location else replace(note, location=section.where(str(key)))
+        for key, note in notes
+    )
     return with_notes(replace(problem, constraints=remaining), (*problem.notes, *located))
 
 
-def _at(note: Diagnostic, table: Section, key: str) -> Diagnostic:
-    return replace(note, location=table.source.where((*table.keys, key)))
+def read_stages(
+    tables: Sequence[StageTable],
+    problem: Problem,
+    load: Callable[[Path], Problem],
+    read_cost: Callable[[Section], Cost],
+) -> tuple[Stage, ...]:
+    """Return the stages of ``[[stages]]``.
+
+    `problem` provides everything that a stage does not override, `load` reads the problem
+    file of a stage that has its own, and `read_cost` reads a table ``cost``. Raises
+    `ProblemError`.
+    """
+    stages: list[Stage] = []
+    for position, table in enumerate(tables):
+        name = f"stage {position + 1}" if table.name is None else table.name
+        if not name.strip() or name in (s.name for s in stages):
+            raise table.section.error(
+                f"two stages are called '{name}'" if name.strip() else "a stage has no name",
+                "name",
+                hint="give each a name of its own",
+            )
+        if table.problem is not None:
+            stage = _from_file(table.section, name, table.problem, problem, load)
+        else:
+            stage = _stage(table, name, problem, read_cost)
+        stages.append(replace(stage, propagate=table.propagate))
+    return tuple(stages)
+
+
+def _stage(
+    table: StageTable, name: str, problem: Problem, read_cost: Callable[[Section], Cost]
+) -> Stage:
+    section, cost, estimator = table.section, problem.cost, problem.estimator
+    if table.cost is not None:
+        cost = read_cost(section.inner("cost"))
+    if table.estimator is not None:
+        estimator = read_estimator(section.inner("estimator"))
+    try:
+        stage = stage_of(
+            problem,
+            name,
+            free=table.free,
+            experiments=table.experiments,
+            cost=cost,
+            estimator=estimator,
+        )
+    except ProblemError as error:
+        keys = [error.key] if error.key is not None and section.has(error.key) else []
+        error.location = error.location or section.where(*keys)
+        raise
+    return _with_starts(table, stage)
+
+
+def _with_starts(table: StageTable, stage: Stage) -> Stage:
+    """Read the initial values and bounds set by a stage itself."""
+    known = {q.name: q for q in stage.problem.parameters}
+    starts: dict[str, float] = {}
+    for name, own in table.parameters.items():
+        if name not in known:
+            raise own.section.error(
+                f"stage '{stage.name}' has no parameter '{name}'",
+                hint=did_you_mean(name, known, kind="parameter"),
+                code=Code.UNKNOWN_NAME,
+            )
+        known[name] = _started(own, known[name], starts)
+    parameters = tuple(known[q.name] for q in stage.problem.parameters)
+    return Stage(stage.name, replace(stage.problem, parameters=parameters), starts)
+
+
+def _started(table: StartTable, q: Parameter, starts: dict[str, float]) -> Parameter:
+    section = table.section
+    if not q.searched:
+        held = q.expression is None
+        raise section.error(
+            f"{section.title}: '{q.name}' "
+            + ("is held in this stage" if held else "follows from other parameters"),
+            hint=("name it in 'free', or " if held else "") + "remove the table",
+        )
+    if stays_as_is(table.unit, q.unit):
+        raise section.error(
+            f"{section.title} is in '{table.unit}', but '{q.name}' itself has no unit",
+            "unit",
+            hint=f"write 'unit' in [parameters.{q.name}], too, or leave it out here",
+        )
+    quantity = Quantity(q.name, None, table.unit, q.unit, section.where())
+    if table.bounds is not None:
+        lower, upper = read_bounds(
+            table, q.name, (q.lower, q.upper), q.scaling, q.prior, quantity.converted
+        )
+        if not lower < upper:
+            raise section.error(
+                f"the bounds of '{q.name}' are [{lower:g}, {upper:g}]:"
+                " the lower one must be below the upper one",
+                "bounds",
+                hint="write bounds = [lower, upper]",
+            )
+        q = replace(q, lower=lower, upper=upper)
+    if table.initial is not None:
+        value = quantity.converted(table.initial, "the initial value")
+        if not q.lower <= value <= q.upper:
+            raise section.error(
+                f"the initial value {value:g} of '{q.name}' lies outside its bounds"
+                f" [{q.lower:g}, {q.upper:g}]",
+                "initial",
+            )
+        starts[q.name] = value
+    inside = min(max(starts.get(q.name, q.initial), q.lower), q.upper)
+    return replace(q, initial=inside)
+
+
+def _from_file(
+    section: Section, name: str, file: str, problem: Problem, load: Callable[[Path], Problem]
+) -> Stage:
+    """Return a stage whose model, data, cost and estimator are in its own file."""
+    path = Path(section.source.path).parent / file
+    for key in ("free", "experiments", "cost", "estimator", "parameters"):
+        if section.has(key):
+            raise section.error(
+                f"stage '{name}' has a problem file of its own, so '{key}' belongs there", key
+            )
+    if not path.is_file():
+        raise section.error(
+            f"stage '{name}': there is no problem file '{path}'",
+            "problem",
+            hint=nearest_file(path, "*.toml"),
+            code=Code.UNKNOWN_NAME,
+        )
+    if path.resolve() == Path(section.source.path).resolve():
+        raise section.error(f"stage '{name}' is this file itself", "problem")
+    own = load(path)
+    if own.stages:
+        raise section.error(
+            f"stage '{name}': '{path}' has stages of its own",
+            "problem",
+            hint="write them one after the other in this file",
+        )
+    if own.validation:
+        raise section.error(
+            f"stage '{name}': the experiment '{own.validation[0].name}' of '{path}' is for"
+            " validation, which only the experiments of this file can be",
+            "problem",
+            hint="leave it out there; write it in this file if its FMU is the same",
+            code=Code.NOT_SUPPORTED,
+        )
+    known = {q.name: q for q in problem.parameters}
+    shared = [q for q in own.free if q.name in known]
+    if not shared:
+        raise section.error(
+            f"stage '{name}' finds no parameter of this file: '{path}' searches"
+            f" {', '.join(repr(q.name) for q in own.free)}",
+            "problem",
+            hint="give them the same names: the values are handed on by name",
+        )
+    for q in shared:
+        other = known[q.name].unit
+        if q.unit is not None and other is not None and q.unit != other:
+            raise section.error(
+                f"stage '{name}': '{q.name}' is in '{q.unit}' there and in '{other}' here",
+                "problem",
+            )
+    return Stage(name, own, separate=True)

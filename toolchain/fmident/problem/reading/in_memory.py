@@ -5,17 +5,17 @@ The text is then read like a problem file, so that it gets the same checks.
 
 from __future__ import annotations
 
-import copy
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fmident.errors import Code, DataError, Location, ProblemError, shown
-from fmident.toml_file import Arguments, NotTomlError, document, encoded, loads
+from fmident.toml_file import Arguments, document, encoded, loads
+from fmident.toml_file.overrides import put, with_value
 from fmident.toml_file.text import Keys as KeyPath
 
 if TYPE_CHECKING:
@@ -26,15 +26,6 @@ _CLASS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 _ONLY = "data"
 """Name of the experiment where there is one without a name."""
-
-
-_PATH = re.compile(
-    r"""(?P<key>(?<![\w.-])(?:[\w.-]+\.)?(?:fmu|fmu_folder|data|sources|problem)\s*=\s*)
-    (?P<value>"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\[\]]*\])""",
-    re.VERBOSE,
-)
-_CLASS_LINE = re.compile(r"(?m)^([ \t]*(?:model\.)?)class[ \t]*=.*$")
-_TEXT = re.compile(r"""(?P<comment>\#[^\n]*)|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
 
 
 def arguments_of(
@@ -80,7 +71,9 @@ def arguments_of(
         written.append({**about, **entry})
     content = _plain({"model": _model(fmu, tables.get("model")), **_rest(tables)}, "")
     content["experiments"] = _plain(written, "experiments")
-    text = document(absolute(content, Path.cwd(), frames.kept()))
+    for keys, path in list(_absolute_paths(content, Path.cwd(), frames.kept())):
+        put(content, keys, path)
+    text = document(content)
     return Arguments(Path("arguments"), text, title="the problem", names=names), frames.tables
 
 
@@ -251,63 +244,48 @@ def with_absolute_paths(
     unchanged except for a comment on top that names `folder`.
     """
     folder = folder.resolve()
-    copied = copies or {}
-    changed = _PATH.sub(
-        lambda found: found["key"] + _absolute(found["value"], folder, copied), text
-    )
-    expected = absolute(loads(text), folder, copied)
-    model = expected.get("model", {})
+    content = loads(text)
+    model = content.get("model", {})
+    changes = dict(_absolute_paths(content, folder, copies or {}))
     if fmu is not None and "class" in model and "fmu_folder" not in model:
-        model["fmu_folder"] = _joined(str(fmu.parent.resolve()), folder)
-        line = f"fmu_folder = {encoded(model['fmu_folder'])}"
-        changed = _CLASS_LINE.sub(lambda found: f"{found[0]}\n{found[1]}{line}", changed, count=1)
-    try:
-        right = loads(changed) == expected
-    except NotTomlError:
-        right = False
-    return changed if right else f"# Paths are relative to {encoded(str(folder))}.\n{text}"
-
-
-def _absolute(written: str, folder: Path, copies: Mapping[Path, str]) -> str:
-    """Make the paths in a value absolute."""
-
-    def replaced(found: re.Match[str]) -> str:
-        if found["comment"]:
-            return found[0]
-        value: str = loads(f"value = {found[0]}")["value"]
-        return encoded(_named(value, folder, copies))
-
-    return _TEXT.sub(replaced, written)
+        changes["model", "fmu_folder"] = _joined(str(fmu.parent.resolve()), folder)
+    changed: str | None = text
+    for keys, value in changes.items():
+        changed = None if changed is None else with_value(changed, keys, value)
+    if changed is None:
+        return f"# Paths are relative to {encoded(str(folder))}.\n{text}"
+    return changed
 
 
 def _joined(path: str, folder: Path) -> str:
     return (folder / path).as_posix()
 
 
-def _named(path: str, folder: Path, copies: Mapping[Path, str]) -> str:
-    return copies.get((folder / path).resolve()) or _joined(path, folder)
+def _absolute_paths(
+    content: Mapping[str, Any], folder: Path, copies: Mapping[Path, str]
+) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield the keys of paths that are not absolute in `folder`, and what they become."""
+    for keys, value in _paths(content):
+        if isinstance(value, list):
+            absolute: Any = [_joined(v, folder) for v in value]
+        else:
+            copy = None if keys[0] == "model" else copies.get((folder / value).resolve())
+            absolute = copy or _joined(value, folder)
+        if absolute != value:
+            yield keys, absolute
 
 
-def absolute(document: dict[str, Any], folder: Path, copies: Mapping[Path, str]) -> dict[str, Any]:
-    """Return the content of a problem file with its paths made absolute.
-
-    They are relative to `folder`, which is absolute; `copies` is as for
-    :func:`with_absolute_paths`.
-    """
-    document = copy.deepcopy(document)
-    model = document.get("model", {})
+def _paths(content: Mapping[str, Any]) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield the keys and values of the paths in a problem file."""
     for key in ("fmu", "fmu_folder", "sources"):
-        value = model.get(key)
-        if isinstance(value, str):
-            model[key] = _joined(value, folder)
-        elif isinstance(value, list):
-            model[key] = [_joined(v, folder) for v in value]
-    for experiment in document.get("experiments", []):
-        outputs = [o for o in experiment.get("outputs", {}).values() if isinstance(o, dict)]
-        for table in (experiment, *outputs):
-            if isinstance(table.get("data"), str):
-                table["data"] = _named(table["data"], folder, copies)
-    for stage in document.get("stages", []):
+        if isinstance(value := content.get("model", {}).get(key), (str, list)):
+            yield ("model", key), value
+    for number, experiment in enumerate(content.get("experiments", [])):
+        if isinstance(experiment.get("data"), str):
+            yield ("experiments", number, "data"), experiment["data"]
+        for name, output in experiment.get("outputs", {}).items():
+            if isinstance(output, dict) and isinstance(output.get("data"), str):
+                yield ("experiments", number, "outputs", name, "data"), output["data"]
+    for number, stage in enumerate(content.get("stages", [])):
         if isinstance(stage.get("problem"), str):
-            stage["problem"] = _named(stage["problem"], folder, copies)
-    return document
+            yield ("stages", number, "problem"), stage["problem"]

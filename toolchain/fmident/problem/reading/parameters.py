@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import get_args
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from fmident.errors import (
     Diagnostic,
     FmidentError,
     FmuError,
+    Location,
     ProblemError,
-    did_you_mean,
 )
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.dependent import check_dependent, with_values
@@ -28,13 +28,14 @@ from fmident.problem.expressions import (
     names_in,
     read_relation,
 )
-from fmident.problem.model import PRIOR_NAMES, Parameter, Prior, PriorName, Scaling
+from fmident.problem.model import Parameter, Prior, Scaling
 from fmident.problem.reading.quantities import in_own_unit, note_as_is, to_unit
-from fmident.problem.validate import check_declared
+from fmident.problem.reading.tables import ParameterTable, PriorTable, StartTable
+from fmident.problem.validate import check_declared, check_settable, not_settable
 from fmident.toml_file import Section
 
 _ALIKE = 0.7
-"""How alike a name is to a variable's that may be meant, from 0 to 1."""
+"""Similarity, from 0 to 1, from which on a name may be meant as that of a variable."""
 
 
 _LIMITS = ("min", "max")
@@ -45,45 +46,39 @@ Convert = Callable[[float, str], float]
 
 
 def read_parameters(
-    root: Section, description: ModelDescription, experiments: tuple[Experiment, ...]
+    tables: Mapping[str, ParameterTable],
+    description: ModelDescription,
+    experiments: tuple[Experiment, ...],
+    root: Section,
+    constraints: Iterable[str] = (),
 ) -> tuple[tuple[Parameter, ...], tuple[Diagnostic, ...]]:
     """Read the tables ``[parameters.NAME]``; return notes on values in a unit that is not SI.
 
-    `experiments` are those whose measurement models may refer to parameters.
+    `experiments` are those whose measurement models may refer to parameters, as the texts of
+    `constraints` may.
     """
-    tables = root.table("parameters", {})
-    measured = {
-        value
-        for e in experiments
-        for m in e.measurements
-        for value in (m.gain, m.offset, m.delay)
-        if isinstance(value, str)
-    }
-    named = _named(root, tables)
-    names = [name for name, _ in tables.items()]
-    if not names:
+    measured = {name for e in experiments for m in e.measurements for name in m.references}
+    texts = [t.expression for t in tables.values() if t.expression is not None]
+    used = measured | _named([*texts, *constraints])
+    if not tables:
         raise root.error(
             "the problem has no parameters", hint="add a table [parameters.NAME] for each"
         )
     # An output that names 'T_mess' must not become an error on [parameters.T_meas].
-    check_declared(names, experiments, lambda *keys: root.source.where(keys))
+    check_declared(list(tables), experiments, root.where)
     delays = {m.delay for e in experiments for m in e.measurements}
     notes: list[Diagnostic] = []
     parameters = tuple(
-        (_dependent if tables.table(name).has("expression") else _parameter)(
-            tables.table(name),
-            name,
-            description,
-            name in measured or name in named,
-            name in delays,
-            notes,
+        (_parameter if table.expression is None else _dependent)(
+            table, name, description, name in used, name in delays, notes
         )
-        for name in names
+        for name, table in tables.items()
     )
     try:
         check_dependent(parameters)
     except ProblemError as error:
-        raise in_expression(tables.table(str(error.key)), "expression", error) from error
+        section = tables[str(error.key)].section
+        raise in_expression(section, "expression", error) from error
     return with_values(parameters), tuple(notes)
 
 
@@ -101,17 +96,12 @@ def in_expression(section: Section, key: str, error: ProblemError) -> FmidentErr
     return located
 
 
-def _named(root: Section, tables: Section) -> set[str]:
+def _named(texts: Iterable[str]) -> set[str]:
     """Return the names in expressions and constraints, ignoring those that cannot be parsed."""
-    texts = [entry.get("expression") for _, entry in tables.items() if isinstance(entry, Mapping)]
-    constraints = root.as_dict().get("constraints")
-    if isinstance(constraints, Mapping):
-        texts += list(constraints.values())
     names: set[str] = set()
     for text in texts:
-        if isinstance(text, str):
-            with suppress(ExpressionError):
-                names |= names_in(*read_relation(text, complete=False)[0])
+        with suppress(ExpressionError):
+            names |= names_in(*read_relation(text, complete=False)[0])
     return names | {name[1:-1] for name in names if name.startswith("'")}
 
 
@@ -122,8 +112,51 @@ def _alike(name: str, description: ModelDescription) -> str | None:
     return known[matches[0]] if matches else None
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """A parameter's variable and unit: how values of its table are converted.
+
+    `given` is the unit of the table and `unit` that of the parameter.
+    """
+
+    name: str
+    variable: Variable | None
+    given: str | None
+    unit: str | None
+    place: Location
+
+    @classmethod
+    def of(
+        cls, table: StartTable, name: str, variable: Variable | None, is_delay: bool
+    ) -> Quantity:
+        """Return the quantity that the table of a parameter describes."""
+        unit = ("s" if is_delay else None) if variable is None else variable.unit
+        return cls(name, variable, table.unit, unit, table.section.where())
+
+    def converted(self, value: float, what: str) -> float:
+        """Return a value in the parameter's unit; `what` it is of the parameter."""
+        given = np.asarray(value, dtype=np.float64)
+        what = f"{what} of '{self.name}'"
+        return float(to_unit(given, self.given, self.unit, what, self.place))
+
+    def difference(self, value: float, what: str) -> float:
+        """Return a difference of two values: an offset between units does not count."""
+        return self.converted(value, what) - self.converted(0.0, what)
+
+    def parameter(self, table: ParameterTable, **fields: Any) -> Parameter:
+        """Return the parameter."""
+        return Parameter(
+            name=self.name,
+            variable=None if self.variable is None else self.variable.name,
+            experiments=table.experiments,
+            unit=self.unit or self.given,
+            description="" if self.variable is None else self.variable.description,
+            **fields,
+        )
+
+
 def _dependent(
-    section: Section,
+    table: ParameterTable,
     name: str,
     description: ModelDescription,
     in_measurement: bool,
@@ -131,7 +164,7 @@ def _dependent(
     notes: list[Diagnostic],
 ) -> Parameter:
     """Read a dependent parameter."""
-    text = section.text("expression")
+    section = table.section
     for key in ("initial", "bounds", "scaling", "scale", "step", "fixed"):
         if section.has(key):
             advice = "remove it, or the expression"
@@ -141,34 +174,26 @@ def _dependent(
                 f"'{name}' follows from other parameters, so it takes no '{key}'", key, hint=advice
             )
     try:
-        expression = Expression(text)
+        expression = Expression(table.expression or "")
     except ExpressionError as error:
         raise in_expression(section, "expression", error) from error
     variable = None
-    if section.has("variable") or in_measurement or name in description.by_name:
-        variable = _parameter_variable(section, name, description, in_measurement)
+    if table.variable is not None or in_measurement or name in description.by_name:
+        variable = _variable(table, name, description, in_measurement)
     elif meant := _alike(name, description):
         notes.append(
             Diagnostic(
                 "note",
                 f"'{name}' follows from other parameters and sets no variable of the FMU: it is"
                 " only reported",
-                section.source.where(section.keys),
+                section.where(),
                 hint=f"if '{meant}' is meant, call it so, or write variable = \"{meant}\"",
                 rule="only-reported",
             )
         )
-    unit = section.text("unit", None)
-    if variable is not None:
-        variable = in_own_unit(section, variable, unit)
-    wanted = ("s" if is_delay else None) if variable is None else variable.unit
-    where = section.source.where(section.keys)
-    to_unit(np.float64(0.0), unit, wanted, f"the expression of '{name}'", where)  # type: ignore[arg-type]
-
-    def converted(value: float, what: str) -> float:
-        return float(to_unit(np.float64(value), unit, wanted, f"{what} of '{name}'", where))  # type: ignore[arg-type]
-
-    prior = read_prior(section, name, converted)
+    quantity = Quantity.of(table, name, variable, is_delay)
+    quantity.converted(0.0, "the expression")
+    prior = read_prior(table.prior, name, quantity.converted)
     if prior is not None and not prior.counts:
         raise section.error(
             f"'{name}' follows from other parameters, so that its prior cannot be uniform",
@@ -176,161 +201,107 @@ def _dependent(
             hint=f'write constraints: [constraints], low = "{name} >= ..." and'
             f' high = "{name} <= ..."',
         )
-    experiments = section.words("experiments")
-    section.finish()
-    return Parameter(
-        name=name,
-        initial=0.0,
-        variable=variable.name if variable is not None else None,
-        experiments=experiments,
-        unit=wanted or unit,
-        description=variable.description if variable is not None else "",
-        expression=expression,
-        prior=prior,
-    )
+    return quantity.parameter(table, initial=0.0, expression=expression, prior=prior)
 
 
 def _parameter(
-    section: Section,
+    table: ParameterTable,
     name: str,
     description: ModelDescription,
     in_measurement: bool,
     is_delay: bool,
     notes: list[Diagnostic],
 ) -> Parameter:
-    variable = _parameter_variable(section, name, description, in_measurement)
-    unit = section.text("unit", None)
+    section = table.section
+    variable = _variable(table, name, description, in_measurement)
+    quantity = Quantity.of(table, name, variable, is_delay)
     if variable is not None:
-        variable = in_own_unit(section, variable, unit)
-    own = "s" if is_delay else None
-    wanted = own if variable is None else variable.unit
-    where = section.source.where(section.keys)
-    if variable is not None:
-        note = note_as_is(f"parameter '{name}'", unit, variable, where, f"... in {section.title}")
+        what, write = f"parameter '{name}'", f"... in {section.title}"
+        note = note_as_is(what, table.unit, variable, section.where(), write)
         notes += [] if note is None else [note]
-
-    def converted(value: float, what: str) -> float:
-        return float(to_unit(np.float64(value), unit, wanted, f"{what} of '{name}'", where))  # type: ignore[arg-type]
-
-    prior = read_prior(section, name, converted)
-    given = section.number("initial", None)
-    if given is not None:
-        initial = converted(given, "the initial value")
+    prior = read_prior(table.prior, name, quantity.converted)
+    if table.initial is not None:
+        initial = quantity.converted(table.initial, "the initial value")
     elif prior is not None:
         initial = prior.center
     elif variable is not None and _is_number(variable.start):
         initial = float(variable.start)  # type: ignore[arg-type]
     else:
         raise section.error(f"parameter '{name}' needs an 'initial' value")
-    bounds = section.pair("bounds")
-    if bounds is not None:
-        lower, upper = (converted(b, "the bounds") for b in bounds)
-    else:
-        lower = _or(variable.minimum if variable else None, -np.inf)
-        upper = _or(variable.maximum if variable else None, np.inf)
-    if prior is not None:
-        lower, upper = within_prior(section, name, prior, (lower, upper), given=bounds is not None)
-    scaling: Scaling = section.choice("scaling", get_args(Scaling), "linear")
-    if scaling == "log":
-        if bounds is not None and lower <= 0.0:
+    bounds = (
+        _or(variable.minimum if variable else None, -np.inf),
+        _or(variable.maximum if variable else None, np.inf),
+    )
+    lower, upper = read_bounds(table, name, bounds, table.scaling, prior, quantity.converted)
+    if table.fixed and prior is not None:
+        raise section.error(
+            f"'{name}' is fixed, so that its prior has no say",
+            "prior",
+            hint="remove 'fixed = true', or the prior",
+        )
+    return quantity.parameter(
+        table,
+        initial=initial,
+        lower=lower,
+        upper=upper,
+        scaling=table.scaling,
+        scale=_default_scale(initial, lower, upper)
+        if table.scale is None
+        else quantity.difference(table.scale, "scale"),
+        fixed=table.fixed,
+        step=None if table.step is None else quantity.difference(table.step, "step"),
+        prior=prior,
+    )
+
+
+def read_bounds(
+    table: StartTable,
+    name: str,
+    otherwise: tuple[float, float],
+    scaling: Scaling,
+    prior: Prior | None,
+    converted: Convert,
+) -> tuple[float, float]:
+    """Return the bounds that a table gives, or else `otherwise`, within those of the prior."""
+    section, (lower, upper) = table.section, otherwise
+    if table.bounds is not None:
+        lower, upper = (converted(b, "the bounds") for b in table.bounds)
+        if scaling == "log" and lower <= 0.0:
             raise section.error(
                 f"'{name}' has log scaling, so its bounds must be positive, not"
                 f" [{lower:g}, {upper:g}]",
                 "bounds",
                 hint='give positive bounds, or use scaling = "linear"',
             )
-        lower = max(lower, 0.0)  # the FMU's own minimum, or none
-    scale = section.number("scale", None)
-    step = section.number("step", None)
-    if step is not None and not (np.isfinite(step) and step > 0.0):
-        raise section.error(f"the step of '{name}' must be positive, not {step:g}", "step")
-    parameter = Parameter(
-        name=name,
-        initial=initial,
-        lower=lower,
-        upper=upper,
-        variable=variable.name if variable is not None else None,
-        experiments=section.words("experiments"),
-        scaling=scaling,
-        # A scale is a difference: an offset between units does not count.
-        scale=_default_scale(initial, lower, upper)
-        if scale is None
-        else converted(scale, "scale") - converted(0.0, "scale"),
-        fixed=_fixed(section, name, prior),
-        unit=wanted or unit,
-        description=variable.description if variable is not None else "",
-        step=None if step is None else converted(step, "step") - converted(0.0, "step"),
-        prior=prior,
-    )
-    section.finish()
-    return parameter
+    if prior is not None:
+        lower, upper = _within_prior(section, name, prior, (lower, upper))
+    return (max(lower, 0.0) if scaling == "log" else lower), upper  # the FMU's minimum, or none
 
 
-def _fixed(section: Section, name: str, prior: Prior | None) -> bool:
-    given = section.raw("fixed", False)
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        raise section.error(
-            f"{section.title}: 'fixed' must be true or false, not {given}",
-            "fixed",
-            hint=f"to hold it at that value: initial = {given}, and fixed = true in the next line",
-            code=Code.WRONG_TYPE,
-        )
-    fixed = section.flag("fixed", False)
-    if fixed and prior is not None:
-        raise section.error(
-            f"'{name}' is fixed, so that its prior has no say",
-            "prior",
-            hint="remove 'fixed = true', or the prior",
-        )
-    return fixed
-
-
-def _parameter_variable(
-    section: Section, name: str, description: ModelDescription, in_measurement: bool
+def _variable(
+    table: ParameterTable, name: str, description: ModelDescription, in_measurement: bool
 ) -> Variable | None:
     """Return the FMU variable that a parameter sets; ``None`` for the measurement model's own."""
-    explicit = section.text("variable", None)
+    section, explicit = table.section, table.variable
     if explicit is None and in_measurement and name not in description.by_name:
         return None
+    wanted = name if explicit is None else explicit
     try:
-        variable = description.variable(name if explicit is None else explicit)
+        variable = description.variable(wanted)
     except FmuError as error:
-        known = description.why_not_settable(name if explicit is None else explicit)
+        known = description.why_not_settable(wanted)
         if known is not None:
-            raise _not_settable(section, explicit or name, known, description) from error
+            raise not_settable(wanted, *known, description, section.where()) from error
         raise section.error(
             f"{error.message} that parameter '{name}' could set",
-            *(["variable"] if explicit is not None else []),
+            "variable",
             hint=description.nearest_to(
-                explicit or name, description.settable_parameters, kind="parameter of the FMU"
+                wanted, description.settable_parameters, kind="parameter of the FMU"
             ),
             code=Code.UNKNOWN_NAME,
         ) from error
-    if not variable.settable:
-        known = description.why_not_settable(variable.name)
-        assert known is not None  # it is a variable that cannot be set
-        raise _not_settable(section, variable.name, known, description)
-    if variable.type != "Real":
-        raise section.error(
-            f"'{variable.name}' is {variable.type}; only Real variables can be estimated",
-            hint="set it in [model.start_values] instead",
-            code=Code.NOT_SETTABLE,
-        )
-    return variable
-
-
-def _not_settable(
-    section: Section, name: str, known: tuple[str, str], description: ModelDescription
-) -> FmidentError:
-    reason, advice = known
-    settable = [v.name for v in description.settable_parameters if v.type == "Real"]
-    nearest = did_you_mean(name, settable, kind="parameter that can be set")
-    nearest = nearest.replace("known:", "those that can be set:")
-    return section.error(
-        f"'{name}' cannot be set in the FMU: {reason}",
-        hint=f"{advice}; {nearest}" if advice else nearest,
-        code=Code.NOT_SETTABLE,
-    )
+    check_settable(variable, description, section.where())
+    return in_own_unit(table, variable, table.unit)
 
 
 def _default_scale(initial: float, lower: float, upper: float) -> float:
@@ -348,31 +319,31 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def read_prior(section: Section, name: str, converted: Convert) -> Prior | None:
-    """Read ``prior = { distribution = ..., mean = ..., sd = ... }``; ``None`` if absent.
+def read_prior(table: PriorTable | None, name: str, converted: Convert) -> Prior | None:
+    """Return the prior of the parameter `name`, or ``None``.
 
-    `section` and `name` are those of the parameter, and `converted` converts a value to its
-    unit.
+    `converted` converts a value to the unit of the parameter.
     """
-    if not section.has("prior"):
+    if table is None:
         return None
-    table = section.table("prior")
-    kind: PriorName = table.choice("distribution", PRIOR_NAMES)
+    section, kind = table.section, table.distribution
     wanted, others = (_LIMITS, _MOMENTS) if kind == "uniform" else (_MOMENTS, _LIMITS)
     for key in others:
-        if table.has(key):
-            raise table.error(
+        if section.has(key):
+            raise section.error(
                 f"the prior of '{name}' is {kind}, so it takes no '{key}'",
                 key,
                 hint=f"write {wanted[0]} = ... and {wanted[1]} = ...",
                 code=Code.UNKNOWN_KEY,
             )
-    first, second = (table.number(key) for key in wanted)
-    table.finish()
+    for key in wanted:
+        if not section.has(key):
+            raise section.error(f"{section.title} needs the key '{key}'", code=Code.MISSING_KEY)
+    first, second = (float(section.content[key]) for key in wanted)
     if kind == "uniform":
         lower, upper = (converted(x, "a limit of the prior") for x in (first, second))
         if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
-            raise table.error(
+            raise section.error(
                 f"the prior of '{name}' lies between {first:g} and {second:g}:"
                 " 'min' must be below 'max'",
                 "min",
@@ -382,48 +353,42 @@ def read_prior(section: Section, name: str, converted: Convert) -> Prior | None:
     mean = converted(first, "the mean of the prior")
     sd = converted(second, "the standard deviation of the prior") - zero
     if not (math.isfinite(sd) and sd > 0.0):
-        raise table.error(f"the prior of '{name}' needs an sd above 0, not {second:g}", "sd")
+        raise section.error(f"the prior of '{name}' needs an sd above 0, not {second:g}", "sd")
     if not math.isfinite(mean):
-        raise table.error(f"the mean of the prior of '{name}' is not finite", "mean")
+        raise section.error(f"the mean of the prior of '{name}' is not finite", "mean")
     if kind == "lognormal":
-        _check_positive(table, name, first, zero)
+        _check_positive(section, name, first, zero)
     return Prior(kind, mean, sd)
 
 
-def _check_positive(table: Section, name: str, mean: float, zero: float) -> None:
+def _check_positive(section: Section, name: str, mean: float, zero: float) -> None:
     """Reject a lognormal prior whose quantity or mean is not positive."""
     if zero != 0.0:
-        raise table.error(
+        raise section.error(
             f"the prior of '{name}' is lognormal, but its unit has a zero that is not nothing",
             "distribution",
             hint='write the parameter in an absolute unit such as K, or use "normal"',
         )
     if not mean > 0.0:
-        raise table.error(
+        raise section.error(
             f"the prior of '{name}' is lognormal, so its mean must be positive, not {mean:g}",
             "mean",
             hint='use "normal"',
         )
 
 
-def within_prior(
-    section: Section,
-    name: str,
-    prior: Prior,
-    bounds: tuple[float, float],
-    *,
-    given: bool,
+def _within_prior(
+    section: Section, name: str, prior: Prior, bounds: tuple[float, float]
 ) -> tuple[float, float]:
     """Return the bounds of a parameter combined with its prior.
 
-    `bounds` are those of the FMU unless the table has its own (`given`). Raises
-    `FmidentError` if bounds and prior contradict each other.
+    Raises `FmidentError` if they contradict each other.
     """
     lower, upper = bounds
     low, high = prior.lower, prior.upper
     if prior.distribution == "lognormal":
         low = 0.0
-    if given and (lower < low or upper > high):
+    if section.has("bounds") and (lower < low or upper > high):
         raise _beyond(section, name, prior, lower, upper)
     lower, upper = max(lower, low), min(upper, high)
     if not lower < upper:

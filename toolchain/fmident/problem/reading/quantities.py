@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,23 @@ from fmident.errors import (
     did_you_mean,
 )
 from fmident.fmu import ModelDescription, Variable
+from fmident.problem.reading.tables import (
+    InputTable,
+    OutputTable,
+    ParameterTable,
+    ProblemTables,
+)
 from fmident.toml_file import Section
-from fmident.units import compatible, convert, in_si, parse_unit, si_symbols
+from fmident.toml_file.options import written
+from fmident.units import (
+    compatible,
+    convert,
+    in_si,
+    parse_unit,
+    same_unit,
+    si_symbols,
+    unit_or_none,
+)
 
 
 def to_unit(values: F64, given: str | None, wanted: str | None, what: str, where: Location) -> F64:
@@ -61,15 +76,13 @@ def to_unit(values: F64, given: str | None, wanted: str | None, what: str, where
 
 def same_dimension(a: str | None, b: str | None) -> bool:
     """Return whether values can be converted; a missing unit is compatible with any other."""
-    if a is None or b is None or a == b:
-        return True
-    try:
-        return compatible(parse_unit(a), parse_unit(b))
-    except UnitError:
-        return False
+    one, other = unit_or_none(a), unit_or_none(b)
+    if a is None or b is None or one is None or other is None:
+        return a is None or b is None or a == b
+    return compatible(one, other)
 
 
-def with_own_units(root: Section, description: ModelDescription) -> ModelDescription:
+def with_own_units(tables: ProblemTables, description: ModelDescription) -> ModelDescription:
     """Return the FMU description with every ``variable_unit`` of the problem file applied.
 
     The unit of a variable is the same in all experiments and for all parameters that set
@@ -77,10 +90,10 @@ def with_own_units(root: Section, description: ModelDescription) -> ModelDescrip
     units.
     """
     units_by_name: dict[str, tuple[str, Location]] = {}
-    for name, unit, keys in _own_units(root):
-        place = root.source.where(keys)
+    for name, unit, keys in tables.own_units():
+        place = tables.section.source.where(keys)
         first, where = units_by_name.setdefault(name, (unit, place))
-        if not _same(first, unit):
+        if not same_unit(first, unit):
             raise ProblemError(
                 f"the FMU's variable '{name}' is in '{first}' (line {where.line}) and in '{unit}'",
                 location=place,
@@ -89,7 +102,7 @@ def with_own_units(root: Section, description: ModelDescription) -> ModelDescrip
     units = {
         name: unit
         for name, (unit, _) in units_by_name.items()
-        if _readable(unit)  # where it is written, it is refused if it need be
+        if unit_or_none(unit) is not None  # where it is written, it is refused if it need be
         and name in description.by_name
         and description.by_name[name].unit is None
     }
@@ -101,50 +114,16 @@ def with_own_units(root: Section, description: ModelDescription) -> ModelDescrip
     return dataclasses.replace(description, variables=variables)
 
 
-def _own_units(root: Section) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
-    """Yield each variable with a ``variable_unit``, the unit, and its key path.
-
-    Tables of a wrong type are ignored here; their readers report them.
-    """
-    experiments = root.raw("experiments", [])
-    places: list[tuple[tuple[str | int, ...], object]] = [
-        (("parameters",), root.raw("parameters", {}))
-    ]
-    for i, experiment in enumerate(experiments if isinstance(experiments, list) else []):
-        if isinstance(experiment, Mapping):
-            places += [(("experiments", i, k), experiment.get(k)) for k in ("inputs", "outputs")]
-    for keys, table in places:
-        for name, entry in table.items() if isinstance(table, Mapping) else ():
-            unit = entry.get("variable_unit") if isinstance(entry, Mapping) else None
-            if isinstance(unit, str):
-                variable = name if keys[-1] == "inputs" else entry.get("variable", name)
-                yield str(variable), unit, (*keys, name, "variable_unit")
-
-
-def _readable(unit: str) -> bool:
-    try:
-        parse_unit(unit)
-    except UnitError:
-        return False
-    return True
-
-
-def _same(a: str, b: str) -> bool:
-    """Return whether two texts denote the same unit, such as ``N.m`` and ``N*m``."""
-    if a == b or not (_readable(a) and _readable(b)):
-        return a == b
-    one, other = parse_unit(a), parse_unit(b)
-    return compatible(one, other) and (one.factor, one.offset) == (other.factor, other.offset)
-
-
-def in_own_unit(section: Section, variable: Variable, given: str | None) -> Variable:
+def in_own_unit(
+    table: ParameterTable | InputTable | OutputTable, variable: Variable, given: str | None
+) -> Variable:
     """Return the variable with the ``variable_unit`` given in the problem file, if any.
 
-    `section` names the variable, and `given` is the unit of the values. A ``variable_unit``
+    `table` names the variable, and `given` is the unit of the values. A ``variable_unit``
     that cannot be parsed is accepted if it equals `given`, since nothing is converted then.
     Raises `ProblemError` if the unit cannot be parsed or differs from the FMU's.
     """
-    unit = section.text("variable_unit", None)
+    unit, section = table.variable_unit, table.section
     if unit is None or unit == variable.unit:
         return variable
     if unit != given:
@@ -152,7 +131,7 @@ def in_own_unit(section: Section, variable: Variable, given: str | None) -> Vari
             parse_unit(unit)
         except UnitError as error:
             raise section.at_key(error, "variable_unit") from error
-    if variable.unit is not None and not _same(unit, variable.unit):
+    if variable.unit is not None and not same_unit(unit, variable.unit):
         raise section.error(
             f"the FMU says that '{variable.name}' is in '{variable.unit}', not in '{unit}'",
             "variable_unit",
@@ -165,10 +144,8 @@ def stays_as_is(given: str | None, wanted: str | None) -> bool:
     """Return whether values stay in a unit that is not SI because the variable has none."""
     if given is None or wanted is not None:
         return False
-    try:
-        return not in_si(parse_unit(given))
-    except UnitError:
-        return True
+    unit = unit_or_none(given)
+    return unit is None or not in_si(unit)
 
 
 def note_as_is(
@@ -183,16 +160,16 @@ def note_as_is(
     if not stays_as_is(unit, variable.unit):
         return None
     own = f'variable_unit = "{unit}"'
-    try:
-        si = si_symbols(parse_unit(str(unit)))
+    if (parsed := unit_or_none(unit)) is None:
+        line = write.replace("...", own)
+        advice = f"The unit cannot be read; write {line} if the model itself calculates in it"
+    else:
+        si = si_symbols(parsed)
         line = write.replace("...", f'variable_unit = "{si}"')
         advice = (
             f"Write {line} to have them converted to {si},"
             f" or {own} if the model itself calculates in {unit}"
         )
-    except UnitError:
-        line = write.replace("...", own)
-        advice = f"The unit cannot be read; write {line} if the model itself calculates in it"
     return Diagnostic(
         "note",
         f"{what} is in {unit}, but the FMU's variable '{variable.name}' has no unit: the values"
@@ -209,7 +186,7 @@ def start_values(section: Section, description: ModelDescription) -> dict[str, f
     wrong type.
     """
     values: dict[str, float | str] = {}
-    for name, value in section.items():
+    for name, value in section.content.items():
         variable = variable_of(section, description, name, name)
         if not variable.settable and variable.causality != "input":
             known = description.why_not_settable(name)
@@ -222,12 +199,16 @@ def start_values(section: Section, description: ModelDescription) -> dict[str, f
             )
         wanted = _START_KINDS[variable.type]
         if not wanted.fits(value):
-            raise section.wrong(name, value, wanted.words)
+            raise section.error(
+                f"{section.title}: '{name}' must be {wanted.words}, not {written(value)}",
+                name,
+                code=Code.WRONG_TYPE,
+            )
         values[name] = float(value) if variable.type == "Real" else value
     return values
 
 
-def variable_of(section: Section, description: ModelDescription, name: str, key: str) -> Variable:
+def variable_of(section: Section, description: ModelDescription, name: str, *keys: str) -> Variable:
     """Return a variable of the FMU; an error has the location of the key that names it."""
     try:
         return description.variable(name)
@@ -236,8 +217,8 @@ def variable_of(section: Section, description: ModelDescription, name: str, key:
         if known is not None:
             reason, advice = known
             message = f"'{name}' is not a variable of the FMU: {reason}"
-            raise section.error(message, key, hint=advice, code=Code.NOT_SETTABLE) from error
-        raise section.at_key(error, key) from error
+            raise section.error(message, *keys, hint=advice, code=Code.NOT_SETTABLE) from error
+        raise section.at_key(error, *keys) from error
 
 
 @dataclass(frozen=True)

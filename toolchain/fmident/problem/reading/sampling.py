@@ -6,23 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.data import Layout, Reader, Table, merge, read_table, time_axis, time_column
-from fmident.data.csv import SEPARATORS
-from fmident.data.outliers import Hampel
 from fmident.data.prepare import Automatic, Edges, LowPass, Preparation, prepare
-from fmident.data.stamps import DateOrder
 from fmident.data.time import tolerance_of
-from fmident.errors import DataError, Diagnostic, ProblemError
+from fmident.errors import Code, DataError, Diagnostic, ProblemError
+from fmident.problem.reading.tables import ExperimentTable, OutputTable, PrepareTable
 from fmident.toml_file import Section
-
-LAYOUT_KEYS = ("separator", "decimal", "encoding", "skip_rows", "units_row", "dates")
-"""Keys of an experiment, and of an output with a file of its own."""
 
 
 @dataclass(frozen=True)
@@ -84,18 +78,18 @@ class Sampled:
         return values[self.rows]
 
 
-def read_sampled(section: Section, path: Path, reader: Reader | None, time: str | None) -> Sampled:
-    """Read a data file and apply ``window`` and ``every`` of the experiment.
+def read_sampled(experiment: ExperimentTable, path: Path, reader: Reader | None) -> Sampled:
+    """Read the data file of an experiment and apply ``prepare``, ``window`` and ``every``.
 
-    `reader` has the data formats of plugins, and `time` is the time column if the user
-    named it.
+    `reader` has the data formats of plugins.
     """
-    table = read_table(path, section.as_dict(), reader=reader, layout=read_layout(section))
-    column = time_column(table, time)
-    times = time_axis(table, column)
-    table, notes = prepared(section, table, times)  # before the cut, whose ends it would see
+    section, window, every = experiment.section, experiment.window, experiment.every
+    with data_named_at(section, "data"):
+        table = read_table(path, dict(section.content), reader=reader, layout=experiment)
+        column = time_column(table, experiment.time)
+        times = time_axis(table, column)
+        table, notes = prepared(experiment, table, times)  # before the cut, whose ends it would see
     rows = np.arange(times.size, dtype=np.int64)
-    window = section.pair("window")
     if window is not None:
         if not window[0] < window[1]:
             raise section.error("'window' must be [start, stop] with start < stop", "window")
@@ -107,9 +101,6 @@ def read_sampled(section: Section, path: Path, reader: Reader | None, time: str 
                 f" the data run from {times[0]:g} to {times[-1]:g} s",
                 "window",
             )
-    every = section.raw("every", 1)
-    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-        raise section.wrong("every", every, "a whole number of at least 1")
     rows = rows[::every]
     if rows.size < 2:
         raise section.error(f"with every = {every}, fewer than two rows are left", "every")
@@ -123,7 +114,7 @@ def data_named_at(section: Section, *keys: str) -> Iterator[None]:
         yield
     except DataError as error:
         if error.location is None:
-            error.location = section.source.where((*section.keys, *keys))
+            error.location = section.where(*keys)
         raise
 
 
@@ -153,37 +144,35 @@ class Grid:
         """Notes from reading the other files."""
         return tuple(n for path, s in self._files.items() if path is not None for n in s.notes)
 
-    def file(self, output: Section, path: Path | None) -> Sampled:
-        """Return the table of an output, merged into the grid.
-
-        `output` is its table of the problem file; `path` ``None`` means the experiment's file.
-        """
-        layout = read_layout(output)
-        if path is None:
+    def file(self, output: OutputTable) -> Sampled:
+        """Return the table of an output, merged into the grid."""
+        layout, section = output.alone, output.section
+        if output.data is None:
             if layout.given:
-                raise output.error(
+                raise section.error(
                     f"'{layout.given[0]}' is said of an output without a file of its own",
                     layout.given[0],
                     hint=f"write '{layout.given[0]}' in [[experiments]], beside 'data'",
                 )
             return self._files[None]
+        path = Path(output.data)
         if path in self._files and layout != self._layouts[path] and layout.given:
-            raise output.error(
+            raise section.error(
                 f"another output reads '{path}' in another way",
                 layout.given[0],
                 hint="give all outputs from this file the same keys",
             )
         if path not in self._files:
             self._layouts[path] = layout
-            with data_named_at(output):
+            with data_named_at(section):
                 table = read_table(self._base / path, reader=self._reader, layout=layout)
             column = time_column(table)
-            times = time_axis(table, column) + self._shift(output, table, column)
+            times = time_axis(table, column) + self._shift(section, table, column)
             main = self._files[None].times
             slack = min(tolerance_of(main), tolerance_of(times))
             rows = np.flatnonzero((times >= main[0] - slack) & (times <= main[-1] + slack))
             if rows.size == 0:
-                raise output.error(
+                raise section.error(
                     f"the times of '{path}' ({times[0]:g} to {times[-1]:g} s) do not overlap with"
                     f" those of the inputs ({main[0]:g} to {main[-1]:g} s)"
                 )
@@ -219,140 +208,58 @@ class Grid:
         return full
 
 
-def prepared(experiment: Section, table: Table, times: F64) -> tuple[Table, tuple[Diagnostic, ...]]:
+def prepared(
+    experiment: ExperimentTable, table: Table, times: F64
+) -> tuple[Table, tuple[Diagnostic, ...]]:
     """Return an experiment's table after preprocessing, and warnings.
 
     `table` is the data as read, with the time axis `times`, s, shape (n,). Raises
-    `ProblemError`, with the line, for wrong keys or a step that the data do not allow.
+    `ProblemError`, with the line, for keys or a step that the data do not allow.
     """
-    if not experiment.has("prepare"):
+    if experiment.prepare is None:
         return table, ()
-    section = experiment.table("prepare")
     try:
-        return prepare(table, times, read_preparation(section))
+        return prepare(table, times, preparation(experiment.prepare))
     except DataError as error:
-        raise section.at_key(error) from error
+        raise experiment.prepare.section.at_key(error) from error
 
 
-def read_preparation(section: Section) -> Preparation:
-    """Read the table ``[experiments.prepare]``.
+def preparation(table: PrepareTable) -> Preparation:
+    """Return the preprocessing that ``[experiments.prepare]`` asks for.
 
-    Its keys are ``columns`` with either ``cutoff`` (a number or ``"auto"``, and ``order``)
-    or ``passband`` and ``stopband`` (and ``ripple``, ``attenuation``); ``padding``;
-    ``derivatives``; ``hampel`` (columns, or a table with ``columns``, ``window`` or
-    ``samples``, ``threshold``, ``replace``); ``exclude``. Raises `ProblemError` for
-    unknown, missing or conflicting keys and `DataError` for values out of range.
+    Raises `ProblemError` for missing or conflicting keys and `DataError` for values out of
+    range.
     """
-    columns = section.words("columns") or ()
-    derivatives = section.table("derivatives", {})
-    pairs = {new: derivatives.text(new) for new, _ in derivatives.items()}
-    padding = _whole(section, "padding", None)
+    section = table.section
     by_edges = section.has("passband") or section.has("stopband")
-    by_cutoff = section.has("cutoff")
-    if by_edges and by_cutoff:
-        raise section.error(
-            f"{section.title} has both 'cutoff' and the edges of pass and stop band",
-            "cutoff",
-            hint="give one of them",
-        )
+    for one, other, both in (
+        ("cutoff", "stopband", table.cutoff is not None and by_edges),
+        ("samples", "window", {"samples", "window"} <= section.inner("hampel").content.keys()),
+    ):
+        if both:
+            inner = section if one == "cutoff" else section.inner("hampel")
+            message = f"{inner.title} has both '{one}' and '{other}'"
+            raise inner.error(message, one, hint="give one of them")
     design: LowPass | Edges | Automatic | None = None
     if by_edges:
-        design = Edges(
-            section.number("passband"),
-            section.number("stopband"),
-            section.number("ripple", Edges.ripple),
-            section.number("attenuation", Edges.attenuation),
-        )
-    elif by_cutoff:
-        order = _whole(section, "order", LowPass.order)
-        automatic = section.raw("cutoff") == "auto"
-        design = (
-            Automatic(order or LowPass.order, padding)
-            if automatic
-            else LowPass(section.number("cutoff"), order or LowPass.order, padding)
-        )
-    if bool(columns) != (design is not None):
+        if table.passband is None or table.stopband is None:
+            key = "passband" if table.passband is None else "stopband"
+            raise section.error(f"{section.title} needs the key '{key}'", code=Code.MISSING_KEY)
+        design = Edges(table.passband, table.stopband, table.ripple, table.attenuation)
+    elif table.cutoff == "auto":
+        design = Automatic(table.order, table.padding)
+    elif table.cutoff is not None:
+        design = LowPass(table.cutoff, table.order, table.padding)
+    if bool(table.columns) != (design is not None):
         raise section.error(
             f"{section.title} has a filter but no 'columns' to apply it to"
             if design is not None
             else f"{section.title} has 'columns' to filter but no filter",
             hint="give 'columns' and 'cutoff' (Hz), or 'columns', 'passband' and 'stopband'",
         )
-    hampel = _hampel(section)
-    excludes = section.has("exclude")  # which samples is found out when all signals are known
-    if not columns and not pairs and hampel is None and not excludes:
+    if not (table.columns or table.derivatives or table.hampel or section.has("exclude")):
         raise section.error(
             f"{section.title} does nothing",
             hint="give 'columns' and 'cutoff', 'derivatives', 'hampel' or 'exclude'",
         )
-    section.finish()
-    return Preparation(columns, design, pairs, padding, hampel)
-
-
-def _hampel(section: Section) -> Hampel | None:
-    """Read ``hampel``: column names, or a table with them."""
-    if not section.has("hampel"):
-        return None
-    given = section.raw("hampel")
-    if not isinstance(given, dict):
-        names = section.words("hampel")
-        return Hampel(names or ())
-    inner = section.table("hampel")
-    inner.raw("columns")
-    if inner.has("window") and inner.has("samples"):
-        raise inner.error(
-            f"{inner.title} has both 'window' (s) and 'samples'", "samples", hint="give one of them"
-        )
-    samples = _whole(inner, "samples", Hampel.samples)
-    replace = inner.flag("replace", Hampel.replace)
-    hampel = Hampel(
-        inner.words("columns") or (),
-        inner.number("window", None),
-        Hampel.samples if samples is None else samples,
-        inner.number("threshold", Hampel.threshold),
-        replace,
-    )
-    inner.finish()
-    return hampel
-
-
-def _whole(section: Section, key: str, default: int | None) -> int | None:
-    if not section.has(key):
-        return default
-    value = section.raw(key)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise section.wrong(key, value, "a whole number")
-    return int(value)
-
-
-def read_layout(section: Section) -> Layout:
-    """Return the layout given by the table of an experiment or output.
-
-    Raises `ProblemError`, with the line, for an invalid value.
-    """
-    separator = section.choice("separator", SEPARATORS, None)
-    decimal = section.choice("decimal", (".", ","), None)
-    if separator == "," and decimal == ",":
-        raise section.error(
-            "'separator' and 'decimal' are both a comma",
-            "decimal",
-            hint="only cells in quotation marks could hold such a number; save the file with"
-            " semicolons",
-        )
-    return Layout(
-        separator,
-        decimal,
-        section.text("encoding", None),
-        _count_of_lines(section, "skip_rows"),
-        _count_of_lines(section, "units_row"),
-        section.choice("dates", get_args(DateOrder), None),
-    )
-
-
-def _count_of_lines(section: Section, key: str) -> int | None:
-    value = section.raw(key, None)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise section.wrong(key, value, "a whole number of lines")
-    return int(value)
+    return Preparation(table.columns, design, table.derivatives, table.padding, table.hampel)

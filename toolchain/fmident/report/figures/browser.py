@@ -23,11 +23,9 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import Code, FmidentError
-from fmident.operating_system.cache import cache_folder
-from fmident.report.kept import keep_bytes, kept_bytes
 
 _FILES = ("bokeh.min.js", "bokeh-api.min.js")
-_LEVEL = 6
+_LEVEL = 4
 
 
 _SHORT = 64
@@ -80,22 +78,8 @@ def scripts() -> Scripts:
         ) from error
     library = ";\n".join(parts).encode("utf-8")
     own = _text(resources.files("fmident.report").joinpath("templates/report.js").read_bytes())
-    digest = hashlib.sha256(library).digest()
-    sources = (_source(hashlib.sha256(own.encode("utf-8")).digest()), _source(digest))
-    return Scripts(_packed(library, digest.hex()), own, sources)
-
-
-def _packed(library: bytes, name: str) -> str:
-    """Return the compressed library as Base64, cached because compression is slow."""
-    folder = cache_folder("scripts")
-    place = None if folder is None else folder / f"{name}-{_LEVEL}"
-    cached = None if place is None else kept_bytes(place)
-    if cached is not None:
-        return cached.decode("ascii")
-    packed = base64.b64encode(zlib.compress(library, _LEVEL))
-    if place is not None:
-        keep_bytes(place, packed)
-    return packed.decode("ascii")
+    packed = base64.b64encode(zlib.compress(library, _LEVEL)).decode("ascii")
+    return Scripts(packed, own, (_source(own.encode("utf-8")), _source(library)))
 
 
 def _text(content: bytes) -> str:
@@ -113,7 +97,8 @@ def _folder() -> Path:
     return Path(spec.origin).parent / "server" / "static" / "js"
 
 
-def _source(digest: bytes) -> str:
+def _source(script: bytes) -> str:
+    digest = hashlib.sha256(script).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 

@@ -7,14 +7,16 @@ Two renderers draw it: ``templates/report.js`` on a page, with the JavaScript of
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.report.figures.browser import column_json, extremes
+from fmident.report.figures.browser import column_json, extremes, regular_grid
+from fmident.report.figures.style import log_range, padded
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -44,13 +46,38 @@ class Axis:
     link: str = ""
     fixed: bool = False
 
+    @classmethod
+    def over(
+        cls,
+        label: str,
+        *values: npt.ArrayLike,
+        share: float = 0.05,
+        log: bool = False,
+        link: str = "",
+    ) -> Axis:
+        """Return an axis over all finite values, logarithmic if asked for and all are positive.
+
+        `share` of the length is added at both ends.
+        """
+        every = np.concatenate([np.ravel(one).astype(np.float64) for one in values])
+        finite = every[np.isfinite(every)]
+        if log:
+            ends, log = log_range(finite)
+        else:
+            low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+            ends = padded(float(low), float(high), share)
+        return cls(*ends, label, log=log, link=link)
+
+    @classmethod
+    def of_time(cls, experiment: str, times: F64) -> Axis:
+        """Return an axis over ascending times; those of an experiment move together everywhere."""
+        begin, end = (float(times[0]), float(times[-1])) if times.size else (0.0, 1.0)
+        link = f"time of {experiment}"
+        return cls(begin, end if end > begin else begin + 1.0, "time (s)", link=link)
+
     def json(self) -> dict[str, Any]:
         """Return the axis for the browser."""
-        return {
-            "low": self.low, "high": self.high, "label": self.label, "log": self.log,
-            "whole": self.whole, "ticks": [list(t) for t in self.ticks] or None,
-            "link": self.link, "fixed": self.fixed,
-        }  # fmt: skip
+        return {**vars(self), "ticks": [list(t) for t in self.ticks] or None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +183,7 @@ LONGEST_BAND = 2000
 """Samples of a band that are drawn at most: the browser draws all that it is given."""
 
 CHART = '<figure class="chart"'
-"""How the HTML of a chart begins."""
+"""Beginning of the HTML of a chart."""
 
 _COLUMNS = {
     "line": ("x", "y"),
@@ -205,6 +232,20 @@ class Chart:
     jumps: Sequence[tuple[str, float, float]] = ()
     kind: ClassVar[str] = "chart"
 
+    def lines(self) -> Iterator[Lines]:
+        """Yield the sizes of what the chart shows."""
+        together: dict[int, list[Line]] = {}  # lines over the same places
+        for mark in (mark for panel in self.panels for mark in panel.marks):
+            if isinstance(mark, Line):
+                together.setdefault(id(mark.x), []).append(mark)
+            elif isinstance(mark, Band):
+                yield Lines(mark.x.size, 2)
+            elif isinstance(mark, Dots):
+                yield Lines(mark.x.size, _DOT if mark.extra else 1)
+        for group in together.values():
+            x = group[0].x
+            yield Lines(x.size, len(_columns(group)), regular_grid(x) is not None)
+
     def html(self, most: int | None = None) -> Markup:
         """Return the chart as HTML, without a caption; `most` as of :meth:`json`."""
         from markupsafe import Markup
@@ -232,6 +273,52 @@ class Chart:
             "jumps": [list(jump) for jump in self.jumps],
             "envelope": envelope,
         }
+
+
+_ROOM = 560_000
+"""Numbers of all lines of a page, 3.0 MB; the library takes 0.5 MB, other plots up to 1 MB."""
+
+_PLACE = 2
+"""Numbers that the place of a sample takes: it has twice as many digits as a value."""
+
+_DOT = 10
+"""Numbers of a mark with the words below the pointer."""
+
+_FEW = 1000
+"""Samples that a mark has at least to count."""
+
+
+class Lines(NamedTuple):
+    """Lines over the same abscissae.
+
+    Each has `samples` with a number of values, `numbers`, excluding the abscissa. The
+    abscissae of `regular` samples take no space if all are drawn.
+    """
+
+    samples: int
+    numbers: int
+    regular: bool = False
+
+    @property
+    def whole(self) -> int:
+        """Numbers of all samples."""
+        return self.samples * (self.numbers + (0 if self.regular else _PLACE))
+
+
+def most_samples(lines: Iterable[Lines], room: int = _ROOM) -> int:
+    """Return the maximum number of samples of a line such that all lines fit into `room`.
+
+    Short lines are drawn completely; the long ones share the remaining space.
+    """
+    whole = sorted(one for one in lines if one.samples >= _FEW)
+    left, width = room - sum(one.whole for one in whole), 0
+    longest = whole[-1].samples if whole else 0
+    while left < 0 or (width and left // width < longest):
+        last = whole.pop()
+        left += last.whole
+        width += last.numbers + _PLACE
+        longest = whole[-1].samples if whole else 0
+    return left // width if width else max(longest, _FEW)
 
 
 def _envelopes(panels: Sequence[Panel], most: int) -> tuple[list[Panel], list[int] | None]:

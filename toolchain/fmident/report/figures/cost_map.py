@@ -11,21 +11,18 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
-from fmident.arrays import F64
 from fmident.files import save
-from fmident.report.figures.drawing import STYLE
-from fmident.report.figures.style import INITIAL, RESULT
-from fmident.words import plain
+from fmident.report.figures.chart import Axis, Dots, Panel
+from fmident.report.figures.drawing import STYLE, color_bar, color_norm, draw_panel, legend_of
+from fmident.report.figures.style import INITIAL, RESULT, with_unit
 
 if TYPE_CHECKING:
-    from fmident.evaluation.cost_map import Axis, CostMap
+    from fmident.evaluation import cost_map
+    from fmident.evaluation.cost_map import CostMap
 
 _PANEL, _LEAST = 3.3, 5.4
-_DECADES = 8.0
 _LEVELS = 14
-_COLORS = "viridis_r"
 
 
 def draw_cost_maps(
@@ -39,109 +36,59 @@ def draw_cost_maps(
     """
     columns = list(dict.fromkeys(m.first.name for m in maps))
     rows = list(dict.fromkeys(m.second.name for m in maps))
-    count = len(rows)
+    size = max(_LEAST, _PANEL * len(rows))
     with mpl.rc_context(STYLE):
-        size = max(_LEAST, _PANEL * count)
         figure = Figure(figsize=(size + 1.3, size), layout="constrained")
-        panels = figure.subplots(count, count, squeeze=False)
+        panels = figure.subplots(len(rows), len(rows), squeeze=False)
         for axes in panels.ravel():
             axes.set_axis_off()
-        norm = _norm(np.concatenate([m.costs.ravel() for m in maps]))
-        drawn: Any = None
+        norm = color_norm(np.concatenate([m.costs.ravel() for m in maps]))
+        colors: Any = None
         for one in maps:
             axes = panels[rows.index(one.second.name), columns.index(one.first.name)]
             axes.set_axis_on()
-            drawn = _draw(axes, one, norm, result)
-        bar = figure.colorbar(drawn, ax=panels[:, -1].tolist(), label="cost", shrink=0.85)
-        bar.ax.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
-        bar.ax.yaxis.set_minor_formatter(NullFormatter())
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=3)
+            colors = _draw(axes, one, norm, result)
+        color_bar(figure, colors, panels[:, -1].tolist(), "cost")
+        handles = legend_of(panels[:1, 0])
+        figure.legend([*handles.values()], [*handles], loc="outside upper left", ncols=3)
         save(path, lambda stream: figure.savefig(stream, dpi=150, format=path.suffix[1:]))
 
 
 def _draw(axes: Axes, one: CostMap, norm: Normalize, result: Mapping[str, float] | None) -> Any:
-    x, y = one.first.values, one.second.values
-    costs = np.where(np.isfinite(one.costs), one.costs, np.nan)
+    x, y = one.first, one.second
     axes.set_facecolor("#d8dce2")  # where simulations failed
-    clipped = np.clip(costs, norm.vmin, norm.vmax)
-    drawn = axes.pcolormesh(x, y, clipped, cmap=_COLORS, norm=norm, shading="nearest")
-    levels = _levels(clipped, norm)
-    if levels.size:
-        axes.contour(x, y, clipped, levels=levels, colors="white", linewidths=0.5, alpha=0.6)
-    _scale(axes, one.first, one.second)
-    axes.grid(visible=False)
-    start = (one.start[one.first.name], one.start[one.second.name])
-    axes.plot(
-        [m.first for m in one.minima],
-        [m.second for m in one.minima],
-        "o", color="none", markeredgecolor="black", markersize=8, markeredgewidth=1.2,
-        label="local minima on the grid", clip_on=False,
-    )  # fmt: skip
-    _mark(axes, start, "s", INITIAL, 7, "initial")
-    if result is not None and one.first.name in result and one.second.name in result:
-        estimate = (result[one.first.name], result[one.second.name])
-        _mark(axes, estimate, "*", RESULT, 13, "result")
+    costs = np.clip(np.where(np.isfinite(one.costs), one.costs, np.nan), norm.vmin, norm.vmax)
+    colors = axes.pcolormesh(
+        x.values, y.values, costs, cmap="viridis_r", norm=norm, shading="nearest"
+    )
+    known = costs[np.isfinite(costs)]
+    if known.size and np.ptp(known) > 0.0:
+        spaced = np.geomspace if isinstance(norm, LogNorm) else np.linspace
+        levels = spaced(known.min(), known.max(), _LEVELS + 2)[1:-1]
+        axes.contour(
+            x.values, y.values, costs, levels=levels, colors="white", linewidths=0.5, alpha=0.6
+        )
+    minima = np.array([(m.first, m.second) for m in one.minima]).reshape(-1, 2)
+    marks = [
+        Dots(minima[:, 0], minima[:, 1], "black", "local minima on the grid", 10.0, hollow=True),
+        _place(one, one.start, INITIAL, "initial", "square", 9.0),
+    ]
+    if result is not None and x.name in result and y.name in result:
+        marks.append(_place(one, result, RESULT, "result", "star", 17.0))
     number = len(one.minima)
-    axes.set_title(
-        f"{number} local minim{'um' if number == 1 else 'a'}", fontsize=9, color="#5b6673"
-    )
-    return drawn
+    title = f"{number} local minim{'um' if number == 1 else 'a'}"
+    draw_panel(axes, Panel(_axis(x), _axis(y), marks, title=title))
+    axes.grid(visible=False)
+    return colors
 
 
-def _mark(
-    axes: Axes, place: tuple[float, float], marker: str, color: str, size: int, label: str
-) -> None:
-    axes.plot(
-        *place,
-        marker=marker,
-        color=color,
-        markersize=size,
-        markeredgecolor="white",
-        linestyle="none",
-        label=label,
-        zorder=5,
-    )
+def _place(
+    one: CostMap, values: Mapping[str, float], color: str, name: str, marker: str, size: float
+) -> Dots:
+    x, y = (np.array([values[axis.name]]) for axis in (one.first, one.second))
+    return Dots(x, y, color, name, size, marker)
 
 
-def _norm(costs: F64) -> Normalize:
-    """Return a logarithmic scale limited to some decades if the costs are positive."""
-    finite = costs[np.isfinite(costs)]
-    if finite.size == 0:
-        return Normalize(0.0, 1.0)
-    low, high = float(finite.min()), float(finite.max())
-    if high <= low:
-        return Normalize(low, low + 1.0)
-    if low >= 0.0:
-        least = float(finite[finite > 0.0].min())
-        return LogNorm(max(least, high * 10.0**-_DECADES), high)
-    return Normalize(low, high)
-
-
-def _levels(costs: F64, norm: Normalize) -> F64:
-    finite = costs[np.isfinite(costs)]
-    if finite.size == 0 or float(np.ptp(finite)) == 0.0:
-        return np.empty(0)
-    low, high = float(finite.min()), float(finite.max())
-    if isinstance(norm, LogNorm):
-        return np.geomspace(low, high, _LEVELS + 2)[1:-1]
-    return np.linspace(low, high, _LEVELS + 2)[1:-1]
-
-
-def _scale(axes: Axes, first: Axis, second: Axis) -> None:
-    if first.log:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: plain(value, 3))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    if second.log:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlim(float(first.values[0]), float(first.values[-1]))
-    axes.set_ylim(float(second.values[0]), float(second.values[-1]))
-    axes.set_xlabel(_label(first))
-    axes.set_ylabel(_label(second))
-
-
-def _label(axis: Axis) -> str:
-    return f"{axis.name} ({axis.unit})" if axis.unit else axis.name
+def _axis(axis: cost_map.Axis) -> Axis:
+    low, high = float(axis.values[0]), float(axis.values[-1])
+    return Axis(low, high, with_unit(axis.name, axis.unit), log=axis.log)

@@ -68,17 +68,20 @@ STYLE: Any = {
 
 _WIDTH, _CORNER_PANEL = 10.6, 1.7
 _INCHES = 1.0 / 84.0
-"""Of a pixel of the page."""
+"""Size of a pixel of the page, in inches."""
 
 _POINTS = 0.75
 _LETTERS = 130
 """Letters of a title over the whole width."""
 
 _SAMPLES = 1800
-"""Of a line at most."""
+"""Samples of a line, at most."""
 
 _DECADES = 100.0
 """A logarithmic axis that is longer has labels at powers of ten alone."""
+
+_COLOR_DECADES = 1e-8
+"""What is less, in relation to the largest value, has the colour of this share."""
 
 _NEAR_LABEL = 0.02
 """A time axis that misses a label by less than this share of its length is extended to it."""
@@ -118,7 +121,7 @@ def picture(chart: Chart, form: str = "svg") -> bytes:
         draw(axes if chart.corner else axes[:count], chart)
         for one in [] if chart.corner else axes[count:]:
             one.set_axis_off()
-        _color_bar(figure, axes, chart)
+        _color_bars(figure, axes, chart)
         if handles := legend_of(axes):
             figure.legend(
                 [*handles.values()], [*handles], loc="outside upper left",
@@ -202,9 +205,9 @@ def _with_excerpts(chart: Chart) -> Chart:
     panels = [*chart.panels]
     for _, begin, end in chart.jumps:
         top = panels[0]
-        seen = np.concatenate([_between(mark, begin, end) for mark in top.marks])
-        seen = seen[np.isfinite(seen)]
-        y = padded(float(seen.min()), float(seen.max())) if seen.size else (top.y.low, top.y.high)
+        ys = np.concatenate([_between(mark, begin, end) for mark in top.marks])
+        ys = ys[np.isfinite(ys)]
+        y = padded(float(ys.min()), float(ys.max())) if ys.size else (top.y.low, top.y.high)
         part = replace(chart.panels[-1].x, low=begin, high=end)
         panels.append(
             Panel(part, replace(top.y, low=y[0], high=y[1]), top.marks, top.height, "Shaded above")
@@ -223,7 +226,7 @@ def _between(mark: object, begin: float, end: float) -> F64:
     return total(mark.y)[(mark.x >= begin) & (mark.x <= end)]
 
 
-def _color_bar(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
+def _color_bars(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
     """Add a colour bar for the dots, whose colours are the same in all panels."""
     names = [
         mark.hover[-1][0]
@@ -233,10 +236,15 @@ def _color_bar(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
     ]
     colored = [c for one in axes for c in one.collections if c.get_array() is not None]
     if colored and names:
-        bar = figure.colorbar(colored[0], ax=[*axes], shrink=0.6, aspect=30)
-        bar.set_label(names[0], parse_math=False)
-        bar.ax.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
-        bar.ax.yaxis.set_minor_formatter(NullFormatter())
+        color_bar(figure, colored[0], axes, names[0])
+
+
+def color_bar(figure: Figure, colors: Any, axes: Sequence[Axes], label: str) -> None:
+    """Add a colour bar for a mappable on some axes."""
+    bar = figure.colorbar(colors, ax=[*axes], shrink=0.7, aspect=30)
+    bar.set_label(label, parse_math=False)
+    bar.ax.yaxis.set_major_formatter(lambda value, _: plain(value, 3))
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
@@ -260,21 +268,21 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_title(title, loc="left", fontsize=9.5, fontweight="bold", parse_math=False)
 
 
-def _ticks(axes: Axes, which: Literal["x", "y"], said: Axis) -> None:
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_label_text(said.label, parse_math=False)
-    if said.ticks:
-        axis.set_ticks([place for place, _ in said.ticks])
-        axis.set_ticklabels([label for _, label in said.ticks], parse_math=False)
-    elif said.whole:
-        axis.set_major_locator(MaxNLocator(integer=True))
-    elif said.log:
-        if said.high < _DECADES * said.low:
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(lambda value, _: plain(value, 3))
-        axis.set_minor_formatter(NullFormatter())
-    elif which == "x" and said.link:
-        axes.set_xlim(*_to_labels(axes, said.low, said.high))
+def _ticks(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
+    drawn = axes.xaxis if which == "x" else axes.yaxis
+    drawn.set_label_text(axis.label, parse_math=False)
+    if axis.ticks:
+        drawn.set_ticks([place for place, _ in axis.ticks])
+        drawn.set_ticklabels([label for _, label in axis.ticks], parse_math=False)
+    elif axis.whole:
+        drawn.set_major_locator(MaxNLocator(integer=True))
+    elif axis.log:
+        if axis.high < _DECADES * axis.low:
+            drawn.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        drawn.set_major_formatter(lambda value, _: plain(value, 3))
+        drawn.set_minor_formatter(NullFormatter())
+    elif which == "x" and axis.link:
+        axes.set_xlim(*_to_labels(axes, axis.low, axis.high))
 
 
 def _to_labels(axes: Axes, low: float, high: float) -> tuple[float, float]:
@@ -341,7 +349,7 @@ def _dots(axes: Axes, mark: Dots, label: str) -> None:
     many = mark.x.size > _MANY
     if mark.values is not None:
         axes.scatter(
-            mark.x, mark.y, c=mark.values, cmap="viridis_r", norm=_norm(mark.values),
+            mark.x, mark.y, c=mark.values, cmap="viridis_r", norm=color_norm(mark.values),
             rasterized=many, linewidths=0, marker=marker, s=size**2, alpha=mark.alpha, zorder=3,
             label=label,
         )  # fmt: skip
@@ -354,9 +362,14 @@ def _dots(axes: Axes, mark: Dots, label: str) -> None:
     )  # fmt: skip
 
 
-def _norm(values: F64) -> Normalize:
+def color_norm(values: F64) -> Normalize:
+    """Return a scale of colours, over some decades if no value is negative."""
     finite = values[np.isfinite(values)]
     if not finite.size:
-        return Normalize()
+        return Normalize(0.0, 1.0)
     low, high = float(finite.min()), float(finite.max())
-    return LogNorm(low, high) if 0.0 < low < high else Normalize(low, high)
+    if not high > low:
+        return Normalize(low, low + 1.0)
+    if low < 0.0:
+        return Normalize(low, high)
+    return LogNorm(max(float(finite[finite > 0.0].min()), high * _COLOR_DECADES), high)

@@ -13,8 +13,8 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Bars, Chart, Dots, Level, Line, Mark, Panel
-from fmident.report.figures.style import padded, with_unit
-from fmident.report.terminal import unit_text
+from fmident.report.figures.style import with_unit
+from fmident.words import unit_text
 
 if TYPE_CHECKING:
     from fmident.estimation.result import EstimationResult, ParameterEstimate
@@ -47,7 +47,7 @@ def trace_chart(result: EstimationResult) -> Chart | None:
             for i, k in enumerate(chosen)
         ]
         marks.append(Level(e.value, style.RESULT, "median"))
-        panels.append(Panel(across, Axis(*_ends(values[chosen, :, j]), _label(e)), marks, _TRACE))
+        panels.append(Panel(across, Axis.over(_label(e), values[chosen, :, j]), marks, _TRACE))
     return Chart(panels, "Course of the draws of some chains, by parameter")
 
 
@@ -72,7 +72,7 @@ def draws_corner(result: EstimationResult, most: int = _MOST_IN_CORNER) -> Chart
 
 def replicates_corner(result: BootstrapResult) -> Chart:
     """Return histograms of the replicates of the first parameters, and each pair of these."""
-    parameters = result.parameters[:_MOST_IN_CORNER]
+    parameters = result.estimates[:_MOST_IN_CORNER]
     return _corner(parameters, result.replicates, "estimate", [()] * len(parameters))
 
 
@@ -96,7 +96,7 @@ def _corner(
 def replicates_chart(result: BootstrapResult) -> Chart:
     """Return the histogram of each parameter, with the linearised density."""
     panels = []
-    for j, parameter in enumerate(result.parameters):
+    for j, parameter in enumerate(result.estimates):
         panel = _histogram(parameter, result.replicates[:, j], "replicates")
         marks, top = [*panel.marks], panel.y.high
         error = parameter.linearised_error
@@ -120,7 +120,7 @@ def replicates_chart(result: BootstrapResult) -> Chart:
 def replicate_pairs_chart(result: BootstrapResult) -> Chart | None:
     """Return the replicates of the pairs of greatest correlation; ``None`` without a pair."""
     pairs = sorted(
-        combinations(range(len(result.parameters)), 2),
+        combinations(range(len(result.estimates)), 2),
         key=lambda pair: -np.nan_to_num(abs(result.correlation[pair])),
     )[:_MOST_PAIRS]
     if not pairs:
@@ -128,19 +128,18 @@ def replicate_pairs_chart(result: BootstrapResult) -> Chart | None:
     panels = []
     for i, j in pairs:
         title = f"correlation {round(float(result.correlation[i, j]), 2) + 0.0:.2f}"
-        panels.append(_pair(result.parameters, result.replicates, (i, j), "estimate", title))
+        panels.append(_pair(result.estimates, result.replicates, (i, j), "estimate", title))
     return Chart(panels, "Replicates of the pairs of greatest correlation", side_by_side=True)
 
 
 def _histogram(parameter: ParameterEstimate | BootstrapParameter, values: F64, name: str) -> Panel:
-    low, high = _ends(values)
     heights, edges = np.histogram(values, int(np.clip(2.0 * values.size ** (1.0 / 3.0), 8, 60)))
     density = heights / (values.size * (float(edges[1] - edges[0]) or 1.0))
     bars = Bars(
         edges[:-1].copy(), edges[1:].copy(), density, style.BARS, name,
         hover=[("from", "left"), ("to", "right"), ("density", "top")],
     )  # fmt: skip
-    across = Axis(low, high, _label(parameter), link=f"draws of {parameter.name}")
+    across = Axis.over(_label(parameter), values, link=f"draws of {parameter.name}")
     return Panel(across, Axis(0.0, 1.08 * float(density.max()), "density"), [bars], _HEIGHT)
 
 
@@ -156,8 +155,8 @@ def _pair(
     some = draws[:: -(-len(draws) // _MOST_DOTS)]
     x, y = (np.ascontiguousarray(some[:, k]) for k in pair)
     return Panel(
-        Axis(*_ends(draws[:, pair[0]]), _label(first), link=f"draws of {first.name}"),
-        Axis(*_ends(draws[:, pair[1]]), _label(second)),
+        Axis.over(_label(first), draws[:, pair[0]], link=f"draws of {first.name}"),
+        Axis.over(_label(second), draws[:, pair[1]]),
         [
             Dots(
                 x, y, style.FITTED, size=3.0 if x.size > _FEW else 5.0, alpha=0.4,
@@ -177,7 +176,3 @@ def _searched(result: EstimationResult) -> list[ParameterEstimate]:
 
 def _label(parameter: ParameterEstimate | BootstrapParameter) -> str:
     return with_unit(parameter.name, unit_text(parameter.unit))
-
-
-def _ends(values: F64) -> tuple[float, float]:
-    return padded(float(values.min()), float(values.max()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,12 +23,12 @@ from fmident.report.figures.chart import (
     Values,
     long_band,
 )
-from fmident.report.figures.style import padded, short_name, time_link, with_unit
-from fmident.report.terminal import unit_text
+from fmident.report.figures.style import short_name, with_unit
+from fmident.words import unit_text
 
 if TYPE_CHECKING:
-    from fmident.estimation.online.series import TimeSeriesEstimate
-    from fmident.estimation.result import InputSignal, OutputFit
+    from fmident.estimation.comparisons import InputSignal, OutputFit
+    from fmident.estimation.contract import TimeSeriesEstimate
     from fmident.prediction import OutputBand
 
 
@@ -55,40 +55,31 @@ _BAND_HEIGHT, _BAND_LOWER = 260, 180
 _MOST_BAND_DOTS = 2000
 
 
-def fit_chart(fit: OutputFit, *, link: str) -> Chart:
+def fit_chart(fit: OutputFit) -> Chart:
     """Return measured, initial and fitted over time, residuals below.
 
     A button zooms to the stretch of a long signal in which initial and fitted differ most.
-
-    Parameters
-    ----------
-    fit
-        One output of one experiment.
-    link
-        Of the time axis.
     """
     times = np.asarray(fit.times, dtype=np.float64)
-    begin, end = (float(times[0]), float(times[-1])) if times.size else (0.0, 1.0)
-    end = end if end > begin else begin + 1.0
+    time = Axis.of_time(fit.experiment, times)
     residual = fit.measured - fit.fitted
     # What is measured is added up in the browser: that saves a third of the file.
     known = bool(np.all(np.isfinite(fit.fitted)))
     measured: Values = (fit.fitted, residual) if known else fit.measured
-    low, high = focus(fit)
-    excluded = excluded_marks(fit)
-    time = Axis(begin, end, "time (s)", link=link)
+    excluded = excluded_dots(fit)
     part = excerpt(fit)
-    jumps = [] if part is None else [("largest change", *_ends(times, part))]
+    cut = np.empty(0) if part is None else times[part]
+    jumps = [("largest change", float(cut[0]), float(cut[-1]))] if cut.size else []
     return Chart(
         [
             Panel(
-                Axis(begin, end, link=link),
-                Axis(low, high, with_unit(short_name(fit.name, _LABEL), fit.unit)),
+                replace(time, label=""),
+                Axis(*focus(fit), with_unit(short_name(fit.name, _LABEL), fit.unit)),
                 [
                     Line(times, measured, style.MEASURED, "measured", width=_HALO),
                     Line(times, fit.initial, style.INITIAL, "initial", width=1.1, dashed=True),
                     Line(times, fit.fitted, style.FITTED, "fitted", width=1.3),
-                    *([_dots(excluded)] if excluded.times.size else []),
+                    *([excluded] if excluded.x.size else []),
                 ],
                 _SIGNALS,
             ),
@@ -108,51 +99,27 @@ def fit_chart(fit: OutputFit, *, link: str) -> Chart:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ExcludedMarks:
-    """Marks of excluded samples, very many of which are reduced to the extremes of strips.
+def excluded_dots(fit: OutputFit) -> Dots:
+    """Return the excluded samples; very many are reduced to the extremes of strips.
 
-    All have shape (n,). The `name` in the legend tells how many lie beyond the vertical
-    axis.
+    The name in the legend tells how many lie beyond the vertical axis.
     """
-
-    times: F64
-    values: F64
-    reasons: tuple[str, ...]
-    name: str
-
-
-def excluded_marks(fit: OutputFit) -> ExcludedMarks:
-    """Return the excluded samples as they are drawn."""
     known = [e for e in fit.excluded if e.times.size]
     times = np.concatenate([np.empty(0), *(e.times for e in known)])
     values = np.concatenate([np.empty(0), *(e.values for e in known)])
-    words = [f"{e.reason}, replaced by the median" if e.replaced else e.reason for e in known]
+    reasons = [f"{e.reason}, replaced by the median" if e.replaced else e.reason for e in known]
     which = np.repeat(np.arange(len(known)), [e.times.size for e in known])
     low, high = focus(fit)
     beyond = int(np.count_nonzero((values < low) | (values > high)))
     order = np.argsort(times, kind="stable")
-    selected = order[extremes([values[order]], MOST_DOTS)]
-    return ExcludedMarks(
-        times[selected],
-        values[selected],
-        tuple(words[k] for k in which[selected]),
-        f"excluded, {beyond} beyond the axis" if beyond else "excluded",
-    )
-
-
-def _dots(gone: ExcludedMarks) -> Dots:
+    drawn = order[extremes([values[order]], MOST_DOTS)]
     return Dots(
-        gone.times,
-        gone.values,
-        style.EXCLUDED,
-        gone.name,
-        size=7.0,
-        marker="x",
-        hollow=True,
+        times[drawn], values[drawn], style.EXCLUDED,
+        f"excluded, {beyond} beyond the axis" if beyond else "excluded",
+        size=7.0, marker="x", hollow=True,
         hover=(("excluded", "reason"), ("time (s)", "x"), ("measured", "y")),
-        extra={"reason": gone.reasons},
-    )
+        extra={"reason": [reasons[k] for k in which[drawn]]},
+    )  # fmt: skip
 
 
 def excerpt(fit: OutputFit) -> slice | None:
@@ -188,11 +155,6 @@ def focus(fit: OutputFit) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _ends(times: F64, part: slice) -> tuple[float, float]:
-    cut = times[part]
-    return float(cut[0]), float(cut[-1])
-
-
 def _around(values: F64) -> tuple[float, float]:
     finite = np.abs(values[np.isfinite(values)])
     reach = 1.1 * float(finite.max(initial=0.0)) or 1.0
@@ -214,17 +176,15 @@ def _noise(fit: OutputFit, times: F64) -> list[Mark]:
 def inputs_chart(inputs: Sequence[InputSignal]) -> Chart:
     """Return one panel per input of an experiment, which has at least one."""
     experiment = inputs[0].experiment
-    begin, end = float(inputs[0].times[0]), float(inputs[0].times[-1])
+    time = Axis.of_time(experiment, inputs[0].times)
     panels = []
     for k, signal in enumerate(inputs):
         last = k == len(inputs) - 1
         times, values = _steps(signal)
-        known = values[np.isfinite(values)]
-        low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
         panels.append(
             Panel(
-                Axis(begin, end, "time (s)" if last else "", link=time_link(experiment)),
-                Axis(*padded(low, high, 0.08)),
+                time if last else replace(time, label=""),
+                Axis.over("", values, share=0.08),
                 [Line(times, values, style.FITTED, signal.name, width=1.2)],
                 _INPUT_HEIGHT + (_INPUT_LOWER if last else 0),
                 with_unit(signal.name, unit_text(signal.unit)),
@@ -253,28 +213,21 @@ def series_chart(series: TimeSeriesEstimate, final: F64) -> Chart:
     return Chart(panels, f"Estimates over time of {series.experiment} with their 95 % intervals")
 
 
-def series_range(series: TimeSeriesEstimate, j: int, final: float) -> tuple[float, float] | None:
-    """Return the range of nine tenths of the estimates, which diverge near singular windows."""
-    good = series.values[series.good, j]
-    good = good[np.isfinite(good)]  # none for a parameter of other experiments
-    if good.size == 0:
-        return None
-    low, high = (float(x) for x in np.quantile(good, [0.05, 0.95]))
-    low, high = min(low, final), max(high, final)
-    pad = 0.4 * (high - low) or 0.05 * abs(final) or 1.0
-    return low - pad, high + pad
-
-
 def _series_panel(
     series: TimeSeriesEstimate, times: F64, j: int, final: float, last: bool
 ) -> Panel:
     values = np.ascontiguousarray(series.values[:, j])
     margin = 1.96 * series.standard_errors[:, j]
-    low, high = series_range(series, j, final) or (final - 1.0, final + 1.0)
-    begin, end = float(times[0]), float(times[-1])
+    # Near singular windows estimates diverge: nine tenths of them are shown.
+    good = series.values[series.good, j]
+    good = good[np.isfinite(good)]  # none for a parameter of other experiments
+    low, high = np.quantile(good, [0.05, 0.95]) if good.size else (final - 1.0, final + 1.0)
+    low, high = min(float(low), final), max(float(high), final)
+    pad = (0.4 * (high - low) or 0.05 * abs(final) or 1.0) if good.size else 0.0
+    time = Axis.of_time(series.experiment, times)
     return Panel(
-        Axis(begin, end, "time (s)" if last else "", link=time_link(series.experiment)),
-        Axis(low, high, with_unit(series.names[j], series.units[j])),
+        time if last else replace(time, label=""),
+        Axis(low - pad, high + pad, with_unit(series.names[j], series.units[j])),
         [
             long_band(Band(times, values - margin, values + margin, style.SPREAD, "95 % interval")),
             Level(final, style.INITIAL, "whole run", width=1.0, dashed=True),
@@ -290,18 +243,14 @@ def band_chart(band: OutputBand, level: str) -> Chart:
     `level` is the probability of the bands as text.
     """
     times = band.times
-    begin, end = (float(times[0]), float(times[-1])) if times.size else (0.0, 1.0)
-    end = end if end > begin else begin + 1.0
-    link = time_link(band.experiment)
+    time = Axis.of_time(band.experiment, times)
     ends = [band.mean_low, band.mean_high, band.new_low, band.new_high]
-    whole = np.concatenate([band.measured, band.predicted, *ends])
-    around = np.concatenate([band.measured - band.predicted, *(e - band.predicted for e in ends)])
     names = f"{level} of new samples", f"{level} of the mean"
     return Chart(
         [
             Panel(
-                Axis(begin, end, link=link),
-                Axis(*_span(whole), with_unit(band.name, band.unit)),
+                replace(time, label=""),
+                Axis.over(with_unit(band.name, band.unit), band.measured, band.predicted, *ends),
                 [
                     *_band_marks(band, 0.0, names, _HALO),
                     Line(times, band.predicted, style.FITTED, "predicted", width=1.3),
@@ -309,8 +258,11 @@ def band_chart(band: OutputBand, level: str) -> Chart:
                 _BAND_HEIGHT,
             ),
             Panel(
-                Axis(begin, end, "time (s)", link=link),
-                Axis(*_span(around), with_unit("less the prediction", band.unit)),
+                time,
+                Axis.over(
+                    with_unit("less the prediction", band.unit),
+                    *(one - band.predicted for one in (band.measured, *ends)),
+                ),
                 _band_marks(band, band.predicted, names, 2.5),
                 _BAND_LOWER,
             ),
@@ -342,10 +294,3 @@ def _band_marks(
             )
         )  # fmt: skip
     return marks
-
-
-def _span(values: np.ndarray) -> tuple[float, float]:
-    finite = values[np.isfinite(values)]
-    if not finite.size:
-        return 0.0, 1.0
-    return padded(float(finite.min()), float(finite.max()))

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.cross_validation.summary import Score, score_of
+from fmident.cross_validation.result import Score, score_of
 from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Chart, Dots, Level, Line, Mark, Panel, Segments
-from fmident.report.figures.style import padded, with_unit
-from fmident.report.terminal import unit_text
+from fmident.report.figures.style import with_unit
+from fmident.words import unit_text
 
 if TYPE_CHECKING:
     from fmident.cross_validation import CrossValidation, ModelFolds
@@ -38,7 +38,7 @@ def scores_chart(result: CrossValidation) -> Chart:
                 Line(x, y, color, model.name),
                 Dots(x, y, color, model.name, hover=[(score, "y")]),
             ]
-        panels.append(Panel(across, Axis(*_ends(marks)), marks, _HEIGHT, _TITLES[score]))
+        panels.append(Panel(across, _axis(marks), marks, _HEIGHT, _TITLES[score]))
     return Chart(panels, "Scores fold by fold", side_by_side=True)
 
 
@@ -74,21 +74,15 @@ def parameters_chart(result: CrossValidation) -> Chart | None:
                 Segments(x, y - half, x, y + half, color, model.name, 1.4),
                 Dots(x, y, color, model.name, 5.0, hover=[(name, "y")]),
             ]
-        down = Axis(*_ends(marks), with_unit(name, unit_text(parameter.unit)))
+        down = _axis(marks, with_unit(name, unit_text(parameter.unit)))
         panels.append(Panel(across, down, marks, _HEIGHT))
     return Chart(panels, "Parameters fold by fold", side_by_side=True)
 
 
-def _ends(marks: list[Mark]) -> tuple[float, float]:
-    parts: list[np.ndarray] = []
-    for mark in marks:
-        if isinstance(mark, Dots):
-            parts.append(mark.y)
-        elif isinstance(mark, Segments):
-            parts += [mark.y0, mark.y1]
-    values = np.concatenate(parts) if parts else np.empty(0)
-    values = values[np.isfinite(values)]
-    return padded(float(values.min()), float(values.max()), 0.08) if values.size else (0.0, 1.0)
+def _axis(marks: list[Mark], label: str = "") -> Axis:
+    dots = [mark.y for mark in marks if isinstance(mark, Dots)]
+    ends = [y for mark in marks if isinstance(mark, Segments) for y in (mark.y0, mark.y1)]
+    return Axis.over(label, *dots, *ends, share=0.08)
 
 
 def _colored(result: CrossValidation) -> list[tuple[ModelFolds, str]]:

@@ -29,14 +29,14 @@ from fmident.report.figures.folds import parameters_chart, scores_chart
 from fmident.report.figures.profiles import Kind, profile_panel
 from fmident.report.figures.search import cost_panel, searches
 from fmident.report.figures.uncertainty import intervals_panel
-from fmident.report.terminal import unit_text
-from fmident.words import interval, percent_text, with_error
+from fmident.words import interval, percent_text, unit_text, with_error
 
 if TYPE_CHECKING:
     from fmident.cross_validation import CrossValidation
-    from fmident.estimation.result import EstimationResult, OutputFit, ParameterEstimate
+    from fmident.estimation.comparisons import OutputFit
+    from fmident.estimation.result import EstimationResult, ParameterEstimate
     from fmident.prediction import OutputBand
-    from fmident.profiles import ParameterProfile, ProfileResult
+    from fmident.profiles import ProfileResult
     from fmident.resampling import BootstrapResult
 
 _WIDTH, _PANEL, _ROW = 9.0, 2.4, 0.42
@@ -62,13 +62,16 @@ def plot_residuals(
 
 def _over_time(fits: Sequence[OutputFit], which: int, ax: Any) -> Panels:
     """Draw one panel of the chart of each fit: 0 is the signals, 1 the residuals."""
-    several = len({f.experiment for f in fits}) > 1
-    panels = []
-    for fit in fits:
-        both = fit_chart(fit, link=fit.experiment).panels
-        title = fit.experiment if several else ""
-        panels.append(replace(both[which], x=both[1].x, title=title))
-    return _plotted(panels, ax)
+    return _plotted(_named([(f.experiment, fit_chart(f), which) for f in fits]), ax)
+
+
+def _named(charts: Sequence[tuple[str, Chart, int]]) -> list[Panel]:
+    """Return one panel of each chart over the time; of several experiments with their names."""
+    several = len({experiment for experiment, _, _ in charts}) > 1
+    return [
+        replace(chart.panels[which], x=chart.panels[-1].x, title=experiment if several else "")
+        for experiment, chart, which in charts
+    ]
 
 
 def plot_intervals(result: EstimationResult, ax: Any) -> Axes:
@@ -100,13 +103,8 @@ def plot_profile(result: ProfileResult, name: str | None, kind: Kind, ax: Any) -
     """Plot profiles; see ``ProfileResult.plot_profile``."""
     if kind not in ("tau", "rise"):
         raise EstimationError(f"the kind is '{kind}'", hint="give 'tau' or 'rise'")
-    profiles: Sequence[ParameterProfile] = result.profiles
-    if name is not None:
-        profiles = [p for p in profiles if p.name == name]
-        if not profiles:
-            known = [p.name for p in result.profiles]
-            raise _unknown_name(f"there is no profile of '{name}'", name, known, "profile")
-    panels = [profile_panel(p, result, kind) for p in profiles]
+    names = [p.name for p in result.profiles]
+    panels = _one_of(name, names, [profile_panel(p, result, kind) for p in result.profiles])
     return _plotted(panels, ax, columns=_COLUMNS, height=1.2 * _PANEL)
 
 
@@ -148,13 +146,8 @@ def plot_bands(
         raise EstimationError(
             f"the result has no bands{pair}", hint="'table' of the result says what it has"
         )
-    several = len({b.experiment for b in chosen}) > 1
-    panels = []
-    for band in chosen:
-        both = band_chart(band, percent_text(level)).panels
-        title = band.experiment if several else ""
-        panels.append(replace(both[0], x=both[1].x, title=title))
-    return _plotted(panels, ax, height=3.0)
+    charts = [(b.experiment, band_chart(b, percent_text(level)), 0) for b in chosen]
+    return _plotted(_named(charts), ax, height=3.0)
 
 
 def plot_scores(result: CrossValidation, ax: Any) -> Panels:
@@ -281,7 +274,7 @@ def _one_of(name: str | None, names: Sequence[str], panels: Sequence[Panel]) -> 
     if name is None:
         return panels
     if name not in names:
-        raise _unknown_name(f"no parameter '{name}' was searched", name, names, "parameter")
+        raise _unknown_name(f"the result has no parameter '{name}'", name, names, "parameter")
     return [panels[[*names].index(name)]]
 
 
@@ -308,13 +301,12 @@ def _with_draws(result: EstimationResult) -> EstimationResult:
 
 def _value_text(estimate: ParameterEstimate) -> str:
     value, _ = with_error(estimate.value, estimate.standard_error)
-    unit = unit_text(estimate.unit)
-    return f"{estimate.name} = {value}" + (f" {unit}" if unit else "")
+    return f"{estimate.name} = {value} {unit_text(estimate.unit)}".rstrip()
 
 
 def _interval_text(estimate: ParameterEstimate) -> str:
     if math.isnan(estimate.interval_95[0]):
         return "at a bound: no interval" if estimate.at_bound else "no interval"
-    if math.isinf(estimate.interval_95[0]) or math.isinf(estimate.interval_95[1]):
+    if estimate.is_open:
         return "not determined by the data"
     return interval(estimate.interval_95, estimate.standard_error)

@@ -17,8 +17,8 @@ from fmident.arrays import F64
 from fmident.profiles import tau_curve
 from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel, Segments
-from fmident.report.figures.style import log_range, padded, with_unit
-from fmident.report.terminal import unit_text
+from fmident.report.figures.style import with_unit
+from fmident.words import unit_text
 
 if TYPE_CHECKING:
     from fmident.profiles import JointRegion, ParameterProfile, ProfileResult
@@ -191,8 +191,5 @@ def _closed(x: F64, y: F64, color: str, name: str, width: float) -> Segments:
 def _region_axis(region: JointRegion, k: int, ends: F64) -> Axis:
     values = np.append(ends, region.estimate[k])
     label = with_unit(region.names[k], unit_text(region.units[k]))
-    low, high = float(values.min()), float(values.max())
-    if region.log[k] and low > 0.0 and high > _WIDE * low:
-        limits, log = log_range(values)
-        return Axis(*limits, label, log=log)
-    return Axis(*padded(low, high, 0.08), label)
+    log = bool(region.log[k] and values.min() > 0.0 and values.max() > _WIDE * values.min())
+    return Axis.over(label, values, share=0.08, log=log)

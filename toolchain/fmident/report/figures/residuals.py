@@ -11,17 +11,17 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Bars, Chart, Dots, Level, Line, Mark, Panel
-from fmident.report.figures.style import log_range, padded
-from fmident.statistics.correlations import (
+from fmident.report.figures.style import padded
+from fmident.statistics.distributions import normal_quantile
+from fmident.statistics.residuals import (
     Correlation,
     autocorrelation,
     cross_correlation,
     spectrum,
 )
-from fmident.statistics.distributions import normal_quantile
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import OutputFit
+    from fmident.estimation.comparisons import OutputFit
 
 
 _HEIGHT = 210
@@ -64,9 +64,9 @@ def diagnostics_chart(fit: OutputFit, inputs: Mapping[str, F64], most_inputs: in
 
 
 def _scaled(fit: OutputFit) -> F64:
-    found = whitened(fit)
-    if np.isfinite(found).any():
-        return found
+    scaled = whitened(fit)
+    if np.isfinite(scaled).any():
+        return scaled
     # Without a standard deviation, their own size is what there is.
     residual = fit.measured - fit.fitted
     finite = residual[np.isfinite(residual)]
@@ -90,9 +90,9 @@ def _quantiles(values: F64) -> Panel:
     places = np.linspace(-reach, reach, min(_QUANTILES, ordered.size))
     shares = np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in places])
     index = np.clip(np.round(shares * ordered.size - 0.5), 0, ordered.size - 1).astype(np.intp)
-    seen = ordered[np.unique(index)]
+    shown = ordered[np.unique(index)]
     theory = np.array([normal_quantile((k + 0.5) / ordered.size) for k in np.unique(index)])
-    low, high = padded(float(min(seen[0], -reach)), float(max(seen[-1], reach)))
+    low, high = padded(float(min(shown[0], -reach)), float(max(shown[-1], reach)))
     ends = np.array([-1.1 * reach, 1.1 * reach])
     return Panel(
         Axis(*padded(-reach, reach), "quantile of the standard normal"),
@@ -100,7 +100,7 @@ def _quantiles(values: F64) -> Panel:
         [
             Line(ends, ends.copy(), style.FITTED, "standard normal", width=1.2),
             Dots(
-                theory, seen, style.RESIDUAL, "residuals", size=4.5,
+                theory, shown, style.RESIDUAL, "residuals", size=4.5,
                 hover=[("normal", "x"), ("residual", "y")],
             ),
         ],
@@ -110,21 +110,21 @@ def _quantiles(values: F64) -> Panel:
 
 
 def _correlated(
-    title: str, found: Correlation | None, step: float | None, words: str
+    title: str, correlation: Correlation | None, step: float | None, words: str
 ) -> Panel | None:
-    if found is None:
+    if correlation is None:
         return None
-    lags = found.lags * (step or 1.0)
+    lags = correlation.lags * (step or 1.0)
     half = 0.35 * (step or 1.0)
-    reach = max(1.15 * float(np.max(np.abs(found.values))), 1.6 * found.bound)
+    reach = max(1.15 * float(np.max(np.abs(correlation.values))), 1.6 * correlation.bound)
     marks: list[Mark] = [
         Bars(
-            lags - half, lags + half, found.values, style.RESIDUAL, "correlation",
+            lags - half, lags + half, correlation.values, style.RESIDUAL, "correlation",
             hover=[("lag", "lag"), ("correlation", "top")], extra={"lag": lags},
         ),
         *(
             Level(level, style.FITTED, "95 % of white noise", width=0.9, dashed=True)
-            for level in (-found.bound, found.bound)
+            for level in (-correlation.bound, correlation.bound)
         ),
     ]  # fmt: skip
     unit = "s" if step is not None else "samples"
@@ -140,10 +140,9 @@ def _spectrum(residuals: F64, step: float) -> Panel | None:
         return None
     frequencies, density = result
     white = 2.0 * step
-    ends, log = log_range(np.append(density, white))
     return Panel(
         Axis(float(frequencies[0]), float(frequencies[-1]), "frequency (Hz)", log=True),
-        Axis(*ends, "power density (1/Hz)", log=log),
+        Axis.over("power density (1/Hz)", density, white, log=True),
         [
             Level(white, style.FITTED, "white noise", width=1.0, dashed=True),
             Line(frequencies, density, style.RESIDUAL, "density", width=1.3),

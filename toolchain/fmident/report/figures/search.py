@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.population import Generation
+from fmident.estimation.contract import Generation
 from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Band, Chart, Dots, Level, Line, Mark, Panel
-from fmident.report.figures.style import log_range, padded, with_unit
-from fmident.report.terminal import unit_text
-from fmident.words import plain
+from fmident.report.figures.style import padded, with_unit
+from fmident.words import plain, unit_text
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
     from fmident.estimation.result import EstimationResult, ParameterEstimate
 
 
-_MOST_STARTS = 60
+_MOST_STARTS, _MOST_PANELS = 60, 24
 _HEIGHT, _PARAMETER = 220, 130
 
 
 MOST_PARAMETERS = 6
-"""So many are drawn over pairs; more would be too small to read."""
+"""Parameters drawn in pairs, at most; more would be too small to read."""
 
 _GENERATIONS_HEIGHT, _PAIR = 250, 280
 _MOST_DRAWN = 5000
 _WIDE_RANGE = 100.0
+_FEW = 200
 _FAILED = "#c9ced6"
 
 
@@ -73,14 +73,13 @@ def cost_panel(lines: Sequence[Sequence[float]]) -> Panel:
         marks.append(Line(numbers, costs, color, name, width=1.4 if k == best else 0.9))
         if k == best:
             marks.append(Dots(numbers, costs, color, name, size=5.0))
-    ends, log = log_range(np.concatenate([np.array(costs) for costs in lines]))
     last = float(max(len(costs) for costs in lines) - 1)
     label = "iteration" if alone else "iteration of each start"
     across = Axis(*padded(0.0, last, 0.02), label, whole=True)
-    return Panel(across, Axis(*ends, "cost", log=log), marks, _HEIGHT)
+    return Panel(across, Axis.over("cost", *lines, log=True), marks, _HEIGHT)
 
 
-def path_chart(result: EstimationResult, most: int = 24) -> Chart | None:
+def path_chart(result: EstimationResult) -> Chart | None:
     """Return the best parameters over the iterations of the last stage.
 
     It is ``None`` if there are fewer than two iterations.
@@ -94,30 +93,20 @@ def path_chart(result: EstimationResult, most: int = 24) -> Chart | None:
     path = np.vstack(points)
     numbers = np.arange(len(history), dtype=np.float64)
     panels: list[Panel] = []
-    for j, e in enumerate(free[:most]):
-        column = np.ascontiguousarray(path[:, j])
-        seen = np.append(column[np.isfinite(column)], e.value)
-        panels.append(
-            Panel(
-                Axis(*padded(0.0, numbers[-1], 0.02), "iteration", whole=True, link="iterations"),
-                Axis(*padded(float(seen.min()), float(seen.max()), 0.12), unit_text(e.unit)),
-                [
-                    Level(e.value, style.RESULT, "result", width=0.9, dashed=True),
-                    Line(numbers, column, style.FITTED, "best so far", width=1.4),
-                    *(
-                        [Dots(numbers, column, style.FITTED, "best so far", size=4.0)]
-                        if numbers.size <= 200
-                        else []
-                    ),
-                ],
-                _PARAMETER,
-                e.name,
-            )
-        )
+    across = Axis(*padded(0.0, numbers[-1], 0.02), "iteration", whole=True, link="iterations")
+    for e, column in zip(free[:_MOST_PANELS], np.ascontiguousarray(path.T), strict=False):
+        marks: list[Mark] = [
+            Level(e.value, style.RESULT, "result", width=0.9, dashed=True),
+            Line(numbers, column, style.FITTED, "best so far", width=1.4),
+        ]
+        if numbers.size <= _FEW:
+            marks.append(Dots(numbers, column, style.FITTED, "best so far", size=4.0))
+        down = Axis.over(unit_text(e.unit), column, e.value, share=0.12)
+        panels.append(Panel(across, down, marks, _PARAMETER, e.name))
     return Chart(panels, "Parameters over the iterations", side_by_side=len(panels) > 1)
 
 
-def starts_chart(result: EstimationResult, most: int = 24) -> Chart | None:
+def starts_chart(result: EstimationResult) -> Chart | None:
     """Return the ends of the searches: sorted costs, and the parameters over them.
 
     It is ``None`` if there was only one start.
@@ -130,39 +119,17 @@ def starts_chart(result: EstimationResult, most: int = 24) -> Chart | None:
     costs = np.array([cost for cost, _ in local])
     values = np.array([p for _, p in local], dtype=np.float64)
     ranks = np.arange(1.0, costs.size + 1.0)
-    axis, log = log_range(costs)
     rank = Axis(*padded(1.0, ranks[-1], 0.04), "start, from the best", whole=True, link="starts")
-    panels = [
-        Panel(
-            rank,
-            Axis(*axis, "cost", log=log),
-            [Dots(ranks, costs, style.FITTED, size=6.0, hover=[("start", "x"), ("cost", "y")])],
-            _HEIGHT,
-            "Cost",
-        )
-    ]
-    for j, e in enumerate(free[:most]):
-        column: F64 = np.ascontiguousarray(values[:, j])
-        seen = np.append(column[np.isfinite(column)], e.value)
-        panels.append(
-            Panel(
-                rank,
-                Axis(*padded(float(seen.min()), float(seen.max()), 0.1), unit_text(e.unit)),
-                [
-                    Level(e.value, style.RESULT, width=0.9, dashed=True),
-                    Dots(
-                        ranks,
-                        column,
-                        style.FITTED,
-                        size=6.0,
-                        extra={"cost": costs},
-                        hover=[("start", "x"), (e.name, "y"), ("cost", "cost")],
-                    ),
-                ],
-                _HEIGHT,
-                e.name,
-            )
-        )
+    dots = Dots(ranks, costs, style.FITTED, hover=[("start", "x"), ("cost", "y")])
+    panels = [Panel(rank, Axis.over("cost", costs, log=True), [dots], _HEIGHT, "Cost")]
+    for e, column in zip(free[:_MOST_PANELS], np.ascontiguousarray(values.T), strict=False):
+        hover = [("start", "x"), (e.name, "y"), ("cost", "cost")]
+        marks: list[Mark] = [
+            Level(e.value, style.RESULT, width=0.9, dashed=True),
+            Dots(ranks, column, style.FITTED, extra={"cost": costs}, hover=hover),
+        ]
+        down = Axis.over(unit_text(e.unit), column, e.value, share=0.1)
+        panels.append(Panel(rank, down, marks, _HEIGHT, e.name))
     return Chart(panels, "Where each start ended: cost and parameters", side_by_side=True)
 
 
@@ -223,7 +190,6 @@ def generations_chart(generations: Sequence[Generation]) -> Chart | None:
     rows = np.array([quantiles(g.costs) for g in generations])
     lowest = [np.min(g.costs, initial=np.inf) for g in generations]
     best = np.minimum.accumulate(np.array(lowest))
-    ends, log = log_range(np.concatenate([best, rows.ravel()]))
     low, median, high = (np.ascontiguousarray(column) for column in rows.T)
     marks: list[Mark] = [
         Band(numbers, low, high, style.SPREAD, "5 % to 95 %"),
@@ -231,7 +197,7 @@ def generations_chart(generations: Sequence[Generation]) -> Chart | None:
         Line(numbers, best, style.FITTED, "best so far", width=1.6),
     ]
     across = Axis(0.0, float(numbers[-1]), "generation", whole=True)
-    panel = Panel(across, Axis(*ends, "cost", log=log), marks, _GENERATIONS_HEIGHT)
+    panel = Panel(across, Axis.over("cost", best, rows, log=True), marks, _GENERATIONS_HEIGHT)
     return Chart([panel], "Best cost so far, median and spread over the generations")
 
 
@@ -352,11 +318,10 @@ def _axis(parameter: ParameterEstimate) -> Axis:
 
 
 def _over_one(values: F64, costs: F64, parameter: ParameterEstimate) -> Panel:
-    ends, log = log_range(costs)
     name = parameter.name
     return Panel(
         _axis(parameter),
-        Axis(*ends, "cost", log=log),
+        Axis.over("cost", costs, log=True),
         [
             Dots(
                 values, costs, style.FITTED, "simulated", size=4.5,

@@ -25,23 +25,29 @@ SERIES = (
 """Of lines that are none of these."""
 
 
+_SHARE = 0.06
+"""Part of the range of an axis that is added beyond the values at each end."""
+
+_LETTERS = 24
+
+
 def padded(low: float, high: float, share: float = 0.05) -> tuple[float, float]:
     """Return both ends moved outwards by a fraction of their distance."""
     if not (np.isfinite(low) and np.isfinite(high)):
         return 0.0, 1.0
-    margin = share * (high - low) or share * max(abs(high), 1e-12) or 1.0
+    margin = share * (high - low) or share * abs(high) or 1.0
     return low - margin, high + margin
 
 
-def log_range(values: F64, share: float = 0.06) -> tuple[tuple[float, float], bool]:
+def log_range(values: F64) -> tuple[tuple[float, float], bool]:
     """Return the axis range for some values, and whether it is logarithmic (all positive)."""
     finite = values[np.isfinite(values)]
     if finite.size == 0:
         return (0.0, 1.0), False
     low, high = float(finite.min()), float(finite.max())
     if low <= 0.0:
-        return padded(low, high, share), False
-    factor = max((high / low) ** share, 1.05)
+        return padded(low, high, _SHARE), False
+    factor = max((high / low) ** _SHARE, 1.05)
     return (low / factor, high * factor), True
 
 
@@ -50,21 +56,16 @@ def with_unit(name: str, unit: str | None) -> str:
     return f"{name} ({unit})" if name and unit else name or unit or ""
 
 
-def time_link(experiment: str) -> str:
-    """Return the link of an experiment's time axes, which move together in all sections."""
-    return f"time of {experiment}"
-
-
-def short_names(names: Sequence[str], most: int = 24) -> list[str]:
-    """Return names shortened to `most` characters: without common prefix, then without middle.
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names shortened to 24 characters: without common prefix, then without middle.
 
     A name is, for example, ``"drive.gearbox.friction"``.
     """
-    if all(len(name) <= most for name in names):
+    if all(len(name) <= _LETTERS for name in names):
         return list(names)
     shared = _shared([name.split(".") for name in names]) if len(names) > 1 else 0
     begin = "…" if shared else ""
-    return [short_name(begin + ".".join(name.split(".")[shared:]), most) for name in names]
+    return [short_name(begin + ".".join(name.split(".")[shared:]), _LETTERS) for name in names]
 
 
 def _shared(parts: Sequence[Sequence[str]]) -> int:

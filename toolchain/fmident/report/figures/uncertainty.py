@@ -10,12 +10,12 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Chart, Dots, Level, Line, Mark, Panel, Segments
-from fmident.report.figures.style import log_range, padded, short_names, time_link
-from fmident.report.terminal import unit_text
-from fmident.words import plain
+from fmident.report.figures.style import padded, short_names
+from fmident.words import plain, unit_text
 
 if TYPE_CHECKING:
-    from fmident.estimation.result import EstimationResult, OutputSensitivity, ParameterEstimate
+    from fmident.estimation.comparisons import OutputSensitivity
+    from fmident.estimation.result import EstimationResult, ParameterEstimate
     from fmident.statistics.identifiability import Identifiability, WeakDirection
 
 
@@ -52,7 +52,9 @@ def forest_chart(result: EstimationResult) -> Chart | None:
     if not rows:
         return None
     names = short_names([e.name for e in rows])
-    panels = [intervals_panel(rows, names, "95 % intervals"), _bounds_panel(rows, names)]
+    panels = [_bounds_panel(rows, names)]
+    if any(np.isfinite(e.interval_95).any() for e in rows):
+        panels.insert(0, intervals_panel(rows, names, "95 % intervals"))
     words = "Intervals, initial values and bounds of the parameters in relation to the estimates"
     return Chart(panels, words, side_by_side=True)
 
@@ -61,7 +63,7 @@ def intervals_panel(
     rows: Sequence[ParameterEstimate], names: Sequence[str], title: str = ""
 ) -> Panel:
     """Return the 95 % interval of each parameter; one that is much wider than most is cut off."""
-    ends = _percent([e.interval_95 for e in rows], rows)
+    ends = _percent([_interval(e) for e in rows], rows)
     reach = 1.15 * _reach(ends)
     marks = [*_intervals(ends, reach), *_beyond(ends, reach), *_estimates(rows)]
     return _rows_panel(names, (-reach, reach), marks, title)
@@ -69,7 +71,7 @@ def intervals_panel(
 
 def _bounds_panel(rows: Sequence[ParameterEstimate], names: Sequence[str]) -> Panel:
     """Return bounds, intervals and initial values; what is much farther than most is cut off."""
-    ends = _percent([e.interval_95 for e in rows], rows)
+    ends = _percent([_interval(e) for e in rows], rows)
     bounds = _percent([(e.lower, e.upper) for e in rows], rows)
     initial = _percent([(e.initial,) for e in rows], rows)
     near = max(_reach(ends), _reach(initial))
@@ -98,6 +100,11 @@ def _rows_panel(
     down = Axis(0.4, len(names) + 0.6, ticks=ticks, fixed=True)
     height = _ROW * len(names) + _REST
     return Panel(Axis(*ends, "difference from the estimate (%)"), down, marks, height, title)
+
+
+def _interval(e: ParameterEstimate) -> tuple[float, float]:
+    """Return the 95 % interval, without ends where the data leave the parameter open."""
+    return (-np.inf, np.inf) if e.is_open else e.interval_95
 
 
 def _places(count: int) -> F64:
@@ -202,7 +209,6 @@ def _singular_values(judged: Identifiability) -> Panel | None:
     positive = np.isfinite(values) & (values > 0.0)
     if not positive.any():
         return None
-    ends, log = log_range(values[positive])
     marks: list[Mark] = []
     for which, color, name in (
         (numbers <= judged.rank, style.FITTED, "determined"),
@@ -217,7 +223,7 @@ def _singular_values(judged: Identifiability) -> Panel | None:
             )  # fmt: skip
     return Panel(
         Axis(*padded(1.0, float(numbers[-1]), 0.06), "combination of parameters", whole=True),
-        Axis(*ends, "singular value", log=log),
+        Axis.over("singular value", values[positive], log=True),
         marks,
         _VALUES_HEIGHT,
         "Singular values of the scaled Jacobian",
@@ -254,14 +260,14 @@ def sensitivity_chart(one: OutputSensitivity) -> Chart | None:
 
     It is ``None`` if no parameter affects it.
     """
-    seen = [int(j) for j in np.argsort(-one.shares, kind="stable") if one.shares[j] > 0.0][
+    influential = [int(j) for j in np.argsort(-one.shares, kind="stable") if one.shares[j] > 0.0][
         :_MOST_LINES
     ]
-    if not seen or one.times.size < 2:
+    if not influential or one.times.size < 2:
         return None
-    at_first = {*seen[:_MOST_SHOWN]}
+    at_first = {*influential[:_MOST_SHOWN]}
     marks: list[Mark] = [Level(0.0, style.RESIDUAL, width=0.8)]
-    for j in sorted(seen):
+    for j in sorted(influential):
         marks.append(
             Line(
                 one.times,
@@ -273,9 +279,8 @@ def sensitivity_chart(one: OutputSensitivity) -> Chart | None:
             )
         )
     reach = 1.08 * float(np.max(np.abs(one.values[:, sorted(at_first)])))
-    begin, end = float(one.times[0]), float(one.times[-1])
     panel = Panel(
-        Axis(begin, end, "time (s)", link=time_link(one.experiment)),
+        Axis.of_time(one.experiment, one.times),
         Axis(-reach, reach, "change / σ"),
         marks,
         _TIME_HEIGHT,

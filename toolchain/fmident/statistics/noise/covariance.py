@@ -1,4 +1,4 @@
-"""The covariance of an estimate and its degrees of freedom, whatever the noise is like.
+"""The covariance of an estimate and its degrees of freedom, under any noise.
 
 An estimate answers to the noise e of the residuals with ``dp = A e``; its covariance is
 ``A S A^T``, with S the covariance of the noise: the sandwich ``(J^T J)^-1 J^T S J (J^T J)^-1`` of
@@ -15,7 +15,7 @@ cases, in which these hold 93 to 97 % (docs/explanation/uncertainty.md). Unequal
 time are counted with the estimator HC3 of MacKinnon and White (J. Econometrics 29, 1985), of the
 innovations.
 
-The long-run covariance needs no model of the noise. An estimate moves by the sum of its scores,
+**The long-run covariance** needs no model of the noise. An estimate moves by the sum of its scores,
 ``a_t r_t`` with its answer a to the samples and their residuals r. Sums of the scores times K slow
 cosines are nearly independent of each other and have the variance of that sum; their mean square
 estimates it, and Student's t with K degrees of freedom counts that they are few (Müller, J.
@@ -23,8 +23,7 @@ Econometrics 141, 2007; Lazarus, Lewis, Stock and Watson, J. Business and Econom
 2018; Phillips, Econometric Theory 21, 2005). K follows from the correlation of the scores as
 Andrews' bandwidth does.
 
-Whether residuals come back in other experiments: what a model lacks does, noise does not.
-
+**Residuals that repeat in other experiments** show what a model lacks: noise does not come back.
 Innovations of independent series are uncorrelated, whatever the noise of each (Haugh, J. American
 Statistical Association 71, 1976). So are not those of residuals that have a part in common.
 """
@@ -49,16 +48,18 @@ from fmident.statistics.noise.processes import (
     spanned,
     without_parameters,
 )
-from fmident.statistics.noise.series import Indices, Series, shared_noise
-from fmident.statistics.noise.waves import Steps, Wave, steps_in, tones_in, with_amplitudes
-from fmident.statistics.noise.whiteness import (
+from fmident.statistics.noise.series import (
+    Indices,
+    Series,
     bartlett,
     colour_level,
     neighbours,
     portmanteau,
+    shared_noise,
     white_chance,
     white_test,
 )
+from fmident.statistics.noise.waves import Steps, Wave, steps_in, tones_in, with_amplitudes
 
 REJECTED = 1e-3
 """Probability from which on a hypothesis about the noise is rejected."""
@@ -83,7 +84,7 @@ _MOST_UNSURE = 3.0
 """Part of a variance that counts for the noise model's uncertainty at most: what is more is beyond
 the first order, from which it comes."""
 
-_FEWEST = 20
+_FEWEST_OF_TEST = 20
 """Samples of an output from which on an autoregression is fitted."""
 
 
@@ -104,23 +105,25 @@ _MATTERS = 0.2
 _LARGEST = 1.0 - 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class OutputFinding:
-    """The noise of an output, determined from its residuals.
+@dataclass(frozen=True)
+class OutputNoise:
+    """The noise of one output, determined from its residuals.
 
-    `p_white` is the probability of autocorrelations as large in white noise, and `p_left`
-    the same for the innovations of its autoregression, whose `deviation` is relative to
-    that of whitened residuals. An order of 0 means white noise.
+    The name includes the sampling interval if the output has several. `p_white` is the
+    probability of autocorrelations as large in white noise, and `p_innovations` the same
+    for the innovations of the autoregression, whose `deviation` is relative to that of
+    whitened residuals. An order of 0 means white noise; probabilities and autocorrelation
+    are NaN if unknown.
     """
 
     name: str
-    correlation: float
+    samples: int
+    autocorrelation: float
     p_white: float
     order: int
-    coefficients: F64
+    coefficients: tuple[float, ...]
     deviation: float
-    p_left: float
-    samples: int
+    p_innovations: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +138,7 @@ class NoiseFinding:
     """
 
     model: NoiseModel
-    outputs: tuple[OutputFinding, ...]
+    outputs: tuple[OutputNoise, ...]
     coloured: bool
     unequal: bool
     uneven: bool
@@ -211,7 +214,7 @@ def noise_found(
     untouched, ranks = without_parameters(outputs, residuals, columns)
     own = [[untouched[s.rows] for s in o.series] for o in outputs]
     coloured = [
-        o.size >= _FEWEST and white_chance(o.series, v) < colour_level(o.size)
+        o.size >= _FEWEST_OF_TEST and white_chance(o.series, v) < colour_level(o.size)
         for o, v in zip(outputs, own, strict=True)
     ]
     orders: list[int | Literal["auto"]] = ["auto" if c else 0 for c in coloured]
@@ -226,7 +229,7 @@ def noise_found(
         every = [s for o in outputs for s in o.series]
         sums = score_sums(every, left, columns.T, together)
         model = dataclasses.replace(model, waves=waves)
-        return NoiseFinding(model, output_findings(model, seen), True, unequal, False, sums=sums)
+        return NoiseFinding(model, output_noise(model, seen), True, unequal, False, sums=sums)
     shared = shared_noise(model.whiten(untouched), together, REJECTED)
     model, uneven = with_uneven_noise(model, residuals, jacobian)
     if not (any(coloured) or unequal or uneven or waves or shared):
@@ -234,7 +237,7 @@ def noise_found(
     model = dataclasses.replace(model, waves=waves, shared=shared)
     return NoiseFinding(
         model,
-        output_findings(model, seen),
+        output_noise(model, seen),
         not model.white,
         unequal,
         uneven,
@@ -330,7 +333,7 @@ def whitened_finding(
     plain = dataclasses.replace(model, scales=None, shared=())
     return NoiseFinding(
         model,
-        output_findings(plain, plain.colour(residuals)),
+        output_noise(plain, plain.colour(residuals)),
         not model.white,
         len(model.outputs) > 1,
         uneven,
@@ -362,8 +365,7 @@ def _unsure(model: NoiseModel, jacobian: F64) -> F64:
     if not parts:
         return np.zeros((norms.size, 1))
     wide = np.sqrt(2.0) * np.hstack(parts) / norms[:, np.newaxis]
-    triangle: F64 = np.asarray(np.linalg.qr(wide.T, mode="r"), dtype=np.float64).T
-    return triangle
+    return np.asarray(np.linalg.qr(wide.T, mode="r"), dtype=np.float64).T
 
 
 def _answers_with(model: NoiseModel, place: int, unknown: int, move: float, raw: F64) -> F64:
@@ -385,26 +387,26 @@ def _square_root(matrix: F64) -> F64:
     return root
 
 
-def output_findings(model: NoiseModel, residuals: F64) -> tuple[OutputFinding, ...]:
+def output_noise(model: NoiseModel, residuals: F64) -> tuple[OutputNoise, ...]:
     """Return the noise of each output, and tests of the residuals of its model."""
     white = model.whiten(residuals)
-    findings = []
+    noises = []
     for output, fit in zip(model.outputs, model.fits, strict=True):
         before = [residuals[s.rows] for s in output.series]
         after = [white[s.rows] for s in output.series]
-        findings.append(
-            OutputFinding(
+        noises.append(
+            OutputNoise(
                 output.name,
+                output.size,
                 neighbours(output.series, before),
                 white_chance(output.series, before),
                 fit.order,
-                fit.coefficients,
+                tuple(fit.coefficients.tolist()),
                 fit.deviation,
                 portmanteau(output.series, after, fit.order) if fit.order else float("nan"),
-                output.size,
             )
         )
-    return tuple(findings)
+    return tuple(noises)
 
 
 @dataclass(frozen=True, eq=False)
@@ -538,15 +540,15 @@ def repetitions(
 
 def _pairs(output: NoisyOutput, innovations: F64) -> dict[tuple[int, int], tuple[float, int]]:
     """Return correlation and number of common samples of each pair of series."""
-    found = {}
+    pairs = {}
     for (i, a), (j, b) in combinations(enumerate(output.series), 2):
         if a.even and b.even:
             first, second = _common(a, b)
             x, y = innovations[a.rows[first]], innovations[b.rows[second]]
             size = float(np.linalg.norm(x) * np.linalg.norm(y))
             if x.size >= _FEWEST_REPEATS and size > 0.0:
-                found[i, j] = float(x @ y) / size, x.size
-    return found
+                pairs[i, j] = float(x @ y) / size, x.size
+    return pairs
 
 
 def _mean(pairs: dict[tuple[int, int], tuple[float, int]], series: int) -> float:

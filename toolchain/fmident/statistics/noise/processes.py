@@ -12,33 +12,51 @@ L L^T:
 and the root of the middle is known from K's singular values. Whitening treats each wave
 as a separate unknown: the phases of waves of several outputs relative to each other are
 known only from the same samples.
+
+**The fit** of an autoregression to the residuals of a regression, by exact restricted likelihood.
+Residuals of a fit are smaller and whiter than the noise, because the parameters have
+absorbed a part of it, especially noise that resembles the effect of a parameter, as
+slow noise resembles an offset. The likelihood of the combinations of samples that no
+parameter can change avoids this (Patterson and Thompson, Biometrika 58, 1971; Harville,
+J. American Statistical Association 72, 1977; for autoregressions Tunnicliffe Wilson, J.
+Royal Statistical Society B 51, 1989):
+
+.. math:: -2 \ell_R = \log|R| + \log|Q^T R^{-1} Q| + (m - r) \log \min_b \, (e - Q b)^T R^{-1}
+    (e - Q b)
+
+with the covariance R of the samples for innovations of variance 1, and columns Q that
+span the possible changes by the r parameters. The stationary start and missing samples
+are treated exactly, see :mod:`fmident.statistics.noise.series`. Products of samples at
+the occurring distances are summed once, so that the cost of a likelihood value does not
+grow with the record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from typing import Literal
 
 import numpy as np
+from scipy import linalg, optimize
 
 from fmident.arrays import F64
-from fmident.statistics.noise.autoregression import variance_of
-from fmident.statistics.noise.restricted import (
-    FittedAutoregression,
-    RestrictedLikelihood,
-    chosen_order,
-    rough_partial,
-)
 from fmident.statistics.noise.series import (
     Indices,
+    Layout,
     Series,
     Shared,
     Whitening,
+    autocovariance,
+    coefficients_of,
+    continuous_predictors,
+    layout_of,
+    predictors,
     sampling_interval,
     series_of,
+    variance_of,
 )
 from fmident.statistics.noise.waves import Wave, factor_of, in_common
 
@@ -55,7 +73,29 @@ _SAME = 1e-3
 """Relative difference of sampling intervals that are the same."""
 
 _SMALLEST = 1e-6
-"""Of the size of an innovation over that of its output, where waves come on top."""
+"""Smallest size of an innovation over that of its output, where waves are added."""
+
+
+_CHUNK = 4096
+_LARGEST = 5.0
+"""Largest hyperbolic area tangent of a partial autocorrelation: 0.9999."""
+
+_ENOUGH = 3.0
+"""Whole stretches of the longest order that it takes to choose an order, per coefficient."""
+
+_SHORT = 4
+"""Orders up to which the information is that of this likelihood; of longer ones that of large
+samples."""
+
+_NEIGHBOURS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
+"""Correlations of neighbours, as hyperbolic area tangents, from which a search may begin."""
+
+_LARGEST_VARIANCE = 18.0
+"""Logarithm of the variance of the process over that of its innovations."""
+
+_ROUNDING = 1e-10
+_CURVATURE_STEP = 1e-3
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +233,7 @@ class NoiseModel:
         if waves is None:
             return values
         left, sizes = waves
-        combined: F64 = values + left @ ((sizes**power - 1.0) * (left.T @ values).T).T
-        return combined
+        return values + left @ ((sizes**power - 1.0) * (left.T @ values).T).T
 
     @cached_property
     def _whitenings(self) -> tuple[tuple[Series, Whitening], ...]:
@@ -204,16 +243,6 @@ class NoiseModel:
             for s in o.series
         )
 
-    @property
-    def log_determinant(self) -> float:
-        """Logarithm of the determinant of the whitening matrix."""
-        logarithm = sum(w.log_determinant for _, w in self._whitenings)
-        return (
-            logarithm
-            if self._on_top is None
-            else logarithm - float(np.sum(np.log(self._on_top[1])))
-        )
-
     def whiten(self, values: F64) -> F64:
         """Return residuals as innovations of variance 1, or a filtered Jacobian, (m,) or (m, n).
 
@@ -221,11 +250,15 @@ class NoiseModel:
         """
         return self._rescaled(self._with_waves(self._rescaled(self._whitened(values), 1), -1), -1)
 
-    def _whitened(self, values: F64) -> F64:
-        innovations = np.empty_like(values)
+    def _each(self, operation: Callable[[Whitening, F64], F64], values: F64) -> F64:
+        """Return what an operation makes of the samples of each series, (m,) or (m, n)."""
+        results = np.empty_like(values)
         for series, whitening in self._whitenings:
-            innovations[series.rows] = whitening.whiten(values[series.rows])
-        return innovations
+            results[series.rows] = operation(whitening, values[series.rows])
+        return results
+
+    def _whitened(self, values: F64) -> F64:
+        return self._each(Whitening.whiten, values)
 
     def colour(self, innovations: F64) -> F64:
         """Return noise from innovations of variance 1, the inverse of `whiten`, (m,) or (m, n)."""
@@ -233,10 +266,7 @@ class NoiseModel:
         return self._coloured(plain)
 
     def _coloured(self, innovations: F64) -> F64:
-        noise = np.empty_like(innovations)
-        for series, whitening in self._whitenings:
-            noise[series.rows] = whitening.colour(innovations[series.rows])
-        return noise
+        return self._each(Whitening.colour, innovations)
 
     def simulate(self, generator: np.random.Generator, count: int = 1) -> F64:
         """Return `count` records of new noise: Gaussian innovations, waves of random phase."""
@@ -271,20 +301,15 @@ class NoiseModel:
         return responses.T
 
     def _to_own_innovations(self, answers: F64) -> F64:
-        responses = np.empty_like(answers)
-        for series, whitening in self._whitenings:
-            responses[:, series.rows] = whitening.coloured_answers(answers[:, series.rows])
+        responses = self._each(Whitening.coloured_answers, answers.T).T
         if self.scales is not None:
             responses *= self.scales
         return responses
 
     def answers_to_samples(self, answers: F64) -> F64:
         """Return responses to residuals from those to innovations of equal variance, (n, m)."""
-        answers = self._rescaled(self._with_waves(self._rescaled(answers.T, -1), -1), 1).T
-        responses = np.empty_like(answers)
-        for series, whitening in self._whitenings:
-            responses[:, series.rows] = whitening.whitened_answers(answers[:, series.rows])
-        return responses
+        responses = self._rescaled(self._with_waves(self._rescaled(answers.T, -1), -1), 1)
+        return self._each(Whitening.whitened_answers, responses).T
 
     def freedoms(self, answers: F64) -> F64:
         """Return the effective degrees of freedom of the variances of quantities, shape (n,).
@@ -323,7 +348,7 @@ class NoiseModel:
             partial, deviation = np.tanh(unknowns[1:]), float(np.exp(0.5 * unknowns[0]))
             for series in output.series:
                 whitening = Whitening.of(series, partial, deviation)
-                responses = whitening.coloured_answers(answers[:, series.rows])
+                responses = whitening.coloured_answers(answers.T[series.rows]).T
                 if self.scales is not None:
                     responses = responses * self.scales[series.rows]
                 total += np.sum(responses**2, axis=1)
@@ -393,8 +418,7 @@ def spanned(columns: F64) -> F64:
     if not seen.any():
         return np.empty((len(columns), 0))
     left, singular, _ = np.linalg.svd(columns[:, seen] / norms[seen], full_matrices=False)
-    basis: F64 = left[:, singular > 1e-10 * singular[0]]
-    return basis
+    return left[:, singular > 1e-10 * singular[0]]
 
 
 def without_parameters(
@@ -414,3 +438,327 @@ def without_parameters(
         untouched[rows] -= basis @ (basis.T @ residuals[rows])
         ranks.append(basis.shape[1])
     return untouched, ranks
+
+
+@dataclass(frozen=True, eq=False)
+class FittedAutoregression:
+    """An autoregression and its uncertainty.
+
+    `partial` are the partial autocorrelations, shape (p,), and `deviation` is that of the
+    innovations; `spread` is the covariance of ``(log deviation^2, artanh(partial))``.
+    `freedom` is the number of samples minus the dimensions lost to parameters;
+    `log_likelihood` is restricted, up to a constant.
+    """
+
+    partial: F64
+    deviation: float
+    spread: F64
+    freedom: int
+    log_likelihood: float
+
+    @property
+    def order(self) -> int:
+        """Order p of the autoregression."""
+        return self.partial.size
+
+    @property
+    def coefficients(self) -> F64:
+        """Coefficients, shape (p,)."""
+        return coefficients_of(self.partial)
+
+    @property
+    def unknowns(self) -> F64:
+        """``(log deviation^2, artanh(partial))``, shape (1 + p,)."""
+        return np.concatenate([[2.0 * np.log(self.deviation)], np.arctanh(self.partial)])
+
+
+class _Products:
+    """Sums of products of samples and of columns at the distances in a layout."""
+
+    def __init__(self, layout: Layout, columns: F64) -> None:
+        self.layout = layout
+        self._width = columns.shape[1]
+        self._parts: list[tuple[bool, F64]] = []
+        for pattern, earlier in layout.patterns:
+            places = np.column_stack([pattern.rows, earlier])
+            wide = places.shape[1] * self._width
+            if places.shape[0] <= wide:
+                self._parts.append((False, columns[places]))
+                continue
+            total = np.zeros((wide, wide))
+            for start in range(0, places.shape[0], _CHUNK):
+                lagged = columns[places[start : start + _CHUNK]].reshape(-1, wide)
+                total += lagged.T @ lagged
+            shape = (places.shape[1], self._width) * 2
+            self._parts.append((True, total.reshape(shape)))
+
+    def at(self, partial: F64) -> tuple[F64, float]:
+        """Return the columns' products over the covariance, and its log determinant.
+
+        For innovations of variance 1; shape (c, c) for c columns.
+        """
+        products = np.zeros((self._width, self._width))
+        logs = 0.0
+        each = zip(self.layout.patterns, self._parts, predictors(self.layout, partial), strict=True)
+        for (pattern, _), (summed, part), (earlier, variance) in each:
+            weights = np.concatenate([[1.0], -earlier])
+            if summed:
+                inner = np.tensordot(weights, part, axes=(0, 0))
+                products += np.tensordot(inner, weights, axes=(1, 0)) / variance
+            else:
+                errors = np.tensordot(part, weights, axes=(1, 0))
+                products += errors.T @ errors / variance
+            logs += pattern.rows.size * float(np.log(variance))
+        return products, logs
+
+    def largest(self) -> tuple[F64, int]:
+        """Return the products of the first column with complete past, and their number.
+
+        The products have the shape (p + 1, p + 1).
+        """
+        place = max(
+            range(len(self._parts)),
+            key=lambda k: self.layout.patterns[k][0].rows.size,
+        )
+        summed, part = self._parts[place]
+        count = self.layout.patterns[place][0].rows.size
+        if summed:
+            return part[:, 0, :, 0], count
+        return part[:, :, 0].T @ part[:, :, 0], count
+
+
+class RestrictedLikelihood:
+    """Restricted likelihood of autoregressions of one order, common to several series.
+
+    The series are independent of each other, with the same sampling interval. `columns`
+    span the possible changes by parameters, for each series with shape (k, r), together
+    orthonormal. The order is at most 1 if a series is not even.
+    """
+
+    def __init__(
+        self, series: Sequence[Series], residuals: Sequence[F64], columns: Sequence[F64], order: int
+    ) -> None:
+        self.order = order
+        self._even = all(s.even for s in series)
+        together = [np.column_stack([e, q]) for e, q in zip(residuals, columns, strict=True)]
+        self._rank = together[0].shape[1] - 1
+        self.freedom = sum(len(t) for t in together) - self._rank
+        self._products: list[_Products] = []
+        self._uneven: list[tuple[F64, F64]] = []
+        for one, values in zip(series, together, strict=True):
+            if self._even:
+                self._products.append(_Products(layout_of(one, order), values))
+            else:
+                self._uneven.append((one.positions, values))
+
+    def parts(self, unknowns: F64) -> tuple[float, float]:
+        """Return ``log|R| + log|Q^T R^-1 Q|`` and the least sum of squares."""
+        partial = np.tanh(np.clip(unknowns, -_LARGEST, _LARGEST))
+        total, logs = np.zeros((self._rank + 1, self._rank + 1)), 0.0
+        for products in self._products:
+            product, log = products.at(partial)
+            total, logs = total + product, logs + log
+        for positions, values in self._uneven:
+            correlation = float(partial[0]) if partial.size else 0.0
+            weights, variances = continuous_predictors(positions, max(correlation, 0.0))
+            errors = values.copy()
+            errors[1:] -= weights[1:, np.newaxis] * values[:-1]
+            errors /= np.sqrt(variances)[:, np.newaxis]
+            total, logs = total + errors.T @ errors, logs + float(np.sum(np.log(variances)))
+        if not self._rank:
+            return logs, float(total[0, 0])
+        # Near a unit root the columns lose nearly all of what resembles a constant.
+        values, vectors = np.linalg.eigh(total[1:, 1:])
+        values = np.maximum(values, _EPS * max(float(values[-1]), 1e-300))
+        absorbed = (vectors.T @ total[1:, 0]) / np.sqrt(values)
+        logs += float(np.sum(np.log(values)))
+        return logs, max(float(total[0, 0] - absorbed @ absorbed), _ROUNDING * float(total[0, 0]))
+
+    def deviance(self, unknowns: F64) -> float:
+        """Return ``-2`` times the log likelihood at the best variance, up to a constant."""
+        logs, squares = self.parts(_representable(unknowns))
+        return float(logs + self.freedom * (np.log(squares) + _beyond(unknowns)))
+
+    def fitted(self, start: F64 | None = None) -> FittedAutoregression:
+        """Return the maximum-likelihood autoregression from initial partial autocorrelations."""
+        at = np.zeros(self.order)
+        if start is not None:
+            at = np.arctanh(np.clip(start, -0.999, 0.999))
+        if self.order:
+            limits = [(-_LARGEST if self._even else 0.0, _LARGEST)] * self.order
+            solution = optimize.minimize(
+                self.deviance,
+                self._likely(np.clip(at, limits[0][0], None)),
+                method="L-BFGS-B",
+                bounds=limits,
+                # Least squares begins near where long autoregressions end.
+                options={"maxiter": 100 if self.order <= _SHORT else 8},
+            )
+            at = np.asarray(solution.x, dtype=np.float64)
+        squares = self.parts(at)[1]
+        deviation = float(np.sqrt(squares / self.freedom))
+        return FittedAutoregression(
+            np.tanh(at), deviation, self._spread(at), self.freedom, -0.5 * self.deviance(at)
+        )
+
+    def _likely(self, start: F64) -> F64:
+        """Return the most likely of some points that differ in the correlation of neighbours.
+
+        The likelihood is flat towards a unit root, to which a long step would lead.
+        """
+        points = [start]
+        for first in _NEIGHBOURS if self._even else [z for z in _NEIGHBOURS if z > 0.0]:
+            point = start.copy()
+            point[0] = first
+            points.append(point)
+        return min(points, key=self.deviance)
+
+    def _spread(self, at: F64) -> F64:
+        """Return the inverse of the information of all unknowns, by finite differences."""
+        size = at.size
+        if size > _SHORT:
+            return _spread_of_many(at, self.freedom)
+        information = np.zeros((size + 1, size + 1))
+        information[0, 0] = 0.5 * self.freedom
+        if size:
+            steps = np.full(size, _CURVATURE_STEP) * (1.0 + np.abs(at))
+            least = self.parts(at)[1]
+
+            def value(z: F64) -> tuple[float, float]:
+                logs, squares = self.parts(z)
+                return logs + self.freedom * squares / least, squares / least
+
+            offsets = np.eye(size) * steps
+            high, low = [value(at + m) for m in offsets], [value(at - m) for m in offsets]
+            middle = value(at)
+            for j in range(size):
+                slope = (high[j][1] - low[j][1]) / (2.0 * steps[j])
+                information[0, j + 1] = information[j + 1, 0] = -0.5 * self.freedom * slope
+                bend = (high[j][0] + low[j][0] - 2.0 * middle[0]) / steps[j] ** 2
+                information[j + 1, j + 1] = 0.5 * bend
+                for k in range(j):
+                    up = (
+                        value(at + offsets[j] + offsets[k])[0]
+                        + value(at - offsets[j] - offsets[k])[0]
+                    )
+                    mixed = up + 2.0 * middle[0] - high[j][0] - low[j][0] - high[k][0] - low[k][0]
+                    bend = mixed / (2.0 * steps[j] * steps[k])
+                    information[j + 1, k + 1] = information[k + 1, j + 1] = 0.5 * bend
+        values, vectors = np.linalg.eigh(information)
+        floor = 1e-3 * max(float(values.max()), 1.0) / self.freedom
+        inverse: F64 = (vectors / np.maximum(values, floor)) @ vectors.T
+        return inverse
+
+
+def _spread_of_many(at: F64, freedom: int) -> F64:
+    """Return the covariance of the unknowns in large samples.
+
+    That of the coefficients is the inverse of their Toeplitz matrix of autocovariances over
+    the number of samples (Brockwell and Davis, Time Series: Theory and Methods, section
+    8.8).
+    """
+    partial = np.tanh(at)
+    moves = np.eye(at.size) * _CURVATURE_STEP
+    ends = [(coefficients_of(np.tanh(at + m)), coefficients_of(np.tanh(at - m))) for m in moves]
+    slopes = np.column_stack([(up - down) / (2.0 * _CURVATURE_STEP) for up, down in ends])
+    toeplitz = linalg.toeplitz(autocovariance(partial, at.size))
+    information = freedom * slopes.T @ toeplitz @ slopes
+    values, vectors = np.linalg.eigh(information)
+    covariance = np.zeros((at.size + 1, at.size + 1))
+    covariance[0, 0] = 2.0 / freedom
+    covariance[1:, 1:] = (vectors / np.maximum(values, 1e-3)) @ vectors.T
+    return covariance
+
+
+def _beyond(unknowns: F64) -> float:
+    """Return a penalty that keeps a search away from numerically degenerate processes."""
+    return max(_log_variance(unknowns) - _LARGEST_VARIANCE, 0.0) ** 2
+
+
+def _log_variance(unknowns: F64) -> float:
+    """Return the logarithm of the variance of the process, for innovations of variance 1."""
+    return 2.0 * float(np.sum(np.log(np.cosh(unknowns))))
+
+
+def _representable(unknowns: F64) -> F64:
+    """Return the unknowns, shrunk to a numerically representable process."""
+    if _log_variance(unknowns) <= _LARGEST_VARIANCE:
+        return unknowns
+    low, high = 0.0, 1.0
+    for _ in range(40):  # from inside: the search ends elsewhere with a root beyond the limit
+        middle = 0.5 * (low + high)
+        if _log_variance(middle * unknowns) <= _LARGEST_VARIANCE:
+            low = middle
+        else:
+            high = middle
+    return low * unknowns
+
+
+def chosen_order(
+    series: Sequence[Series], residuals: Sequence[F64], most: int, criterion: str = "aicc"
+) -> tuple[int, F64]:
+    """Return an order for an autoregression, and initial partial autocorrelations.
+
+    Least squares on the samples with complete past, with the same samples for each order
+    (Hurvich and Tsai, Biometrika 76, 1989, for the corrected criterion of Akaike). The
+    series lie on grids; `most` is the largest order, `criterion` is ``"aicc"`` or
+    ``"bic"``.
+    """
+    total, count = np.zeros((most + 1, most + 1)), 0
+    while most > 0:
+        total, count = _lagged(series, residuals, most)
+        if count >= _ENOUGH * most + 8:
+            break
+        most //= 2
+    if most == 0:
+        return 0, np.empty(0)
+    scores, fits = [], []
+    for order in range(most + 1):
+        coefficients = _regressed(total, order)
+        left = float(total[0, 0] - coefficients @ total[1 : order + 1, 0]) / count
+        unknowns = order + 1
+        likely = count * np.log(max(left, 1e-300))
+        if criterion == "bic":
+            scores.append(likely + unknowns * np.log(count))
+        else:
+            scores.append(likely + 2.0 * unknowns * count / max(count - unknowns - 1, 1))
+        fits.append(coefficients)
+    order = int(np.argmin(scores))
+    return order, partial_of(fits[order])
+
+
+def rough_partial(series: Sequence[Series], residuals: Sequence[F64], order: int) -> F64:
+    """Return initial partial autocorrelations by least squares, for series on grids."""
+    total, count = _lagged(series, residuals, order)
+    return partial_of(_regressed(total, order)) if count > order else np.zeros(order)
+
+
+def _lagged(series: Sequence[Series], residuals: Sequence[F64], most: int) -> tuple[F64, int]:
+    """Return sums of products of samples and the `most` ones before, and their number."""
+    total, count = np.zeros((most + 1, most + 1)), 0
+    for one, values in zip(series, residuals, strict=True):
+        layout = layout_of(one, most)
+        pattern = layout.patterns[0][0]
+        if not np.array_equal(pattern.distances, np.arange(1, most + 1)):
+            continue
+        products, rows = _Products(layout, values[:, np.newaxis]).largest()
+        if products.shape == total.shape:
+            total, count = total + products, count + rows
+    return total, count
+
+
+def _regressed(products: F64, order: int) -> F64:
+    """Return the least-squares coefficients from sums of products, shape (order,)."""
+    among, with_first = products[1 : order + 1, 1 : order + 1], products[1 : order + 1, 0]
+    return np.asarray(np.linalg.lstsq(among, with_first)[0], dtype=np.float64)
+
+
+def partial_of(coefficients: F64, largest: float = 0.99) -> F64:
+    """Return partial autocorrelations, up to `largest`, near those of unstable coefficients."""
+    partial = np.zeros(coefficients.size)
+    left = coefficients
+    for k in range(coefficients.size, 0, -1):
+        value = float(np.clip(left[-1], -largest, largest))
+        partial[k - 1] = value
+        left = (left[:-1] + value * left[-2::-1]) / (1.0 - value**2)
+    return partial

@@ -1,24 +1,32 @@
-r"""Where the samples of a noise process lie, and the matrix that whitens them exactly.
+r"""Series of samples of a noise process, and the matrix that whitens them exactly.
 
 A sample is predicted from the samples before it. With an autoregression of order p the last p
-instants tell all that the past tells (Harvey, Forecasting, Structural Time Series Models and the
+instants contain all that the past says (Harvey, Forecasting, Structural Time Series Models and the
 Kalman Filter, 1989, sections 3.3 and 3.4.7 on missing observations): where they are all there, the
 prediction is the autoregression's. At the beginning of a series, and after samples that are
 missing, the best prediction follows from the autocovariance and the samples that are there. Rows of
 the whitening matrix W are these prediction errors over their standard deviations, so that
 ``W^T W`` is the inverse of the covariance matrix. It is a banded lower triangle.
 
-Noise that several outputs have in common at the same instants.
-
-What shakes a machine, or disturbs its amplifiers, is seen by more than one sensor. Innovations of
-outputs then go together at each instant with a correlation R, so that two of them tell less than
-two independent ones: with their autoregressions L the covariance of an estimate that answers to the
-samples with A is
+**Noise that several outputs have in common** at the same instants: what shakes a machine, or
+disturbs its amplifiers, is seen by more than one sensor. Innovations of outputs then go together at
+each instant with a correlation R, so that two of them tell less than two independent ones: with
+their autoregressions L the covariance of an estimate that answers to the samples with A is
 
 .. math:: A L (1 \otimes R) L^T A^T
 
 (Zellner, J. American Statistical Association 57, 1962; across sections Driscoll and Kraay, Review
 of Economics and Statistics 80, 1998). R is that of the innovations themselves.
+
+**Stationary autoregressions** have coefficients, partial autocorrelations and an autocovariance.
+The process
+
+.. math:: e_t = \sum_{k=1}^{p} \varphi_k \, e_{t-k} + u_t, \qquad u_t \sim N(0, \sigma^2)
+
+is stationary if and only if all its partial autocorrelations lie between -1 and 1, and
+these determine the coefficients uniquely by the recursion of Durbin and Levinson
+(Barndorff-Nielsen and Schou, J. Multivariate Analysis 3, 1973; Jones, Technometrics 22,
+1980). A search over them always stays stationary.
 """
 
 from __future__ import annotations
@@ -29,11 +37,12 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import scipy
+from scipy import sparse
 from scipy.linalg import lapack
 
 from fmident.arrays import F64
 from fmident.statistics.distributions import chi_squared_tail
-from fmident.statistics.noise.autoregression import autocovariance, orders_of, variance_of
 
 _EVEN = 0.05
 """Part of the sampling interval by which distances of samples may be off a multiple of it."""
@@ -51,6 +60,20 @@ Indices = npt.NDArray[np.intp]
 
 _FEWEST = 20
 """Common instants from which on a correlation is looked for."""
+
+
+_LAGS = 20
+_FEWEST_OF_TEST = 10
+"""Samples from which on a test says something."""
+
+_SHARE = 5
+"""Samples per lag."""
+
+_LOOKS = (1, 5, _LAGS)
+"""Lags that are looked at."""
+
+_PER_SAMPLE, _STRICT, _LENIENT = 2.5, 1e-3, 0.05
+"""Probability from which on a record counts as correlated, times its samples; its limits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,36 +197,31 @@ def _informative(
     return places
 
 
-@dataclass(frozen=True, eq=False)
-class Predictor:
-    """Prediction of a pattern: weights of the previous samples, variance of the error."""
+def predictors(layout: Layout, partial: F64) -> list[tuple[F64, float]]:
+    """Return the weights of the previous samples, and the variance of the error, by pattern.
 
-    weights: F64
-    variance: float
-
-
-def predictors(layout: Layout, partial: F64) -> list[Predictor]:
-    """Return the predictor of each pattern, for innovations of variance 1."""
+    For innovations of variance 1.
+    """
     orders = orders_of(partial)
     # Variances of what each order leaves: the process itself, ..., the innovations.
     left = np.cumprod(np.r_[variance_of(partial), 1.0 - partial**2])
     farthest = max((p.farthest for p, _ in layout.patterns if not p.regular), default=0)
     gamma = autocovariance(partial, farthest + 1) if farthest else np.empty(0)
     return [
-        Predictor(orders[p.distances.size], float(left[p.distances.size]))
+        (orders[p.distances.size], float(left[p.distances.size]))
         if p.regular
         else _predictor(p.distances, gamma)
         for p, _ in layout.patterns
     ]
 
 
-def _predictor(distances: npt.NDArray[np.int64], gamma: F64) -> Predictor:
+def _predictor(distances: npt.NDArray[np.int64], gamma: F64) -> tuple[F64, float]:
     among = gamma[np.abs(distances[:, np.newaxis] - distances)]
     # A search also tries processes that rounding makes singular.
     among[np.diag_indices_from(among)] += _ROUNDING * gamma[0]
     weights = np.linalg.solve(among, gamma[distances])
     # Rounding must not leave less than the innovation's own variance.
-    return Predictor(weights, max(float(gamma[0] - weights @ gamma[distances]), 1.0))
+    return weights, max(float(gamma[0] - weights @ gamma[distances]), 1.0)
 
 
 class Whitening:
@@ -215,6 +233,11 @@ class Whitening:
 
     def __init__(self, bands: F64) -> None:
         self._bands = bands
+
+    @cached_property
+    def _matrix(self) -> sparse.dia_array:
+        count, size = self._bands.shape
+        return sparse.dia_array((self._bands, -np.arange(count)), shape=(size, size))
 
     @classmethod
     def of(cls, series: Series, partial: F64, deviation: float) -> Whitening:
@@ -231,47 +254,32 @@ class Whitening:
             )
         layout = layout_of(series, partial.size)
         bands = np.zeros((layout.reach + 1, layout.size))
-        for (pattern, earlier), predictor in zip(
-            layout.patterns, predictors(layout, partial), strict=True
-        ):
-            size = deviation * np.sqrt(predictor.variance)
+        each = zip(layout.patterns, predictors(layout, partial), strict=True)
+        for (pattern, earlier), (weights, variance) in each:
+            size = deviation * np.sqrt(variance)
             bands[0, pattern.rows] = 1.0 / size
             if earlier.size:
-                bands[pattern.rows[:, np.newaxis] - earlier, earlier] = -predictor.weights / size
+                bands[pattern.rows[:, np.newaxis] - earlier, earlier] = -weights / size
         return cls(bands)
-
-    @property
-    def log_determinant(self) -> float:
-        """Logarithm of the determinant."""
-        return float(np.sum(np.log(self._bands[0])))
 
     def whiten(self, values: F64) -> F64:
         """Return ``W @ values``: (k,) -> (k,) or (k, c) -> (k, c)."""
-        columns = values.reshape(len(values), -1)
-        whitened: F64 = self._bands[0][:, np.newaxis] * columns
-        for d in range(1, len(self._bands)):
-            whitened[d:] += (
-                self._bands[d, : len(columns) - d, np.newaxis] * columns[: len(columns) - d]
-            )
-        return whitened.reshape(values.shape)
+        return np.asarray(self._matrix @ values, dtype=np.float64)
 
     def colour(self, innovations: F64) -> F64:
         """Return ``W^-1 @ innovations``: samples of the process from white ones of variance 1."""
         return self._solved(innovations, "N")
 
     def whitened_answers(self, answers: F64) -> F64:
-        """Return ``answers @ W``, shape (n, k), the inverse of :meth:`coloured_answers`."""
-        whitened: F64 = answers * self._bands[0]
-        for d in range(1, len(self._bands)):
-            whitened[:, :-d] += answers[:, d:] * self._bands[d, :-d]
-        return whitened
+        """Return ``W^T @ answers``, shape (k, n), the inverse of :meth:`coloured_answers`."""
+        return np.asarray(self._matrix.T @ answers, dtype=np.float64)
 
     def coloured_answers(self, answers: F64) -> F64:
-        """Return ``answers @ W^-1``, responses to innovations from those to samples, (n, k).
+        """Return ``W^-T @ answers``, responses to innovations from those to samples, (k, n).
 
-        Its product with its own transpose is ``answers @ covariance @ answers^T``.
+        The product of its transpose with it is ``answers^T @ covariance @ answers``.
         """
-        return self._solved(np.ascontiguousarray(answers.T), "T").T
+        return self._solved(np.ascontiguousarray(answers), "T")
 
     def _solved(self, right: F64, transposed: str) -> F64:
         if len(self._bands) == 1:  # white noise, of which the matrix is diagonal
@@ -281,8 +289,7 @@ class Whitening:
         solution, _ = lapack.dtbtrs(
             np.asfortranarray(self._bands), columns, uplo="L", trans=transposed
         )
-        solved: F64 = np.asarray(solution).reshape(right.shape)
-        return solved
+        return np.asarray(solution).reshape(right.shape)
 
 
 def continuous_predictors(positions: F64, correlation: float) -> tuple[F64, F64]:
@@ -384,3 +391,175 @@ def shared_noise(innovations: F64, together: Sequence[Indices], rare: float) -> 
 def _studentised(products: F64) -> float:
     total = float(products @ products)
     return float(np.sum(products)) ** 2 / total if total > 0.0 else 0.0
+
+
+def portmanteau(
+    series: Sequence[Series], values: Sequence[F64], fitted: int = 0, most: int = _LAGS
+) -> float:
+    """Return the probability of autocorrelations as large as these in white noise.
+
+    The sum over lags of the test of Ljung and Box (Biometrika 65, 1978), with each
+    correlation over the root of the sum of its squared products, which is its variance for
+    any sizes and tails of the samples (Dalla, Giraitis and Phillips, Econometric Theory 38,
+    2022). Pairs are formed by distance in time, so that missing samples do not turn others
+    into neighbours; in series that do not lie on grids, by order.
+
+    `fitted` is the number of coefficients of an autoregression that whitened the values,
+    `most` the number of additional lags. NaN for too few samples.
+    """
+    size = sum(v.size for v in values)
+    power = sum(float(v @ v) for v in values)
+    lags = min(most + fitted, size // _SHARE)
+    if size < _FEWEST_OF_TEST or lags <= fitted or power == 0.0:
+        return float("nan")
+    even = all(s.even for s in series)
+    total, used = 0.0, 0
+    for lag in range(1, (lags if even else 1) + 1):
+        products, squares, pairs = 0.0, 0.0, 0
+        for one, value in zip(series, values, strict=True):
+            later, earlier = _pairs(one, lag)
+            product = value[later] * value[earlier]
+            products, squares = products + float(product.sum()), squares + float(product @ product)
+            pairs += later.size
+        if pairs < _FEWEST_OF_TEST or squares == 0.0:
+            continue
+        total += products**2 / squares
+        used += 1
+    freedom = used - fitted
+    return chi_squared_tail(freedom, total) if freedom > 0 else float("nan")
+
+
+def white_chance(series: Sequence[Series], values: Sequence[F64]) -> float:
+    """Return the probability of autocorrelations as large as these in white noise.
+
+    The minimum of :func:`portmanteau` over one, five and twenty lags, times three
+    (Bonferroni): neighbours alone are most sensitive to slowly changing noise, which twenty
+    lags hide in a short record. NaN for too few samples.
+    """
+    known = [portmanteau(series, values, most=lags) for lags in _LOOKS]
+    known = [p for p in known if not np.isnan(p)]
+    return min(len(known) * min(known), 1.0) if known else float("nan")
+
+
+def colour_level(size: int) -> float:
+    """Return the probability below which a record of `size` samples counts as correlated.
+
+    It falls with the length of the record. In a short one, a correlation that doubles
+    standard errors may give only weak evidence, and including a correlation that does not
+    exist costs little.
+    """
+    return float(np.clip(_PER_SAMPLE / max(size, 1), _STRICT, _LENIENT))
+
+
+def neighbours(series: Sequence[Series], values: Sequence[F64]) -> float:
+    """Return the correlation of neighbouring samples; NaN for too few."""
+    products, pairs = 0.0, 0
+    for one, value in zip(series, values, strict=True):
+        later, earlier = _pairs(one, 1)
+        products += float(value[later] @ value[earlier])
+        pairs += later.size
+    size, power = sum(v.size for v in values), sum(float(v @ v) for v in values)
+    return (
+        products / pairs * size / power
+        if pairs >= _FEWEST_OF_TEST and power > 0.0
+        else float("nan")
+    )
+
+
+def _pairs(series: Series, lag: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return indices of samples that are `lag` sampling intervals apart."""
+    if not series.even:
+        index = np.arange(series.positions.size)
+        return index[lag:], index[:-lag]
+    positions = series.positions.astype(np.int64)
+    earlier = np.searchsorted(positions, positions - lag)
+    exists = positions[np.minimum(earlier, positions.size - 1)] == positions - lag
+    later = np.flatnonzero(exists)
+    return later, earlier[later]
+
+
+def bartlett(squares: F64, freedoms: F64) -> float:
+    """Return Bartlett's probability of variances as different in noise of one size.
+
+    M. S. Bartlett, Proc. Royal Society A 160, 1937, from sums of squares and degrees of
+    freedom.
+    """
+    usable = (freedoms > 1.0) & (squares > 0.0)
+    squares, freedoms = squares[usable], freedoms[usable]
+    if squares.size < 2:
+        return float("nan")
+    pooled = float(squares.sum() / freedoms.sum())
+    statistic = float(np.sum(freedoms * np.log(pooled / (squares / freedoms))))
+    correction = 1.0 + (float(np.sum(1.0 / freedoms)) - 1.0 / freedoms.sum()) / (
+        3.0 * (squares.size - 1)
+    )
+    # Of sizes that are equal, rounding may make it negative.
+    return chi_squared_tail(squares.size - 1, max(statistic / correction, 0.0))
+
+
+def white_test(innovations: F64, shares: F64) -> float:
+    """Return the probability of squares that follow the regressors so closely in even noise.
+
+    The direct test of White (Econometrica 48, 1980) whether unequal variances change the
+    standard errors, studentised like that of Breusch and Pagan by Koenker (J. Econometrics
+    17, 1981): the squares of the innovations, shape (m,), are regressed on their
+    contributions to the variance of each parameter, `shares`, shape (n, m).
+    """
+    totals = shares.sum(axis=1)
+    columns = shares[totals > 0.0] / totals[totals > 0.0, np.newaxis]
+    columns = columns - columns.mean(axis=1, keepdims=True)
+    size = innovations.size
+    if not len(columns) or size < _FEWEST_OF_TEST * (len(columns) + 1):
+        return float("nan")
+    squares = innovations**2
+    squares = squares - squares.mean()
+    left, singular, _ = np.linalg.svd(columns.T, full_matrices=False)
+    left = left[:, singular > 1e-8 * singular[0]] if singular[0] > 0.0 else left[:, :0]
+    power = float(squares @ squares)
+    if not left.shape[1] or power == 0.0:
+        return float("nan")
+    explained = float(np.sum((left.T @ squares) ** 2)) / power
+    return chi_squared_tail(left.shape[1], size * explained)
+
+
+def coefficients_of(partial: F64) -> F64:
+    """Return the coefficients for partial autocorrelations, (p,) -> (p,)."""
+    return orders_of(partial)[-1]
+
+
+def orders_of(partial: F64) -> list[F64]:
+    """Return the coefficients of the best predictors from 0, 1, ..., p earlier samples."""
+    coefficients = np.zeros(partial.size)
+    orders = [coefficients[:0]]
+    for k, value in enumerate(partial.tolist()):
+        before = orders[-1]
+        coefficients = np.empty(k + 1)
+        coefficients[:k] = before - value * before[::-1]
+        coefficients[k] = value
+        orders.append(coefficients)
+    return orders
+
+
+def variance_of(partial: F64) -> float:
+    """Return the variance of the process for innovations of variance 1."""
+    return float(1.0 / np.prod(1.0 - partial**2))
+
+
+def autocovariance(partial: F64, count: int) -> F64:
+    """Return autocovariances at lags 0 to ``count - 1`` for innovations of variance 1."""
+    order = partial.size
+    covariances = np.zeros(max(count, order + 1))
+    covariances[0] = left = variance_of(partial)
+    orders = orders_of(partial)
+    for k, value in enumerate(partial, start=1):
+        covariances[k] = orders[k - 1] @ covariances[k - 1 : 0 : -1] + value * left
+        left *= 1.0 - value**2
+    before = orders[-1]
+    if count > order + 1 and order:
+        recursion = np.r_[1.0, -before]
+        start = scipy.signal.lfiltic([1.0], recursion, covariances[order:0:-1])
+        silent = np.zeros(count - order - 1)
+        covariances[order + 1 :] = scipy.signal.lfilter(
+            [1.0], np.r_[1.0, -before], silent, zi=start
+        )[0]
+    return covariances[:count]

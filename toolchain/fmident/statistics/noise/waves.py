@@ -31,8 +31,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-from scipy import optimize
+from scipy import ndimage, optimize
 
 from fmident.arrays import F64
 from fmident.statistics.noise.series import Indices, Series
@@ -48,9 +47,6 @@ _UNSURE = 3.0
 
 _AROUND = 31
 """Frequencies that tell the spectrum around one."""
-
-_AT_ONCE = 50_000
-"""Windows whose medians are taken at once: they are copied."""
 
 _LOWEST = 8
 """Periods in the record below which a line cannot be told from slow noise; as far from half of the
@@ -69,7 +65,8 @@ _HARMONICS = 6
 """Waves of rounding that are looked for: one of high order needs hardly any noise."""
 
 _CLEAR = 10.0
-"""Of a wave of rounding: mean square of its two coefficients over what noise would make of it."""
+"""Mean square of the two coefficients of a wave of rounding, over that of noise, from which on it
+counts."""
 
 Kind = Literal["tone", "steps"]
 
@@ -109,8 +106,7 @@ class Wave:
     def seen(self) -> F64:
         """The wave in the residuals, and a quarter of a period later, shape (k, 2)."""
         cosine, sine = np.cos(self.phase), np.sin(self.phase)
-        rotated: F64 = self.shape @ (self.amplitude * np.array([[cosine, sine], [-sine, cosine]]))
-        return rotated
+        return self.shape @ (self.amplitude * np.array([[cosine, sine], [-sine, cosine]]))
 
     def goes_with(self, other: Wave) -> bool:
         """Return whether another series of the experiment has the same tone.
@@ -212,17 +208,12 @@ def _threshold(size: int) -> float:
 def _periodogram(places: Indices, span: int, values: F64) -> F64:
     # Zeros in place of missing samples would repeat slow noise as lines where they are regular.
     grid = np.interp(np.arange(span), places, values)
-    power: F64 = np.abs(np.fft.rfft(grid)) ** 2
-    return power
+    return np.abs(np.fft.rfft(grid)) ** 2
 
 
 def _level(power: F64) -> F64:
     """Return the smooth part of a periodogram."""
-    half = _AROUND // 2
-    windows = sliding_window_view(np.pad(power, half, mode="symmetric"), _AROUND)
-    parts = [windows[k : k + _AT_ONCE] for k in range(0, power.size, _AT_ONCE)]
-    medians = [np.partition(part, half, axis=1)[:, half] for part in parts]
-    level = np.concatenate(medians) / np.log(2.0)
+    level = ndimage.median_filter(power, _AROUND, mode="reflect") / np.log(2.0)
     # A line is not judged against what rounding leaves of a silent band.
     floored: F64 = np.maximum(level, max(1e-12 * float(power.max()), 1e-300))
     return floored

@@ -25,7 +25,7 @@ MANY_STEPS = 100.0
 """Local errors of a hundred steps that happen to add up, each T of the signal's size."""
 
 ROUNDING = 1e-12
-"""Of a signal's nominal value: below it lies the rounding of the equations themselves."""
+"""Part of a signal's nominal value below which differences are rounding of the equations."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Limits:
     error: F64
     tolerance: float
 
-    def worst(self, found: F64, expected: F64) -> tuple[int, float, float]:
+    def worst(self, values: F64, expected: F64) -> tuple[int, float, float]:
         """Return column, deviation and limit of the signal that uses most of its limit.
 
         Deviation and limit are relative to the signal's range; the results have shape (n,
         outputs).
         """
-        gaps = np.max(np.abs(found - expected), axis=0)
+        gaps = np.max(np.abs(values - expected), axis=0)
         column = int(np.argmax(gaps / self.allowed))
         scale = self.scale[column]
         return column, float(gaps[column] / scale), float(self.allowed[column] / scale)

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from fmident.fmu.model_description.variables import structured_name
+from fmident.fmu.native_code.library import fmpy
 from fmident.validation.bench import Bench
 from fmident.validation.check import Check
 from fmident.words import counted
@@ -38,6 +39,7 @@ def check_contents(bench: Bench) -> Check:
 
 def check_description(path: Path) -> Check:
     """Return the result of FMPy's validation of an FMU."""
+    # Not at the top: FMPy must be loaded as the module `library` does.
     from fmpy.validation import validate_fmu as problems_of
 
     began = time.perf_counter()
@@ -69,8 +71,6 @@ def _in_words(problem: str, path: Path) -> str:
     missing = re.fullmatch(r"'(.*)'|None", problem)
     if missing is None:
         return problem
-    import fmpy
-
     unit = missing[1]
     for variable in fmpy.read_model_description(str(path), validate=False).modelVariables:
         declared = variable.declaredType

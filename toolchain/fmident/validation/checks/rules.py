@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fmident.errors import UnitError
+from fmident.fmu.native_code.library import fmpy
 from fmident.validation.check import Check, Outcome
 from fmident.validation.checks.interface import same_meaning
 
@@ -27,58 +28,19 @@ _DATE = re.compile(r"[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _SOURCE = re.compile(r"sources/.*\.(c|cc|cpp|cxx)", re.IGNORECASE | re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One requirement of the standard.
-
-    `sections` are those of FMI 2.0.5 and FMI 3.0.2, empty if a version does not require it;
-    `seen_in` is an FMU that breaks it.
-    """
-
-    demand: str
-    sections: tuple[str, str]
-    seen_in: str = ""
-
-
-RULES: Mapping[str, Rule] = {
-    "alias set": Rule(
-        "At most one of the variables with one value reference can be set", ("2.2.7", "")
-    ),
-    "alias unit": Rule(
-        "Variables with one value reference have the same unit, or none",
-        ("2.2.7", ""),
-        "OpenModelica 1.26",
-    ),
-    "dependencies": Rule(
-        "Outputs and derivatives depend on inputs, states and time",
-        ("2.2.8", ""),
-        "BouncingBall, Feedthrough",
-    ),
-    "dependencies kind": Rule(
-        "Only floating-point unknowns have another kind of dependency than `dependent`",
-        ("2.2.8", "2.4.8"),
-        "Feedthrough",
-    ),
-    "date": Rule(
-        "`generationDateAndTime` has the form `YYYY-MM-DDThh:mm:ssZ`",
-        ("2.2.1", "2.4.1"),
-        "pythonfmu 0.7",
-    ),
-    "sources": Rule(
-        "Sources are listed in the description or in `buildDescription.xml`",
-        ("2.3", "2.4.10, 2.5.1.3"),
-        "pythonfmu3 0.3",
-    ),
-    "build configurations": Rule(
-        "Build configurations are for an interface of the FMU", ("", "2.4.10"), "StateSpace"
-    ),
-    "external dependencies": Rule(
-        "An FMU that needs a tool says so in `documentation/externalDependencies`",
-        ("", "2.4.2, 2.5.1.1"),
-        "pythonfmu3 0.3",
-    ),
+SECTIONS: Mapping[str, tuple[str, str]] = {
+    "alias set": ("2.2.7", ""),
+    "alias unit": ("2.2.7", ""),
+    "dependencies": ("2.2.8", ""),
+    "dependencies kind": ("2.2.8", "2.4.8"),
+    "date": ("2.2.1", "2.4.1"),
+    "sources": ("2.3", "2.4.10, 2.5.1.3"),
+    "build configurations": ("", "2.4.10"),
+    "external dependencies": ("", "2.4.2, 2.5.1.1"),
 }
-"""By name. What breaks one is a finding; see :attr:`Broken.wrong` for what is a failure."""
+"""Sections of FMI 2.0.5 and FMI 3.0.2 on each rule, empty if a version does not have it. What the
+rules demand says ``docs/reference/fmi-rules.md``. What breaks one is a finding; see
+:attr:`Broken.wrong` for what is a failure."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +59,15 @@ class Broken:
     def text(self, major: int) -> str:
         """Return location, message and section."""
         place = "" if self.line is None else f"line {self.line}: "
-        section = f"{STANDARDS[major]}, {RULES[self.rule].sections[major - 2]}"
+        section = f"{STANDARDS[major]}, {SECTIONS[self.rule][major - 2]}"
         return f"{place}{self.message} ({section})"
 
 
 def check_rules(path: Path) -> Check:
     """Return the rules that an FMU breaks."""
-    from fmpy import read_model_description
-
     began = time.perf_counter()
     try:
-        description = read_model_description(str(path), validate=False)
+        description = fmpy.read_model_description(str(path), validate=False)
         major = int(description.fmiMajorVersion)
         broken = [*_variables(description, major), *_files(path, description, major)]
     except Exception as error:  # whatever FMPy cannot read, it says itself in its own check
@@ -213,8 +173,6 @@ def _contradict(first: str | None, second: str | None) -> bool:
 
 def _files(path: Path, description: Any, major: int) -> Iterator[Broken]:
     """Yield defects of the files in the archive."""
-    from fmpy.model_description import read_build_description
-
     names = {
         "ModelExchange": description.modelExchange,
         "CoSimulation": description.coSimulation,
@@ -230,7 +188,9 @@ def _files(path: Path, description: Any, major: int) -> Iterator[Broken]:
         yield Broken("sources", f"there are sources, such as '{sources[0]}', that are not listed")
     if major == 2:
         return
-    for build in read_build_description(str(path), validate=False) if built else ():
+    for build in (
+        fmpy.model_description.read_build_description(str(path), validate=False) if built else ()
+    ):
         if build.modelIdentifier not in identifiers:
             message = f"'{build.modelIdentifier}' is not the modelIdentifier of an interface"
             yield Broken("build configurations", f"buildDescription.xml: {message}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import FmidentError
+from fmident.fmu.setup import resampled
 from fmident.validation.bench import Bench, Experiment
 from fmident.validation.check import Check
 from fmident.validation.checks.accuracy import magnitudes
@@ -26,16 +26,13 @@ def check_step_sizes(bench: Bench) -> Check:
     name = "step sizes"
     if not bench.description.can_handle_variable_step and bench.description.default_step:
         return Check(name, "skipped", "the FMU does not accept other communication steps")
-    try:
-        experiment = bench.main
-        grids = _grids(experiment)
-        if grids is None:
-            return Check(name, "skipped", "the experiment has too few instants")
-        if not experiment.setup.output_names:
-            return Check(name, "skipped", "there is no output to compare")
-        results = [_run(bench, experiment, grids[0], grid) for grid in grids]
-    except FmidentError as error:
-        return Check(name, "failed", error.message)
+    experiment = bench.main
+    grids = _grids(experiment)
+    if grids is None:
+        return Check(name, "skipped", "the experiment has too few instants")
+    if not experiment.setup.output_names:
+        return Check(name, "skipped", "there is no output to compare")
+    results = [_run(bench, experiment, grids[0], grid) for grid in grids]
     coarse, middle, fine = results
     outputs = experiment.setup.output_names
     if not any(bool(np.ptp(result, axis=0).any()) for result in results):
@@ -74,22 +71,14 @@ def _run(bench: Bench, experiment: Experiment, coarse: F64, grid: F64) -> F64:
     """Return outputs at the coarse instants, simulated on `grid`."""
     setup = experiment.setup
     assert setup.inputs is not None  # set by SimulationSetup itself
-    lines = bench.follows_lines(setup)
-    rows = np.searchsorted(setup.times, coarse)
-    columns = []
-    for values in setup.inputs[rows].T:
-        if lines:
-            columns.append(np.interp(grid, coarse, values))
-        else:
-            columns.append(values[np.searchsorted(coarse, grid, side="right") - 1])
-    inputs = np.column_stack(columns) if columns else None
-    own = replace(
+    known = replace(
         setup,
-        times=grid,
-        inputs=inputs,
+        times=coarse,
+        inputs=setup.inputs[np.searchsorted(setup.times, coarse)],
         tolerance=None,
-        interpolation=setup.interpolation if lines else "hold",
+        interpolation=setup.interpolation if bench.follows_lines(setup) else "hold",
     )
+    own = resampled(known, grid)
     stride = (grid.size - 1) // (coarse.size - 1)
     result: F64 = bench.simulate(own, experiment.values)[::stride]
     return result

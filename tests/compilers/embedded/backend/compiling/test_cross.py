@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.embedded.backend import build_fmu
-from fmident.compilers.embedded.backend.compiling import c_compilers
-from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for, find_zig
-from fmident.compilers.embedded.backend.compiling.formats import (
+from fmident.compilers.embedded.backend import compiling
+from fmident.compilers.embedded.backend.compiling import (
+    compiler_for,
+    find_zig,
     platform_of,
     universal_binary,
     without_link_time,
 )
+from fmident.compilers.embedded.backend.fmu import build_fmu
 from fmident.compilers.platforms import PLATFORMS, this_platform
 from fmident.errors import Code, CompilationError
 
@@ -31,7 +32,7 @@ OTHER = next(p for p in PLATFORMS if p != this_platform())
 def test_without_the_cross_compiler_the_message_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(c_compilers, "find_zig", lambda: None)
+    monkeypatch.setattr(compiling, "find_zig", lambda: None)
     with pytest.raises(CompilationError, match=f"'{OTHER.name}' needs a compiler") as caught:
         compiler_for(OTHER, tmp_path)
     assert caught.value.hint == 'pip install "fmident[cross]"'
@@ -41,12 +42,12 @@ def test_without_the_cross_compiler_the_message_says_how_to_get_it(
 def test_zig_named_by_cc_makes_code_for_any_processor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(c_compilers, "find_compiler", lambda *_: ("/opt/zig", "cc"))
+    monkeypatch.setattr(compiling, "find_compiler", lambda *_: ("/opt/zig", "cc"))
     assert compiler_for(this_platform(), tmp_path).command[2:] == (
         "-mcpu=baseline",
         "-fno-sanitize=all",
     )
-    monkeypatch.setattr(c_compilers, "find_compiler", lambda *_: ("gcc", "-m64"))
+    monkeypatch.setattr(compiling, "find_compiler", lambda *_: ("gcc", "-m64"))
     assert compiler_for(this_platform(), tmp_path).command == ("gcc", "-m64")
 
 
@@ -54,12 +55,12 @@ def test_the_first_time_of_a_platform_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FMIDENT_CACHE", str(tmp_path))
-    assert c_compilers.is_first_time(OTHER)
-    c_compilers.has_compiled(OTHER)
-    assert not c_compilers.is_first_time(OTHER)
-    assert not c_compilers.is_first_time(this_platform())
+    assert compiling.is_first_time(OTHER)
+    compiling.has_compiled(OTHER)
+    assert not compiling.is_first_time(OTHER)
+    assert not compiling.is_first_time(this_platform())
     monkeypatch.setenv("FMIDENT_CACHE", "")
-    assert not c_compilers.is_first_time(OTHER)
+    assert not compiling.is_first_time(OTHER)
 
 
 def test_a_universal_binary_holds_whole_files() -> None:
@@ -85,6 +86,7 @@ def test_what_is_no_library_has_no_platform(content: bytes) -> None:
     assert platform_of(content) is None
 
 
+@pytest.mark.nightly
 @needs_zig
 def test_a_compiler_for_another_machine_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -178,7 +180,7 @@ def test_old_systems_can_load_it(everywhere: Path, folder: str) -> None:
     said = output("readelf", "--version-info", "--wide", binary(everywhere, folder))
     versions = {tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([\d.]+)", said)}
     assert versions
-    assert max(versions) <= tuple(map(int, c_compilers.GLIBC.split(".")))
+    assert max(versions) <= tuple(map(int, compiling.GLIBC.split(".")))
 
 
 @needs_zig
@@ -225,7 +227,7 @@ def test_the_sources_inside_make_the_same_library(everywhere: Path, tmp_path: Pa
     # Once for each interface:
     sources = dict.fromkeys(re.findall(r'<File name="([^"]+)"', text))
     assert sources
-    command = c_compilers.find_compiler()
+    command = compiling.find_compiler()
     if command is None:
         pytest.skip("no C compiler")
     folder = everywhere / "fmu" / "sources"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.embedded.backend.compiling import toolchain
-from fmident.compilers.embedded.backend.compiling.toolchain import Unit, make_objects, missing_tools
+from fmident.compilers.embedded.backend import compiling
+from fmident.compilers.embedded.backend.compiling import Unit, make_objects, missing_tools
 from fmident.compilers.embedded.backend.fmu import build_fmu
 from fmident.errors import CompilationError
 
@@ -116,7 +116,7 @@ def test_a_full_disk_leaves_nothing_behind(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(toolchain.tempfile, "NamedTemporaryFile", full)
+    monkeypatch.setattr(compiling.tempfile, "NamedTemporaryFile", full)
     assert compiled(tmp_path / "1", UNIT, a_c="int a;") == ["a.c"]
     assert list(cache.iterdir()) == []
 
@@ -129,7 +129,7 @@ def test_units_of_one_model_only_are_not_kept(tmp_path: Path, cache: Path) -> No
 def test_the_oldest_objects_go(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(toolchain, "MOST_KEPT", 3)
+    monkeypatch.setattr(compiling, "MOST_KEPT", 3)
     for k in range(5):
         compiled(tmp_path / str(k), UNIT, a_c=f"int a{k};")
         newest = max(cache.iterdir(), key=lambda file: file.stat().st_mtime_ns)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.embedded.backend.compiling import sundials
-from fmident.compilers.embedded.backend.compiling.sundials import PACKED, checksum, licences, pack
+from fmident.compilers.embedded.backend import sundials
+from fmident.compilers.embedded.backend.sundials import PACKED, checksum, licences, pack
 from fmident.errors import Code, CompilationError
 
 ROOT = f"sundials-{sundials.VERSION}"

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.embedded.backend import build_fmu, missing_tools
+from fmident.compilers.embedded.backend import compiling
 from fmident.compilers.embedded.backend.codegen import generate
-from fmident.compilers.embedded.backend.compiling import c_compilers
-from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for, find_compiler
-from fmident.compilers.embedded.backend.compiling.toolchain import all_sources, compile_binary
+from fmident.compilers.embedded.backend.compiling import (
+    all_sources,
+    compile_binary,
+    compiler_for,
+    find_compiler,
+    missing_tools,
+)
+from fmident.compilers.embedded.backend.fmu import build_fmu
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.platforms import this_platform
 from fmident.errors import CompilationError
@@ -30,7 +35,7 @@ def executable(folder: Path, name: str) -> Path:
 
 
 def test_no_compiler_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(c_compilers, "find_zig", lambda: None)
+    monkeypatch.setattr(compiling, "find_zig", lambda: None)
     message = missing_tools({"PATH": str(tmp_path)})
     assert message is not None
     assert "no C compiler" in message

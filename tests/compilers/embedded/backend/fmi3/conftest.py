@@ -14,7 +14,7 @@ import pytest
 from fmpy import extract, read_model_description
 from fmpy.fmi3 import FMU3Slave
 
-from fmident.compilers.embedded.backend import build_fmu
+from fmident.compilers.embedded.backend.fmu import build_fmu
 from fmident.compilers.embedded.model import OdeModel, Version
 
 from ..conftest import MODELS, make_model, variable

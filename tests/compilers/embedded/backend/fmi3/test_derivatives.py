@@ -158,6 +158,7 @@ def scalars(path: Path) -> tuple[list[int], list[int], list[int]]:
     return of, always + settable, always + [v.value_reference for v in found if v.name in states]
 
 
+@pytest.mark.each_time("loops/Loops-Chain", "events/Events-Controller", "events/Across-Pull")
 @pytest.mark.parametrize(
     ("source", "name"),
     [

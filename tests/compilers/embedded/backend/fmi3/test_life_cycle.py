@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from fmpy.fmi1 import FMICallException
 
-from fmident.compilers.embedded.backend.codegen import generate
-from fmident.compilers.embedded.backend.compiling.c_compilers import compiler_for
-from fmident.compilers.embedded.backend.compiling.toolchain import (
+from fmident.compilers.embedded.backend.codegen import fmi3_code, generate
+from fmident.compilers.embedded.backend.compiling import (
     all_sources,
     compile_binary,
+    compiler_for,
     find_fmi_headers,
 )
-from fmident.compilers.embedded.backend.description.fmi3 import fmi3_code
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.frontend import load_model
 from fmident.compilers.platforms import this_platform
@@ -238,6 +237,7 @@ def test_exports_all_that_the_standard_declares(fmus3: Builder3) -> None:
     assert {n for n in names if not n.startswith("fmident")} == declared
 
 
+@pytest.mark.each_time("algebraic")
 @pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize("name", ["chain", "algebraic", "Ball"])
 def test_runtime_compiles_without_warnings(tmp_path: Path, name: str) -> None:

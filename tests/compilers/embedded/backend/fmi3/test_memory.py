@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fmident.compilers.embedded.backend.compiling.c_compilers import find_compiler
-from fmident.compilers.embedded.backend.compiling.toolchain import find_fmi_headers
+from fmident.compilers.embedded.backend.compiling import find_compiler, find_fmi_headers
 
 from ..test_binary import linux_only
 from .conftest import Builder3

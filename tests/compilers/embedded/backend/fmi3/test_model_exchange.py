@@ -65,6 +65,7 @@ def test_simulations_are_equal_to_the_last_bit(fmus3: Builder3, name: str) -> No
     np.testing.assert_array_equal(three[1][:, order], two[1])
 
 
+@pytest.mark.each_time("Thermostat", "Controller")
 @pytest.mark.parametrize("name", ["Ball", "Thermostat", "Controller", "Times", "Stick", "Start"])
 def test_events_are_the_same(embedded_compiler: Compiler, name: str) -> None:
     two, three = (

@@ -11,28 +11,30 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fmident.compilers.embedded.backend import build_fmu
-from fmident.compilers.embedded.backend.compiling.c_compilers import find_compiler, find_zig
-from fmident.compilers.platforms import PLATFORMS, this_platform
+from fmident.compilers.embedded.backend.compiling import find_compiler, find_zig
+from fmident.compilers.embedded.backend.fmu import build_fmu
+from fmident.compilers.platforms import PLATFORMS, Platform, this_platform
 
 from .conftest import rows
 
 pytestmark = pytest.mark.slow  # builds for all platforms
 
 
-@pytest.fixture(scope="module")
-def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of an FMU, unpacked; for all platforms where there is a compiler."""
-    folder = tmp_path_factory.mktemp("everywhere")
-    platforms = PLATFORMS if find_zig() is not None else (this_platform(),)
-    build_fmu(
-        rows(), folder / "rows.fmu", generation_tool="test", version="3.0", platforms=platforms
-    )
-    with zipfile.ZipFile(folder / "rows.fmu") as archive:
+def unpacked(folder: Path, *platforms: Platform) -> Path:
+    """Return the folder of an FMU for these platforms."""
+    fmu = folder / "rows.fmu"
+    build_fmu(rows(), fmu, generation_tool="test", version="3.0", platforms=platforms)
+    with zipfile.ZipFile(fmu) as archive:
         archive.extractall(folder / "fmu")
     return folder / "fmu"
 
 
+@pytest.fixture(scope="module")
+def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpacked(tmp_path_factory.mktemp("everywhere"), *PLATFORMS)
+
+
+@pytest.mark.nightly
 @pytest.mark.skipif(find_zig() is None, reason='pip install "fmident[cross]"')
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
 def test_windows_sees_the_functions_of_fmi_3_only(everywhere: Path) -> None:
@@ -49,6 +51,7 @@ def test_windows_sees_the_functions_of_fmi_3_only(everywhere: Path) -> None:
     assert all(n.startswith("fmi3") for n in others)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(find_zig() is None, reason='pip install "fmident[cross]"')
 @pytest.mark.skipif(shutil.which("llvm-nm") is None, reason="llvm-nm is not installed")
 @pytest.mark.parametrize("processor", ["x86_64", "arm64"])
@@ -62,11 +65,13 @@ def test_macos_sees_the_functions_of_fmi_3_only(everywhere: Path, processor: str
     assert all(n.startswith(("_fmi3", "_fmident")) for n in names)
 
 
-def test_the_sources_inside_make_the_same_library(everywhere: Path, tmp_path: Path) -> None:
+@pytest.mark.nightly
+def test_the_sources_inside_make_the_same_library(tmp_path: Path) -> None:
     command = find_compiler()
     if command is None:
         pytest.skip("no C compiler")
-    root = ElementTree.parse(everywhere / "sources" / "buildDescription.xml").getroot()
+    folder = unpacked(tmp_path, this_platform())
+    root = ElementTree.parse(folder / "sources" / "buildDescription.xml").getroot()
     (own,) = (
         c for c in root.iterfind("BuildConfiguration") if c.get("platform") == this_platform().tuple
     )
@@ -77,7 +82,7 @@ def test_the_sources_inside_make_the_same_library(everywhere: Path, tmp_path: Pa
     library = tmp_path / "model.so"
     subprocess.run(
         [*command, "-shared", "-fPIC", "-O1", *options, "-I.", *files, "-o", str(library), "-lm"],
-        cwd=everywhere / "sources",
+        cwd=folder / "sources",
         check=True,
     )
     assert b"fmi3GetAdjointDerivative" in library.read_bytes()

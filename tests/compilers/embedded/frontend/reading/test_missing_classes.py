@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fmident.compilers.embedded.frontend import load_model
-from fmident.compilers.embedded.frontend.reading.complaints import diagnose
-from fmident.compilers.embedded.frontend.reading.source.names import Names
-from fmident.compilers.embedded.frontend.reading.source.sources import read_tree
+from fmident.compilers.embedded.frontend.reading.bridge import diagnose
+from fmident.compilers.embedded.frontend.reading.names import Names
+from fmident.compilers.sources import read_tree
 from fmident.errors import CompilationError, Location
 
 from ..refusals import refused

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.embedded.frontend.reading.source.names import Names
-from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
-from fmident.compilers.embedded.frontend.reading.source.sources import SCANNED_AT_ONCE, read_tree
+from fmident.compilers.embedded.frontend.reading.names import Names
+from fmident.compilers.embedded.frontend.reading.scan_check import involved
+from fmident.compilers.sources import SCANNED_AT_ONCE, read_tree
 
 from ..conftest import Compile
 

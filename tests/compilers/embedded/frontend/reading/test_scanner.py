@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from fmident.compilers.embedded.frontend.reading.source.scanner import (
+from fmident.compilers.scanner import (
     annotation_arguments,
     classes,
     tokens,
 )
-from fmident.compilers.embedded.frontend.reading.source.sources import choose_tree, read_tree
-from fmident.errors import CompilationError
+from fmident.compilers.sources import choose_tree, read_tree
+from fmident.errors import Code, CompilationError
+
+from .....refused import refused
 
 TEXT = """within A.B;
 package P "model in a string"
@@ -61,7 +63,7 @@ def test_annotation() -> None:
         "StopTime": "5",
         "Tolerance": "1e-6",
     }
-    assert annotation_arguments(base.tokens, "uses") is None
+    assert annotation_arguments(base.tokens, "uses") == {}
 
 
 def test_tokens_skip_comments_and_keep_strings_whole() -> None:
@@ -100,7 +102,7 @@ def test_no_source(tmp_path: Path, name: str) -> None:
 
 def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "M.mo").write_bytes(b"model M \xff\nend M;\n")
-    with pytest.raises(CompilationError, match="UTF-8"):
+    with refused(Code.UNUSABLE_FILE, CompilationError, match="UTF-8"):
         read_tree(tmp_path / "M.mo")
 
 

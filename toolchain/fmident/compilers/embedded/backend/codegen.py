@@ -1,14 +1,20 @@
-"""C source of one model: CasADi functions and the tables that the runtime reads."""
+"""C source of one model: CasADi functions and the tables that the runtime reads.
+
+CasADi's own generator tests before each number that it reads or writes whether there is an array
+for it. Two fifths of the time to compile a function, and some of the time to evaluate it, go there;
+so only results that a caller may do without are tested here.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import casadi as ca
 
-from fmident.compilers.embedded.backend.compiling.formats import (
+from fmident.compilers.embedded.backend.compiling import (
     DATA_FILE,
+    FMI3_FILE,
     FUNCTIONS_FILE,
     KIND_FILE,
     LANES_FILE,
@@ -17,19 +23,17 @@ from fmident.compilers.embedded.backend.compiling.formats import (
 from fmident.compilers.embedded.backend.derivatives import (
     Matrix,
     ModelDerivatives,
-    calculated_along,
+    combined,
+    direction,
+    function_along,
     indicators_of,
-    symbols,
-    total_along,
-)
-from fmident.compilers.embedded.backend.lanes import linear_code
-from fmident.compilers.embedded.backend.layout import Layout, scalar_code
-from fmident.compilers.embedded.backend.loops import (
     loop_functions,
     loop_sizes,
     loop_table,
-    total_jacobian,
+    total_along,
+    with_jacobian,
 )
+from fmident.compilers.embedded.backend.layout import Layout, declarations
 from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel, Version
 
 _TYPES = ("Real", "Integer", "Boolean")
@@ -53,6 +57,44 @@ ELEMENTARY = """\
 _NAMES = ("live", "samples", "starts", "update")
 
 
+LANES = 8
+"""As in the runtime's lanes.h."""
+
+_OPERATORS = {
+    ca.OP_ASSIGN: "{0}",
+    ca.OP_NEG: "-{0}",
+    ca.OP_SQ: "{0} * {0}",
+    ca.OP_TWICE: "2.0 * {0}",
+    ca.OP_INV: "1.0 / {0}",
+    ca.OP_NOT: "!{0}",
+    # Minus zero and what is not a number are their own sign, as for CasADi.
+    ca.OP_SIGN: "{0} < 0.0 ? -1.0 : {0} > 0.0 ? 1.0 : {0}",
+    ca.OP_ADD: "{0} + {1}",
+    ca.OP_SUB: "{0} - {1}",
+    ca.OP_MUL: "{0} * {1}",
+    ca.OP_DIV: "{0} / {1}",
+    ca.OP_LT: "{0} < {1}",
+    ca.OP_LE: "{0} <= {1}",
+    ca.OP_EQ: "{0} == {1}",
+    ca.OP_NE: "{0} != {1}",
+    ca.OP_AND: "{0} && {1}",
+    ca.OP_OR: "{0} || {1}",
+    ca.OP_IF_ELSE_ZERO: "{0} ? {1} : 0.0",
+}
+_CALLS = {
+    getattr(ca, f"OP_{name.upper()}"): name
+    for name in (
+        *("exp", "log", "pow", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "floor"),
+        *("ceil", "fmod", "fabs", "copysign", "erf", "fmin", "fmax", "sinh", "cosh", "tanh"),
+        *("asinh", "acosh", "atanh", "atan2", "log1p", "expm1", "hypot", "remainder"),
+    )
+} | {ca.OP_CONSTPOW: "pow"}
+"""Operations that are functions of C."""
+
+_LINEAR = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_TWICE, ca.OP_ASSIGN}
+"""Operations that the C compiler has for vectors, also with a number as one of the operands."""
+
+
 def generate(
     model: OdeModel,
     layout: Layout,
@@ -74,28 +116,21 @@ def generate(
         KIND_FILE: _kind(model, integrator, version),
         SIZES_FILE: _sizes(model, functions, derivatives, integrator),
         DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
-        FUNCTIONS_FILE: "\n".join([ELEMENTARY, scalar_code(functions)]),
+        FUNCTIONS_FILE: "\n".join([ELEMENTARY, *map(scalar_code, functions)]),
         LANES_FILE: "\n".join(lanes),
     }
 
 
-def _combined(name: str, *functions: Function) -> Function:
-    """Combine functions of the same arguments, sharing subexpressions, with dense results."""
-    arguments = symbols(functions[0])
-    results = [ca.densify(ca.vec(function(*arguments))) for function in functions]
-    return ca.Function(name, arguments, ca.cse(results))
-
-
 def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]:
     return [
-        _combined("fmident_calculated_parameters", model.calculated_parameters),
-        _combined("fmident_initial_states", model.initial_states),
-        _combined("fmident_rhs", model.rhs, model.assert_values),
-        _jacobian(model),
-        _time_derivative(model),
-        _combined("fmident_outputs", model.output_values, model.assert_values),
-        _combined("fmident_locals", model.local_values),
-        _combined("fmident_asserts", model.assert_values),
+        combined("fmident_calculated_parameters", model.calculated_parameters),
+        combined("fmident_initial_states", model.initial_states),
+        combined("fmident_rhs", model.rhs, model.assert_values),
+        derivatives.of_rates.function,
+        function_along("fmident_time_derivative", model, "u", model.rhs, time=1.0),
+        combined("fmident_outputs", model.output_values, model.assert_values),
+        combined("fmident_locals", model.local_values),
+        combined("fmident_asserts", model.assert_values),
         directional(model),
         directional_initial(model),
         _directional_locals(model),
@@ -104,86 +139,35 @@ def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]
         *derivatives.switching,
         *event_functions(model),
         *loop_functions(model),
-        *_constraints(model),
+        *(
+            [with_jacobian("fmident_constraints", model.constraints.residual, 1)]
+            if model.constraints
+            else []
+        ),
     ]
-
-
-def _constraints(model: OdeModel) -> list[Function]:
-    if model.constraints is None:
-        return []
-    arguments = symbols(model.constraints.residual)
-    value = ca.vec(model.constraints.residual(*arguments))
-    matrix = ca.densify(ca.jacobian(value, arguments[1]))
-    return [ca.Function("fmident_constraints", arguments, ca.cse([ca.densify(value), matrix]))]
-
-
-def _jacobian_of(model: OdeModel) -> tuple[list[ca.SX], ca.SX]:
-    """Return t, x, u, p, c and the sparse Jacobian."""
-    arguments = symbols(model.rhs)
-    return arguments, total_jacobian(model, ca.vec(model.rhs(*arguments)), arguments)
-
-
-def _jacobian(model: OdeModel) -> Function:
-    """Return the structurally non-zero elements of the Jacobian, by column."""
-    arguments, matrix = _jacobian_of(model)
-    values: list[Any] = list(matrix.nonzeros())
-    result = ca.densify(ca.vertcat(*values)) if values else ca.SX(0, 1)
-    return ca.Function("fmident_jacobian", arguments, ca.cse([result]))
-
-
-def _jacobian_places(model: OdeModel) -> list[int]:
-    """Return the positions of these elements in the matrix, column by column."""
-    sparsity = _jacobian_of(model)[1].sparsity()
-    return [
-        row + len(model.states) * column
-        for row, column in zip(*sparsity.get_triplet(), strict=True)
-    ]
-
-
-def _time_derivative(model: OdeModel) -> Function:
-    """Return the time derivative of the state derivatives, for fixed states and ramp inputs."""
-    t, x, u, p, c = symbols(model.rhs)
-    du = ca.SX.sym("du", u.numel())
-    value = ca.vec(model.rhs(t, x, u, p, c))
-    still = [ca.SX(v.numel(), 1) for v in (x, p, c)]
-    seeds = [ca.SX(1.0), still[0], du, *still[1:]]
-    result = total_along(model, value, [t, x, u, p, c], seeds)
-    return ca.Function("fmident_time_derivative", [t, x, u, p, c, du], ca.cse([result]))
 
 
 def directional(model: OdeModel) -> Function:
     """Return outputs and state derivatives differentiated along (x, u, p); c follows p."""
-    t, x, u, p, c = symbols(model.rhs)
-    sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((x, u, p)))
-    sc = calculated_along(model, p, sp)
-    values = [ca.vec(model.output_values(t, x, u, p, c)), ca.vec(model.rhs(t, x, u, p, c))]
-    seeds = [ca.SX(1, 1), sx, su, sp, sc]
-    results = [total_along(model, value, [t, x, u, p, c], seeds) for value in values]
-    return ca.Function("fmident_directional", [t, x, u, p, c, sx, su, sp], ca.cse(results))
+    return function_along("fmident_directional", model, "xup", model.output_values, model.rhs)
 
 
 def directional_initial(model: OdeModel) -> Function:
     """Return the initial states differentiated along (u, p); c follows p."""
-    t, u, p, c = symbols(model.initial_states)
-    su, sp = ca.SX.sym("su", u.numel()), ca.SX.sym("sp", p.numel())
-    sc = calculated_along(model, p, sp)
-    value = ca.vec(model.initial_states(t, u, p, c))
-    x = ca.SX.sym("x", len(model.states))
-    seeds = [ca.SX(1, 1), ca.SX(x.numel(), 1), su, sp, sc]
-    result = total_along(model, value, [t, x, u, p, c], seeds)
-    return ca.Function("fmident_directional_initial", [t, u, p, c, su, sp], ca.cse([result]))
+    t, u, p, c = plain = model.initial_states.sx_in()
+    arguments = [t, ca.SX.sym("x", len(model.states)), u, p, c]
+    moving, seeds = direction(model, arguments, "up")
+    result = total_along(model, ca.vec(model.initial_states(*plain)), arguments, seeds)
+    return ca.Function("fmident_directional_initial", [*plain, *moving], ca.cse([result]))
 
 
 def _directional_locals(model: OdeModel) -> Function:
     """Return local variables and calculated parameters differentiated along (x, p, held)."""
-    t, x, u, p, c = symbols(model.local_values)
-    sx, sp = ca.SX.sym("sx", x.numel()), ca.SX.sym("sp", p.numel())
-    sh = ca.SX.sym("sh", model.held_count)
-    sc = calculated_along(model, p, sp, sh)
-    seeds = [ca.SX(1, 1), sx, ca.SX(u.numel(), 1), sp, sc]
-    sw = total_along(model, ca.vec(model.local_values(t, x, u, p, c)), [t, x, u, p, c], seeds)
-    results = ca.cse([sw, sc[: len(model.calculated)]])
-    return ca.Function("fmident_directional_locals", [t, x, u, p, c, sx, sp, sh], results)
+    arguments = model.local_values.sx_in()
+    moving, seeds = direction(model, arguments, "xph")
+    sw = total_along(model, ca.vec(model.local_values(*arguments)), arguments, seeds)
+    results = ca.cse([sw, seeds[4][: len(model.calculated)]])
+    return ca.Function("fmident_directional_locals", [*arguments, *moving], results)
 
 
 _CHEAP = {
@@ -245,7 +229,7 @@ def _sizes(
             len(model.states) if model.events or model.constraints else LARGEST_ROSENBROCK
         ),
         "CONSTRAINTS": len(model.constraints.equations) if model.constraints else 0,
-        "JACOBIAN_ELEMENTS": len(_jacobian_places(model)),
+        "JACOBIAN_ELEMENTS": len(derivatives.of_rates.rows),
         "COST_RHS": cost["fmident_rhs"],
         "COST_JACOBIAN": cost["fmident_jacobian"],
         "COST_TIME": cost["fmident_time_derivative"],
@@ -338,7 +322,10 @@ def _data(
             _numbers("fmident_state_starts", layout.state_starts),
             _flags("fmident_state_settable", layout.settable_states),
             _numbers("fmident_nominals", (abs(v.nominal or 1.0) for v in model.states)),
-            integers("fmident_jacobian_places", _jacobian_places(model)),
+            integers(
+                "fmident_jacobian_places",
+                (row + len(model.states) * column for row, column in derivatives.of_rates.places),
+            ),
             *_matrix("fmident_calculated_elements", derivatives.calculated),
             *_matrix("fmident_switched_elements", derivatives.jacobian),
             _strings("fmident_assert_messages", (a.message for a in model.asserts)),
@@ -361,29 +348,20 @@ def _data(
 
 
 def event_functions(model: OdeModel) -> list[Function]:
-    """Return the functions that the runtime calls at events; empty without events."""
+    """Return the functions that the runtime calls at events; empty without events.
+
+    The last one returns the event indicators and their time derivatives, given those of x
+    and u.
+    """
     if model.events is None:
         return []
-    functions = [_exported(name, getattr(model.events, name)) for name in _NAMES]
-    return [*functions, _indicators(model)]
-
-
-def _indicators(model: OdeModel) -> Function:
-    """Return the event indicators and their time derivatives, given those of x and u."""
-    assert model.events is not None
-    arguments = symbols(model.rhs)
-    _, x, u, *_ = arguments
-    dx, du = ca.SX.sym("dx", x.numel()), ca.SX.sym("du", u.numel())
+    functions = [combined(f"fmident_{name}", getattr(model.events, name)) for name in _NAMES]
+    arguments = model.rhs.sx_in()
+    moving, seeds = direction(model, arguments, "xu", time=1.0)
     values = ca.densify(indicators_of(model.events.live, arguments))
-    seeds = [ca.SX(1.0), dx, du, *(ca.SX(a.numel(), 1) for a in arguments[3:])]
     rates = total_along(model, values, arguments, seeds)
-    return ca.Function("fmident_indicators", [*arguments, dx, du], ca.cse([values, rates]))
-
-
-def _exported(name: str, function: Function) -> Function:
-    arguments = symbols(function)
-    results = function.call(arguments)
-    return ca.Function(f"fmident_{name}", arguments, ca.cse([ca.densify(r) for r in results]))
+    results = ca.cse([values, rates])
+    return [*functions, ca.Function("fmident_indicators", [*arguments, *moving], results)]
 
 
 def relations_that_matter(model: OdeModel) -> list[bool]:
@@ -391,25 +369,21 @@ def relations_that_matter(model: OdeModel) -> list[bool]:
     events = model.events
     if events is None:
         return []
-    first = len(model.calculated)
-    count = len(events.relations)
-    matters = [False] * count
     functions = [
         model.rhs,
         model.output_values,
         model.local_values,
         model.assert_values,
         events.live,
+        *(loop.residual for loop in (model.loops.all if model.loops else ())),
     ]
-    functions += [loop.residual for loop in (model.loops.all if model.loops else ())]
-    for function in functions:
-        if function.numel_out(0) == 0:
-            continue
-        _, columns = function.jac_sparsity(0, 4).get_triplet()
-        for column in columns:
-            if first <= column < first + count:
-                matters[column - first] = True
-    return matters
+    used = {
+        column - len(model.calculated)
+        for function in functions
+        if function.numel_out(0)
+        for column in function.jac_sparsity(0, 4).get_triplet()[1]
+    }
+    return [relation in used for relation in range(len(events.relations))]
 
 
 def event_sizes(model: OdeModel) -> Mapping[str, int]:
@@ -422,3 +396,179 @@ def event_sizes(model: OdeModel) -> Mapping[str, int]:
         "ND": events.discrete_count if events else 0,
         "NDV": len(events.variables) if events else 0,
     }
+
+
+def fmi3_code(model: OdeModel, layout: Layout) -> dict[str, str]:
+    """Return the C files specific to FMI 3.0, name to text."""
+    sizes = [0] * len(layout.names)
+    for one in declarations(layout.variables):
+        sizes[one.value_reference] = len(one.elements)
+    functions = [
+        _adjoint("fmident_adjoint", directional(model), 5),
+        _adjoint("fmident_adjoint_initial", directional_initial(model), 4),
+        _along_time("fmident_along_time", model, None),
+        _along_time("fmident_along_time_initial", model, layout),
+    ]
+    table = integers("fmident_element_counts", sizes)
+    return {
+        FMI3_FILE: "\n".join(
+            ['#include "fmi3_layer.h"', ELEMENTARY, table, *map(scalar_code, functions)]
+        )
+    }
+
+
+def _along_time(name: str, model: OdeModel, layout: Layout | None) -> Function:
+    """Return the time derivatives of states, outputs and state derivatives, knowns fixed.
+
+    States vary in initialization mode only, for which `layout` says which are calculated.
+    """
+    t, x, u, p, c = arguments = model.rhs.sx_in()
+    _, seeds = direction(model, arguments, "", time=1.0)
+    if layout is not None and x.numel():
+        rates = total_along(model, ca.vec(model.initial_states(t, u, p, c)), arguments, seeds)
+        seeds[1] = ca.densify(rates * ca.DM([not settable for settable in layout.settable_states]))
+    values = [ca.vec(f(*arguments)) for f in (model.output_values, model.rhs)]
+    results = [ca.densify(seeds[1]), *(total_along(model, v, arguments, seeds) for v in values)]
+    return ca.Function(name, arguments, ca.cse(results))
+
+
+def _adjoint(name: str, function: Function, point: int) -> Function:
+    """Return the transpose of a directional derivative, by reverse differentiation.
+
+    `function` has `point` arguments for the point, followed by the direction.
+    """
+    arguments = function.sx_in()
+    results = function.call(arguments)
+    weights = [ca.SX.sym(f"l{k}", result.numel()) for k, result in enumerate(results)]
+    direction = ca.vertcat(*arguments[point:])
+    value = ca.vertcat(*(ca.vec(result) for result in results))
+    if value.numel() == 0 or direction.numel() == 0:
+        gradient = ca.SX.zeros(direction.numel(), 1)
+    else:
+        gradient = ca.densify(ca.jtimes(value, direction, ca.vertcat(*weights), True))
+    ends = [0, *itertools.accumulate(argument.numel() for argument in arguments[point:])]
+    parts = [gradient[begin:end] for begin, end in itertools.pairwise(ends)]
+    return ca.Function(name, [*arguments[:point], *weights], ca.cse(parts))
+
+
+def scalar_code(function: Function) -> str:
+    """Return C code of an SX function in the calling convention of CasADi's generated code.
+
+    All arguments and the first result are required; further results may be ``NULL``.
+    """
+    names = [""] * max(function.sz_w(), 1)
+    starts = [function.sparsity_out(k).find() for k in range(function.n_out())]
+    lines = []
+    for k in range(function.n_instructions()):
+        operation = function.instruction_id(k)
+        sources, targets = function.instruction_input(k), function.instruction_output(k)
+        if operation == ca.OP_OUTPUT:
+            result, element = targets
+            test = f"if (r{result}) " if result else ""
+            lines.append(f"{test}r{result}[{starts[result][element]}] = {names[sources[0]]};")
+        elif operation == ca.OP_CONST:
+            names[targets[0]] = f"({_number(function.instruction_constant(k))})"
+        else:
+            text = f"i{sources[0]}[{sources[-1]}]"
+            if operation != ca.OP_INPUT:
+                text = _expression(operation, [names[s] for s in sources])
+            names[targets[0]] = f"a{k}"
+            lines.append(f"const double a{k} = {text};")
+    arrays = [f"const double *const i{k} = arg[{k}]; (void)i{k};" for k in range(function.n_in())]
+    arrays += [f"double *const r{k} = res[{k}]; (void)r{k};" for k in range(function.n_out())]
+    unused = "(void)iw, (void)w, (void)mem;"
+    body = "".join(f"  {line}\n" for line in [*arrays, *lines, unused, "return 0;"])
+    return (
+        f"int {function.name()}(const double **arg, double **res, long long int *iw, double *w, "
+        f"int mem) {{\n{body}}}\n"
+    )
+
+
+def _expression(operation: int, operands: list[str]) -> str:
+    if operation in _OPERATORS:
+        return _OPERATORS[operation].format(*operands)
+    if operation not in _CALLS:
+        raise NotImplementedError(f"operation {operation} of CasADi")
+    return f"{_CALLS[operation]}({', '.join(operands)})"
+
+
+def linear_code(function: Function, scalars: int) -> str:
+    """Return C code of ``LINEAR(name)(const double **arg, double **res, long stride)``.
+
+    The runtime's lanes.c defines ``LINEAR``, the type ``vec`` and its ``WIDTH``. The first
+    `scalars` arguments are the same in all lanes. In the others, in which the results are
+    linear, and in the results, element i is :data:`LANES` numbers beginning at ``i *
+    stride``. What does not depend on the others, including reciprocals of divisors, is
+    computed once; the rest in vectors of register length.
+    """
+    once: list[str] = []
+    lines: list[str] = []
+    names: dict[int, str] = {}
+    vectors: set[str] = set()
+    reciprocals: set[str] = set()
+    starts = {k: function.sparsity_out(k).find() for k in range(function.n_out())}
+    for k in range(function.n_instructions()):
+        operation = function.instruction_id(k)
+        sources, targets = function.instruction_input(k), function.instruction_output(k)
+        if operation == ca.OP_OUTPUT:
+            result, element = targets
+            value = names[sources[0]]
+            vector = value if value in vectors else f"ZERO + {value}"
+            lines.append(f"PUT(r{result} + {starts[result][element]} * stride + lane, {vector});")
+            continue
+        name = f"a{k}"
+        if operation == ca.OP_INPUT:
+            argument, element = sources
+            if argument < scalars:
+                once.append(f"const double {name} = arg[{argument}][{element}];")
+            else:
+                place = f"arg[{argument}] + {element} * stride + lane"
+                lines.append(f"const vec {name} = GET({place});")
+                vectors.add(name)
+        elif operation == ca.OP_CONST:
+            once.append(f"const double {name} = {_number(function.instruction_constant(k))};")
+        else:
+            operands = [names[s] for s in sources]
+            kind = "vec" if vectors.intersection(operands) else "double"
+            if operation == ca.OP_DIV and operands[1] not in vectors:
+                # A division takes as long as ten multiplications, in vectors even longer.
+                operation, divisor = ca.OP_MUL, operands[1]
+                operands[1] = f"per_{divisor}"
+                if divisor not in reciprocals:
+                    reciprocals.add(divisor)
+                    once.append(f"const double {operands[1]} = 1.0 / {divisor};")
+            text = f"const {kind} {name} = {_in_lanes(operation, operands, vectors)};"
+            if kind == "vec":
+                vectors.add(name)
+            (lines if kind == "vec" else once).append(text)
+        names[targets[0]] = name
+    outputs = "".join(
+        f"  double *r{k} = res[{k}];\n  (void)r{k}, (void)stride;\n"
+        for k in range(function.n_out())
+    )
+    before = "".join(f"  {line}\n" for line in once)
+    body = "".join(f"    {line}\n" for line in lines)
+    return (
+        f"LINEAR({function.name()})(const double **arg, double **res, long stride) {{\n"
+        f"{outputs}{before}  for (long lane = 0; lane < {LANES}; lane += WIDTH) {{\n{body}  }}\n"
+        "  return 0;\n}\n"
+    )
+
+
+def _in_lanes(operation: int, operands: list[str], vectors: set[str]) -> str:
+    if vectors.isdisjoint(operands):
+        return _expression(operation, operands)
+    if operation == ca.OP_IF_ELSE_ZERO and operands[0] not in vectors:
+        return f"{operands[0]} != 0.0 ? {operands[1]} : ZERO"
+    if operation not in _LINEAR:
+        raise NotImplementedError(f"operation {operation} of CasADi is not linear")
+    return _expression(operation, operands)
+
+
+def _number(value: float) -> str:
+    """Return a number as a C literal with all its bits."""
+    if value != value:
+        return "NAN"
+    if value in (float("inf"), float("-inf")):
+        return "INFINITY" if value > 0.0 else "-INFINITY"
+    return float(value).hex()

@@ -3,24 +3,23 @@
 A function with ``if``, ``abs``, ``sign``, ``min``, ``max``, ``floor`` or ``atan2`` is
 smooth as long as none of them switches. Each switch is represented by a mode, a number
 that is constant between events, so that derivatives are available on both sides.
+
+By the implicit function theorem, where ``g(v, z) = 0`` holds along a direction of ``v`` in an
+algebraic loop, the unknowns change by ``dz = -(d g / d z)^-1 (d g / d v) dv``. The inverse
+follows the unknowns in the vector ``c``; the runtime has it from the last iteration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import casadi as ca
 
-from fmident.compilers.embedded.backend.loops import total_jacobian, with_loops
-from fmident.compilers.embedded.model import Function, OdeModel
-
-
-def symbols(function: Function) -> list[ca.SX]:
-    """Return a vector of symbols for each argument of a function."""
-    return [ca.SX.sym(f"i{k}", function.numel_in(k)) for k in range(function.n_in())]
+from fmident.compilers.embedded.model import Function, Loop, OdeModel
 
 
 def along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> ca.SX:
@@ -30,16 +29,60 @@ def along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> c
     return ca.densify(ca.jtimes(value, ca.vertcat(*arguments), ca.vertcat(*seeds)))
 
 
-def calculated_along(model: OdeModel, p: ca.SX, sp: ca.SX, held: ca.SX | None = None) -> ca.SX:
-    """Return the derivative of ``c`` along `sp` and `held`, without the loops at its end.
+def direction(
+    model: OdeModel, arguments: Sequence[ca.SX], names: str, *, time: float | None = None
+) -> tuple[list[ca.SX], list[ca.SX]]:
+    """Return symbols for a direction, and the direction of t, x, u, p and c without loops.
 
-    `held` is the direction of the values held between events, ``None`` if constant.
+    `arguments` are t, x, u, p and c. Each letter of `names` is one of them that moves, or
+    ``h`` for the values held between events; calculated parameters follow p. `time` is how
+    fast time moves if it is none of them.
     """
-    sc = along(ca.vec(model.calculated_parameters(p)), [p], [sp])
-    behind = ca.SX(model.count_behind, 1)
-    if held is not None and model.held_count:
-        behind[: model.held_count] = held
-    return ca.vertcat(sc, behind)
+    p = arguments[3]
+    symbols = {
+        name: ca.SX.sym(f"s{name}", argument.numel())
+        for name, argument in zip("txupc", arguments, strict=True)
+    } | {"h": ca.SX.sym("sh", model.held_count)}
+    moving = [symbols[name] for name in names]
+    still = [ca.SX(argument.numel(), 1) for argument in arguments]
+    if time is not None:
+        still[0] = ca.SX(time)
+    seeds = [symbols[n] if n in names else s for n, s in zip("txup", still, strict=False)]
+    sc = still[4]
+    if "p" in names:
+        sc = along(ca.vec(model.calculated_parameters(p)), [p], [symbols["p"]])
+        sc = ca.vertcat(sc, ca.SX(model.count_behind, 1))
+    if "h" in names and model.held_count:
+        first = len(model.calculated)
+        sc[first : first + model.held_count] = symbols["h"]
+    return moving, [*seeds, sc]
+
+
+def function_along(
+    name: str, model: OdeModel, names: str, *functions: Function, time: float | None = None
+) -> Function:
+    """Return the derivatives of functions of t, x, u, p and c along a :func:`direction`."""
+    arguments = functions[0].sx_in()
+    moving, seeds = direction(model, arguments, names, time=time)
+    results = [total_along(model, ca.vec(f(*arguments)), arguments, seeds) for f in functions]
+    return ca.Function(name, [*arguments, *moving], ca.cse(results))
+
+
+def combined(name: str, *functions: Function) -> Function:
+    """Combine functions of the same arguments, sharing subexpressions, with dense results."""
+    arguments = functions[0].sx_in()
+    results = [ca.densify(ca.vec(result)) for f in functions for result in f.call(arguments)]
+    return ca.Function(name, arguments, ca.cse(results))
+
+
+def with_jacobian(
+    name: str, function: Function, argument: int, columns: slice = slice(None)
+) -> Function:
+    """Return a function with columns of its dense Jacobian by one argument."""
+    arguments = function.sx_in()
+    value = ca.densify(ca.vec(function(*arguments)))
+    matrix = ca.jacobian(value, arguments[argument])[:, columns]
+    return ca.Function(name, arguments, ca.cse([value, ca.densify(matrix)]))
 
 
 def total_along(
@@ -63,6 +106,13 @@ class Matrix:
     function: Function
     rows: tuple[int, ...]
     starts: tuple[int, ...]
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Row and column of each element."""
+        counts = [b - a for a, b in itertools.pairwise(self.starts)]
+        columns = (column for column, count in enumerate(counts) for _ in range(count))
+        return list(zip(self.rows, columns, strict=True))
 
     @classmethod
     def of(cls, name: str, arguments: Sequence[ca.SX], matrix: ca.SX) -> Matrix:
@@ -91,9 +141,16 @@ class ModelDerivatives:
     @cached_property
     def calculated(self) -> Matrix:
         """``(p) -> d c / d p``."""
-        (p,) = symbols(self._model.calculated_parameters)
+        (p,) = self._model.calculated_parameters.sx_in()
         matrix = _jacobian(ca.vec(self._model.calculated_parameters(p)), p)
         return Matrix.of("fmident_calculated_derivatives", [p], matrix)
+
+    @cached_property
+    def of_rates(self) -> Matrix:
+        """``(t, x, u, p, c) -> d dx / d x``."""
+        arguments = self._model.rhs.sx_in()
+        matrix = total_jacobian(self._model, ca.vec(self._model.rhs(*arguments)), arguments)
+        return Matrix.of("fmident_jacobian", arguments, matrix)
 
     @cached_property
     def jacobian(self) -> Matrix:
@@ -106,12 +163,9 @@ class ModelDerivatives:
     def switching(self) -> list[Function]:
         """Functions that the runtime needs when a condition switches."""
         switches = self.switches
-        t, x, u, p, c = switches.arguments
-        st, sx, su, sp = (ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate((t, x, u, p)))
-        plain = [t, x, u, p, c]
-        sh = ca.SX.sym("sh", self._model.held_count)
-        sc = calculated_along(self._model, p, sp, sh)
-        change = total_along(self._model, switches.indicators, plain, [st, sx, su, sp, sc])
+        plain = [*switches.arguments]
+        moving, seeds = direction(self._model, plain, "txuph")
+        change = total_along(self._model, switches.indicators, plain, seeds)
         return [
             ca.Function(
                 "fmident_switches",
@@ -121,9 +175,7 @@ class ModelDerivatives:
             ca.Function(
                 "fmident_switched_rhs", [*plain, switches.modes], ca.cse([switches.result])
             ),
-            ca.Function(
-                "fmident_directional_switches", [*plain, st, sx, su, sp, sh], ca.cse([change])
-            ),
+            ca.Function("fmident_directional_switches", [*plain, *moving], ca.cse([change])),
         ]
 
     @cached_property
@@ -131,7 +183,7 @@ class ModelDerivatives:
         """State derivatives along ``(sx, sp, sc, st, su)`` and outputs along ``(sx, sp, sc)``."""
         switches = self.switches
         output = self._model.output_values
-        arguments = tuple(symbols(output))
+        arguments = tuple(output.sx_in())
         value = ca.vec(output(*arguments))
         return (
             self._tangent("fmident_rhs_along", switches.arguments, switches.modes, switches.result),
@@ -145,7 +197,7 @@ class ModelDerivatives:
         events = model.events
         if events is None:
             return []
-        plain = tuple(symbols(model.rhs))
+        plain = tuple(model.rhs.sx_in())
         t, _, u, p, c = plain
         before = ca.SX.sym("before", events.discrete_count)
         nothing = ca.SX(0, 1)
@@ -305,7 +357,7 @@ _SATURATED = 19.0
 
 def find_switches(function: Function) -> Switches:
     """Find the switching conditions in the first result of a function of SX expressions."""
-    arguments = tuple(ca.SX.sym(f"i{k}", function.numel_in(k)) for k in range(function.n_in()))
+    arguments = tuple(function.sx_in())
     value = ca.cse(ca.densify(ca.vec(function(*arguments))))
     whole = ca.Function("whole", list(arguments), [value])
     size = whole.sz_w()
@@ -361,3 +413,106 @@ def _apply(operation: int, operands: list[ca.SX]) -> ca.SX:
     if len(operands) == 1:
         return ca.SX.unary(operation, *operands)
     return ca.SX.binary(operation, *operands)
+
+
+@dataclass(frozen=True)
+class PlacedLoop:
+    """A loop with its first unknown and inverse matrix, as indices in the vector ``c``."""
+
+    loop: Loop
+    first: int
+    inverse: int
+
+    @property
+    def unknowns(self) -> slice:
+        """Slice of its unknowns in ``c``."""
+        return slice(self.first, self.first + self.loop.size)
+
+    def inverse_in(self, c: ca.SX) -> ca.SX:
+        """Return the inverse matrix, shape (n, n)."""
+        n = self.loop.size
+        return ca.reshape(c[self.inverse : self.inverse + n * n], n, n)
+
+
+def placed(model: OdeModel) -> Iterator[PlacedLoop]:
+    """Yield all loops, the initial ones last."""
+    if model.loops is None:
+        return
+    first = len(model.calculated) + model.held_count
+    inverse = first + model.loops.unknowns
+    for loop in model.loops.all:
+        yield PlacedLoop(loop, first, inverse)
+        first += loop.size
+        inverse += loop.size**2
+
+
+def with_loops(model: OdeModel, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> ca.SX:
+    """Return the derivative of ``c`` along a direction, loops included.
+
+    `arguments` are t, x, u, p and c; `seeds` has the direction of each, of shape (n, 1) or
+    (n, m), without use of its loop entries.
+    """
+    sc = seeds[-1]
+    if model.loops is None:
+        return sc
+    sc = ca.SX(sc)
+    for one in placed(model):
+        residual = ca.vec(one.loop.residual(*arguments))
+        matrix = ca.jacobian(residual, ca.vertcat(*arguments))
+        sc[one.unknowns, :] = ca.SX.zeros(one.loop.size, sc.shape[1])
+        change = ca.mtimes(matrix, ca.vertcat(*seeds[:-1], sc))
+        sc[one.unknowns, :] = -ca.mtimes(one.inverse_in(arguments[-1]), ca.densify(change))
+    return sc
+
+
+def total_jacobian(model: OdeModel, value: ca.SX, arguments: Sequence[ca.SX]) -> ca.SX:
+    """Return the sparse derivative with respect to x of a function of t, x, u, p and c."""
+    x, c = arguments[1], arguments[4]
+    n = x.numel()
+    if value.numel() == 0 or n == 0:
+        return ca.SX(value.numel(), n)
+    matrix = ca.jacobian(value, x)
+    if model.loops is not None:
+        seeds = [ca.SX(a.numel(), n) for a in arguments]
+        seeds[1] = ca.SX.eye(n)
+        matrix += ca.mtimes(ca.jacobian(value, c), with_loops(model, arguments, seeds))
+    return ca.sparsify(matrix)
+
+
+def loop_functions(model: OdeModel) -> list[Function]:
+    """Return the residual functions that the runtime iterates; empty without loops."""
+    if model.loops is None:
+        return []
+    loops = [
+        with_jacobian(_name(k), one.loop.residual, 4, one.unknowns)
+        for k, one in enumerate(placed(model))
+    ]
+    return [*loops, combined("fmident_loop_starts", model.loops.starts)]
+
+
+def _name(position: int) -> str:
+    return f"fmident_loop_{position}"
+
+
+def loop_sizes(model: OdeModel) -> Mapping[str, int]:
+    """Return the macros of ``model_sizes.h`` that count loops."""
+    loops = model.loops
+    return {
+        "NZ": loops.unknowns if loops else 0,
+        "NK": loops.count - loops.unknowns if loops else 0,
+        "LOOPS": len(loops.all) if loops else 0,
+        "RUNNING_LOOPS": len(loops.running) if loops else 0,
+        "LARGEST_LOOP": max((loop.size for loop in loops.all), default=0) if loops else 0,
+    }
+
+
+def loop_table(model: OdeModel) -> str:
+    """Return the C table of the loops."""
+    rows = [
+        f"  {{{_name(k)}, {one.loop.size}, {one.first}, {one.inverse}, {int(one.loop.linear)}}},\n"
+        for k, one in enumerate(placed(model))
+    ]
+    declared = [
+        f"fmident_Function {_name(k)};\n" for k in range(len(model.loops.all) if model.loops else 0)
+    ]
+    return "".join([*declared, "const Loop fmident_loops[] = {\n", *(rows or ["  {0},\n"]), "};\n"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fmident.compilers.embedded.backend.description import content, tag
+from fmident.compilers.embedded.backend.description import content
 from fmident.compilers.embedded.model import OdeModel, ScalarVariable
 
 MOST_ROWS = 1000
@@ -39,7 +39,7 @@ def page(model: OdeModel) -> str:
         '<html lang="en">',
         "<head>",
         '<meta charset="utf-8"/>',
-        tag("meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY}),
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
         f"<title>{content(model.name)}</title>",
         f"<style>{_STYLE}</style>",

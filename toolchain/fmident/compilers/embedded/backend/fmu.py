@@ -9,25 +9,30 @@ import hashlib
 import importlib.metadata
 import os
 import zipfile
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
-from fmident.compilers.embedded.backend.codegen import generate, needs_cvode
-from fmident.compilers.embedded.backend.compiling import sundials
-from fmident.compilers.embedded.backend.compiling.c_compilers import (
+from fmident.compilers.embedded.backend import sundials
+from fmident.compilers.embedded.backend.codegen import fmi3_code, generate, needs_cvode
+from fmident.compilers.embedded.backend.compiling import (
     CCompiler,
+    all_sources,
+    compile_binary,
     compiler_for,
     has_compiled,
     is_first_time,
+    universal_binary,
 )
-from fmident.compilers.embedded.backend.compiling.formats import universal_binary
-from fmident.compilers.embedded.backend.compiling.toolchain import all_sources, compile_binary
-from fmident.compilers.embedded.backend.description import GUID_PLACEHOLDER, model_identifier, tag
-from fmident.compilers.embedded.backend.description.fmi2 import write_description as fmi2
-from fmident.compilers.embedded.backend.description.fmi3 import fmi3_code
-from fmident.compilers.embedded.backend.description.fmi3 import write_description as fmi3
+from fmident.compilers.embedded.backend.description import (
+    GUID_PLACEHOLDER,
+    element,
+    model_identifier,
+    write_description,
+    xml_text,
+)
 from fmident.compilers.embedded.backend.documentation import licence_members, page
 from fmident.compilers.embedded.backend.layout import make_layout
 from fmident.compilers.embedded.model import OdeModel, Version
@@ -109,8 +114,15 @@ def build_fmu(
     with_cvode = needs_cvode(model, integrator)
     sources = all_sources(version, {**code, **(sundials.sources() if with_cvode else {})})
     compiled = sorted(n for n in sources if n.endswith(".c")) if with_sources else []
-    writer = fmi3 if version == "3.0" else partial(fmi2, source_files=compiled)
-    describe = partial(writer, model, layout, generation_tool=generation_tool, tolerance=tolerance)
+    describe = partial(
+        write_description,
+        model,
+        layout,
+        version,
+        generation_tool=generation_tool,
+        tolerance=tolerance,
+        source_files=compiled,
+    )
     description = describe(guid=GUID_PLACEHOLDER)
     if version == "3.0" and with_sources:
         build = write_build_description(model_identifier(model.name), compiled)
@@ -220,28 +232,23 @@ def write_archive(
 
 def write_build_description(identifier: str, files: Sequence[str]) -> str:
     """Return ``buildDescription.xml`` for the interfaces' ``modelIdentifier`` and C files."""
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        tag("fmiBuildDescription", {"fmiVersion": "3.0"}, close=False),
-        *(line for p in PLATFORMS for line in _configuration(p, identifier, files)),
-        "</fmiBuildDescription>",
-    ]
-    return "\n".join(lines) + "\n"
+    configurations = (_configuration(platform, identifier, files) for platform in PLATFORMS)
+    return xml_text(element("fmiBuildDescription", {"fmiVersion": "3.0"}, *configurations))
 
 
-def _configuration(platform: Platform, identifier: str, files: Sequence[str]) -> Iterable[str]:
+def _configuration(platform: Platform, identifier: str, files: Sequence[str]) -> Element:
     attributes = {"modelIdentifier": identifier, "platform": platform.tuple}
-    yield "  " + tag("BuildConfiguration", attributes, close=False)
     files_of = {"language": "C11"}
-    if platform.system != "windows":  # gcc and clang: else the bits depend on the processor
+    libraries = []
+    if platform.system != "windows":
+        # gcc and clang: else the bits depend on the processor
         files_of["compilerOptions"] = _NO_FUSED_MULTIPLY_ADD
-    yield "    " + tag("SourceFileSet", files_of, close=False)
-    yield from ("      " + tag("SourceFile", {"name": name}) for name in files)
-    yield "      " + tag("IncludeDirectory", {"name": "."})
-    yield "    </SourceFileSet>"
-    if platform.system != "windows":  # which has no library of mathematical functions
-        yield "    " + tag("Library", {"name": "m", "external": "true"})
-    yield "  </BuildConfiguration>"
+        # Windows has no library of mathematical functions.
+        libraries.append(element("Library", {"name": "m", "external": "true"}))
+    sources = (element("SourceFile", {"name": name}) for name in files)
+    include = element("IncludeDirectory", {"name": "."})
+    file_set = element("SourceFileSet", files_of, *sources, include)
+    return element("BuildConfiguration", attributes, file_set, *libraries)
 
 
 def generation_date(environment: Mapping[str, str] = os.environ) -> str | None:

@@ -5,24 +5,26 @@ blocks by the same order (``runtime/model.h``).
 
 Source: FMI specification 2.0.4, section 2.2.7 (causality, variability, initial) and 2.2.8
 (model structure).
-
-C code for a model's functions of plain numbers.
-
-CasADi's own generator tests before each number that it reads or writes whether there is an array
-for it. Two fifths of the time to compile a function, and some of the time to evaluate it, go there;
-so only results that a caller may do without are tested here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import itertools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import casadi as ca
 
-from fmident.compilers.embedded.backend.lanes import BINARY, CALLS, UNARY, arity, number
 from fmident.compilers.embedded.model import Function, Kind, OdeModel, ScalarVariable
 from fmident.errors import CompilationError
+
+_ELEMENT = re.compile(r"(?P<base>.*)\[(?P<index>[0-9]+(,[0-9]+)*)\]", re.DOTALL)
+_DERIVATIVE = re.compile(r"der\((?P<state>.*)\)", re.DOTALL)
+
+TIME = "time"
+"""The independent variable, which FMI 3.0 wants among the others."""
 
 BLOCKS: tuple[Kind, ...] = (
     "state",
@@ -34,10 +36,6 @@ BLOCKS: tuple[Kind, ...] = (
     "local",
     "discrete",
 )
-
-
-_SIGN = "{0} < 0.0 ? -1.0 : {0} > 0.0 ? 1.0 : {0}"
-"""Minus zero and what is not a number are their own sign, as for CasADi."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +60,24 @@ class FmuVariable:
 
 
 @dataclass(frozen=True)
+class Structure:
+    """What outputs and derivatives depend on, and what initialization mode computes from what.
+
+    Dependencies are names of states, inputs and parameters, and :data:`TIME`.
+    """
+
+    outputs: Mapping[str, frozenset[str]]
+    derivatives: Mapping[str, frozenset[str]]
+    initial: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
 class Layout:
     """All variables of the FMU, ordered by value reference, and their dependencies.
 
     `names` are by value reference; an output that is a state has two. `settable_states`
     says for each state whether its start is a literal that the user can replace, and
-    `state_starts` has that literal or 0. `initial_unknowns` are computed in initialization
-    mode, each with the names it depends on.
+    `state_starts` has that literal or 0.
     """
 
     variables: tuple[FmuVariable, ...]
@@ -76,7 +85,7 @@ class Layout:
     names: tuple[str, ...]
     settable_states: tuple[bool, ...]
     state_starts: tuple[float, ...]
-    initial_unknowns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    structure: Structure
 
 
 def dependency_rows(function: Function) -> list[list[set[int]]]:
@@ -91,49 +100,59 @@ def dependency_rows(function: Function) -> list[list[set[int]]]:
     return rows
 
 
-class _Dependencies:
-    """Structural dependencies of a model, composed through states and calculated parameters."""
+def _structure(
+    model: OdeModel, calculated: Sequence[frozenset[str]], settable: Sequence[bool]
+) -> Structure:
+    """Compose dependencies through calculated parameters and, at the start, states."""
+    time = [frozenset({TIME})]
+    states, inputs, parameters = (
+        [frozenset({v.name}) for v in group]
+        for group in (model.states, model.inputs, model.parameters)
+    )
+    # What is held, and what loops give, may follow from anything that is known.
+    starts = (s for s, can in zip(states, settable, strict=True) if can)
+    known = frozenset({TIME}).union(*parameters, *inputs, *starts)
+    behind = [known] * model.count_behind
+    rows = dependency_rows(model.initial_states)
+    at_start = [_named(r, [time, inputs, parameters, [*calculated, *behind]]) for r in rows]
+    x = [s if can else a for s, a, can in zip(states, at_start, settable, strict=True)]
+    of_start = [time, x, inputs, parameters, [*calculated, *behind]]
+    always = frozenset({TIME}).union(*parameters)
+    running = [time, states, inputs, parameters, [*calculated, *[always] * model.count_behind]]
+    own = {v.name for v in model.states}
+    initial = {
+        v.name: row for v, row, can in zip(model.states, at_start, settable, strict=True) if not can
+    }
+    initial |= {v.name: row for v, row in zip(model.calculated, calculated, strict=True) if row}
 
-    def __init__(self, model: OdeModel) -> None:
-        self._model = model
-        self._parameters = [v.name for v in model.parameters]
-        self._inputs = [v.name for v in model.inputs]
-        self.calculated = [
-            {self._parameters[j] for j in row[0]}
-            for row in dependency_rows(model.calculated_parameters)
-        ]
-        rows = dependency_rows(model.initial_states)
-        self.initial_is_constant = [
-            free and not any(row) for row, free in zip(rows, model.free_starts, strict=True)
-        ]
-        settable = zip(model.states, self.initial_is_constant, strict=True)
-        # What is held, and what loops give, may follow from anything that is known at the start.
-        self.known = {*self._parameters, *self._inputs, *(s.name for s, can in settable if can)}
-        self.calculated.extend([self.known] * model.count_behind)
-        self.initial_states = [
-            self._known(u=row[1], p=row[2], c=row[3], x=set(), x_names=[]) for row in rows
-        ]
+    def followed(
+        variables: Sequence[ScalarVariable],
+        function: Function,
+        dependencies: Sequence[Sequence[str]],
+    ) -> dict[str, frozenset[str]]:
+        result = {}
+        rows = dependency_rows(function)
+        for v, row, names in zip(variables, rows, dependencies, strict=True):
+            result[v.name] = _named(row, running).union(names)
+            if v.name in own:
+                result[v.name] = frozenset({v.name})
+            else:
+                initial[v.name] = _named(row, of_start)
+        return result
 
-    def _known(
-        self, *, u: set[int], p: set[int], c: set[int], x: set[int], x_names: list[set[str]]
-    ) -> set[str]:
-        names = {self._inputs[j] for j in u} | {self._parameters[j] for j in p}
-        for j in c:
-            names |= self.calculated[j]
-        for j in x:
-            names |= x_names[j]
-        return names
+    derivatives = followed(model.derivatives, model.rhs, model.derivative_dependencies)
+    outputs = followed(model.outputs, model.output_values, model.output_dependencies)
+    if model.events:
+        outputs |= dict.fromkeys(model.events.outputs, always.union(*states, *inputs))
+        initial |= dict.fromkeys(model.events.outputs, known)
+    return Structure(outputs, derivatives, initial)
 
-    def at_start(self, function: Function, settable: tuple[bool, ...]) -> list[set[str]]:
-        """Return the names each element of ``function(t, x, u, p, c)`` depends on at the start."""
-        x_names = [
-            {state.name} if fixed else self.initial_states[i]
-            for i, (state, fixed) in enumerate(zip(self._model.states, settable, strict=True))
-        ]
-        return [
-            self._known(x=row[1], u=row[2], p=row[3], c=row[4], x_names=x_names)
-            for row in dependency_rows(function)
-        ]
+
+def _named(row: Sequence[set[int]], vectors: Sequence[Sequence[frozenset[str]]]) -> frozenset[str]:
+    """Return the names behind the elements of vectors that a function depends on."""
+    return frozenset().union(
+        *(vector[k] for vector, places in zip(vectors, row, strict=True) for k in places)
+    )
 
 
 def _start_values(model: OdeModel) -> tuple[list[float], list[float]]:
@@ -159,11 +178,17 @@ def _parameter_default(variable: ScalarVariable) -> float:
 
 def make_layout(model: OdeModel) -> Layout:
     """Assign value references and FMI attributes."""
-    depends = _Dependencies(model)
     c0, x0 = _start_values(model)
-    settable = tuple(depends.initial_is_constant)
+    calculated = [
+        frozenset(model.parameters[j].name for j in row[0])
+        for row in dependency_rows(model.calculated_parameters)
+    ]
+    rows = dependency_rows(model.initial_states)
+    settable = tuple(
+        free and not any(row) for row, free in zip(rows, model.free_starts, strict=True)
+    )
     literal_x0 = [x if fixed else None for x, fixed in zip(x0, settable, strict=True)]
-    literal_c0 = [None if row else c for c, row in zip(c0, depends.calculated, strict=False)]
+    literal_c0 = [None if row else c for c, row in zip(c0, calculated, strict=True)]
     variables: list[FmuVariable] = []
     references: dict[str, int] = {}
     names: list[str] = []
@@ -197,7 +222,7 @@ def make_layout(model: OdeModel) -> Layout:
         names=tuple(names),
         settable_states=settable,
         state_starts=tuple(x or 0.0 for x in literal_x0),
-        initial_unknowns=_initial_unknowns(model, depends, settable, references),
+        structure=_structure(model, calculated, settable),
     )
 
 
@@ -240,85 +265,93 @@ def _attributes(
     return "local", "continuous", None, None
 
 
-def _initial_unknowns(
-    model: OdeModel,
-    depends: _Dependencies,
-    settable: tuple[bool, ...],
-    references: Mapping[str, int],
-) -> dict[str, tuple[str, ...]]:
-    """Return the variables that initialization mode computes, with their dependencies."""
-    unknowns: dict[str, set[str]] = {}
-    for state, fixed, row in zip(model.states, settable, depends.initial_states, strict=True):
-        if not fixed:
-            unknowns[state.name] = row
-    rows = depends.at_start(model.rhs, settable)
-    unknowns |= {v.name: row for v, row in zip(model.derivatives, rows, strict=True)}
-    state_names = {v.name for v in model.states}
-    for v, row in zip(model.outputs, depends.at_start(model.output_values, settable), strict=True):
-        if v.name not in state_names:
-            unknowns[v.name] = row
-    for v, row in zip(model.calculated, depends.calculated, strict=False):
-        if row:
-            unknowns[v.name] = row
-    if model.events:
-        unknowns |= dict.fromkeys(model.events.outputs, depends.known)
-    return {
-        name: tuple(sorted(unknowns[name], key=references.__getitem__))
-        for name in sorted(unknowns, key=references.__getitem__)
-    }
+@dataclass(frozen=True)
+class Declaration:
+    """A scalar or array variable of FMI 3.0; `elements` are in row-major order."""
+
+    name: str
+    elements: tuple[FmuVariable, ...]
+    shape: tuple[int, ...] = ()
+
+    @property
+    def first(self) -> FmuVariable:
+        """The first element, or the scalar itself."""
+        return self.elements[0]
+
+    @property
+    def value_reference(self) -> int:
+        """Value reference of the variable."""
+        return self.first.value_reference
 
 
-def scalar_code(functions: Iterable[Function]) -> str:
-    """Return C code of SX functions in the calling convention of CasADi's generated code.
+def declarations(variables: Sequence[FmuVariable]) -> list[Declaration]:
+    """Return the variables as FMI 3.0 declares them, ordered by value reference.
 
-    All arguments and the first result are required; further results may be ``NULL``.
+    Variables form an array if all elements are present, in order, with equal attributes;
+    states only together with their derivatives.
     """
-    return "\n".join(_function(function) for function in functions)
+    groups: dict[str, list[tuple[FmuVariable, tuple[int, ...]]]] = {}
+    for variable in variables:
+        base, index = _split(variable.name)
+        if index:
+            groups.setdefault(base, []).append((variable, index))
+    arrays = {
+        array.name: array
+        for array in (_array(base, members) for base, members in groups.items())
+        if array is not None
+    }
+    _drop_halves(arrays, variables)
+    inside = {v.name for array in arrays.values() for v in array.elements}
+    scalars = (Declaration(v.name, (v,)) for v in variables if v.name not in inside)
+    return sorted((*arrays.values(), *scalars), key=lambda d: d.value_reference)
 
 
-def _function(function: Function) -> str:
-    names = [""] * max(function.sz_w(), 1)
-    starts = [function.sparsity_out(k).find() for k in range(function.n_out())]
-    lines = []
-    for k in range(function.n_instructions()):
-        operation = function.instruction_id(k)
-        sources, targets = function.instruction_input(k), function.instruction_output(k)
-        if operation == ca.OP_OUTPUT:
-            result, element = targets
-            test = f"if (r{result}) " if result else ""
-            lines.append(f"{test}r{result}[{starts[result][element]}] = {names[sources[0]]};")
-        elif operation == ca.OP_CONST:
-            names[targets[0]] = f"({number(function.instruction_constant(k))})"
-        elif operation == ca.OP_INPUT:
-            argument, element = sources
-            names[targets[0]] = f"a{k}"
-            lines.append(f"const double a{k} = i{argument}[{element}];")
-        else:
-            text = _expression(operation, [names[s] for s in sources[: arity(operation)]])
-            names[targets[0]] = f"a{k}"
-            lines.append(f"const double a{k} = {text};")
-    lines += ["(void)iw, (void)w, (void)mem;", "return 0;"]
-    arrays = [f"const double *const i{k} = arg[{k}];" for k in range(function.n_in())]
-    arrays += [f"double *const r{k} = res[{k}];" for k in range(function.n_out())]
-    unused = [f"(void){name};" for name in _arrays(function)]
-    body = "".join(f"  {line}\n" for line in [*arrays, *unused, *lines])
+def _split(name: str) -> tuple[str, tuple[int, ...]]:
+    """Split the name of an array element into array and index; the index of a scalar is empty."""
+    derivative = _DERIVATIVE.fullmatch(name)
+    if derivative is not None:
+        base, index = _split(derivative["state"])
+        return f"der({base})", index
+    element = _ELEMENT.fullmatch(name)
+    if element is None:
+        return name, ()
+    return element["base"], tuple(int(k) for k in element["index"].split(","))
+
+
+def _array(base: str, members: Sequence[tuple[FmuVariable, tuple[int, ...]]]) -> Declaration | None:
+    """Return the array made of variables with their indices, or ``None`` if they are not one."""
+    elements = tuple(variable for variable, _ in members)
+    indices = [index for _, index in members]
+    shape = indices[-1]
+    complete = math.prod(shape) == len(indices) and indices == list(
+        itertools.product(*(range(1, size + 1) for size in shape))
+    )
+    first = elements[0].value_reference
+    row = [v.value_reference for v in elements] == list(range(first, first + len(elements)))
+    alike = len({_of_the_whole(v) for v in elements}) == 1
+    return Declaration(base, elements, shape) if complete and row and alike else None
+
+
+def _of_the_whole(v: FmuVariable) -> tuple[object, ...]:
+    """Return the attributes that all elements of an array share."""
+    m = v.variable
     return (
-        f"int {function.name()}(const double **arg, double **res, long long int *iw, double *w, "
-        f"int mem) {{\n{body}}}\n"
+        *(v.causality, v.variability, v.initial, v.start is None, v.derivative_of is None),
+        *(m.type_name, m.unit, m.display_unit, m.quantity, m.description),
+        *(m.minimum, m.maximum, m.nominal),
     )
 
 
-def _arrays(function: Function) -> Iterable[str]:
-    yield from (f"i{k}" for k in range(function.n_in()))
-    yield from (f"r{k}" for k in range(function.n_out()))
-
-
-def _expression(operation: int, operands: list[str]) -> str:
-    if operation == ca.OP_SIGN:
-        return _SIGN.format(*operands)
-    template = UNARY.get(operation) or BINARY.get(operation)
-    if template is not None:
-        return template.format(*operands)
-    if operation not in CALLS:
-        raise NotImplementedError(f"operation {operation} of CasADi")
-    return f"{CALLS[operation]}({', '.join(operands)})"
+def _drop_halves(arrays: dict[str, Declaration], variables: Sequence[FmuVariable]) -> None:
+    """Remove arrays of states whose derivatives are not an array, and vice versa."""
+    derivative_of: Mapping[str, str] = {
+        v.derivative_of: v.name for v in variables if v.derivative_of is not None
+    }
+    for array in list(arrays.values()):
+        states = [v.derivative_of or v.name for v in array.elements]
+        slopes = [derivative_of.get(state) for state in states]
+        if not any(slopes):
+            continue
+        wanted = {tuple(v.name for v in other.elements) for other in arrays.values()}
+        if tuple(states) not in wanted or tuple(slopes) not in wanted:
+            del arrays[array.name]

@@ -20,35 +20,38 @@ from dataclasses import replace
 from pathlib import Path
 
 from fmident.compilers.embedded.frontend.assemble import Assembled, assemble
-from fmident.compilers.embedded.frontend.reading.bridge import PROBE_VARIABLE, Flattened, flatten
-from fmident.compilers.embedded.frontend.reading.flat_expressions import UnknownNodeError
+from fmident.compilers.embedded.frontend.reading.bridge import (
+    PROBE_VARIABLE,
+    Flattened,
+    SourceMap,
+    flatten,
+)
 from fmident.compilers.embedded.frontend.reading.flat_reader import read_checked
-from fmident.compilers.embedded.frontend.reading.source.known_functions import error_calls
-from fmident.compilers.embedded.frontend.reading.source.names import Names
-from fmident.compilers.embedded.frontend.reading.source.scan_check import (
+from fmident.compilers.embedded.frontend.reading.names import Names
+from fmident.compilers.embedded.frontend.reading.rewrites import error_calls
+from fmident.compilers.embedded.frontend.reading.scan_check import (
     check_sources,
     circular_definition,
     component_conditions,
     involved,
 )
-from fmident.compilers.embedded.frontend.reading.source.scanner import annotation_arguments
-from fmident.compilers.embedded.frontend.reading.source.sources import (
-    SourceMap,
+from fmident.compilers.embedded.frontend.refusal import OPENMODELICA, Refusal
+from fmident.compilers.embedded.frontend.units import DeclaredUnits
+from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
+from fmident.compilers.embedded.standard_library import (
+    NAME_OF_STANDARD_LIBRARY,
+    STANDARD_LIBRARY,
+    is_stand_in,
+    stand_in,
+)
+from fmident.compilers.scanner import annotation_arguments
+from fmident.compilers.sources import (
     SourceTree,
     annotation_numbers,
     choose_tree,
     offset_location,
     read_tree,
 )
-from fmident.compilers.embedded.frontend.reading.source.standard_library import (
-    NAME_OF_STANDARD_LIBRARY,
-    STANDARD_LIBRARY,
-    is_stand_in,
-    stand_in,
-)
-from fmident.compilers.embedded.frontend.refusal import OPENMODELICA, Refusal, Refusals
-from fmident.compilers.embedded.frontend.units.unit_check import DeclaredUnits
-from fmident.compilers.embedded.model import ExperimentDefaults, OdeModel
 from fmident.errors import CompilationError, Diagnostic, Location
 
 __all__ = ["list_equations", "load_model"]
@@ -192,17 +195,14 @@ def _assembled(class_name: str, flattened: Flattened, tree: SourceTree, names: N
         flat = flat.with_output_units(DeclaredUnits(names).output)
         flat = replace(flat, libraries=_library_sources(flattened.sources, tree))
         result = assemble(flat, _experiment(tree, class_name), _version(tree, class_name))
-    except UnknownNodeError as error:
-        refusals = [Refusal("unsupported", error.what, error.span)]
-    except Refusal as refusal:
-        refusals = [refusal]
-    except Refusals as several:
-        refusals = several.refusals
-    else:
         if flattened.unbalanced is None:
             return result
         hint = "make the number of equations and of unknowns equal"
         refusals = [Refusal("unbalanced", flattened.unbalanced, hint=hint)]
+    except Refusal as refusal:
+        refusals = [refusal]
+    except ExceptionGroup as several:
+        refusals = [one for one in several.exceptions if isinstance(one, Refusal)]
     raise _error(class_name, refusals, flattened.sources, tree)
 
 
@@ -238,5 +238,4 @@ def _version(tree: SourceTree, class_name: str) -> str:
     package = tree.classes.get(class_name.split(".")[0])
     if package is None:
         return ""
-    arguments = annotation_arguments(package.tokens, "version") or {}
-    return arguments.get("version", "").strip('"')
+    return annotation_arguments(package.tokens, "version").get("version", "").strip('"')

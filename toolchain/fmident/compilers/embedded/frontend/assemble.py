@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import casadi as ca
 
@@ -11,7 +12,7 @@ from fmident.compilers.embedded.frontend.equations.algorithms import (
     assigned_in_algorithms,
     lower_algorithms,
 )
-from fmident.compilers.embedded.frontend.equations.blocks import SolvedBlock, Substitution, TornLoop
+from fmident.compilers.embedded.frontend.equations.blocks import SolvedBlock, TornLoop
 from fmident.compilers.embedded.frontend.equations.causalize import Solution, causalize
 from fmident.compilers.embedded.frontend.equations.discrete import (
     DiscreteSolution,
@@ -20,42 +21,43 @@ from fmident.compilers.embedded.frontend.equations.discrete import (
     initial_values,
     solve_discrete,
 )
-from fmident.compilers.embedded.frontend.equations.jumps import is_affine
 from fmident.compilers.embedded.frontend.equations.structure import listed
 from fmident.compilers.embedded.frontend.equations.system import (
     Alias,
     ModelScope,
+    Substitution,
     Unknowns,
     lower_equations,
     lower_initial_equations,
 )
-from fmident.compilers.embedded.frontend.event_functions import EventFunctions, is_output
-from fmident.compilers.embedded.frontend.functions import column, model_function
 from fmident.compilers.embedded.frontend.initial import (
     InitialStates,
     initial_states,
+    is_fixed,
     start_value,
 )
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.events import Discrete, Events
+from fmident.compilers.embedded.frontend.lowering.events import Discrete, Events, LoweringState
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
-from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
-from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
-from fmident.compilers.embedded.frontend.lowering.values import Scalar
+from fmident.compilers.embedded.frontend.lowering.user_functions import FunctionInliner
+from fmident.compilers.embedded.frontend.lowering.values import Scalar, is_affine
 from fmident.compilers.embedded.frontend.parameters import ParameterTable, scalar_variable
 from fmident.compilers.embedded.frontend.reading import syntax as sx
-from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, Refusal, Refusals
-from fmident.compilers.embedded.frontend.units.unit_check import UnitChecker
+from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, Refusal
+from fmident.compilers.embedded.frontend.units import UnitChecker
 from fmident.compilers.embedded.model import (
     Assertion,
     Constraints,
     ExperimentDefaults,
+    Function,
+    Kind,
     Loop,
     Loops,
     OdeModel,
     ScalarVariable,
     TypeName,
 )
+from fmident.compilers.embedded.model import Events as EventModel
 
 
 @dataclass(frozen=True)
@@ -73,25 +75,26 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     """Turn a flat model into explicit differential equations."""
     if flat.unsupported:
         hints = {"unsupported-algorithm": NO_ALGORITHM}
-        raise Refusals(
-            [Refusal(rule, what, span, hints.get(rule)) for rule, what, span in flat.unsupported]
+        raise ExceptionGroup(
+            "refused",
+            [Refusal(rule, what, span, hints.get(rule)) for rule, what, span in flat.unsupported],
         )
     units = UnitChecker(flat)
     units.check()
     if units.mismatches:
-        raise Refusals(units.mismatches)
+        raise ExceptionGroup("refused", units.mismatches)
     state = LoweringState(enumerators=flat.enumerators)
     inliner = FunctionInliner(flat.functions, flat.records)
     parameters = ParameterTable(flat, inliner, state)
     assigned = assigned_names(flat.whens) | assigned_in_algorithms(flat)
     scope = ModelScope(flat, parameters.model_values(), state.events, assigned)
-    equations = lower_equations(flat, scope, inliner, state)
-    initial = lower_initial_equations(flat, scope, inliner, state)
+    lowering = Lowering(scope, inliner, state)
+    equations = lower_equations(flat, lowering)
+    initial = lower_initial_equations(flat, lowering)
     unknowns = scope.unknowns
     at_events = DiscreteSolution()
-    equations += lower_algorithms(flat, scope, inliner, state, at_events)
-    own = Lowering(scope, inliner, state)
-    equations = solve_discrete(flat, equations, own, state, at_events)
+    equations += lower_algorithms(flat, lowering, at_events)
+    equations = solve_discrete(flat, equations, lowering, at_events)
     initial = initial_values(initial, state.events, at_events)
     solution = causalize(equations, unknowns, frozenset(state.time_invariant))
     if solution.constraints and at_events.reinits:
@@ -140,17 +143,9 @@ def _set_at_start(
     for name in in_order(state.events, given):
         if name in given:
             value = result([given[name]])[0]
-            symbols = ca.symvar(value) if v.is_symbolic(value) else []
-            if all(s.element_hash() in known for s in symbols):
+            if v.symbols(value).keys() <= known:
                 result.define(discretes[name].symbol, value)
     return result
-
-
-def _with_sides(loop: TornLoop, change: Callable[[Sequence[Scalar]], list[Scalar]]) -> TornLoop:
-    """Return a loop with both sides of each equation transformed."""
-    sides = [change([q.left, q.right]) for q in loop.equations]
-    pairs = zip(loop.equations, sides, strict=True)
-    return replace(loop, equations=tuple(replace(q, left=a, right=b) for q, (a, b) in pairs))
 
 
 def _iterated(loop: TornLoop) -> tuple[str, str, sx.Span]:
@@ -185,31 +180,22 @@ def _warnings(
     return tuple(result)
 
 
+@dataclass(frozen=True)
 class _Builder:
     """Builds the CasADi functions and the lists of variables."""
 
-    def __init__(
-        self,
-        flat: sx.FlatModel,
-        parameters: ParameterTable,
-        unknowns: Unknowns,
-        solution: Solution,
-        lowering: Lowering,
-        state: LoweringState,
-        at_events: DiscreteSolution,
-    ) -> None:
-        self._at_events = at_events
-        self._flat = flat
-        self._parameters = parameters
-        self._unknowns = unknowns
-        self._solution = solution
-        self._lowering = lowering
-        self._state = state
-        self.substitution = self._substitution()
+    flat: sx.FlatModel
+    parameters: ParameterTable
+    unknowns: Unknowns
+    solution: Solution
+    lowering: Lowering
+    state: LoweringState
+    at_events: DiscreteSolution
 
-    def _substitution(self) -> Substitution:
-        """Return the substitution of algebraic variables, derivatives and aliases."""
-        unknowns, solution = self._unknowns, self._solution
+    @cached_property
+    def substitution(self) -> Substitution:
+        """The substitution of algebraic variables, derivatives and aliases."""
+        unknowns, solution = self.unknowns, self.solution
         result = Substitution()
         for name, formula in solution.formulas.items():
             result.define(self._symbol(name), formula)
@@ -227,46 +213,48 @@ class _Builder:
 
     def _symbol(self, name: str) -> v.SX:
         if name.startswith("der("):
-            return self._unknowns.derivatives[name[4:-1]]
-        return self._unknowns.variables[name]
+            return self.unknowns.derivatives[name[4:-1]]
+        return self.unknowns.variables[name]
 
     def build(
         self, start: InitialStates, experiment: ExperimentDefaults, library_version: str
     ) -> OdeModel:
         """Return the model."""
-        unknowns, solution, parameters = self._unknowns, self._solution, self._parameters
-        x = [unknowns.variables[name] for name in solution.states]
-        u = list(unknowns.inputs.values())
-        t = unknowns.time
-        p, c = parameters.p, parameters.c
-        conditions = [a.condition for a in self._state.assertions]
+        unknowns, solution, parameters = self.unknowns, self.solution, self.parameters
+        declared = unknowns.declared
+        conditions = [a.condition for a in self.state.assertions]
         residuals = [q.residual for loop in solution.loops for q in loop.equations]
-        everywhere = [*conditions, *residuals]
-        events = EventFunctions(self._state.events, self._at_events, solution, unknowns, everywhere)
-
-        def formulas(expressions: Sequence[Scalar]) -> list[Scalar]:
-            return events.between(self.substitution(expressions))
-
-        rates = formulas([unknowns.derivatives[name] for name in solution.states])
-        outputs = [n for n in unknowns.variables if self._is_output(n)]
-        output_values = formulas([unknowns.variables[n] for n in outputs])
+        events = EventFunctions(
+            self.state.events, self.at_events, solution, unknowns, (*conditions, *residuals)
+        )
+        events.check_before()
+        outputs = [n for n in unknowns.variables if is_output(declared[n][0], self.flat)]
         listed = set(outputs) | set(solution.states)
         locals_ = [
             n
-            for n, (variable, _) in unknowns.declared.items()
+            for n, (variable, _) in declared.items()
             if n in unknowns.variables and n not in listed and not variable.protected
         ]
-        local_values = formulas([unknowns.variables[n] for n in locals_])
-        asserts = formulas(conditions)
-        running = [_with_sides(loop, events.between) for loop in solution.loops]
+
+        def formulas(symbols: Mapping[str, v.SX], names: Iterable[str]) -> list[Scalar]:
+            return events.between(self.substitution([symbols[name] for name in names]))
+
+        rates = formulas(unknowns.derivatives, solution.states)
+        output_values = formulas(unknowns.variables, outputs)
+        running = [loop.replaced(events.between) for loop in solution.loops]
         loops = LoopFunctions(running, start.loops)
-        c = [*c, *events.held, *loops.behind]
-        full = [t, column(x), column(u), column(p), column(c)]
-        names = ["t", "x", "u", "p", "c"]
-        rhs = column(rates)
+        full = {
+            "t": unknowns.time,
+            "x": v.column(unknowns.variables[name] for name in solution.states),
+            "u": v.column(unknowns.inputs.values()),
+            "p": v.column(parameters.p),
+            "c": v.column([*parameters.c, *events.held, *loops.behind]),
+        }
+        without_states = {key: full[key] for key in "tupc"}
+        constraints = [c.residual for c in solution.constraints]
         model = OdeModel(
-            name=self._flat.name,
-            description=self._flat.description,
+            name=self.flat.name,
+            description=self.flat.description,
             states=tuple(self._variable(n, "state") for n in solution.states),
             derivatives=tuple(self._derivative(n) for n in solution.states),
             inputs=tuple(self._variable(n, "input") for n in unknowns.inputs),
@@ -275,63 +263,50 @@ class _Builder:
             parameters=tuple(parameters.settable),
             calculated=tuple(parameters.calculated),
             calculated_parameters=model_function(
-                "calculated_parameters", [column(p)], ["p"], column(parameters.c_values), "c"
+                "calculated_parameters", {"p": full["p"]}, parameters.c_values, "c"
             ),
-            initial_states=model_function(
-                "initial_states",
-                [t, column(u), column(p), column(c)],
-                ["t", "u", "p", "c"],
-                column(start.values),
-                "x",
-            ),
+            initial_states=model_function("initial_states", without_states, start.values, "x"),
             free_starts=tuple(start.free),
-            rhs=model_function("rhs", full, names, rhs, "xdot"),
-            output_values=model_function("output_values", full, names, column(output_values), "y"),
-            local_values=model_function("local_values", full, names, column(local_values), "w"),
-            assert_values=model_function("assert_values", full, names, column(asserts), "a"),
+            rhs=model_function("rhs", full, rates, "xdot"),
+            output_values=model_function("output_values", full, output_values, "y"),
+            local_values=model_function(
+                "local_values", full, formulas(unknowns.variables, locals_), "w"
+            ),
+            assert_values=model_function(
+                "assert_values", full, events.between(self.substitution(conditions)), "a"
+            ),
             asserts=tuple(
                 Assertion(a.message, "warning" if a.warning else "error")
-                for a in self._state.assertions
+                for a in self.state.assertions
             ),
             output_dependencies=tuple(self._dependencies(e, loops) for e in output_values),
             derivative_dependencies=tuple(self._dependencies(e, loops) for e in rates),
             experiment=experiment,
             library_version=library_version,
             frozen=dict(parameters.frozen),
-            events=events.build(
-                full, self.substitution, self._lowering, self._discrete, self._flat
-            ),
-            constraints=self._constraints(full, names),
-            loops=loops.build(full, unknowns, solution.aliases, self._lowering, parameters),
+            events=events.build(full, self.substitution, self.lowering, self._discrete, self.flat),
+            constraints=Constraints(
+                tuple(c.text for c in solution.constraints),
+                model_function("constraints", full, constraints, "r"),
+            )
+            if constraints
+            else None,
+            loops=loops.build(full, unknowns, solution.aliases, self.lowering, parameters),
         )
-        self._check_closed(model)
+        _check_closed(model)
         return model
 
-    def _constraints(self, full: Sequence[v.SX], names: Sequence[str]) -> Constraints | None:
-        equations = self._solution.constraints
-        if not equations:
-            return None
-        residual = column([c.residual for c in equations])
-        return Constraints(
-            tuple(c.text for c in equations),
-            model_function("constraints", full, names, residual, "r"),
-        )
-
-    def _is_output(self, name: str) -> bool:
-        variable, _ = self._unknowns.declared[name]
-        return is_output(variable, self._flat)
-
-    def _variable(self, name: str, kind: str) -> ScalarVariable:
-        variable, position = self._unknowns.declared[name]
-        attributes = self._parameters.attributes(variable, position)
+    def _variable(self, name: str, kind: Kind) -> ScalarVariable:
+        variable, position = self.unknowns.declared[name]
+        attributes = self.parameters.attributes(variable, position)
         start: float | None = None
-        value = start_value(variable, position, self._lowering)
+        value = start_value(variable, position, self.lowering)
         if not v.is_symbolic(value) and (kind in ("state", "input") or variable.start is not None):
             start = float(value)
         return scalar_variable(variable, name, kind, start, attributes)
 
     def _discrete(self, one: Discrete) -> ScalarVariable:
-        attributes = self._parameters.attributes(one.variable, one.position)
+        attributes = self.parameters.attributes(one.variable, one.position)
         description = scalar_variable(one.variable, one.name, "discrete", None, attributes)
         # The values of an enumeration are numbers from 1 on.
         types: dict[str, TypeName] = {"Real": "Real", "Boolean": "Boolean"}
@@ -341,44 +316,37 @@ class _Builder:
         return ScalarVariable(
             name=f"der({state})",
             kind="derivative",
-            unit=derivative_unit(self._unknowns.declared[state][0].unit),
+            unit=derivative_unit(self.unknowns.declared[state][0].unit),
             derivative_of=state,
         )
 
     def _dependencies(self, expression: Scalar, loops: LoopFunctions) -> tuple[str, ...]:
-        if not v.is_symbolic(expression):
-            return ()
-        used = loops.with_their_own({s.element_hash() for s in ca.symvar(expression)})
+        used = loops.with_their_own(v.symbols(expression))
         candidates = [
-            *((n, self._unknowns.variables[n]) for n in self._solution.states),
-            *self._unknowns.inputs.items(),
+            *((n, self.unknowns.variables[n]) for n in self.solution.states),
+            *self.unknowns.inputs.items(),
         ]
         return tuple(name for name, symbol in candidates if symbol.element_hash() in used)
 
-    @staticmethod
-    def _check_closed(model: OdeModel) -> None:
-        """Raise if the model contains a symbol that no vector provides."""
-        for function in (
-            model.calculated_parameters,
-            model.initial_states,
-            model.rhs,
-            model.output_values,
-            model.local_values,
-            model.assert_values,
-            *(loop.residual for loop in (model.loops.all if model.loops else ())),
-            *(
-                (model.events.update, model.events.starts, model.events.live)
-                if model.events
-                else ()
-            ),
-        ):
-            free = function.get_free() if function.has_free() else []
-            if free:
-                raise Refusal(
-                    "unresolved",
-                    f"{function.name()} depends on {', '.join(map(str, free))}, which nothing "
-                    "determines there",
-                )
+
+def _check_closed(model: OdeModel) -> None:
+    """Raise if the model contains a symbol that no vector provides."""
+    for function in (
+        model.calculated_parameters,
+        model.initial_states,
+        model.rhs,
+        model.output_values,
+        model.local_values,
+        model.assert_values,
+        *(loop.residual for loop in (model.loops.all if model.loops else ())),
+        *((model.events.update, model.events.starts, model.events.live) if model.events else ()),
+    ):
+        if function.has_free():
+            raise Refusal(
+                "unresolved",
+                f"{function.name()} depends on {', '.join(map(str, function.get_free()))}, which "
+                "nothing determines there",
+            )
 
 
 def derivative_unit(unit: str) -> str:
@@ -414,14 +382,23 @@ def listing(
     sections = {
         "inputs": [v.name for v in model.inputs],
         "states": list(solution.states),
-        "equations, in the order in which they are solved": _blocks(solution.blocks),
+        "equations, in the order in which they are solved": [
+            line for block in solution.blocks for line in _block(block)
+        ],
         "equal to another variable": [
             f"{name} = {'-' if alias.sign < 0 else ''}{alias.representative}"
             for name, alias in solution.aliases.items()
         ],
         "under der(), but no states": [f"{d.name}, from: {d.text}" for d in solution.demotions],
         "constraints of the states, kept after each step": [c.text for c in solution.constraints],
-        "iterated at the start": _iterated_variables(start.loops),
+        "iterated at the start": [
+            line
+            for loop in start.loops
+            for line in (
+                ", ".join(loop.names),
+                *dict.fromkeys(f"  {q.text}" for q in loop.equations),
+            )
+        ],
         "relations that switch at events": [h.text for h in events.held],
         "variables that change at events": list(events.discretes),
         "reinitialised at events": list(at_events.reinits),
@@ -431,10 +408,6 @@ def listing(
         if content:
             lines += ["", title, *(f"  {line}" for line in content)]
     return tuple(lines)
-
-
-def _blocks(blocks: Sequence[SolvedBlock]) -> list[str]:
-    return [line for block in blocks for line in _block(block)]
 
 
 def _block(block: SolvedBlock) -> Iterator[str]:
@@ -448,76 +421,62 @@ def _block(block: SolvedBlock) -> Iterator[str]:
         of = "" if len(block.iterated) == count else f" of {count} unknowns"
         what = f"by iteration of {', '.join(block.iterated)}{of}"
     yield f"{names}: {what}"
-    yield from (f"  {text}" for text in _once(block.equations))
+    yield from (f"  {text}" for text in dict.fromkeys(block.equations))
 
 
-def _iterated_variables(loops: Iterable[TornLoop]) -> list[str]:
-    lines = []
-    for loop in loops:
-        lines.append(", ".join(loop.names))
-        lines += [f"  {text}" for text in _once(q.text for q in loop.equations)]
-    return lines
-
-
-def _once(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(texts))
-
-
+@dataclass(frozen=True)
 class LoopFunctions:
     """Builds the iterated part of the model: `running` loops, and `initial` ones of its start."""
 
-    def __init__(self, running: Sequence[TornLoop], initial: Sequence[TornLoop]) -> None:
-        self._running = running
-        self._initial = initial
-        loops = [*running, *initial]
+    running: Sequence[TornLoop]
+    initial: Sequence[TornLoop]
+
+    @cached_property
+    def behind(self) -> list[v.SX]:
+        """Symbols at the end of the vector ``c``."""
+        loops = [*self.running, *self.initial]
         inverses = sum(len(loop.symbols) ** 2 for loop in loops)
-        self.behind: list[v.SX] = [
+        return [
             *(s for loop in loops for s in loop.symbols),
             *(ca.SX.sym(f"inverse {k}") for k in range(inverses)),
         ]
-        """Symbols at the end of the vector ``c``."""
 
-    def with_their_own(self, used: set[int]) -> set[int]:
-        """Return the hashes of `used` symbols and of all symbols their loops depend on."""
-        used = set(used)
+    def with_their_own(self, used: dict[int, v.SX]) -> dict[int, v.SX]:
+        """Return the `used` symbols, by hash, and all symbols their loops depend on."""
         # A loop depends on earlier ones only.
-        for loop in reversed(self._running):
+        for loop in reversed(self.running):
             if any(s.element_hash() in used for s in loop.symbols):
-                sides = ca.vertcat(*(q.residual for q in loop.equations))
-                used |= {s.element_hash() for s in ca.symvar(ca.SX(sides))}
+                used = used | v.symbols(*(q.residual for q in loop.equations))
         return used
 
     def build(
         self,
-        full: Sequence[v.SX],
+        full: Mapping[str, v.SX],
         unknowns: Unknowns,
         aliases: Mapping[str, Alias],
         lowering: Lowering,
         parameters: ParameterTable,
     ) -> Loops | None:
         """Return the loops, or ``None``; `full` are the columns of t, x, u, p and complete c."""
-        loops = [*self._running, *self._initial]
+        loops = [*self.running, *self.initial]
         if not loops:
             return None
-        names = ["t", "x", "u", "p", "c"]
         built = [
             Loop(
                 names=loop.names,
                 equations=tuple(q.text for q in loop.equations),
-                residual=model_function(
-                    "loop", full, names, column([q.residual for q in loop.equations]), "g"
-                ),
+                residual=model_function("loop", full, [q.residual for q in loop.equations], "g"),
                 nominals=tuple(_nominal(n, unknowns, parameters) for n in loop.names),
                 linear=is_affine([q.residual for q in loop.equations], loop.symbols),
             )
             for loop in loops
         ]
         starts = [_guess(n, unknowns, aliases, lowering) for loop in loops for n in loop.names]
-        split = len(self._running)
+        split = len(self.running)
         return Loops(
             tuple(built[:split]),
             tuple(built[split:]),
-            model_function("loop_starts", full[3:], names[3:], column(starts), "z"),
+            model_function("loop_starts", {key: full[key] for key in "pc"}, starts, "z"),
         )
 
 
@@ -540,3 +499,231 @@ def _nominal(name: str, unknowns: Unknowns, parameters: ParameterTable) -> float
         return 1.0
     nominal = parameters.attributes(*unknowns.declared[name]).nominal
     return abs(nominal) if nominal else 1.0
+
+
+def model_function(
+    name: str, inputs: Mapping[str, v.SX], values: Sequence[Scalar], output: str
+) -> Function:
+    """Return a function of the model; a later check finds symbols that are not inputs."""
+    free = {"allow_free": True}
+    return ca.Function(name, [*inputs.values()], [v.column(values)], [*inputs], [output], free)
+
+
+@dataclass(frozen=True)
+class EventFunctions:
+    """Builds the event part of the model; `others` are further expressions between events."""
+
+    events: Events
+    at_events: DiscreteSolution
+    solution: Solution
+    unknowns: Unknowns
+    others: Sequence[Scalar]
+
+    @cached_property
+    def discretes(self) -> list[Discrete]:
+        """All discrete variables; those that the FMU shows come first."""
+        return sorted(self.events.discretes.values(), key=lambda d: d.variable.protected)
+
+    @cached_property
+    def earlier(self) -> list[tuple[Discrete, v.SX]]:
+        """The discrete variables whose ``pre`` in continuous equations must be held."""
+        used = v.symbols(
+            *self.solution.formulas.values(), *(h.live for h in self.events.held), *self.others
+        )
+        return [
+            (d, ca.SX.sym(f"pre({d.name})"))
+            for d in self.discretes
+            if d.before.element_hash() in used
+        ]
+
+    @cached_property
+    def between(self) -> Substitution:
+        """Replaces ``pre`` values by those held between events."""
+        result = Substitution()
+        for discrete, symbol in self.earlier:
+            result.define(discrete.before, symbol)
+        return result
+
+    @property
+    def held(self) -> list[v.SX]:
+        """Symbols of held values, which follow the calculated parameters."""
+        if not self.events.any:
+            return []
+        return [
+            *(h.symbol for h in self.events.held),
+            self.events.initial,
+            self.events.terminal,
+            *(s.symbol for s in self.events.samples),
+            *(d.symbol for d in self.discretes),
+            *(c.symbol for c in self.at_events.conditions),
+            *(symbol for _, symbol in self.earlier),
+        ]
+
+    def build(
+        self,
+        full: Mapping[str, v.SX],
+        substitution: Substitution,
+        lowering: Lowering,
+        describe: Callable[[Discrete], ScalarVariable],
+        flat: sx.FlatModel,
+    ) -> EventModel | None:
+        """Return the event functions, or ``None`` if there are no events.
+
+        `full` are the columns of t, x, u, p and c with held values; `describe` returns the
+        description of a discrete variable.
+        """
+        if not self.events.any:
+            return None
+        solution = self.at_events
+        values = substitution([solution.formulas[d.name] for d in self.discretes])
+        at_event = self._at_event(values)
+        values = at_event([d.symbol for d in self.discretes])
+        conditions = at_event(substitution([c.value for c in solution.conditions]))
+        states = at_event(substitution(self._states_after()))
+        before = [
+            *(d.before for d in self.discretes),
+            *(c.before for c in solution.conditions),
+            *(ca.SX.sym("earlier") for _ in self.earlier),
+        ]
+        starts = substitution(
+            [
+                *(self._before_start(d, lowering, flat) for d in self.discretes),
+                *(0 for _ in solution.conditions),
+                *(self._before_start(d, lowering, flat) for d, _ in self.earlier),
+            ]
+        )
+        live = self.between(substitution([h.live for h in self.events.held]))
+        samples = [e for s in self.events.samples for e in (s.start, s.interval)]
+        visible = [d for d in self.discretes if not d.variable.protected]
+        update = ca.Function(
+            "update",
+            [*full.values(), v.column(before)],
+            [
+                v.column([*values, *conditions, *(d.before for d, _ in self.earlier)]),
+                v.column(states),
+            ],
+            [*full, "pre"],
+            ["d", "x_after"],
+            {"allow_free": True},
+        )
+        return EventModel(
+            variables=tuple(describe(d) for d in visible),
+            outputs=frozenset(d.name for d in visible if is_output(d.variable, flat)),
+            hidden=len(before) - len(visible),
+            relations=tuple(h.text for h in self.events.held),
+            live=model_function("live", full, live, "r"),
+            samples=model_function("samples", {key: full[key] for key in "pc"}, samples, "s"),
+            starts=model_function("starts", full, starts, "pre"),
+            update=update,
+        )
+
+    def _at_event(self, values: Sequence[Scalar]) -> Substitution:
+        """Return the replacements of discrete variables at an event."""
+        formulas = {d.name: e for d, e in zip(self.discretes, values, strict=True)}
+        result = Substitution()
+        for name in in_order(self.events, formulas):
+            result.define(self.events.discretes[name].symbol, result([formulas[name]])[0])
+        return result
+
+    def _before_start(self, discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar:
+        """Return the value of a discrete variable before the start."""
+        start = _start(discrete, lowering, flat)
+        given = self.at_events.starts.get(discrete.name)
+        if given is None:
+            return start
+        fixed = is_fixed(discrete.variable, discrete.position, lowering) is True
+        if fixed and not ca.is_equal(ca.SX(given), ca.SX(start)):
+            raise Refusal(
+                "initial-equation",
+                f"'{discrete.name}' has fixed=true, and an initial equation gives it a value, too",
+                discrete.variable.span,
+                "remove one of them",
+            )
+        return given
+
+    def _states_after(self) -> list[Scalar]:
+        """Return the states after an event: unchanged unless reinitialised."""
+        after: dict[str, Scalar] = {n: self.unknowns.variables[n] for n in self.solution.states}
+        for name, (value, span) in self.at_events.reinits.items():
+            state, sign = self._state(name)
+            if state is None:
+                raise Refusal(
+                    "reinit", f"'reinit' of '{name}', which is not a state", span, self._hint()
+                )
+            self._expect_own_state(name, state, span)
+            after[state] = v.plain(sign * value)
+        return list(after.values())
+
+    def _expect_own_state(self, name: str, state: str, span: sx.Span) -> None:
+        """Refuse ``reinit`` if states other than the preferred ones were chosen.
+
+        Unlike a state, a variable computed from states changes when another is reinitialised.
+        """
+        for other in self.unknowns.variables:
+            wanted = self.unknowns.declared[other][0].state_select
+            if wanted not in ("prefer", "always") or self._state(other)[0] is not None:
+                continue
+            alias = self.solution.aliases.get(other)
+            formula = self.solution.formulas.get(alias.representative if alias else other)
+            if formula is None:
+                continue
+            used = v.symbols(formula)
+            instead = [
+                n
+                for n in self.solution.states
+                if n != state
+                and self.unknowns.variables[n].element_hash() in used
+                and self.unknowns.declared[n][0].state_select not in ("prefer", "always")
+            ]
+            if instead and self.unknowns.variables[state].element_hash() in used:
+                raise Refusal(
+                    "unsupported-reinit",
+                    f"'reinit' of '{name}': by its stateSelect '{other}' is to be a state and to "
+                    f"keep its value, and '{instead[0]}' is one in its place",
+                    span,
+                    f"set stateSelect of '{other}' to StateSelect.default",
+                )
+
+    def check_before(self) -> None:
+        """Refuse ``pre`` of what is neither discrete nor a state."""
+        for name, span in self.events.before.items():
+            if self._state(name)[0] is None:
+                raise Refusal(
+                    "unsupported-pre",
+                    f"'pre({name})': '{name}' is neither a discrete variable nor a state",
+                    span,
+                    f"write '{name}' where its value at the event is meant",
+                )
+
+    def _state(self, name: str) -> tuple[str | None, int]:
+        alias = self.solution.aliases.get(name)
+        other, sign = (alias.representative, alias.sign) if alias else (name, 1)
+        return (other if other in self.solution.states else None), sign
+
+    def _hint(self) -> str:
+        return "the states are: " + (
+            ", ".join(f"'{n}'" for n in self.solution.states) or "there are none"
+        )
+
+
+def _start(discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar:
+    """Return ``start`` of a discrete variable; default 0, false or the first literal."""
+    variable = discrete.variable
+    if variable.start is None:
+        return 1 if flat.is_enumeration(variable.type_name) else 0
+    scalars = v.flat(lowering.evaluate(variable.start))
+    value = scalars[discrete.position if len(scalars) > 1 else 0]
+    if isinstance(value, str) or not lowering.is_time_invariant(value):
+        raise Refusal(
+            "variability",
+            f"'start' of '{discrete.name}' is not a parameter expression",
+            variable.span,
+            "use parameters and constants only, or write an initial equation",
+        )
+    return int(value) if isinstance(value, bool) else value
+
+
+def is_output(variable: sx.Variable, flat: sx.FlatModel) -> bool:
+    """Return whether a variable is an output of the exported class itself."""
+    in_record = variable.name.split(".")[0] in flat.record_instances
+    return (in_record or flat.is_interface(variable.name)) and variable.causality == "output"

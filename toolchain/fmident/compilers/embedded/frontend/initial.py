@@ -10,13 +10,19 @@ import numpy as np
 
 from fmident.compilers.embedded.frontend.equations.blocks import (
     Iterations,
-    Substitution,
     TornLoop,
     solve_blocks,
 )
-from fmident.compilers.embedded.frontend.equations.causalize import Solution, has_start
-from fmident.compilers.embedded.frontend.equations.constraints import determined_by
-from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
+from fmident.compilers.embedded.frontend.equations.causalize import (
+    Solution,
+    determined_by,
+    has_start,
+)
+from fmident.compilers.embedded.frontend.equations.system import (
+    ScalarEquation,
+    Substitution,
+    Unknowns,
+)
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
@@ -92,12 +98,7 @@ def initial_states(
         starts[name] = start_value(variable, position, lowering)
         if is_fixed(variable, position, lowering) is not True:
             free[name] = unknowns.variables[name]
-    all_equations = [*equations, *_fixed_others(solution, unknowns, lowering)]
-    replaced = substitution([e for q in all_equations for e in (q.left, q.right)])
-    pairs = [
-        replace(q, left=replaced[2 * i], right=replaced[2 * i + 1])
-        for i, q in enumerate(all_equations)
-    ]
+    pairs = substitution.in_equations([*equations, *_fixed_others(solution, unknowns, lowering)])
     known_starts = Substitution()
     for name, value in starts.items():
         if name not in free:
@@ -120,24 +121,18 @@ def initial_states(
     # What is iterated at the start has symbols of its own: afterwards it is another loop.
     renamed, initial_loops = _renamed(iterations.loops)
     formulas = dict(zip(block_formulas, renamed(list(block_formulas.values())), strict=True))
-    determining = [
-        *formulas.values(),
-        *(q.residual for loop in initial_loops for q in loop.equations),
-    ]
-    used = {s.element_hash() for value in determining for s in _symbols(value)}
+    of_loops = (q.residual for loop in initial_loops for q in loop.equations)
+    used = v.symbols(*formulas.values(), *of_loops)
     entering = [n for n in solution.states if unknowns.variables[n].element_hash() in used]
     known = Substitution()
     for name in solution.states:
         if name not in formulas:
             known.define(unknowns.variables[name], starts[name])
-    values: dict[str, Scalar] = dict(starts)
-    if formulas:
-        names = list(formulas)
-        values.update(zip(names, known([formulas[n] for n in names]), strict=True))
+    values = starts | dict(zip(formulas, known([*formulas.values()]), strict=True))
     return InitialStates(
         [values[n] for n in solution.states],
         [n for n in free if n not in formulas],
-        [_with_known(loop, known) for loop in initial_loops],
+        [loop.replaced(known) for loop in initial_loops],
         [n not in formulas and n not in entering for n in solution.states],
         [n for n in entering if n not in formulas and not v.is_symbolic(starts[n])],
     )
@@ -155,10 +150,9 @@ def _bound(
     open_ones = {s.element_hash() for s in free.values()}
     deciding: list[ScalarEquation] = []
     for pair in constraints:
-        symbols = _symbols(pair.residual)
-        if any(s.element_hash() in open_ones for s in symbols):
+        if v.symbols(pair.residual).keys() & open_ones:
             deciding.append(pair)
-        elif not _is_zero(pair.residual, symbols, point):
+        elif not _is_zero(pair.residual, point):
             raise Refusal(
                 "initial-equation",
                 f"the start values of states with fixed=true contradict '{pair.text}'",
@@ -184,22 +178,17 @@ def _numbers(
     starts: Mapping[str, Scalar], unknowns: Unknowns, defaults: Mapping[int, float]
 ) -> dict[int, float]:
     """Return the start values of states by symbol hash."""
-    values = ca.SX(ca.vertcat(*starts.values())) if starts else ca.SX(0, 1)
-    inside = ca.symvar(values)
-    evaluated = ca.Function("starts", [ca.SX(ca.vertcat(*inside))], [ca.densify(values)])
-    numbers = np.array(evaluated([defaults.get(s.element_hash(), 0.0) for s in inside])).ravel()
+    numbers = v.numbers(v.column(starts.values()), defaults).ravel()
     return {
         unknowns.variables[n].element_hash(): float(x) for n, x in zip(starts, numbers, strict=True)
     }
 
 
-def _is_zero(residual: Scalar, symbols: Sequence[v.SX], point: Mapping[int, float]) -> bool:
-    values = [point.get(s.element_hash(), 0.0) for s in symbols]
-    arguments = ca.SX(ca.vertcat(*symbols))
-    slope = ca.jacobian(ca.SX(residual), arguments)
-    function = ca.Function("residual", [arguments], [ca.SX(residual), ca.densify(slope)])
-    value, slopes = (np.array(r).ravel() for r in function(values))
-    return bool(abs(value[0]) <= 1e-9 * np.max(np.abs(slopes * values), initial=1e-300))
+def _is_zero(residual: Scalar, point: Mapping[int, float]) -> bool:
+    arguments = v.column(v.symbols(residual).values())
+    terms = ca.jacobian(ca.SX(residual), arguments).T * arguments
+    value, *sizes = np.abs(v.numbers(ca.vertcat(ca.SX(residual), terms), point)).ravel()
+    return bool(value <= 1e-9 * max(sizes, default=1e-300))
 
 
 @dataclass(frozen=True)
@@ -219,7 +208,7 @@ class InitialStates:
 
     def replaced(self, known: Substitution) -> InitialStates:
         """Return a copy with some symbols replaced."""
-        loops = [_with_known(loop, known) for loop in self.loops]
+        loops = [loop.replaced(known) for loop in self.loops]
         return replace(self, values=known(self.values), loops=loops)
 
 
@@ -230,18 +219,14 @@ def _unknowns_of(loops: Sequence[TornLoop]) -> dict[str, v.SX]:
 
 def _needed(pairs: Sequence[ScalarEquation], loops: Sequence[TornLoop]) -> list[TornLoop]:
     """Return the loops that initial equations depend on, in order."""
-    used = {s.element_hash() for q in pairs for s in _symbols(q.residual)}
+    used = {*v.symbols(*(q.residual for q in pairs))}
     needed: list[TornLoop] = []
     # A loop depends on earlier ones only.
     for loop in reversed(loops):
         if any(s.element_hash() in used for s in loop.symbols):
             needed.insert(0, loop)
-            used |= {s.element_hash() for q in loop.equations for s in _symbols(q.residual)}
+            used |= v.symbols(*(q.residual for q in loop.equations)).keys()
     return needed
-
-
-def _symbols(residual: Scalar) -> list[v.SX]:
-    return list(ca.symvar(residual)) if v.is_symbolic(residual) else []
 
 
 def _renamed(loops: Sequence[TornLoop]) -> tuple[Substitution, list[TornLoop]]:
@@ -251,17 +236,9 @@ def _renamed(loops: Sequence[TornLoop]) -> tuple[Substitution, list[TornLoop]]:
         for old, new in zip(loop.symbols, own, strict=True):
             substitution.define(old, new)
     return substitution, [
-        _with_known(replace(loop, symbols=tuple(own)), substitution)
+        replace(loop, symbols=tuple(own)).replaced(substitution)
         for loop, own in zip(loops, symbols, strict=True)
     ]
-
-
-def _with_known(loop: TornLoop, known: Substitution) -> TornLoop:
-    sides = known([s for q in loop.equations for s in (q.left, q.right)])
-    equations = (
-        replace(q, left=sides[2 * k], right=sides[2 * k + 1]) for k, q in enumerate(loop.equations)
-    )
-    return replace(loop, equations=tuple(equations))
 
 
 @dataclass(frozen=True)
@@ -287,9 +264,9 @@ def _determined(
     iterated = {s.element_hash() for loop in loops for s in loop.symbols}
     touched: dict[str, v.SX] = {}
     for pair in pairs:
-        symbols = _symbols(pair.residual)
-        candidates = [names[s.element_hash()] for s in symbols if s.element_hash() in names]
-        if not candidates and all(s.element_hash() not in iterated for s in symbols):
+        symbols = v.symbols(pair.residual)
+        candidates = [names[key] for key in symbols if key in names]
+        if not candidates and not iterated & symbols.keys():
             raise Refusal(
                 "fixed-algebraic" if isinstance(pair, _FixedStart) else "initial-equation",
                 f"{_called(pair)} determines no state: every state in it has fixed=true, or there "
@@ -298,13 +275,13 @@ def _determined(
                 "remove it, or remove fixed=true",
             )
         # 'x = expression' determines x whatever else it contains.
-        explicit = [n for n in candidates if any(_is(free[n], e) for e in (pair.left, pair.right))]
+        explicit = [
+            n for n in candidates if any(v.is_same(e, free[n]) for e in (pair.left, pair.right))
+        ]
         for name in explicit[:1] or candidates:
             touched[name] = free[name]
     if len(touched) < len(pairs):
-        through = {
-            s.element_hash() for q in loops for e in q.equations for s in _symbols(e.residual)
-        }
+        through = v.symbols(*(q.residual for loop in loops for q in loop.equations))
         touched |= {n: s for n, s in free.items() if s.element_hash() in through}
     if len(touched) != len(pairs):
         given = " (fixed=true of what is not a state is one, too)"
@@ -319,10 +296,6 @@ def _determined(
             "are free as there are initial equations",
         )
     return touched
-
-
-def _is(symbol: v.SX, value: Scalar) -> bool:
-    return v.is_symbolic(value) and bool(ca.is_equal(value, symbol))
 
 
 def _fixed_others(

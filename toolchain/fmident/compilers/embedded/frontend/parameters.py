@@ -9,13 +9,13 @@ import casadi as ca
 import numpy as np
 
 from fmident.compilers.embedded.frontend.lowering import values as v
+from fmident.compilers.embedded.frontend.lowering.events import LoweringState, Scope
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
-from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
-from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
+from fmident.compilers.embedded.frontend.lowering.user_functions import FunctionInliner
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
-from fmident.compilers.embedded.model import ScalarVariable
+from fmident.compilers.embedded.model import Kind, ScalarVariable
 from fmident.fmu.model_description.description import FrozenParameter
 
 _FIXED_TYPES: Mapping[str, type] = {"Integer": int, "Boolean": bool, "String": str}
@@ -38,7 +38,7 @@ class Attributes:
     nominal: float | None
 
 
-class ParameterTable:
+class ParameterTable(Scope):
     """Values of all parameters and constants of a flat model.
 
     `settable` and `calculated` are in the order of the vectors ``p`` and ``c``; `c_values`
@@ -95,10 +95,6 @@ class ParameterTable:
         finally:
             self._active.pop()
         return self._values[name]
-
-    def whole(self, name: str, span: sx.Span) -> Value:
-        """Return the same as `value`."""
-        return self.value(name, span)
 
     def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
         """Return the sizes of a variable or parameter."""
@@ -183,7 +179,7 @@ class ParameterTable:
             self.settable.append(
                 self._scalar(variable, name, "parameter", number, len(symbols) - 1)
             )
-        return _shaped(symbols, variable.shape)
+        return shaped(symbols, variable.shape)
 
     def _is_known(self, type_name: str) -> bool:
         known = type_name in _FIXED_TYPES or type_name == "Real"
@@ -294,7 +290,7 @@ class ParameterTable:
                     known = self._scalar(variable, name, "calculated", float(scalar), i)
                     self._append(known, ca.SX.sym(name), scalar)
                 result.append(scalar)
-        return _shaped(result, variable.shape)
+        return shaped(result, variable.shape)
 
     def _append(self, variable: ScalarVariable, symbol: v.SX, value: Scalar) -> None:
         self.calculated.append(variable)
@@ -309,7 +305,7 @@ class ParameterTable:
         self,
         variable: sx.Variable,
         name: str,
-        kind: str,
+        kind: Kind,
         start: float | None,
         position: int,
     ) -> ScalarVariable:
@@ -318,11 +314,9 @@ class ParameterTable:
     def defaults(self) -> dict[int, float]:
         """Return the defaults of settable and calculated parameters by symbol hash."""
         p = [variable.start or 0.0 for variable in self.settable]
-        inside = ca.SX(ca.vertcat(*self.p)) if self.p else ca.SX(0, 1)
-        values = ca.SX(ca.vertcat(*self.c_values)) if self.c_values else ca.SX(0, 1)
-        c = np.array(ca.Function("calculated", [inside], [ca.densify(values)])(p)).ravel()
-        symbols = [*self.p, *self.c]
-        return {s.element_hash(): float(x) for s, x in zip(symbols, [*p, *c], strict=True)}
+        known = {s.element_hash(): x for s, x in zip(self.p, p, strict=True)}
+        c = v.numbers(v.column(self.c_values), known).ravel()
+        return known | {s.element_hash(): float(x) for s, x in zip(self.c, c, strict=True)}
 
     def attributes(self, variable: sx.Variable, position: int) -> Attributes:
         """Return min, max and nominal of one scalar of `variable`; ``None`` if not constant."""
@@ -342,12 +336,12 @@ class ParameterTable:
 
 
 def scalar_variable(
-    variable: sx.Variable, name: str, kind: str, start: float | None, attributes: Attributes
+    variable: sx.Variable, name: str, kind: Kind, start: float | None, attributes: Attributes
 ) -> ScalarVariable:
     """Return the description of one scalar of a flat variable."""
     return ScalarVariable(
         name=name,
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         start=start,
         unit=variable.unit,
         display_unit=variable.display_unit,
@@ -367,7 +361,8 @@ def _real(scalar: Scalar) -> Scalar:
     return float(scalar)
 
 
-def _shaped(scalars: list[Scalar], sizes: tuple[int, ...]) -> Value:
+def shaped(scalars: list[Scalar], sizes: tuple[int, ...]) -> Value:
+    """Return scalars, row by row, as an array of given sizes; ``()`` is a scalar."""
     if not sizes:
         return scalars[0]
     result = np.empty(sizes, dtype=object)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span
 from fmident.errors import did_you_mean
@@ -48,12 +49,33 @@ class Refusal(Exception):  # noqa: N818 - a refusal is the term of this package
         return Refusal(self.rule, self.message, span, self.hint)
 
 
-class Refusals(Exception):  # noqa: N818
-    """Several refusals, in the order of detection."""
+@contextmanager
+def refusing_at(span: Span) -> Iterator[None]:
+    """Give a refusal of the enclosed code a position, unless it already has one."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise refusal.at(span) from None
 
-    def __init__(self, refusals: list[Refusal]) -> None:
-        super().__init__(f"{len(refusals)} refusals")
-        self.refusals = refusals
+
+class Collector:
+    """Collects the refusals of several parts of a model, so that all are reported at once."""
+
+    def __init__(self) -> None:
+        self._refusals: list[Refusal] = []
+
+    @contextmanager
+    def at(self, span: Span) -> Iterator[None]:
+        """Collect a refusal of the enclosed code, with `span` unless it has a position."""
+        try:
+            yield
+        except Refusal as refusal:
+            self._refusals.append(refusal.at(span))
+
+    def check(self) -> None:
+        """Raise what was collected, if anything."""
+        if self._refusals:
+            raise ExceptionGroup("refused", self._refusals)
 
 
 def unknown_name(name: str, span: Span, known: Iterable[str]) -> Refusal:

@@ -25,12 +25,10 @@ from fmident.evaluation.executors.processes.protocol import (
     Slots,
     frame,
 )
-from fmident.fmu.fmi2.loop import run_steps
 from fmident.fmu.fmu import open_fmu
-from fmident.fmu.life_cycle.reset_test import try_reset
+from fmident.fmu.life_cycle.probe import try_reset
 from fmident.fmu.native_code.log import BUFFER_BYTES, LogBuffer
 from fmident.fmu.native_code.program import STATE_SIZE
-from fmident.fmu.processes.child import ErrorFacts
 from fmident.operating_system import (
     PrivateMemory,
     adopt_orphans,
@@ -44,6 +42,9 @@ from fmident.operating_system import (
 if TYPE_CHECKING:
     from fmident.fmu import Fmu, Simulator
     from fmident.fmu.processes.child import EngineSettings
+
+_MOST_MESSAGES = 100
+"""Messages kept of the log of a failed run, the last ones."""
 
 
 def main(*descriptors: str) -> None:
@@ -95,7 +96,7 @@ class _Server:
                 try:
                     act[Command(kind)](slot, number, body)
                 except FmuError as error:
-                    self.reply(Reply.REFUSED, slot, ErrorFacts.of(error).encoded())
+                    self.reply(Reply.REFUSED, slot, pickle.dumps(error))
 
     def reply(self, kind: int, slot: int = 0, body: bytes = b"") -> None:
         """Reply after flushing everything that the FMU printed."""
@@ -106,7 +107,6 @@ class _Server:
 
     def open(self, _slot: int, _number: int, body: bytes) -> None:
         """Load and instantiate the FMU; import what simulations need."""
-        assert run_steps is not None
         settings: EngineSettings = pickle.loads(body)
         self.time_limit = settings.time_limit
         if settings.folder is not None:
@@ -155,15 +155,16 @@ class _Server:
         values: dict[str, Any] = dict(zip(names, numbers.tolist(), strict=True))
         if body:
             values.update(pickle.loads(body))
-        facts = b""
+        failure = b""
         self.begun += 1
         struct.pack_into("<q", self.trace, BUFFER_BYTES, self.begun)
         try:
             outputs = self.simulator.simulate(setup, values, time_limit=self.time_limit)
             self.slots.outputs(slot, outputs.shape, len(names))[:] = outputs
         except SimulationError as error:
-            facts = ErrorFacts.of(error).encoded()
-        self.reply(Reply.OUTCOME, slot, facts)
+            error.log, error.outputs = error.log[-_MOST_MESSAGES:], None
+            failure = pickle.dumps(error)
+        self.reply(Reply.OUTCOME, slot, failure)
 
     def try_reset(self, _slot: int, _number: int, body: bytes) -> None:
         """Test whether the FMU can be reset."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pickle
@@ -9,11 +10,14 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fmident.errors import Code, EstimationError, FmuError, Location
-from fmident.evaluation.executors.base import GROWTH_LIMIT, Done, ExecutorReport
-from fmident.evaluation.executors.prepared import PreparedExecutor, Work
+from fmident.evaluation.executors.base import (
+    GROWTH_LIMIT,
+    ExecutorReport,
+    FmuExecutor,
+)
 from fmident.evaluation.executors.processes.protocol import Command, Reply
 from fmident.evaluation.executors.processes.worker import (
     End,
@@ -25,12 +29,14 @@ from fmident.evaluation.executors.processes.worker import (
 )
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
+    Outcomes,
     Simulated,
+    SimulationTask,
     refuse_not_finite,
 )
 from fmident.fmu.fmu import read_description
-from fmident.fmu.life_cycle.reset_test import ResetVerdict
-from fmident.fmu.processes.child import EngineSettings, ErrorFacts, ScratchFolder
+from fmident.fmu.life_cycle.probe import ResetVerdict
+from fmident.fmu.processes.child import EngineSettings, ScratchFolder
 from fmident.operating_system import processors, readable
 
 if TYPE_CHECKING:
@@ -63,7 +69,7 @@ _MEMORY_POLL = 0.02
 """Seconds between two looks at the memory of the workers, where it is limited."""
 
 
-class ProcessExecutor(PreparedExecutor):
+class ProcessExecutor(FmuExecutor):
     """Runs simulations in separate processes, each with one instance of the FMU.
 
     Workers take one task after the other through shared memory, and are replaced when they
@@ -92,6 +98,7 @@ class ProcessExecutor(PreparedExecutor):
         self._renewals = self._crashes = self._timeouts = 0
         self._duration = 0.0
         self._folder: ScratchFolder | None = None
+        self._batch: Batch | None = None
 
     # ------------------------------------------------------------- the interface
 
@@ -146,8 +153,9 @@ class ProcessExecutor(PreparedExecutor):
 
     # ----------------------------------------------------------------- one batch
 
-    def _run(self, work: Work, done: Done | None) -> list[Simulated]:
-        batch = Batch(work, done)
+    def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
+        """Run all tasks, as many at once as there are workers."""
+        batch = self._batch = Batch([(self._table.of(task), task.values) for task in tasks])
         if any(s.index is not None for w in self._workers for s in w.outstanding):
             self._abandon()  # which a second Ctrl-C has prevented
         for worker in [w for w in self._workers if w.dead]:
@@ -159,8 +167,11 @@ class ProcessExecutor(PreparedExecutor):
                 self._feed(batch)
                 self._wait(batch)
                 self._look_after(batch)
-        except BaseException:
-            self._abandon()
+                while batch.outcomes:
+                    yield batch.outcomes.popleft()
+        except BaseException:  # also when the rest is called off, be it amid the next batch
+            if self._batch is batch:
+                self._abandon()
             raise
         for worker in self._workers:
             for sent in worker.outstanding:
@@ -168,7 +179,6 @@ class ProcessExecutor(PreparedExecutor):
                 sent.index = None
         if batch.refusal is not None:
             raise batch.refusal
-        return batch.outcomes
 
     def _start_worker(self, batch: Batch) -> None:
         """Start as many workers as there is work for."""
@@ -264,8 +274,7 @@ class ProcessExecutor(PreparedExecutor):
     def _take(self, worker: Worker, sent: Sent, kind: int, body: bytes, batch: Batch) -> None:
         """Handle one reply."""
         if kind == Reply.REFUSED:
-            facts = ErrorFacts.read(json.loads(body))
-            error = FmuError(facts.message, hint=facts.hint, code=facts.code)
+            error: FmuError = pickle.loads(body)
             if sent.command is Command.OPEN:
                 raise error
             worker.known.discard(sent.setup)
@@ -309,8 +318,7 @@ class ProcessExecutor(PreparedExecutor):
         assert sent.index is not None
         prepared, values = batch.work[sent.index]
         if body:
-            facts = ErrorFacts.read(json.loads(body))
-            failure = failure_of(facts, bytes(worker.printed), values, prepared)
+            failure = failure_of(pickle.loads(body), bytes(worker.printed), values, prepared)
             self._timeouts += failure.timed_out
             return failure
         setup = prepared.setup
@@ -442,8 +450,14 @@ class ProcessExecutor(PreparedExecutor):
             if head.command is Command.SETUP and not batch.withdraw(head.index):
                 return  # another worker, which had learned meanwhile, has taken it
             prepared, values = batch.work[head.index]
-            reached = step if head.command is Command.RUN else -1
-            batch.finish(head.index, lost.failure(values, prepared, reached))
+            ran = head.command is Command.RUN and step >= 0
+            failure = dataclasses.replace(
+                lost,
+                time=float(prepared.setup.times[step]) if ran else None,
+                parameters=dict(values),
+                experiment=prepared.experiment,
+            )
+            batch.finish(head.index, failure)
 
     def _abandon(self) -> None:
         """Kill the busy workers, whose replies would be taken for those of the next batch."""
@@ -457,41 +471,32 @@ class ProcessExecutor(PreparedExecutor):
 
 
 class Batch:
-    """Tasks with the present state of their outcomes, which `done` receives.
+    """Tasks, and the `outcomes` that are known and not passed on yet.
 
     Tasks are `waiting` for any worker, or `for_fresh_worker` without previous runs, in
     order; `retried` were requeued because their worker was killed before it began them.
     `refusal` is why a task does not fit the FMU, if one does not.
     """
 
-    def __init__(
-        self, work: Sequence[tuple[Prepared, Mapping[str, Any]]], done: Done | None
-    ) -> None:
+    def __init__(self, work: Sequence[tuple[Prepared, Mapping[str, float]]]) -> None:
         self.work = work
+        self.outcomes: deque[tuple[int, Simulated]] = deque()
         self.waiting = deque(range(len(work)))
         self.for_fresh_worker: deque[int] = deque()
         self.retried: set[int] = set()
         self._moved_to_fresh: set[int] = set()
         self.refusal: FmuError | None = None
-        self._found: dict[int, Simulated | None] = {}
-        self._done = done
+        self._finished: set[int] = set()
 
     @property
     def unfinished(self) -> int:
         """Number of tasks without outcome."""
-        return len(self.work) - len(self._found)
-
-    @property
-    def outcomes(self) -> list[Simulated]:
-        """The outcomes in the order of the tasks."""
-        outcomes = [self._found[k] for k in range(len(self.work))]
-        return [outcome for outcome in outcomes if outcome is not None]
+        return len(self.work) - len(self._finished)
 
     def finish(self, index: int, outcome: Simulated) -> None:
         """Store an outcome."""
-        self._found[index] = outcome
-        if self._done is not None:
-            self._done(index, outcome)
+        self._finished.add(index)
+        self.outcomes.append((index, outcome))
 
     def first(self, *, fresh: bool) -> int | None:
         """Return the next task for a worker, `fresh` if it has run none; do not remove it."""
@@ -521,5 +526,5 @@ class Batch:
     def refuse(self, index: int, error: FmuError) -> None:
         """Record a task that does not fit the FMU: an error of the caller, not a failed run."""
         self.refusal = self.refusal or error
-        self._found[index] = None
+        self._finished.add(index)
         self.withdraw(index)

@@ -65,9 +65,9 @@ class Reply(enum.IntEnum):
     READY = 1
     DONE = 2
     OUTCOME = 3
-    """Slot; payload: the facts of the failure as JSON, or empty."""
+    """Slot; payload: the pickled failure, or empty."""
     REFUSED = 4
-    """Payload: the facts of an FmuError as JSON."""
+    """Payload: a pickled FmuError."""
 
 
 def frame(kind: int, slot: int = 0, number: int = 0, body: bytes = b"") -> bytes:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from fmident._child import command
 from fmident.arrays import F64
-from fmident.errors import Code
+from fmident.errors import Code, SimulationError
 from fmident.evaluation.executors.processes.protocol import (
     PRINTED,
     SLOTS,
@@ -35,7 +35,6 @@ from fmident.fmu.failure import output_records, own_words
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.native_code.log import BUFFER_BYTES, decode
 from fmident.fmu.native_code.program import FAILED_STEP
-from fmident.fmu.processes.child import ErrorFacts
 from fmident.fmu.processes.guard import end_of_process
 from fmident.operating_system import (
     PrivateMemory,
@@ -336,45 +335,19 @@ class End:
         return cls(end_of_process(code), "killed" if was_killed(code) else "crash")
 
 
-@dataclass(frozen=True)
-class Crash:
-    """The end of a busy worker; `final` if the simulation would probably crash again."""
+def crash(end: End, log: bytes, printed: bytes, description: ModelDescription) -> SimulationFailure:
+    """Return the failure of the simulation in which a worker ended, from the trace that it left.
 
-    message: str
-    log: tuple[str, ...]
-    hint: str
-    final: bool = True
-    timed_out: bool = False
-    code: str = Code.PROCESS_CRASHED
-
-    def failure(
-        self, values: Mapping[str, float], prepared: Prepared, step: int = -1
-    ) -> SimulationFailure:
-        """Return the failure of the simulation that was running, in a communication step."""
-        time = float(prepared.setup.times[step]) if step >= 0 else None
-        return SimulationFailure(
-            self.message,
-            time,
-            dict(values),
-            self.log,
-            prepared.experiment,
-            self.hint,
-            self.final,
-            self.timed_out,
-            code=self.code,
-        )
-
-
-def crash(end: End, log: bytes, printed: bytes, description: ModelDescription) -> Crash:
-    """Return how a worker ended, from the trace that it left."""
+    It is final if the simulation would probably crash again; values and experiment are to be added.
+    """
     records = decode(log, description.by_reference)
     records += output_records(printed.decode("utf-8", "replace"))
     message = own_words(records)
-    return Crash(
+    return SimulationFailure(
         f"the native code of the FMU '{description.name}' {end.text}"
         + (f"; its last words: {message}" if message else ""),
-        tuple(str(record) for record in records),
-        _HINTS.get(end.cause, _CRASH_HINT),
+        log=tuple(str(record) for record in records),
+        hint=_HINTS.get(end.cause, _CRASH_HINT),
         final=end.cause == "crash",
         timed_out=end.cause == "timeout",
         code=_CODES[end.cause],
@@ -382,22 +355,22 @@ def crash(end: End, log: bytes, printed: bytes, description: ModelDescription) -
 
 
 def failure_of(
-    facts: ErrorFacts, printed: bytes, values: Mapping[str, float], prepared: Prepared
+    error: SimulationError, printed: bytes, values: Mapping[str, float], prepared: Prepared
 ) -> SimulationFailure:
     """Return a failure reported by the FMU engine, with the FMU's printed output."""
     records = output_records(printed.decode("utf-8", "replace"))
-    message = facts.message
-    if records and not facts.log:
+    message = error.message
+    if records and not error.log:
         message += f"; the FMU says: {own_words(records)}"
     return SimulationFailure(
         message,
-        facts.time,
+        error.time,
         dict(values),
-        (*facts.log, *(str(record) for record in records)),
+        (*error.log, *(str(record) for record in records)),
         prepared.experiment,
-        facts.hint,
-        final=not facts.timed_out,
-        timed_out=facts.timed_out,
-        says_time=facts.says_time,
-        code=facts.code or Code.SIMULATION_FAILED,
+        error.hint,
+        final=not error.timed_out,
+        timed_out=error.timed_out,
+        says_time=error.says_time,
+        code=error.code,
     )

@@ -6,28 +6,26 @@ others their attribute ``start`` (Modelica language specification 3.6, section 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from fmident.compilers.embedded.frontend.equations.discrete import DiscreteSolution, acts_of
-from fmident.compilers.embedded.frontend.equations.system import ModelScope, ScalarEquation
+from fmident.compilers.embedded.frontend.equations.system import ScalarEquation
 from fmident.compilers.embedded.frontend.initial import start_value
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.events import Events
+from fmident.compilers.embedded.frontend.lowering.events import Events, Scope
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
-from fmident.compilers.embedded.frontend.lowering.functions import (
+from fmident.compilers.embedded.frontend.lowering.user_functions import (
     Body,
     Frame,
-    FunctionInliner,
     copied,
     merged,
 )
-from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
+from fmident.compilers.embedded.frontend.parameters import shaped
 from fmident.compilers.embedded.frontend.reading import syntax as sx
-from fmident.compilers.embedded.frontend.refusal import Refusal
+from fmident.compilers.embedded.frontend.refusal import Refusal, refusing_at
 
 _BEFORE = "pre "
 """Marks, in front of its name, the value of a variable before the event."""
@@ -35,59 +33,23 @@ _BEFORE = "pre "
 
 def assigned_in_algorithms(flat: sx.FlatModel) -> frozenset[str]:
     """Return the variables assigned by a ``when`` in an algorithm section."""
-    bodies = [
-        body
-        for statements in flat.algorithms
-        for when in _whens(statements)
-        for _, body in when.branches
-    ]
-    return frozenset(name for body in bodies for name in _names(body, flat))
+    whens = (n for s in flat.algorithms for n in _all(s) if isinstance(n, sx.WhenStatement))
+    return frozenset(name for when in whens for name in _names([when], flat))
 
 
-def _whens(statements: Sequence[sx.Statement]) -> Iterator[sx.WhenStatement]:
-    for statement in statements:
-        if isinstance(statement, sx.WhenStatement):
-            yield statement
-        else:
-            for block in _blocks(statement):
-                yield from _whens(block)
-
-
-def _blocks(statement: sx.Statement) -> Iterator[tuple[sx.Statement, ...]]:
-    match statement:
-        case sx.IfStatement(branches=branches, otherwise=otherwise):
-            yield from (body for _, body in branches)
-            yield otherwise
-        case sx.WhenStatement(branches=branches):
-            yield from (body for _, body in branches)
-        case sx.ForStatement(body=body) | sx.WhileStatement(body=body):
-            yield body
-        case _:
-            return
-
-
-def _targets(statements: Sequence[sx.Statement]) -> Iterator[sx.Target]:
-    for statement in statements:
-        match statement:
-            case sx.Assignment(target=target):
-                yield target
-            case sx.CallStatement(targets=targets):
-                yield from (t for t in targets if t is not None)
-            case _:
-                for block in _blocks(statement):
-                    yield from _targets(block)
+def _all(statements: Sequence[sx.Statement]) -> Iterator[sx.Node]:
+    return (node for statement in statements for node in sx.walk(statement))
 
 
 @dataclass
 class _Scope(Frame):
     """Variables assigned by the section, with those of the model as outer scope."""
 
-    model: ModelScope | None = None
-    events: Events | None = None
+    model: Scope = field(kw_only=True)
+    events: Events = field(kw_only=True)
 
     def value(self, name: str, span: sx.Span) -> Value:
         """Return the value of a name at this point of the section."""
-        assert self.model is not None
         if name.startswith(_BEFORE):
             value = self.model.value(name[len(_BEFORE) :], span)
             return v.elementwise(lambda s: self._before(s, name, span), value)
@@ -95,21 +57,14 @@ class _Scope(Frame):
             return self.variables[name]
         return self.model.value(name, span)
 
-    def whole(self, name: str, span: sx.Span) -> Value:
-        """Return the same as `value`."""
-        return self.value(name, span)
-
-    def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
-        """Return the sizes of a variable."""
-        return v.shape(self.value(name, span))
+    whole = Scope.whole
+    sizes = Scope.sizes
 
     def derivative(self, reference: sx.Reference) -> Value:
         """Return the derivative of a variable of the model."""
-        assert self.model is not None
         return self.model.derivative(reference)
 
     def _before(self, scalar: Scalar, name: str, span: sx.Span) -> Scalar:
-        assert self.events is not None
         one = self.events.of(scalar)
         if one is None:
             raise Refusal(
@@ -122,13 +77,11 @@ class _Scope(Frame):
 
 
 class _Section(Body):
-    """Runs the statements of one section, with `frame` for the assigned variables."""
+    """Runs the statements of one section, with `scope` for the assigned variables."""
 
-    def __init__(
-        self, frame: _Scope, lowering: Lowering, events: Events, result: DiscreteSolution
-    ) -> None:
-        super().__init__(frame, lowering)
-        self._events = events
+    def __init__(self, scope: _Scope, lowering: Lowering, result: DiscreteSolution) -> None:
+        super().__init__(scope, lowering)
+        self._scope = scope
         self._result = result
         self._in_when = False
 
@@ -151,7 +104,7 @@ class _Section(Body):
         if not branches:
             return
         condition, body = branches[0]
-        acts = acts_of(condition, span, self.lowering, self._events, self._result)
+        acts = acts_of(condition, span, self.lowering, self._result)
         before = copied(self.frame.variables)
         checks = len(self.lowering.state.assertions)
         self._in_when = True
@@ -185,13 +138,12 @@ class _Section(Body):
 
     def _expect_discrete(self, name: str, value: Value, span: sx.Span) -> None:
         """Refuse a discrete variable that would vary between events."""
-        assert isinstance(self.frame, _Scope)
-        assert self.frame.model is not None
-        if all(self._events.of(s) is None for s in v.flat(self.frame.model.value(name, span))):
+        events = self._scope.events
+        if all(events.of(s) is None for s in v.flat(self._scope.model.value(name, span))):
             return
         known = self.lowering.state.time_invariant
         for scalar in (*v.flat(value), self.lowering.guard):
-            if not self._events.is_discrete_time(scalar, known):
+            if not events.is_discrete_time(scalar, known):
                 raise Refusal(
                     "unsupported-algorithm",
                     f"'{name}' changes at events only, and gets a value that varies between them",
@@ -209,20 +161,14 @@ class _Section(Body):
 
 
 def lower_algorithms(
-    flat: sx.FlatModel,
-    scope: ModelScope,
-    inliner: FunctionInliner,
-    state: LoweringState,
-    result: DiscreteSolution,
+    flat: sx.FlatModel, model: Lowering, result: DiscreteSolution
 ) -> list[ScalarEquation]:
     """Run all algorithm sections; return the equations of non-discrete variables."""
     equations: list[ScalarEquation] = []
     for statements in flat.algorithms:
         span = next((s.span for s in statements if s.span != sx.NOWHERE), sx.NOWHERE)
-        try:
-            equations += _run(statements, span, flat, scope, inliner, state, result)
-        except Refusal as refusal:
-            raise refusal.at(span) from None
+        with refusing_at(span):
+            equations += _run(statements, span, flat, model, result)
     return equations
 
 
@@ -230,28 +176,27 @@ def _run(
     statements: Sequence[sx.Statement],
     span: sx.Span,
     flat: sx.FlatModel,
-    scope: ModelScope,
-    inliner: FunctionInliner,
-    state: LoweringState,
+    model: Lowering,
     result: DiscreteSolution,
 ) -> list[ScalarEquation]:
-    frame = _Scope("algorithm", model=scope, events=state.events)
-    lowering = Lowering(frame, inliner, state)
-    outside = Lowering(scope, inliner, state, no_event=True)
+    events = model.state.events
+    scope = _Scope("algorithm", model=model.scope, events=events)
+    lowering = Lowering(scope, model.call_function, model.state)
     own: dict[str, list[Scalar]] = {}
     for name in _names(statements, flat):
-        symbols = scope.value(name, span)
+        symbols = model.scope.value(name, span)
         own[name] = v.flat(symbols)
-        first = [
-            _first(s, k, flat.variables[name], outside, state.events)
-            for k, s in enumerate(own[name])
-        ]
-        frame.variables[name] = _like(symbols, first)
-    _Section(frame, lowering, state.events, result).run([_marked(s) for s in statements])
+        with model.without_events():
+            first = [
+                start_value(flat.variables[name], k, model) if one is None else one.before
+                for k, one in enumerate(map(events.of, own[name]))
+            ]
+        scope.variables[name] = shaped(first, v.shape(symbols))
+    _Section(scope, lowering, result).run([_marked(s) for s in statements])
     equations: list[ScalarEquation] = []
     for name, symbols in own.items():
-        for symbol, value in zip(symbols, v.flat(frame.variables[name]), strict=True):
-            one = state.events.of(symbol)
+        for symbol, value in zip(symbols, v.flat(scope.variables[name]), strict=True):
+            one = events.of(symbol)
             if one is None:
                 text = f"the value of '{symbol.name()}' in an algorithm section"
                 equations.append(ScalarEquation(symbol, value, text, span))
@@ -268,26 +213,10 @@ def _run(
     return equations
 
 
-def _first(
-    symbol: Scalar, position: int, variable: sx.Variable, lowering: Lowering, events: Events
-) -> Scalar:
-    one = events.of(symbol)
-    return start_value(variable, position, lowering) if one is None else one.before
-
-
-def _like(shape: Value, scalars: list[Scalar]) -> Value:
-    if not isinstance(shape, np.ndarray):
-        return scalars[0]
-    result = np.empty(shape.shape, dtype=object)
-    for index, scalar in zip(np.ndindex(*shape.shape), scalars, strict=True):
-        result[index] = scalar
-    return result
-
-
 def _names(statements: Sequence[sx.Statement], flat: sx.FlatModel) -> list[str]:
     """Return the variables that a section may assign."""
     variables: dict[str, None] = {}
-    for target in _targets(statements):
+    for target in (n for n in _all(statements) if isinstance(n, sx.Target)):
         parts = [part for part, _ in target.parts]
         if not any(subs for _, subs in target.parts[:-1]):
             names = [n for n in [".".join(parts)] if n in flat.variables]
@@ -308,55 +237,19 @@ def _without_indices(name: str) -> str:
     return ".".join(part.split("[", 1)[0] for part in name.split("."))
 
 
-def _marked(statement: sx.Statement) -> sx.Statement:
+def _marked(node: Any) -> Any:
     """Return a statement in which ``pre``, ``edge`` and ``change`` refer to the value before."""
-
-    def of(node: sx.Expression) -> sx.Expression:
-        match node:
-            case sx.Call(name="pre", builtin=True, arguments=(sx.Reference() as inner,)):
-                return sx.Reference(_BEFORE + inner.name, inner.subscripts, inner.span)
-            case sx.Call(name="edge", builtin=True, arguments=(sx.Reference() as inner,)):
-                before = sx.Reference(_BEFORE + inner.name, inner.subscripts, inner.span)
-                risen = sx.Unary("not", before, node.span)
-                return sx.Binary("and", inner, risen, node.span)
-            case sx.Call(name="change", builtin=True, arguments=(sx.Reference() as inner,)):
-                before = sx.Reference(_BEFORE + inner.name, inner.subscripts, inner.span)
+    match node:
+        case sx.Call(
+            name="pre" | "edge" | "change" as name,
+            builtin=True,
+            arguments=(sx.Reference() as inner,),
+        ):
+            before = sx.Reference(_BEFORE + inner.name, inner.subscripts, inner.span)
+            if name == "pre":
+                return before
+            if name == "change":
                 return sx.Binary("<>", inner, before, node.span)
-            case _:
-                return sx.rebuilt(node, of)
-
-    return _changed(statement, of, _marked)
-
-
-def _changed(
-    statement: sx.Statement,
-    change: Callable[[sx.Expression], sx.Expression],
-    again: Callable[[sx.Statement], sx.Statement],
-) -> sx.Statement:
-    """Return a statement with `change` applied to expressions, `again` to inner statements."""
-
-    def branches(
-        pairs: tuple[tuple[sx.Expression, tuple[sx.Statement, ...]], ...],
-    ) -> tuple[tuple[sx.Expression, tuple[sx.Statement, ...]], ...]:
-        return tuple((change(c), tuple(map(again, body))) for c, body in pairs)
-
-    match statement:
-        case sx.Assignment():
-            return replace(statement, value=change(statement.value))
-        case sx.CallStatement(call=call):
-            arguments = tuple(map(change, call.arguments))
-            return replace(statement, call=replace(call, arguments=arguments))
-        case sx.IfStatement(otherwise=otherwise):
-            rest = tuple(map(again, otherwise))
-            return replace(statement, branches=branches(statement.branches), otherwise=rest)
-        case sx.ForStatement(indices=indices, body=body):
-            domains = tuple((n, change(d)) for n, d in indices)
-            return replace(statement, indices=domains, body=tuple(map(again, body)))
-        case sx.WhileStatement(condition=condition, body=body):
-            return replace(statement, condition=change(condition), body=tuple(map(again, body)))
-        case sx.WhenStatement():
-            return replace(statement, branches=branches(statement.branches))
-        case sx.AssertStatement(condition=condition):
-            return replace(statement, condition=change(condition))
-        case sx.OtherStatement():
-            return statement
+            return sx.Binary("and", inner, sx.Unary("not", before, node.span), node.span)
+        case _:
+            return sx.rebuilt(node, _marked)

@@ -21,16 +21,19 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from fmident.compilers.embedded.frontend.equations.jumps import is_affine, jumps_with
 from fmident.compilers.embedded.frontend.equations.structure import (
     blocks,
     listed,
     maximum_matching,
     not_matched,
 )
-from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
+from fmident.compilers.embedded.frontend.equations.system import (
+    ScalarEquation,
+    Substitution,
+    Unknowns,
+)
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.values import Scalar
+from fmident.compilers.embedded.frontend.lowering.values import Scalar, is_affine, jumps_with
 from fmident.compilers.embedded.frontend.refusal import Refusal
 
 MAXIMUM_LINEAR_BLOCK = 12
@@ -60,33 +63,6 @@ class Iterations:
     preferred: Callable[[str], bool] = lambda _: False
     loops: list[TornLoop] = field(default_factory=list)
     blocks: list[SolvedBlock] = field(default_factory=list)
-
-
-class Substitution:
-    """Replaces solved symbols in expressions; keeps common subexpressions shared."""
-
-    def __init__(self) -> None:
-        self._solved: dict[int, tuple[v.SX, Scalar]] = {}
-
-    def define(self, symbol: v.SX, value: Scalar) -> None:
-        """Define `value` as the replacement of `symbol`."""
-        if not _is_same(value, symbol):
-            self._solved[symbol.element_hash()] = (symbol, value)
-
-    def __call__(self, expressions: Sequence[Scalar]) -> list[Scalar]:
-        """Return the expressions with all defined symbols replaced."""
-        stacked = ca.SX(ca.vertcat(*expressions)) if expressions else ca.SX(0, 1)
-        pairs = [
-            self._solved[s.element_hash()]
-            for s in ca.symvar(stacked)
-            if s.element_hash() in self._solved
-        ]
-        if not pairs:
-            return list(expressions)
-        symbols = ca.vertcat(*(s for s, _ in pairs))
-        values = ca.SX(ca.vertcat(*(value for _, value in pairs)))
-        replaced = ca.substitute(stacked, symbols, values)
-        return [v.plain(replaced[i]) for i in range(len(expressions))]
 
 
 def solve_blocks(
@@ -120,9 +96,9 @@ def solve_blocks(
         iterated: tuple[str, ...] = ()
         try:
             solved = _solve_block(part, symbols, called, varying)
-        except _NoFormula as found:
+        except _NoFormula as loop:
             if iterations is None:
-                raise found.refusal from None
+                raise loop.refusal from None
             solved = _iterated(part, symbols, called, iterations, substitution)
             iterated = iterations.loops[-1].names
         if iterations is not None:
@@ -137,9 +113,7 @@ def solve_blocks(
 
 def incidence_of(residual: Scalar, targets: Mapping[str, v.SX]) -> list[int]:
     """Return the positions of the targets that occur in a residual."""
-    if not v.is_symbolic(residual):
-        return []
-    used = {s.element_hash() for s in ca.symvar(residual)}
+    used = v.symbols(residual)
     return [j for j, symbol in enumerate(targets.values()) if symbol.element_hash() in used]
 
 
@@ -170,7 +144,7 @@ def _solve_block(
     if not is_affine([q.residual for q in equations], symbols):
         refusal = _loop_refusal("nonlinear-loop", "a nonlinear algebraic loop", equations, names)
         raise _NoFormula(refusal)
-    if varying and any(s.element_hash() in varying for s in ca.symvar(matrix)):
+    if varying and v.symbols(matrix).keys() & varying:
         raise _loop_refusal("varying-loop", "a loop with varying coefficients", equations, names)
     if len(equations) > MAXIMUM_LINEAR_BLOCK:
         what = f"a linear algebraic loop of {len(equations)} equations"
@@ -210,16 +184,12 @@ def _iterated(
         (residual,) = inner([residuals[i]])
         values[j] = given_by(residual, symbols[j], v.plain(matrix[i, j]))
         inner.define(symbols[j], values[j])
-    rest = inner([s for i in tearing.rest for s in (equations[i].left, equations[i].right)])
-    sides = earlier(rest)
+    rest = earlier.in_equations(inner.in_equations([equations[i] for i in tearing.rest]))
     iterations.loops.append(
         TornLoop(
             tuple(names[j] for j in tearing.torn),
             tuple(symbols[j] for j in tearing.torn),
-            tuple(
-                replace(equations[i], left=sides[2 * k], right=sides[2 * k + 1])
-                for k, i in enumerate(tearing.rest)
-            ),
+            tuple(rest),
         )
     )
     return values
@@ -228,13 +198,9 @@ def _iterated(
 def _explicit(equation: ScalarEquation, symbol: v.SX) -> Scalar | None:
     """Return the right side of an equation of the form ``symbol = expression``."""
     for one, other in ((equation.left, equation.right), (equation.right, equation.left)):
-        if _is_same(one, symbol) and not (v.is_symbolic(other) and ca.depends_on(other, symbol)):
+        if v.is_same(one, symbol) and not (v.is_symbolic(other) and ca.depends_on(other, symbol)):
             return other
     return None
-
-
-def _is_same(value: Scalar, symbol: v.SX) -> bool:
-    return v.is_symbolic(value) and bool(ca.is_equal(value, symbol))
 
 
 _RANDOM_POINTS_OF_ALL_SIZES = 60
@@ -379,6 +345,10 @@ class TornLoop:
     names: tuple[str, ...]
     symbols: tuple[v.SX, ...]
     equations: tuple[ScalarEquation, ...]
+
+    def replaced(self, known: Substitution) -> TornLoop:
+        """Return a copy whose equations have known symbols replaced."""
+        return replace(self, equations=tuple(known.in_equations(self.equations)))
 
 
 @dataclass(frozen=True)

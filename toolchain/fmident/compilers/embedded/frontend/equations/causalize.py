@@ -6,24 +6,29 @@ its derivative is the total derivative of its formula. This is index reduction (
 Pantelides, 1988, with a fixed choice of dummy derivatives: S. E. Mattsson, G.
 Soderlind, 1993) for the case in which the choice is valid everywhere: the formula is
 explicit, or linear with constant coefficients.
+
+A constraint between states that cannot be solved for one of them is differentiated until the
+system determines all derivatives (C. C. Pantelides, 1988). All states remain states, so that
+no choice among them has to be made or changed during the motion; the differentiated equations
+become constraints onto which the integrator projects after each step (E. Eich, Convergence
+results for a coordinate projection method, 1993).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
+import numpy as np
 
 from fmident.compilers.embedded.frontend.equations.blocks import (
     Iterations,
     SolvedBlock,
-    Substitution,
     TornLoop,
     incidence_of,
     solve_blocks,
 )
-from fmident.compilers.embedded.frontend.equations.constraints import Constraint, constraint_of
 from fmident.compilers.embedded.frontend.equations.structure import (
     maximum_matching,
     reachable_equations,
@@ -31,6 +36,7 @@ from fmident.compilers.embedded.frontend.equations.structure import (
 from fmident.compilers.embedded.frontend.equations.system import (
     Alias,
     ScalarEquation,
+    Substitution,
     Unknowns,
     eliminate_aliases,
 )
@@ -40,6 +46,10 @@ from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal
 
 _SELECT = {"never": 0, "avoid": 1, "default": 2, "prefer": 3, "always": 4}
+
+
+_SMALLEST_PIVOT = 1e-8
+"""Relative to the largest element of its row."""
 
 
 @dataclass
@@ -104,11 +114,7 @@ def causalize(
         if name not in aliases and name not in states:
             targets[name] = symbol
     solution = Solution(states, aliases)
-    replaced = substitution([e for q in remaining for e in (q.left, q.right)])
-    pairs = [
-        ScalarEquation(replaced[2 * i], replaced[2 * i + 1], q.text, q.span)
-        for i, q in enumerate(remaining)
-    ]
+    pairs = substitution.in_equations(remaining)
     solution.demotions, solution.constraints = demote_states(
         pairs, targets, states, unknowns, time_invariant
     )
@@ -194,10 +200,9 @@ def _demote(
     unknowns: Unknowns,
 ) -> tuple[str, Scalar] | None:
     """Return a state that the equations of `part` give as a formula, and its derivative."""
-    used = {
-        s.element_hash() for q in part if v.is_symbolic(q.residual) for s in ca.symvar(q.residual)
-    }
+    used = v.symbols(*(q.residual for q in part))
     bound = [s for s in states if unknowns.variables[s].element_hash() in used]
+    varying = _varying(unknowns)
     for name in sorted(bound, key=lambda s: _rank(s, part, unknowns)):
         try:
             formulas = solve_blocks(
@@ -205,12 +210,12 @@ def _demote(
                 {**inner, name: unknowns.variables[name]},
                 unknowns,
                 (),
-                varying=_varying(unknowns),
+                varying=varying,
             )
         except Refusal:
             continue
         others = [s for s in states if s != name]
-        rate = _total_derivative(formulas[name], others, unknowns)
+        rate = total_derivative(formulas[name], others, unknowns, lambda key: key not in varying)
         if rate is not None:
             return name, rate
     return None
@@ -222,11 +227,8 @@ def _rank(
     """Return the sort key for demotion: the least useful state first."""
     variable, _ = unknowns.declared[name]
     fixed = isinstance(variable.fixed, sx.Boolean) and variable.fixed.value
-    defined = any(
-        v.is_symbolic(side) and ca.is_equal(side, unknowns.variables[name])
-        for q in part
-        for side in (q.left, q.right)
-    )
+    symbol = unknowns.variables[name]
+    defined = any(v.is_same(side, symbol) for q in part for side in (q.left, q.right))
     order = -list(unknowns.variables).index(name)
     started = variable.start is not None
     return _SELECT.get(variable.state_select, 2), fixed, started, not defined, order
@@ -242,19 +244,96 @@ def _varying(unknowns: Unknowns) -> frozenset[int]:
     return frozenset(s.element_hash() for s in symbols)
 
 
-def _total_derivative(formula: Scalar, states: Sequence[str], unknowns: Unknowns) -> Scalar | None:
-    """Return d formula/dt; ``None`` when it would need the derivative of an input."""
-    if not v.is_symbolic(formula):
-        return 0
-    known = {unknowns.variables[s].element_hash(): s for s in states}
+@dataclass(frozen=True)
+class Constraint:
+    """An expression of time, states and parameters that is zero for consistent states."""
+
+    residual: Scalar
+    text: str
+    span: sx.Span
+
+
+def constraint_of(
+    part: Sequence[ScalarEquation],
+    inner: Mapping[str, v.SX],
+    states: Sequence[str],
+    unknowns: Unknowns,
+    time_invariant: frozenset[int],
+) -> tuple[Constraint, ScalarEquation] | None:
+    """Return the constraint given by equations, and the first of them differentiated.
+
+    `part` is one equation and those that determine its unknowns, `inner`. ``None`` if the
+    constraint has no state, or contains inputs or values that change at events.
+    """
+    first, *others = part
+    try:
+        formulas = solve_blocks(others, inner, unknowns, ())
+    except Refusal:
+        return None
+    known = Substitution()
+    for name, formula in formulas.items():
+        known.define(inner[name], formula)
+    (residual,) = known([first.residual])
+    bound = {unknowns.variables[s].element_hash() for s in states}
+    rate = total_derivative(residual, states, unknowns, time_invariant.__contains__)
+    if not v.is_symbolic(rate) or not bound & v.symbols(residual).keys():
+        return None
+    return (
+        Constraint(residual, first.text, first.span),
+        ScalarEquation(rate, 0, f"der({first.text})", first.span),
+    )
+
+
+def total_derivative(
+    expression: Scalar,
+    states: Sequence[str],
+    unknowns: Unknowns,
+    is_constant: Callable[[int], bool],
+) -> Scalar | None:
+    """Return d expression/dt; ``None`` if it contains another symbol that is not constant."""
+    rates = {unknowns.variables[s].element_hash(): unknowns.derivatives[s] for s in states}
+    rates[unknowns.time.element_hash()] = 1
     total: Scalar = 0
-    for symbol in ca.symvar(formula):
-        key = symbol.element_hash()
-        if key == unknowns.time.element_hash():
-            total = total + ca.jacobian(formula, symbol)
-        elif key in known:
-            rate = unknowns.derivatives[known[key]]
-            total = total + ca.jacobian(formula, symbol) * rate
-        elif key in _varying(unknowns):
+    for key, symbol in v.symbols(expression).items():
+        if key in rates:
+            total = total + ca.jacobian(expression, symbol) * rates[key]
+        elif not is_constant(key):
             return None
     return v.plain(total)
+
+
+def determined_by(
+    constraints: Sequence[Scalar],
+    free: Mapping[str, v.SX],
+    preferred: Sequence[str],
+    point: Mapping[int, float],
+) -> list[str]:
+    """Return the states that the constraints determine at the start.
+
+    These are as many as constraints, if a choice is possible at `point`, which has values
+    by symbol hash. `free` states may change, the `preferred` ones first.
+    """
+    names = sorted(free, key=lambda n: n not in preferred)
+    if not names or not constraints:
+        return []
+    stacked = ca.SX(ca.vertcat(*constraints))
+    matrix = ca.jacobian(stacked, ca.vertcat(*(free[n] for n in names)))
+    rows = v.numbers(matrix, point)
+    chosen: list[str] = []
+    split = sum(n in preferred for n in names)
+    open_rows = list(range(len(constraints)))
+    for group in (range(split), range(split, len(names))):
+        columns = list(group)
+        while open_rows and columns:
+            block = np.abs(rows[np.ix_(open_rows, columns)])
+            i, j = np.unravel_index(int(np.argmax(block)), block.shape)
+            row, column = open_rows[int(i)], columns[int(j)]
+            scale = float(np.max(np.abs(rows[row]), initial=0.0))
+            if not block[i, j] > _SMALLEST_PIVOT * max(scale, 1e-300) or not np.isfinite(scale):
+                break
+            chosen.append(names[column])
+            open_rows.remove(row)
+            columns.remove(column)
+            for other in open_rows:
+                rows[other] -= rows[row] * (rows[other, column] / rows[row, column])
+    return chosen

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 
 import casadi as ca
 
@@ -19,10 +20,9 @@ from fmident.compilers.embedded.frontend.equations.system import ScalarEquation
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.events import Events
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
-from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
 from fmident.compilers.embedded.frontend.reading import syntax as sx
-from fmident.compilers.embedded.frontend.reading.printing import expression_text
+from fmident.compilers.embedded.frontend.reading.syntax import expression_text
 from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
 
 AMBIGUOUS = "write it as 'variable = expression', with the values before the event by 'pre'"
@@ -72,20 +72,20 @@ def solve_discrete(
     flat: sx.FlatModel,
     equations: Sequence[ScalarEquation],
     lowering: Lowering,
-    state: LoweringState,
     result: DiscreteSolution,
 ) -> list[ScalarEquation]:
     """Find the formula of each discrete variable; return the equations that remain.
 
     `result` already has the assignments of algorithm sections and gains the rest.
     """
+    events = lowering.state.events
     for branches in flat.whens:
-        _when(branches, lowering, state.events, result)
-    for name, one in state.events.discretes.items():
+        _when(branches, lowering, result)
+    for name, one in events.discretes.items():
         if one.variable.free:
             result.formulas[name] = one.before
-    free = [n for n in state.events.discretes if n not in result.formulas]
-    index = {state.events.discretes[n].symbol.element_hash(): i for i, n in enumerate(free)}
+    free = [n for n in events.discretes if n not in result.formulas]
+    index = {events.discretes[n].symbol.element_hash(): i for i, n in enumerate(free)}
     chosen, remaining = [], []
     for equation in equations:
         sides = ((equation.left, equation.right), (equation.right, equation.left))
@@ -95,7 +95,7 @@ def solve_discrete(
             if v.is_symbolic(a)
             and a.is_symbolic()
             and a.element_hash() in index
-            and state.events.is_discrete_time(b, state.time_invariant)
+            and events.is_discrete_time(b, lowering.state.time_invariant)
         ]
         if candidates:
             chosen.append((equation, candidates))
@@ -107,7 +107,7 @@ def solve_discrete(
         remaining.append(equation)
     matching = maximum_matching([c for _, c in chosen], len(free))
     for k in matching.unmatched_unknowns:
-        discrete = state.events.discretes[free[k]]
+        discrete = events.discretes[free[k]]
         raise Refusal(
             "discrete-variable",
             f"no equation gives the discrete variable '{free[k]}' its value",
@@ -125,33 +125,28 @@ def solve_discrete(
     for (equation, _), unknown in zip(chosen, matching.unknown_of, strict=True):
         assert unknown is not None
         name = free[unknown]
-        symbol = state.events.discretes[name].symbol
-        left = v.is_symbolic(equation.left) and bool(ca.is_equal(equation.left, symbol))
+        symbol = events.discretes[name].symbol
+        left = v.is_same(equation.left, symbol)
         result.formulas[name] = equation.right if left else equation.left
     return remaining
 
 
-def _when(
-    branches: Sequence[sx.WhenBranch],
-    lowering: Lowering,
-    events: Events,
-    result: DiscreteSolution,
-) -> None:
+def _when(branches: Sequence[sx.WhenBranch], lowering: Lowering, result: DiscreteSolution) -> None:
     """Add the actions of one when-equation."""
     before: Scalar = False  # an earlier branch acts
     values: dict[str, Scalar] = {}
     reinits: dict[str, tuple[Scalar, sx.Span]] = {}
     actions: list[tuple[Scalar, sx.WhenBranch]] = []
     for branch in branches:
-        acts = acts_of(branch.condition, branch.span, lowering, events, result)
+        acts = acts_of(branch.condition, branch.span, lowering, result)
         actions.append((v.logical_and(acts, v.logical_not(before)), branch))
         before = v.logical_or(before, acts)
     with lowering.without_events():
         for acts, branch in actions:
             items: Sequence[sx.WhenItem] = branch.body
             if branch is branches[0] and _is_initial(branch.condition):
-                items = _without_asserts(items, lowering, events)
-            _body(items, acts, lowering, events, values, reinits)
+                items = _without_asserts(items, lowering)
+            _body(items, acts, lowering, values, reinits)
     for name, value in values.items():
         if name in result.formulas:
             raise Refusal(
@@ -177,27 +172,22 @@ def _is_initial(condition: sx.Expression) -> bool:
     return isinstance(condition, sx.Call) and condition.builtin and condition.name == "initial"
 
 
-def _without_asserts(
-    items: Sequence[sx.WhenItem], lowering: Lowering, events: Events
-) -> list[sx.WhenItem]:
+def _without_asserts(items: Sequence[sx.WhenItem], lowering: Lowering) -> list[sx.WhenItem]:
     """Return all items but asserts, which are checked at the start."""
+    events = lowering.state.events
     events.uses_phases = True
-    before, lowering.guard = lowering.guard, events.initial
-    for item in items:
-        if isinstance(item, sx.AssertStatement):
-            lowering.assertion(item)
-    lowering.guard = before
+    with lowering.having(guard=events.initial):
+        for item in items:
+            if isinstance(item, sx.AssertStatement):
+                lowering.assertion(item)
     return [item for item in items if not isinstance(item, sx.AssertStatement)]
 
 
 def acts_of(
-    when: sx.Expression,
-    span: sx.Span,
-    lowering: Lowering,
-    events: Events,
-    result: DiscreteSolution,
+    when: sx.Expression, span: sx.Span, lowering: Lowering, result: DiscreteSolution
 ) -> Scalar:
     """Return whether a ``when`` triggers: an element of its condition becomes true."""
+    events = lowering.state.events
     elements = when.elements if isinstance(when, sx.Array) else (when,)
     acts: Scalar = False
     for element in elements:
@@ -227,10 +217,10 @@ def _body(
     items: Sequence[sx.WhenItem],
     acts: Scalar,
     lowering: Lowering,
-    events: Events,
     values: dict[str, Scalar],
     reinits: dict[str, tuple[Scalar, sx.Span]],
 ) -> None:
+    events = lowering.state.events
     for item in items:
         if isinstance(item, sx.AssertStatement):
             raise Refusal(
@@ -243,9 +233,9 @@ def _body(
             reached = acts
             for node, body in item.branches:
                 condition = lowering.evaluate(node)
-                _body(body, v.logical_and(reached, condition), lowering, events, values, reinits)
+                _body(body, v.logical_and(reached, condition), lowering, values, reinits)
                 reached = v.logical_and(reached, v.logical_not(condition))
-            _body(item.otherwise, reached, lowering, events, values, reinits)
+            _body(item.otherwise, reached, lowering, values, reinits)
             continue
         targets = v.flat(lowering.scope.value(item.variable, item.span))
         given = v.flat(lowering.evaluate(item.value))
@@ -325,36 +315,19 @@ def in_order(events: Events, formulas: dict[str, Scalar]) -> list[str]:
     """Return the discrete variables in an order of evaluation."""
     hashes = {d.symbol.element_hash(): n for n, d in events.discretes.items()}
     needs = {
-        name: [
-            hashes[s.element_hash()]
-            for s in (ca.symvar(value) if v.is_symbolic(value) else [])
-            if s.element_hash() in hashes
-        ]
+        name: [hashes[key] for key in v.symbols(value) if key in hashes]
         for name, value in formulas.items()
     }
-    done: dict[str, None] = {}
-    for root in needs:
-        way: list[str] = []
-        stack = [(root, iter(needs[root]))] if root not in done else []
-        way = [root] if stack else []
-        while stack:
-            name, others = stack[-1]
-            other = next(others, None)
-            if other is None:
-                done[name] = None
-                stack.pop()
-                way.pop()
-            elif other in way:
-                loop = [*way[way.index(other) :], other]
-                discrete = events.discretes[other]
-                raise Refusal(
-                    "discrete-loop",
-                    "a discrete variable needs its own value at the same event: "
-                    + " <- ".join(f"'{n}'" for n in loop),
-                    discrete.variable.span,
-                    "use the value before the event, 'pre(...)', somewhere",
-                )
-            elif other not in done:
-                stack.append((other, iter(needs.get(other, ()))))
-                way.append(other)
-    return list(done)
+    try:
+        return [*TopologicalSorter(needs).static_order()]
+    except CycleError as error:
+        _, *loop = reversed(error.args[1])
+        first = loop.index(min(loop, key=list(needs).index))
+        loop = [*loop[first:], *loop[: first + 1]]
+        raise Refusal(
+            "discrete-loop",
+            "a discrete variable needs its own value at the same event: "
+            + " <- ".join(f"'{n}'" for n in loop),
+            events.discretes[loop[0]].variable.span,
+            "use the value before the event, 'pre(...)', somewhere",
+        ) from None

@@ -6,6 +6,7 @@ Tarjan, 1972), the coarse decomposition (A. L. Dulmage and N. S. Mendelsohn, 195
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -72,82 +73,44 @@ def reachable_equations(
     incidence: Sequence[Sequence[int]], matching: Matching, start: int
 ) -> list[int]:
     """Return the equations of the overdetermined part that contains the equation `start`."""
-    equations = [start]
-    seen = {start}
-    for equation in equations:
-        for unknown in incidence[equation]:
-            owner = matching.equation_of[unknown]
-            if owner is not None and owner not in seen:
-                seen.add(owner)
-                equations.append(owner)
-    return equations
+    return _reachable(incidence, matching.equation_of, start)
 
 
 def reachable_unknowns(
     incidence: Sequence[Sequence[int]], matching: Matching, start: int
 ) -> list[int]:
     """Return the unknowns of the underdetermined part that contains the unknown `start`."""
-    users: dict[int, list[int]] = {}
+    users: list[list[int]] = [[] for _ in matching.equation_of]
     for equation, unknowns in enumerate(incidence):
         for unknown in unknowns:
-            users.setdefault(unknown, []).append(equation)
-    part = [start]
-    seen = {start}
-    for unknown in part:
-        for equation in users.get(unknown, ()):
-            other = matching.unknown_of[equation]
-            if other is not None and other not in seen:
-                seen.add(other)
-                part.append(other)
-    return part
+            users[unknown].append(equation)
+    return _reachable(users, matching.unknown_of, start)
+
+
+def _reachable(
+    neighbours: Sequence[Sequence[int]], partner: Sequence[int | None], start: int
+) -> list[int]:
+    """Return what is reached from `start` over the partners of neighbours, itself included."""
+    part = dict.fromkeys([start])
+    waiting = [start]
+    for one in waiting:
+        for neighbour in neighbours[one]:
+            other = partner[neighbour]
+            if other is not None and other not in part:
+                part[other] = None
+                waiting.append(other)
+    return waiting
 
 
 def blocks(incidence: Sequence[Sequence[int]], matching: Matching) -> list[list[int]]:
     """Return the equations in an order of solution, with those of a loop in one block."""
-    successors = [
-        [e for u in unknowns if (e := matching.equation_of[u]) is not None and e != equation]
-        for equation, unknowns in enumerate(incidence)
-    ]
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    on_stack: set[int] = set()
-    stack: list[int] = []
-    result: list[list[int]] = []
-    for root in range(len(incidence)):
-        if root in index:
-            continue
-        work: list[tuple[int, int]] = [(root, 0)]
-        while work:
-            node, position = work.pop()
-            if position == 0:
-                index[node] = low[node] = len(index)
-                stack.append(node)
-                on_stack.add(node)
-            descend = False
-            for i in range(position, len(successors[node])):
-                other = successors[node][i]
-                if other not in index:
-                    work.append((node, i + 1))
-                    work.append((other, 0))
-                    descend = True
-                    break
-                if other in on_stack:
-                    low[node] = min(low[node], index[other])
-            if descend:
-                continue
-            if low[node] == index[node]:
-                component: list[int] = []
-                while True:
-                    other = stack.pop()
-                    on_stack.discard(other)
-                    component.append(other)
-                    if other == node:
-                        break
-                result.append(sorted(component))
-            if work:
-                above = work[-1][0]
-                low[above] = min(low[above], low[node])
-    return result
+    rows = [i for i, unknowns in enumerate(incidence) for _ in unknowns]
+    owners = [matching.equation_of[j] for unknowns in incidence for j in unknowns]
+    columns = [owner for owner in owners if owner is not None]  # all are matched
+    n = len(incidence)
+    # Of a matrix with a full diagonal these are the strong components.
+    _, order, ends = ca.Sparsity.triplet(n, n, columns, rows).scc()
+    return [sorted(order[a:b]) for a, b in itertools.pairwise(ends)]
 
 
 def listed(items: Sequence[str]) -> str:
@@ -224,12 +187,7 @@ def _higher_index(
         return None
     start = matching.unmatched_equations[0]
     part = reachable_equations(incidence, matching, start)
-    used = {
-        s.element_hash()
-        for i in part
-        if v.is_symbolic(residuals[i])
-        for s in ca.symvar(residuals[i])
-    }
+    used = v.symbols(*(residuals[i] for i in part))
     bound = [s for s in states if unknowns.variables[s].element_hash() in used]
     inputs = [name for name, symbol in unknowns.inputs.items() if symbol.element_hash() in used]
     if not bound:

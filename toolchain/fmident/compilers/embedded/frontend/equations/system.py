@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
-from fmident.compilers.embedded.frontend.equations.jumps import is_affine
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.events import Events
+from fmident.compilers.embedded.frontend.lowering.events import Events, LoweringState, Scope
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
-from fmident.compilers.embedded.frontend.lowering.functions import FunctionInliner
-from fmident.compilers.embedded.frontend.lowering.scope import LoweringState
-from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
-from fmident.compilers.embedded.frontend.parameters import _shaped, scalar_names
+from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value, is_affine
+from fmident.compilers.embedded.frontend.parameters import scalar_names, shaped
 from fmident.compilers.embedded.frontend.reading import syntax as sx
-from fmident.compilers.embedded.frontend.reading.printing import equation_text
-from fmident.compilers.embedded.frontend.refusal import Refusal, Refusals, unknown_name
+from fmident.compilers.embedded.frontend.reading.syntax import equation_text
+from fmident.compilers.embedded.frontend.refusal import Collector, Refusal, unknown_name
 
 TIME = "time"
 
@@ -57,7 +54,36 @@ class Unknowns:
     declared: dict[str, tuple[sx.Variable, int]] = field(default_factory=dict)
 
 
-class ModelScope:
+class Substitution:
+    """Replaces solved symbols in expressions; keeps common subexpressions shared."""
+
+    def __init__(self) -> None:
+        self._solved: dict[int, tuple[v.SX, Scalar]] = {}
+
+    def define(self, symbol: v.SX, value: Scalar) -> None:
+        """Define `value` as the replacement of `symbol`."""
+        if not v.is_same(value, symbol):
+            self._solved[symbol.element_hash()] = (symbol, value)
+
+    def __call__(self, expressions: Sequence[Scalar]) -> list[Scalar]:
+        """Return the expressions with all defined symbols replaced."""
+        stacked = ca.SX(ca.vertcat(ca.SX(0, 1), *expressions))
+        pairs = [self._solved[key] for key in v.symbols(stacked) if key in self._solved]
+        if not pairs:
+            return list(expressions)
+        symbols = ca.vertcat(*(s for s, _ in pairs))
+        values = ca.SX(ca.vertcat(*(value for _, value in pairs)))
+        replaced = ca.substitute(stacked, symbols, values)
+        return [v.plain(replaced[i]) for i in range(len(expressions))]
+
+    def in_equations(self, equations: Sequence[ScalarEquation]) -> list[ScalarEquation]:
+        """Return the equations with all defined symbols replaced."""
+        sides = self([side for q in equations for side in (q.left, q.right)])
+        pairs = zip(equations, sides[::2], sides[1::2], strict=True)
+        return [replace(q, left=left, right=right) for q, left, right in pairs]
+
+
+class ModelScope(Scope):
     """Scope of the model: parameters, constants, time, variables, derivatives, records."""
 
     def __init__(
@@ -73,66 +99,51 @@ class ModelScope:
         self._values: dict[str, Value] = dict(parameters)
         self.unknowns = Unknowns(ca.SX.sym(TIME))
         self._values[TIME] = self.unknowns.time
-        self._names: dict[str, list[str]] = {}
-        self._parameters = frozenset(parameters)
-        refusals = [r for variable in flat.variables.values() for r in self._declare(variable)]
-        if refusals:
-            raise Refusals(refusals)
+        refused = Collector()
+        for variable in flat.variables.values():
+            if variable.variability not in ("parameter", "constant"):
+                with refused.at(variable.span):
+                    self._declare(variable)
+        refused.check()
 
-    def _declare(self, variable: sx.Variable) -> list[Refusal]:
-        if variable.variability in ("parameter", "constant"):
-            return []
+    def _declare(self, variable: sx.Variable) -> None:
         if variable.stream:
-            return [
-                Refusal(
-                    "unsupported-stream", f"the stream variable '{variable.name}'", variable.span
-                )
-            ]
-        names = scalar_names(variable.name, variable.shape)
-        if self._is_discrete(variable):
-            return self._declare_discrete(variable, names)
+            raise Refusal("unsupported-stream", f"the stream variable '{variable.name}'")
         is_input = self._flat.is_interface(variable.name) and variable.causality == "input"
+        is_discrete = (
+            variable.variability == "discrete"
+            or variable.type_name != "Real"
+            or variable.name in self._assigned
+        )
+        if is_discrete and (is_input or variable.type_name == "String"):
+            raise Refusal(
+                "unsupported-discrete",
+                f"the {variable.type_name} {'input' if is_input else 'variable'} "
+                f"'{variable.name}' varies with time",
+                hint="make it a Real input and compare it with 0.5" if is_input else "",
+            )
         if is_input and variable.binding is not None:
             # An input with a binding equation is a default; the equation would fix the input.
-            return [
-                Refusal(
-                    "unsupported-input-binding",
-                    f"the top-level input '{variable.name}' has a binding",
-                    variable.span,
-                    "remove the binding, or make it a parameter",
-                )
-            ]
-        target = self.unknowns.inputs if is_input else self.unknowns.variables
-        symbols = []
-        for position, name in enumerate(names):
-            symbol = ca.SX.sym(name)
-            symbols.append(symbol)
-            target[name] = symbol
-            self.unknowns.declared[name] = (variable, position)
-        self._names[variable.name] = names
-        self._values[variable.name] = _shaped(symbols, variable.shape)
-        return []
+            raise Refusal(
+                "unsupported-input-binding",
+                f"the top-level input '{variable.name}' has a binding",
+                hint="remove the binding, or make it a parameter",
+            )
+        symbols = [
+            self._events.declare(name, variable, position)
+            if is_discrete
+            else self._declare_unknown(name, variable, position, is_input)
+            for position, name in enumerate(scalar_names(variable.name, variable.shape))
+        ]
+        self._values[variable.name] = shaped(symbols, variable.shape)
 
-    def _is_discrete(self, variable: sx.Variable) -> bool:
-        discrete = variable.variability == "discrete" or variable.type_name != "Real"
-        return discrete or variable.name in self._assigned
-
-    def _declare_discrete(self, variable: sx.Variable, names: Sequence[str]) -> list[Refusal]:
-        is_input = self._flat.is_interface(variable.name) and variable.causality == "input"
-        if is_input or variable.type_name == "String":
-            kind = "input" if is_input else "variable"
-            return [
-                Refusal(
-                    "unsupported-discrete",
-                    f"the {variable.type_name} {kind} '{variable.name}' varies with time",
-                    variable.span,
-                    "make it a Real input and compare it with 0.5" if is_input else "",
-                )
-            ]
-        symbols = [self._events.declare(n, variable, k) for k, n in enumerate(names)]
-        self._names[variable.name] = list(names)
-        self._values[variable.name] = _shaped(symbols, variable.shape)
-        return []
+    def _declare_unknown(
+        self, name: str, variable: sx.Variable, position: int, is_input: bool
+    ) -> v.SX:
+        symbol = ca.SX.sym(name)
+        (self.unknowns.inputs if is_input else self.unknowns.variables)[name] = symbol
+        self.unknowns.declared[name] = (variable, position)
+        return symbol
 
     def value(self, name: str, span: sx.Span) -> Value:
         """Return a variable, parameter or record by its flat name."""
@@ -143,14 +154,6 @@ class ModelScope:
             fields = self._flat.records[type_name]
             return v.RecordValue(type_name, {f: self.value(f"{name}.{f}", span) for f in fields})
         raise unknown_name(name, span, list(self._values))
-
-    def whole(self, name: str, span: sx.Span) -> Value:
-        """Return the same as `value`."""
-        return self.value(name, span)
-
-    def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
-        """Return the sizes of a variable or parameter."""
-        return v.shape(self.value(name, span))
 
     def derivative(self, reference: sx.Reference) -> Value:
         """Return the derivative symbols of the variables that `reference` names."""
@@ -191,51 +194,31 @@ def _no_calls(call: sx.Call, arguments: list[Value], caller: Lowering) -> list[V
     raise Refusal("unsupported-subscript", "a function call in a subscript", call.span)
 
 
-def lower_equations(
-    flat: sx.FlatModel, scope: ModelScope, inliner: FunctionInliner, state: LoweringState
-) -> list[ScalarEquation]:
+def lower_equations(flat: sx.FlatModel, lowering: Lowering) -> list[ScalarEquation]:
     """Return all equations of the model, declaration equations included, as scalars."""
-    lowering = Lowering(scope, inliner, state)
-    result: list[ScalarEquation] = []
-    refusals: list[Refusal] = []
-    for variable in flat.variables.values():
-        if variable.binding is None or variable.variability in ("parameter", "constant"):
-            continue
-        equation = sx.Equation(
-            sx.Reference(variable.name, (), variable.span),
-            variable.binding,
-            "Binding",
-            variable.span,
-        )
-        _collect(equation, lowering, result, refusals)
-    for equation in flat.equations:
-        _collect(equation, lowering, result, refusals)
+    refused = Collector()
+    bindings = (
+        sx.Equation(sx.Reference(x.name, (), x.span), x.binding, "Binding", x.span)
+        for x in flat.variables.values()
+        if x.binding is not None and x.variability not in ("parameter", "constant")
+    )
+    result = _lowered((*bindings, *flat.equations), lowering, refused)
     for assertion in flat.assertions:
-        try:
+        with refused.at(assertion.span):
             lowering.assertion(assertion)
-        except Refusal as refusal:
-            refusals.append(refusal.at(assertion.span))
-    if refusals:
-        raise Refusals(refusals)
+    refused.check()
     return result
 
 
-def lower_initial_equations(
-    flat: sx.FlatModel, scope: ModelScope, inliner: FunctionInliner, state: LoweringState
-) -> list[ScalarEquation]:
+def lower_initial_equations(flat: sx.FlatModel, lowering: Lowering) -> list[ScalarEquation]:
     """Return the initial equations as scalars."""
-    lowering = Lowering(scope, inliner, state, no_event=True)
-    result: list[ScalarEquation] = []
-    refusals: list[Refusal] = []
-    for equation in flat.initial_equations:
-        _collect(equation, lowering, result, refusals)
-    for call in flat.initial_calls:
-        try:
-            _check_at_start(call, lowering)
-        except Refusal as refusal:
-            refusals.append(refusal.at(call.span))
-    if refusals:
-        raise Refusals(refusals)
+    refused = Collector()
+    with lowering.without_events():
+        result = _lowered(flat.initial_equations, lowering, refused)
+        for call in flat.initial_calls:
+            with refused.at(call.span):
+                _check_at_start(call, lowering)
+    refused.check()
     return result
 
 
@@ -252,16 +235,14 @@ def _check_at_start(statement: sx.CallStatement, lowering: Lowering) -> None:
             )
 
 
-def _collect(
-    equation: sx.Equation,
-    lowering: Lowering,
-    result: list[ScalarEquation],
-    refusals: list[Refusal],
-) -> None:
-    try:
-        result.extend(_scalars(equation, lowering))
-    except Refusal as refusal:
-        refusals.append(refusal.at(equation.span))
+def _lowered(
+    equations: Iterable[sx.Equation], lowering: Lowering, refused: Collector
+) -> list[ScalarEquation]:
+    result: list[ScalarEquation] = []
+    for equation in equations:
+        with refused.at(equation.span):
+            result.extend(_scalars(equation, lowering))
+    return result
 
 
 def _scalars(equation: sx.Equation, lowering: Lowering) -> list[ScalarEquation]:

@@ -1,4 +1,4 @@
-"""Held values at events: relations, discrete variables, and the operators on them.
+"""What lowering looks up and collects: names, assertions, and values held between events.
 
 Between two events a relation keeps its value of the last one, so that the equations are
 smooth. Its symbol stands for that value; its current value is stored separately.
@@ -9,7 +9,7 @@ Source: Modelica language specification 3.6, sections 3.7.5 (operators), 8.3.5
 
 from __future__ import annotations
 
-import operator as operators
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ import casadi as ca
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value
 from fmident.compilers.embedded.frontend.reading import syntax as sx
-from fmident.compilers.embedded.frontend.reading.printing import expression_text
+from fmident.compilers.embedded.frontend.reading.syntax import expression_text
 from fmident.compilers.embedded.frontend.refusal import Refusal
 
 EVENT_OPERATORS: Mapping[str, int] = {
@@ -32,16 +32,6 @@ EVENT_OPERATORS: Mapping[str, int] = {
 """Name to the number of arguments."""
 
 Invariant = Callable[[Scalar], bool]
-
-
-_RELATIONS: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "<": operators.lt,
-    "<=": operators.le,
-    ">": operators.gt,
-    ">=": operators.ge,
-    "==": operators.eq,
-    "<>": operators.ne,
-}
 
 
 @dataclass(frozen=True)
@@ -138,19 +128,13 @@ class Events:
         """Return whether `value` depends on parameters set by initial equations."""
         return all(
             is_time_invariant(s)
-            or ((one := self._by_symbol.get(s.element_hash())) is not None and one.variable.free)
-            for s in ca.symvar(value)
+            or ((one := self._by_symbol.get(key)) is not None and one.variable.free)
+            for key, s in v.symbols(value).items()
         )
 
     def is_discrete_time(self, value: Scalar, time_invariant: frozenset[int]) -> bool:
         """Return whether `value` changes at events only."""
-        if not v.is_symbolic(value):
-            return True
-        known = self._discrete_time
-        return all(
-            s.element_hash() in known or s.element_hash() in time_invariant
-            for s in ca.symvar(value)
-        )
+        return v.symbols(value).keys() <= self._discrete_time | time_invariant
 
 
 def event_operator(
@@ -212,15 +196,42 @@ def _before(value: Scalar, node: sx.Call, events: Events, is_time_invariant: Inv
     )
 
 
-def symbolic_relation(operator: str, left: Scalar, right: Scalar) -> Scalar:
-    """Return a relation in which at least one side may be an expression."""
-    if operator not in _RELATIONS:
-        raise Refusal("unsupported-operator", f"the operator '{operator}'")
-    return _RELATIONS[operator](left, right)
+class Scope(ABC):
+    """Lookup of names."""
+
+    @abstractmethod
+    def value(self, name: str, span: sx.Span) -> Value:
+        """Return the value of a variable; raise :class:`Refusal` if it has none."""
+
+    @abstractmethod
+    def derivative(self, reference: sx.Reference) -> Value:
+        """Return the value of ``der(reference)``."""
+
+    def whole(self, name: str, span: sx.Span) -> Value:
+        """Return a variable whose elements may be unassigned."""
+        return self.value(name, span)
+
+    def sizes(self, name: str, span: sx.Span) -> tuple[int, ...]:
+        """Return the sizes of a variable, which may be unassigned."""
+        return v.shape(self.value(name, span))
 
 
-def compare(operator: str, left: Scalar, right: Scalar) -> bool:
-    """Return a relation between known values."""
-    if isinstance(left, bool | str) != isinstance(right, bool | str):
-        raise Refusal("type-error", f"'{operator}' of values of different types", hint="")
-    return bool(symbolic_relation(operator, left, right))
+@dataclass(frozen=True)
+class AssertValue:
+    """An assertion found during lowering."""
+
+    condition: Scalar
+    message: str
+    warning: bool
+    span: sx.Span
+
+
+@dataclass
+class LoweringState:
+    """What lowering collects besides values; `passes` counts loop iterations."""
+
+    enumerators: Mapping[str, int] = field(default_factory=dict)
+    time_invariant: frozenset[int] = frozenset()
+    assertions: list[AssertValue] = field(default_factory=list)
+    events: Events = field(default_factory=Events)
+    passes: int = 0

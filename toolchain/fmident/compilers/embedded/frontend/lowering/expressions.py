@@ -6,23 +6,24 @@ and similar functions are events (Modelica 3.6, section 3.7.2).
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, assert_never
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial, reduce
+from typing import Any, Literal, assert_never
 
 import casadi as ca
 import numpy as np
 
-from fmident.compilers.embedded.frontend.lowering import values as sb
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.events import (
     EVENT_OPERATORS,
-    compare,
+    AssertValue,
+    LoweringState,
+    Scope,
     event_operator,
-    symbolic_relation,
 )
-from fmident.compilers.embedded.frontend.lowering.scope import AssertValue, LoweringState, Scope
 from fmident.compilers.embedded.frontend.lowering.values import (
     UNSUPPORTED_FUNCTIONS,
     ArrayValue,
@@ -30,12 +31,13 @@ from fmident.compilers.embedded.frontend.lowering.values import (
     Value,
 )
 from fmident.compilers.embedded.frontend.reading import syntax as sx
-from fmident.compilers.embedded.frontend.reading.printing import expression_text
-from fmident.compilers.embedded.frontend.refusal import Refusal, check_passes, check_size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from fmident.compilers.embedded.frontend.reading.syntax import expression_text
+from fmident.compilers.embedded.frontend.refusal import (
+    Refusal,
+    check_passes,
+    check_size,
+    refusing_at,
+)
 
 FunctionCaller = Callable[[sx.Call, "list[Value]", "Lowering"], "list[Value]"]
 
@@ -51,33 +53,35 @@ _PAIRWISE: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
 }
 
 
-_NUMBERS: Mapping[str, Callable[..., float]] = {
-    "floor": lambda x: float(math.floor(x)),
-    "ceil": lambda x: float(math.ceil(x)),
-    "integer": lambda x: math.floor(x),
-    "div": lambda x, y: type(x)(math.trunc(x / y)),
-    "mod": lambda x, y: x - math.floor(x / y) * y,
-    "rem": lambda x, y: x - math.trunc(x / y) * y,
-    "sign": lambda x: float((x > 0) - (x < 0)),
-}
-ARGUMENTS: Mapping[str, int] = {n: 2 if n in ("div", "mod", "rem") else 1 for n in _NUMBERS}
-"""Name to the number of arguments."""
+def _truncated(x: Scalar) -> Scalar:
+    return ca.if_else(x < 0, ca.ceil(x), ca.floor(x))
 
+
+_JUMPING: Mapping[str, tuple[Callable[..., float], Callable[..., Scalar]]] = {
+    "floor": (lambda x: float(math.floor(x)), lambda hold, x: hold(ca.floor(x))),
+    "ceil": (lambda x: float(math.ceil(x)), lambda hold, x: hold(ca.ceil(x))),
+    "integer": (lambda x: math.floor(x), lambda hold, x: hold(ca.floor(x))),
+    "sign": (lambda x: float((x > 0) - (x < 0)), lambda hold, x: hold(ca.sign(x))),
+    "div": (lambda x, y: type(x)(math.trunc(x / y)), lambda hold, x, y: hold(_truncated(x / y))),
+    "mod": (
+        lambda x, y: x - math.floor(x / y) * y,
+        lambda hold, x, y: v.plain(x - hold(ca.floor(x / y)) * y),
+    ),
+    "rem": (
+        lambda x, y: x - math.trunc(x / y) * y,
+        lambda hold, x, y: v.plain(x - hold(_truncated(x / y)) * y),
+    ),
+}
+"""Discontinuous function of numbers; of expressions, given what `hold` makes of jumps."""
 
 _ELEMENTARY: Mapping[str, tuple[Callable[[float], float], Callable[[v.SX], v.SX]]] = {
-    "sqrt": (math.sqrt, ca.sqrt),
-    "sin": (math.sin, ca.sin),
-    "cos": (math.cos, ca.cos),
-    "tan": (math.tan, ca.tan),
-    "asin": (math.asin, ca.asin),
-    "acos": (math.acos, ca.acos),
-    "atan": (math.atan, ca.atan),
-    "sinh": (math.sinh, ca.sinh),
-    "cosh": (math.cosh, ca.cosh),
-    "tanh": (math.tanh, ca.tanh),
-    "exp": (math.exp, ca.exp),
-    "log": (math.log, ca.log),
-    "log10": (math.log10, ca.log10),
+    **{
+        name: (getattr(math, name), getattr(ca, name))
+        for name in (
+            *("sqrt", "exp", "log", "log10", "sin", "cos", "tan", "asin", "acos", "atan"),
+            *("sinh", "cosh", "tanh"),
+        )
+    },
     "abs": (abs, ca.fabs),
 }
 """Function of a number, function of an expression. ``abs`` has no event: it is continuous."""
@@ -107,23 +111,30 @@ class Lowering:
         self.guard = guard
         self.depth = depth
         self._indices: dict[str, int] = {}
-        self._array_ends: list[int] = []
+        self._end: int | None = None
+        """Size of the dimension whose subscript is evaluated."""
+
+    @contextmanager
+    def having(self, **attributes: Any) -> Iterator[None]:
+        """Set attributes for a while."""
+        before = {name: getattr(self, name) for name in attributes}
+        self.__dict__.update(attributes)
+        try:
+            yield
+        finally:
+            self.__dict__.update(before)
 
     def evaluate(self, node: sx.Expression) -> Value:
         """Return the value of an expression."""
-        try:
+        with refusing_at(node.span):
             return self._evaluate(node)
-        except Refusal as refusal:
-            raise refusal.at(node.span) from None
 
     def outputs(self, node: sx.Expression) -> list[Value]:
         """Return all outputs of a call, or the single value of any other expression."""
         if isinstance(node, sx.Call) and not node.builtin and not node.constructor:
-            try:
+            with refusing_at(node.span):
                 arguments = [self.evaluate(a) for a in node.arguments]
                 return self.call_function(node, arguments, self)
-            except Refusal as refusal:
-                raise refusal.at(node.span) from None
         return [self.evaluate(node)]
 
     def integer(self, node: sx.Expression, what: str) -> int:
@@ -152,40 +163,30 @@ class Lowering:
         if not isinstance(condition, bool) and not v.is_symbolic(condition):
             raise Refusal("type-error", "the condition of an assert is not Boolean", statement.span)
         guarded = v.logical_or(v.logical_not(self.guard), condition)
-        if guarded is True:
-            return
-        warning = is_warning(statement.level)
-        text = message_text(statement.message, self.evaluate)
-        self.state.assertions.append(AssertValue(guarded, text, warning, statement.span))
+        if guarded is not True:
+            warning = is_warning(statement.level)
+            text = message_text(statement.message, self.evaluate)
+            self.state.assertions.append(AssertValue(guarded, text, warning, statement.span))
 
-    @contextmanager
-    def without_events(self) -> Iterator[None]:
+    def require(self, condition: Scalar, message: str, span: sx.Span) -> None:
+        """Record an assertion of the compiler's own, under the guard of this lowering."""
+        guarded = v.logical_or(v.logical_not(self.guard), condition)
+        if guarded is not True:
+            self.state.assertions.append(AssertValue(guarded, message, False, span))
+
+    def without_events(self) -> AbstractContextManager[None]:
         """Allow relations that vary with time."""
-        before, self.no_event = self.no_event, True
-        try:
-            yield
-        finally:
-            self.no_event = before
+        return self.having(no_event=True)
 
     def count_pass(self) -> None:
         """Count an iteration of a loop; refuse too many."""
         self.state.passes += 1
         check_passes(self.state.passes)
 
-    @contextmanager
-    def index(self, name: str, value: int) -> Iterator[None]:
+    def index(self, name: str, value: int) -> AbstractContextManager[None]:
         """Set the index variable of a loop or comprehension."""
         self.count_pass()
-        missing = object()
-        before = self._indices.get(name, missing)
-        self._indices[name] = value
-        try:
-            yield
-        finally:
-            if before is missing:
-                del self._indices[name]
-            else:
-                self._indices[name] = before  # type: ignore[assignment]
+        return self.having(_indices={**self._indices, name: value})
 
     def _evaluate(self, node: sx.Expression) -> Value:
         match node:
@@ -226,8 +227,8 @@ class Lowering:
     def _reference(self, node: sx.Reference) -> Value:
         if node.name in self._indices:
             value: Value = self._indices[node.name]
-        elif node.name == "end" and self._array_ends:
-            return self._array_ends[-1]
+        elif node.name == "end" and self._end is not None:
+            return self._end
         elif node.name in self.state.enumerators:
             return v.Enumerator(self.state.enumerators[node.name], node.name.rsplit(".", 1)[-1])
         else:
@@ -249,7 +250,7 @@ class Lowering:
 
     def subscript_key(
         self, subscripts: Sequence[sx.Expression | None], sizes: tuple[int, ...], what: str
-    ) -> sb.Key:
+    ) -> v.Key:
         """Return zero-based positions per dimension: a number, or a list for a slice."""
         if len(subscripts) > len(sizes):
             raise Refusal(
@@ -262,12 +263,9 @@ class Lowering:
             if subscript is None:
                 key.append(list(range(size)))
                 continue
-            self._array_ends.append(size)
-            try:
+            with self.having(_end=size):
                 value = self.evaluate(subscript)
-            finally:
-                self._array_ends.pop()
-            key.append(sb.positions(value, size, what, subscript.span))
+            key.append(v.positions(value, size, what, subscript.span))
         key.extend(list(range(size)) for size in sizes[len(subscripts) :])
         return tuple(key)
 
@@ -277,15 +275,12 @@ class Lowering:
         if not isinstance(value, np.ndarray):
             raise Refusal("shape-mismatch", f"'{what}' is a scalar and gets a subscript", hint="")
         if len(subscripts) == 1 and value.ndim == 1 and subscripts[0] is not None:
-            self._array_ends.append(len(value))
-            try:
+            with self.having(_end=len(value)):
                 place = self.evaluate(subscripts[0])
-            finally:
-                self._array_ends.pop()
             if v.is_symbolic(place) and len(value):
                 return self._varying_element(value, place, what, subscripts[0].span)
         key = self.subscript_key(subscripts, value.shape, what)
-        return sb.select(value, key)
+        return v.select(value, key)
 
     def _varying_element(
         self, value: v.ArrayValue, place: Scalar, what: str, span: sx.Span
@@ -297,10 +292,8 @@ class Lowering:
             raise Refusal(
                 "unsupported-subscript", f"a subscript of '{what}' varies between events", span
             )
-        element, inside = sb.element_at(value, place)
-        known = v.logical_or(v.logical_not(self.guard), inside)
-        text = f"a subscript of '{what}' is outside 1 to {len(value)}"
-        self.state.assertions.append(AssertValue(known, text, False, span))
+        element, inside = v.element_at(value, place)
+        self.require(inside, f"a subscript of '{what}' is outside 1 to {len(value)}", span)
         return element
 
     def _binary(self, node: sx.Binary) -> Value:
@@ -322,19 +315,17 @@ class Lowering:
 
     def _relation(self, node: sx.Binary, left: Value, right: Value) -> Value:
         operator = node.operator
-        if isinstance(left, np.ndarray | v.RecordValue):
-            raise Refusal("type-error", f"'{operator}' of arrays", hint="compare the elements")
-        if isinstance(right, np.ndarray | v.RecordValue):
+        if any(isinstance(side, np.ndarray | v.RecordValue) for side in (left, right)):
             raise Refusal("type-error", f"'{operator}' of arrays", hint="compare the elements")
         if not v.is_symbolic(left) and not v.is_symbolic(right):
-            return compare(operator, left, right)
+            return v.compared(operator, left, right)
         if isinstance(left, str) or isinstance(right, str):
             raise Refusal("type-error", f"'{operator}' of a number and something else", hint="")
         if isinstance(left, bool) or isinstance(right, bool):
             if operator not in ("==", "<>"):
                 raise Refusal("type-error", f"'{operator}' of a Boolean", hint="")
             left, right = (int(s) if isinstance(s, bool) else s for s in (left, right))
-        return self._at_events(symbolic_relation(operator, left, right), node)
+        return self._at_events(v.compared(operator, left, right), node)
 
     def _at_events(self, value: Scalar, node: sx.Expression) -> Scalar:
         """Return the replacement of a discontinuous value: the one held since the last event."""
@@ -351,9 +342,7 @@ class Lowering:
 
     def is_time_invariant(self, value: Scalar) -> bool:
         """Return whether `value` depends on parameters and constants only."""
-        if not v.is_symbolic(value):
-            return True
-        return all(s.element_hash() in self.state.time_invariant for s in ca.symvar(value))
+        return v.symbols(value).keys() <= self.state.time_invariant
 
     def _if(self, node: sx.If) -> Value:
         branches: list[tuple[Scalar, sx.Expression]] = []
@@ -371,19 +360,14 @@ class Lowering:
         reached: Scalar = self.guard
         pending: list[tuple[Scalar, Value]] = []
         for condition, branch in branches:
-            pending.append((condition, self._guarded(branch, v.logical_and(reached, condition))))
+            with self.having(guard=v.logical_and(reached, condition)):
+                pending.append((condition, self.evaluate(branch)))
             reached = v.logical_and(reached, v.logical_not(condition))
-        result = self._guarded(otherwise, reached)
+        with self.having(guard=reached):
+            result = self.evaluate(otherwise)
         for condition, value in reversed(pending):
             result = v.choose_value(condition, value, result)
         return result
-
-    def _guarded(self, node: sx.Expression, guard: Scalar) -> Value:
-        before, self.guard = self.guard, guard
-        try:
-            return self.evaluate(node)
-        finally:
-            self.guard = before
 
     def _array(self, node: sx.Array) -> Value:
         if node.layout != "array":
@@ -457,10 +441,8 @@ class Lowering:
                 self._expect(node, EVENT_OPERATORS[name], EVENT_OPERATORS[name])
                 arguments = [self.evaluate(a) for a in node.arguments]
                 return event_operator(node, arguments, self.state.events, self.is_time_invariant)
-            case name if name in ARGUMENTS:
+            case name if name in _JUMPING:
                 return self._jumping(node)
-            case _:
-                pass
         if node.name in UNSUPPORTED_FUNCTIONS:
             raise Refusal(
                 f"unsupported-{node.name}",
@@ -472,22 +454,21 @@ class Lowering:
             return self._sizes(node, first)
         if node.name not in BUILTINS:
             raise Refusal("unsupported-function", f"the built-in function '{node.name}'", node.span)
-        function, least, most = BUILTINS[node.name]
-        self._expect(node, least, most)
-        return function([self.evaluate(a) for a in node.arguments])
+        self._expect(node, *_arity(BUILTINS[node.name]))
+        return BUILTINS[node.name](*map(self.evaluate, node.arguments))
 
     def _sizes(self, node: sx.Call, argument: sx.Reference) -> Value:
         """Return ``size`` or ``ndims`` of a variable, which need not be assigned yet."""
-        function, least, most = BUILTINS[node.name]
-        self._expect(node, least, most)
+        function = BUILTINS[node.name]
+        self._expect(node, *_arity(function))
         if argument.subscripts or argument.name in self._indices:
-            return function([self.evaluate(a) for a in node.arguments])
+            return function(*map(self.evaluate, node.arguments))
         sizes = self.scope.sizes(argument.name, argument.span)
         stand_in = v.filled(0, sizes) if sizes else 0
-        return function([stand_in, *(self.evaluate(a) for a in node.arguments[1:])])
+        return function(stand_in, *map(self.evaluate, node.arguments[1:]))
 
     def _jumping(self, node: sx.Call) -> Value:
-        count = ARGUMENTS[node.name]
+        count, _ = _arity(_JUMPING[node.name][0])
         self._expect(node, count, count)
         arguments = [self.evaluate(a) for a in node.arguments]
 
@@ -563,7 +544,7 @@ def _power(left: Value, right: Value) -> Value:
                 "'^' of an array needs a square matrix and an integer",
                 hint="'.^' works element by element",
             )
-        result: Value = BUILTINS["identity"][0]([left.shape[0]])
+        result: Value = _identity(left.shape[0])
         for _ in range(right):
             result = v.matrix_product(result, left)
         return result
@@ -581,31 +562,16 @@ def _broadcast(left: Value, right: Value) -> tuple[Value, Value]:
 
 
 def jumping(name: str, arguments: Sequence[Scalar], hold: Callable[[Scalar], Scalar]) -> Scalar:
-    """Return a discontinuous function of :data:`ARGUMENTS`, with `hold` applied to jumps."""
+    """Return a discontinuous function, with `hold` applied to jumps."""
     if any(isinstance(a, bool | str) for a in arguments):
         raise Refusal("type-error", f"an argument of '{name}' is not a number", hint="")
-    if not any(v.is_symbolic(a) for a in arguments):
-        try:
-            return _NUMBERS[name](*arguments)
-        except ZeroDivisionError:
-            raise Refusal("division-by-zero", "a division by zero", hint="") from None
-    x = arguments[0]
-    match name:
-        case "floor" | "integer":
-            return hold(ca.floor(x))
-        case "ceil":
-            return hold(ca.ceil(x))
-        case "sign":
-            return hold(ca.sign(x))
-    y = arguments[1]
-    if name == "mod":
-        return v.plain(x - hold(ca.floor(x / y)) * y)
-    quotient = hold(_truncated(x / y))
-    return quotient if name == "div" else v.plain(x - quotient * y)
-
-
-def _truncated(x: Scalar) -> Scalar:
-    return ca.if_else(x < 0, ca.ceil(x), ca.floor(x))
+    number, symbolic = _JUMPING[name]
+    if any(v.is_symbolic(a) for a in arguments):
+        return symbolic(hold, *arguments)
+    try:
+        return number(*arguments)
+    except ZeroDivisionError:
+        raise Refusal("division-by-zero", "a division by zero", hint="") from None
 
 
 def is_warning(level: sx.Expression | None) -> bool:
@@ -658,22 +624,16 @@ def elementary(name: str, argument: Scalar) -> Scalar:
         ) from None
 
 
-def _minimum(a: Scalar, b: Scalar) -> Scalar:
-    if v.is_symbolic(a) or v.is_symbolic(b):
-        return v.plain(ca.fmin(a, b))
-    return min(a, b)
+def _of_two(
+    number: Callable[[float, float], float], symbolic: Callable[[Scalar, Scalar], v.SX]
+) -> Callable[[Scalar, Scalar], Scalar]:
+    """Return a function of two scalars, from that of numbers and that of expressions."""
 
+    def function(a: Scalar, b: Scalar) -> Scalar:
+        known = not (v.is_symbolic(a) or v.is_symbolic(b))
+        return number(a, b) if known else v.plain(symbolic(a, b))
 
-def _maximum(a: Scalar, b: Scalar) -> Scalar:
-    if v.is_symbolic(a) or v.is_symbolic(b):
-        return v.plain(ca.fmax(a, b))
-    return max(a, b)
-
-
-def _atan2(y: Scalar, x: Scalar) -> Scalar:
-    if v.is_symbolic(y) or v.is_symbolic(x):
-        return v.plain(ca.atan2(y, x))
-    return math.atan2(y, x)
+    return function
 
 
 def _size(value: Value) -> int:
@@ -694,35 +654,23 @@ def _array(value: Value, name: str, dimensions: int | None = None) -> ArrayValue
     return value
 
 
-def _reduce(name: str, function: Callable[[Scalar, Scalar], Scalar], neutral: Scalar) -> Builtin:
-    def reduction(arguments: Sequence[Value]) -> Value:
-        (argument,) = arguments
-        total = neutral
-        for i, scalar in enumerate(v.flat(argument)):
-            total = scalar if i == 0 else function(total, scalar)
-        return total
-
-    reduction.__name__ = name
-    return reduction
+def _reduced(function: Callable[[Scalar, Scalar], Scalar], neutral: Scalar, a: Value) -> Value:
+    return reduce(function, v.flat(a)) if v.flat(a) else neutral
 
 
-def _extreme(name: str, function: Callable[[Scalar, Scalar], Scalar]) -> Builtin:
-    def extreme(arguments: Sequence[Value]) -> Value:
-        if len(arguments) == 2:
-            return v.pairwise(function, arguments[0], arguments[1], f"'{name}'")
-        scalars = v.flat(_array(arguments[0], name))
-        if not scalars:
-            raise Refusal("shape-mismatch", f"'{name}' of an empty array", hint="")
-        result = scalars[0]
-        for scalar in scalars[1:]:
-            result = function(result, scalar)
-        return result
-
-    return extreme
+def _extreme(
+    name: str, function: Callable[[Scalar, Scalar], Scalar], a: Value, b: Value = None
+) -> Value:
+    if b is not None:
+        return v.pairwise(function, a, b, f"'{name}'")
+    scalars = v.flat(_array(a, name))
+    if not scalars:
+        raise Refusal("shape-mismatch", f"'{name}' of an empty array", hint="")
+    return reduce(function, scalars)
 
 
-def _cross(arguments: Sequence[Value]) -> Value:
-    a, b = (_array(x, "cross", 1) for x in arguments)
+def _cross(a: Value, b: Value) -> Value:
+    a, b = (_array(x, "cross", 1) for x in (a, b))
     if len(a) != 3 or len(b) != 3:
         raise Refusal("shape-mismatch", "'cross' needs two vectors of three elements", hint="")
 
@@ -732,97 +680,74 @@ def _cross(arguments: Sequence[Value]) -> Value:
     return v.array([minor(1, 2), minor(2, 0), minor(0, 1)])
 
 
-def _skew(arguments: Sequence[Value]) -> Value:
-    a = _array(arguments[0], "skew", 1)
+def _skew(a: Value) -> Value:
+    a = _array(a, "skew", 1)
     if len(a) != 3:
         raise Refusal("shape-mismatch", "'skew' needs a vector of three elements", hint="")
     rows = [[0, v.negate(a[2]), a[1]], [a[2], 0, v.negate(a[0])], [v.negate(a[1]), a[0], 0]]
     return v.array([v.array(row) for row in rows])
 
 
-def _transpose(arguments: Sequence[Value]) -> Value:
-    return _array(arguments[0], "transpose", 2).T.copy()
-
-
-def _identity(arguments: Sequence[Value]) -> Value:
-    n = _size(arguments[0])
+def _square(n: int, element: Callable[[int, int], Scalar]) -> Value:
+    """Return the n x n matrix of the given elements."""
     check_size((n, n), "a matrix")
-    return v.array([v.array([int(i == j) for j in range(n)]) for i in range(n)], (n, n))
+    return v.array([v.array([element(i, j) for j in range(n)]) for i in range(n)], (n, n))
 
 
-def _diagonal(arguments: Sequence[Value]) -> Value:
-    d = _array(arguments[0], "diagonal", 1)
-    n = len(d)
-    check_size((n, n), "a matrix")
-    return v.array([v.array([d[i] if i == j else 0 for j in range(n)]) for i in range(n)])
+def _identity(n: Value) -> Value:
+    return _square(_size(n), lambda i, j: int(i == j))
 
 
-def _fill(arguments: Sequence[Value]) -> Value:
-    return v.filled(arguments[0], tuple(_size(n) for n in arguments[1:]))
+def _diagonal(d: Value) -> Value:
+    d = _array(d, "diagonal", 1)
+    return _square(len(d), lambda i, j: d[i] if i == j else 0)
 
 
-def _zeros(arguments: Sequence[Value]) -> Value:
-    return v.filled(0, tuple(_size(n) for n in arguments))
+def _symmetric(a: Value) -> Value:
+    a = _array(a, "symmetric", 2)
+    return _square(len(a), lambda i, j: a[min(i, j), max(i, j)])
 
 
-def _ones(arguments: Sequence[Value]) -> Value:
-    return v.filled(1, tuple(_size(n) for n in arguments))
+def _filled(value: Value, *sizes: Value) -> Value:
+    return v.filled(value, tuple(map(_size, sizes)))
 
 
-def _size_of(arguments: Sequence[Value]) -> Value:
-    sizes = v.shape(arguments[0])
-    if len(arguments) == 1:
+def _size_of(a: Value, dimension: Value = None) -> Value:
+    sizes = v.shape(a)
+    if dimension is None:
         return v.array(list(sizes))
-    dimension = _size(arguments[1])
-    if not 1 <= dimension <= len(sizes):
-        raise Refusal("shape-mismatch", f"'size' has no dimension {dimension} here", hint="")
-    return sizes[dimension - 1]
+    number = _size(dimension)
+    if not 1 <= number <= len(sizes):
+        raise Refusal("shape-mismatch", f"'size' has no dimension {number} here", hint="")
+    return sizes[number - 1]
 
 
-def _ndims(arguments: Sequence[Value]) -> Value:
-    return len(v.shape(arguments[0]))
-
-
-def _scalar(arguments: Sequence[Value]) -> Value:
-    elements = v.flat(arguments[0])
-    if len(elements) != 1:
+def _scalar(a: Value) -> Value:
+    if len(v.flat(a)) != 1:
         raise Refusal("shape-mismatch", "the argument of 'scalar' has several elements", hint="")
-    return elements[0]
+    return v.flat(a)[0]
 
 
-def _vector(arguments: Sequence[Value]) -> Value:
-    sizes = v.shape(arguments[0])
-    if sum(n > 1 for n in sizes) > 1:
+def _vector(a: Value) -> Value:
+    if sum(n > 1 for n in v.shape(a)) > 1:
         raise Refusal("shape-mismatch", "the argument of 'vector' is a matrix", hint="")
-    return v.array(v.flat(arguments[0]))
+    return v.array(v.flat(a))
 
 
-def _matrix(arguments: Sequence[Value]) -> Value:
-    value = arguments[0]
-    if not isinstance(value, np.ndarray):
-        return v.array([v.array([value])])
-    if value.ndim == 1:
-        return value[:, np.newaxis].copy()
-    if value.ndim == 2:
-        return value
-    raise Refusal(
-        "shape-mismatch", "the argument of 'matrix' has more than two dimensions", hint=""
-    )
+def _matrix(a: Value) -> Value:
+    if len(v.shape(a)) > 2:
+        what = "the argument of 'matrix' has more than two dimensions"
+        raise Refusal("shape-mismatch", what, hint="")
+    return _promoted(a, 2).copy()
 
 
-def _outer_product(arguments: Sequence[Value]) -> Value:
-    a, b = (_array(x, "outerProduct", 1) for x in arguments)
+def _outer_product(a: Value, b: Value) -> Value:
+    a, b = (_array(x, "outerProduct", 1) for x in (a, b))
     return v.matrix_product(a[:, np.newaxis], b[np.newaxis, :])
 
 
-def _symmetric(arguments: Sequence[Value]) -> Value:
-    a = _array(arguments[0], "symmetric", 2)
-    n = len(a)
-    return v.array([v.array([a[min(i, j), max(i, j)] for j in range(n)]) for i in range(n)])
-
-
-def _linspace(arguments: Sequence[Value]) -> Value:
-    first, last, count = arguments[0], arguments[1], _size(arguments[2])
+def _linspace(first: Value, last: Value, points: Value) -> Value:
+    count = _size(points)
     if count < 2:
         raise Refusal("shape-mismatch", "'linspace' needs at least two points", hint="")
     check_size([count], "an array")
@@ -830,11 +755,10 @@ def _linspace(arguments: Sequence[Value]) -> Value:
     return v.array([v.add(first, v.multiply(step, i)) for i in range(count)])
 
 
-def _cat(arguments: Sequence[Value]) -> Value:
-    dimension = _size(arguments[0])
-    parts = [_array(x, "cat") for x in arguments[1:]]
+def _cat(dimension: Value, *arrays: Value) -> Value:
+    axis = _size(dimension) - 1
     try:
-        return np.concatenate(parts, axis=dimension - 1)
+        return np.concatenate([_array(x, "cat") for x in arrays], axis=axis)
     except (ValueError, IndexError):
         raise Refusal(
             "shape-mismatch", "the arrays of 'cat' do not fit together", hint=""
@@ -859,39 +783,36 @@ def concatenate_matrix(parts: Sequence[Value], layout: Literal["horizontal", "ve
         ) from None
 
 
-def _element_function(name: str) -> Builtin:
-    def function(arguments: Sequence[Value]) -> Value:
-        (argument,) = arguments
-        return v.elementwise(lambda x: elementary(name, x), argument)
-
-    return function
-
-
-Builtin = Callable[[Sequence[Value]], Value]
-
-BUILTINS: Mapping[str, tuple[Builtin, int, int]] = {
-    **{name: (_element_function(name), 1, 1) for name in _ELEMENTARY},
-    "atan2": (lambda a: v.pairwise(_atan2, a[0], a[1], "'atan2'"), 2, 2),
-    "min": (_extreme("min", _minimum), 1, 2),
-    "max": (_extreme("max", _maximum), 1, 2),
-    "sum": (_reduce("sum", v.add, 0), 1, 1),
-    "product": (_reduce("product", v.multiply, 1), 1, 1),
-    "cross": (_cross, 2, 2),
-    "skew": (_skew, 1, 1),
-    "transpose": (_transpose, 1, 1),
-    "identity": (_identity, 1, 1),
-    "diagonal": (_diagonal, 1, 1),
-    "zeros": (_zeros, 1, 99),
-    "ones": (_ones, 1, 99),
-    "fill": (_fill, 2, 99),
-    "size": (_size_of, 1, 2),
-    "ndims": (_ndims, 1, 1),
-    "scalar": (_scalar, 1, 1),
-    "vector": (_vector, 1, 1),
-    "matrix": (_matrix, 1, 1),
-    "outerProduct": (_outer_product, 2, 2),
-    "symmetric": (_symmetric, 1, 1),
-    "linspace": (_linspace, 3, 3),
-    "cat": (_cat, 2, 99),
+BUILTINS: Mapping[str, Callable[..., Value]] = {
+    **{name: partial(v.elementwise, partial(elementary, name)) for name in _ELEMENTARY},
+    "atan2": lambda a, b: v.pairwise(_of_two(math.atan2, ca.atan2), a, b, "'atan2'"),
+    "min": partial(_extreme, "min", _of_two(min, ca.fmin)),
+    "max": partial(_extreme, "max", _of_two(max, ca.fmax)),
+    "sum": partial(_reduced, v.add, 0),
+    "product": partial(_reduced, v.multiply, 1),
+    "cross": _cross,
+    "skew": _skew,
+    "transpose": lambda a: _array(a, "transpose", 2).T.copy(),
+    "identity": _identity,
+    "diagonal": _diagonal,
+    "zeros": lambda n, *more: _filled(0, n, *more),
+    "ones": lambda n, *more: _filled(1, n, *more),
+    "fill": lambda value, n, *more: _filled(value, n, *more),
+    "size": _size_of,
+    "ndims": lambda a: len(v.shape(a)),
+    "scalar": _scalar,
+    "vector": _vector,
+    "matrix": _matrix,
+    "outerProduct": _outer_product,
+    "symmetric": _symmetric,
+    "linspace": _linspace,
+    "cat": lambda dimension, first, *more: _cat(dimension, first, *more),
 }
-"""Name to function, least and greatest number of arguments."""
+
+
+def _arity(function: Callable[..., object]) -> tuple[int, int]:
+    """Return the least and the greatest number of arguments of a function."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return len(parameters) - 1, 99
+    return sum(p.default is p.empty for p in parameters), len(parameters)

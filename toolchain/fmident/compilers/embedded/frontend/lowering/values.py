@@ -3,12 +3,16 @@
 A scalar is a Python ``bool``, ``int``, ``float`` or ``str`` if it is known, otherwise a
 1x1 ``casadi.SX``. An array is a NumPy object array of scalars. Thus constants are
 folded automatically, and sizes and subscripts remain plain integers.
+
+Derivatives do not show discontinuities of expressions: the derivative of ``y + sign(y)`` is 1,
+like that of ``y``, but it is not linear.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import operator as operators
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeGuard
 
@@ -16,7 +20,6 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, check_size
 
@@ -55,6 +58,25 @@ UNSUPPORTED_FUNCTIONS: Mapping[str, str] = {
 
 Key: TypeAlias = tuple[int | list[int], ...]
 """Zero-based positions per dimension: a number, or a list for a slice."""
+
+
+_JUMPING = frozenset(
+    {
+        ca.OP_SIGN,
+        ca.OP_FLOOR,
+        ca.OP_CEIL,
+        ca.OP_FMOD,
+        ca.OP_REMAINDER,
+        ca.OP_COPYSIGN,
+        ca.OP_LT,
+        ca.OP_LE,
+        ca.OP_EQ,
+        ca.OP_NE,
+        ca.OP_NOT,
+        ca.OP_AND,
+        ca.OP_OR,
+    }
+)
 
 
 class Enumerator(int):
@@ -121,6 +143,28 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def symbols(*values: Scalar) -> dict[int, SX]:
+    """Return the symbols in scalars or expressions, by hash."""
+    return {s.element_hash(): s for one in values if is_symbolic(one) for s in ca.symvar(one)}
+
+
+def is_same(value: Scalar, symbol: SX) -> bool:
+    """Return whether a value is just a given symbol."""
+    return is_symbolic(value) and bool(ca.is_equal(value, symbol))
+
+
+def column(expressions: Iterable[Scalar]) -> SX:
+    """Return scalars as one dense column."""
+    return ca.densify(ca.SX(ca.vertcat(ca.SX(0, 1), *expressions)))
+
+
+def numbers(expressions: SX, point: Mapping[int, float]) -> npt.NDArray[np.float64]:
+    """Return the value of a matrix; symbols have their values in `point`, by hash, or else 0."""
+    inside = symbols(expressions)
+    function = ca.Function("numbers", [column(inside.values())], [ca.densify(expressions)])
+    return np.array(function(ca.DM([point.get(key, 0.0) for key in inside])), dtype=float)
+
+
 def plain(value: SX) -> Scalar:
     """Return a constant CasADi expression as a number, anything else unchanged."""
     if isinstance(value, ca.SX) and value.is_constant():
@@ -175,12 +219,9 @@ def elementwise(function: Callable[[Scalar], Scalar], value: Value) -> Value:
     """Apply `function` to every scalar of `value`."""
     if isinstance(value, RecordValue):
         raise Refusal("unsupported-record", "arithmetic with a record")
-    if isinstance(value, np.ndarray):
-        result = np.empty(value.shape, dtype=object)
-        for index in np.ndindex(*value.shape):
-            result[index] = function(value[index])
-        return result
-    return function(value)
+    return (
+        np.frompyfunc(function, 1, 1)(value) if isinstance(value, np.ndarray) else function(value)
+    )
 
 
 def pairwise(
@@ -194,10 +235,7 @@ def pairwise(
             hint="make both sides the same size",
         )
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        result = np.empty(left.shape, dtype=object)
-        for index in np.ndindex(*left.shape):
-            result[index] = function(left[index], right[index])
-        return result
+        return np.frompyfunc(function, 2, 1)(left, right)
     return function(left, right)
 
 
@@ -341,6 +379,30 @@ def logical_or(a: Scalar, b: Scalar) -> Scalar:
     return ca.logic_or(_truth(a), _truth(b))
 
 
+_RELATIONS: Mapping[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+    "==": operators.eq,
+    "<>": operators.ne,
+}
+
+
+def compared(operator: str, left: Scalar, right: Scalar) -> Scalar:
+    """Return a relation of scalars, known or symbolic."""
+    if is_symbolic(left) or is_symbolic(right):
+        return _RELATIONS[operator](left, right)
+    if isinstance(left, bool | str) != isinstance(right, bool | str):
+        raise Refusal("type-error", f"'{operator}' of values of different types", hint="")
+    return bool(_RELATIONS[operator](left, right))
+
+
+def absolute(value: Scalar) -> Scalar:
+    """Return the absolute value."""
+    return ca.fabs(value) if is_symbolic(value) else abs(value)
+
+
 def _truth(a: Scalar) -> Scalar:
     if isinstance(a, bool) or is_symbolic(a):
         return a
@@ -355,9 +417,9 @@ def positions(value: Value, size: int, what: str, span: sx.Span) -> int | list[i
 
 
 def _position(value: Value, size: int, what: str, span: sx.Span) -> int:
-    if v.is_symbolic(value):
+    if is_symbolic(value):
         raise Refusal("unsupported-subscript", f"a subscript of '{what}' is not constant", span)
-    if not v.is_number(value) or value != int(value):
+    if not is_number(value) or value != int(value):
         raise Refusal("type-error", f"a subscript of '{what}' is not an integer", span, "")
     if not 1 <= value <= size:
         raise Refusal(
@@ -383,7 +445,7 @@ def replaced(value: ArrayValue, key: Key, part: Value) -> ArrayValue:
     """Return a copy of `value` with the selected part replaced; sizes must fit."""
     _, selector = region(key)
     block = np.empty(tuple(len(k) if isinstance(k, list) else 1 for k in key), dtype=object)
-    for index, scalar in zip(np.ndindex(*block.shape), v.flat(part), strict=True):
+    for index, scalar in zip(np.ndindex(*block.shape), flat(part), strict=True):
         block[index] = scalar
     result = value.copy()
     result[selector] = block
@@ -396,6 +458,42 @@ def element_at(value: ArrayValue, place: Scalar) -> tuple[Value, Scalar]:
     inside: Scalar = place == 1
     for i in range(1, len(value)):
         here = place == i + 1
-        element = v.choose_value(here, value[i], element)
-        inside = v.logical_or(inside, here)
+        element = choose_value(here, value[i], element)
+        inside = logical_or(inside, here)
     return element, inside
+
+
+def jumps_with(expressions: Sequence[Scalar], symbols: Sequence[SX]) -> list[frozenset[int]]:
+    """Return for each expression the positions of the symbols in which it may jump."""
+    stacked = ca.SX(ca.vertcat(*expressions))
+    function = ca.Function(
+        "jumps", [ca.SX(ca.vertcat(*symbols))], [ca.densify(stacked)], {"allow_free": True}
+    )
+    # Bits of the symbols on which a value depends, and of those with which it jumps.
+    used: dict[int, tuple[int, int]] = {}
+    results = [0] * len(expressions)
+    for k in range(function.n_instructions()):
+        operation = function.instruction_id(k)
+        inputs, outputs = function.instruction_input(k), function.instruction_output(k)
+        if operation == ca.OP_INPUT:
+            used[outputs[0]] = (1 << inputs[1], 0)
+        elif operation == ca.OP_OUTPUT:
+            results[outputs[1]] = used[inputs[0]][1]
+        elif operation in (ca.OP_CONST, ca.OP_PARAMETER):
+            used[outputs[0]] = (0, 0)
+        else:
+            depends = jumps = 0
+            for i in inputs:
+                depends |= used[i][0]
+                jumps |= used[i][1]
+            used[outputs[0]] = (depends, depends if operation in _JUMPING else jumps)
+    positions = range(len(symbols))
+    return [frozenset(j for j in positions if bits >> j & 1) for bits in results]
+
+
+def is_affine(expressions: Sequence[Scalar], symbols: Sequence[SX]) -> bool:
+    """Return whether expressions are affine in the given symbols."""
+    stacked, unknown = ca.SX(ca.vertcat(*expressions)), ca.SX(ca.vertcat(*symbols))
+    if ca.depends_on(ca.jacobian(stacked, unknown), unknown):
+        return False
+    return not any(jumps_with(expressions, symbols))

@@ -1,4 +1,8 @@
-"""Calls rumoca: source files to its flat model, and error messages to diagnostics."""
+"""Calls rumoca: source files to its flat model, and error messages to diagnostics.
+
+For source that it cannot parse, rumoca lists all possible tokens. Most often a
+semicolon is missing, and then the diagnostic says just that.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +13,37 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fmident.compilers.embedded.frontend.reading.complaints import diagnose
-from fmident.compilers.embedded.frontend.reading.source.known_functions import (
-    without_known_bodies,
-)
-from fmident.compilers.embedded.frontend.reading.source.names import Names
-from fmident.compilers.embedded.frontend.reading.source.redeclarations import held_modifiers
-from fmident.compilers.embedded.frontend.reading.source.rewrites import (
+from fmident.compilers.embedded.frontend.lowering.values import UNSUPPORTED_FUNCTIONS
+from fmident.compilers.embedded.frontend.reading.names import Names
+from fmident.compilers.embedded.frontend.reading.rewrites import (
     Moved,
-    scalar_calls,
-    without_nested_bases,
-    without_unused_imports,
+    rewritten,
+    unused_imports,
 )
-from fmident.compilers.embedded.frontend.reading.source.scan_check import involved
-from fmident.compilers.embedded.frontend.reading.source.scanner import Edit, edited
-from fmident.compilers.embedded.frontend.reading.source.sources import SourceMap, SourceTree
-from fmident.compilers.embedded.frontend.refusal import MEMORY_BYTES
-from fmident.errors import CompilationError
+from fmident.compilers.embedded.frontend.reading.scan_check import involved
+from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span
+from fmident.compilers.embedded.frontend.refusal import MEMORY_BYTES, NO_ALGORITHM, OPENMODELICA
+from fmident.compilers.embedded.standard_library import (
+    HOW_TO_GET_IT,
+    STANDARD_LIBRARY,
+    is_stand_in,
+)
+from fmident.compilers.libraries import modelica_path
+from fmident.compilers.scanner import (
+    NAMES,
+    ClassText,
+    Token,
+    annotation_arguments,
+    has,
+    outside,
+)
+from fmident.compilers.sources import SourceTree, offset_location
+from fmident.errors import CompilationError, Diagnostic, Location, did_you_mean, nearest
 from fmident.fmu.processes.child import ScratchFolder
 from fmident.operating_system import ENDED_FOR_PROCESSOR_TIME, ENDED_FOR_WANT_OF_MEMORY
 from fmident.operating_system.cache import cache_folder
@@ -50,6 +63,119 @@ _UNREADABLE = "Failed to load source root"
 _BALANCE = re.compile(r"unbalanced model: .*\(balance = (-?\d+)\)")
 
 
+_PLACE = re.compile(r"\s*\[(?P<file>[^\[\]]*):(?P<line>\d+):(?P<column>\d+)\]\s*$")
+_QUOTED = re.compile(r"[`']([^`']+)[`']")
+_IMPORT = re.compile(r"unresolved import: [`'](?:(?P<alias>\w+) = )?(?P<name>[\w.]+)")
+_UNRESOLVED = re.compile(
+    r"(?:unresolved (?!import)|base class not found|type )[^`']*[`'](?P<head>\w+)\."
+)
+_SPAN = re.compile(r"start: BytePos\((\d+)\)")
+
+DER_OF_EXPRESSION = "der("
+"""Stands for a search for ``der`` of something else than a variable."""
+
+_RULES: Sequence[tuple[str, str, str | None]] = (
+    (r"^unresolved component reference|^unresolved Flat reference", "unknown-variable", None),
+    (r"^unresolved function call", "unknown-function", None),
+    (r"^unresolved type reference|^unresolved import", "missing-class", None),
+    (r"^base class not found|^unresolved extends", "missing-class", None),
+    (r"^impure function", "unsupported-impure", OPENMODELICA),
+    (r"unresolved flat reference", "unresolved", None),
+    (r"unbalanced model", "unbalanced", "make the number of equations and of unknowns equal"),
+    (
+        r"invalid call of function|expects \d+ argument",
+        "argument-count",
+        "give it the arguments that its declaration asks for",
+    ),
+    (
+        r"unknown modifier|cannot redeclare|is declared final",
+        "wrong-modifier",
+        "modify only what the class declares and does not make final",
+    ),
+    (r"dimension mismatch|out of bounds|shape", "shape-mismatch", "correct the sizes"),
+    (r"type mismatch", "type-error", "correct the types"),
+    (r"cyclic dependency in parameter", "cyclic-parameter", "give one of them a value"),
+    (r"cannot depend on continuous variable", "variability", "use parameters and constants only"),
+    (r"partial model", "partial-class", "use a class that is not partial, or redeclare it"),
+    (r"requires inner", "unsupported-inner-outer", OPENMODELICA),
+    (r"state-machine", "unsupported-state-machine", OPENMODELICA),
+    (r"clock", "unsupported-clocked", OPENMODELICA),
+    (
+        r"derivative expression",
+        "unsupported-der",
+        "give the expression a variable of its own, as in 'w = a - b', and write 'der(w)'",
+    ),
+    (r"derivative target", "unsupported-der", OPENMODELICA),
+    (r"initial algorithm|model algorithm", "unsupported-algorithm", NO_ALGORITHM),
+    (r"equality comparison on Real", "real-equality", "compare with < or >"),
+    (r"[Dd]uplicate", "duplicate", "remove one of them"),
+    (r"cardinality", "unsupported-cardinality", OPENMODELICA),
+    (
+        r"function statement|function loop|record output|function call statement",
+        "unsupported-function-body",
+        OPENMODELICA,
+    ),
+    (r"expected (a )?(Boolean|numeric)", "type-error", "correct the types"),
+    (r"^type '.*' not found", "missing-class", None),
+    (r"violates constrainedby", "wrong-modifier", "redeclare with a subtype"),
+    (
+        r"array dimensions|component dimension",
+        "unknown-size",
+        "give sizes by literals, constants of the class or Integer parameters",
+    ),
+    (r"unsupported", "unsupported", OPENMODELICA),
+    (
+        r"\(MLS |cyclic class",
+        "invalid",
+        "correct it; the Modelica specification forbids it",
+    ),
+)
+
+
+_SYNTAX = re.compile(
+    r"×\s*(?P<what>.*?)\n\s*╭─\[(?P<file>.*?):(?P<line>\d+):(?P<column>\d+)\]", re.DOTALL
+)
+_EXPECTED = re.compile(r"help: expected (?:one of: )?(.*?)(?:\n\n|\n[A-Z]{2}\d+|\Z)", re.DOTALL)
+_UNEXPECTED = re.compile(r"unexpected `(?P<token>[^`]*)`")
+_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\]|\\.)*\"|\w+|[^\s\w]", re.DOTALL)
+
+_OPERATORS = re.compile(
+    r"and|or|not|[-*+/^]|dot(star|plus|minus|slash|circumflex)|circumflex|(lt|gt|equ)(equ|gt)?"
+)
+_OPEN = re.compile(
+    r"algorithm|block|class|connector|connect|constant|discrete|each|else|elseif|elsewhen"
+    r"|encapsulated|equation|expandable|extends|final|flow|for|function|if|import|impure|in"
+    r"|initial|inner|input|loop|model|not|or|and|operator|outer|output|package|parameter|partial"
+    r"|protected|public|pure|record|redeclare|replaceable|stream|then|type|when|while|within"
+)
+"""Words behind which no semicolon can be missing."""
+
+
+@dataclass
+class SourceMap:
+    """Files and texts by the compiler's source identifiers."""
+
+    files: Mapping[int, tuple[str, str]]
+    _bytes: dict[int, bytes] = field(default_factory=dict)
+
+    def location(self, span: Span) -> Location | None:
+        """Return file, line and column of the start of `span`."""
+        if span == NOWHERE or span.source not in self.files:
+            return None
+        name, text = self.files[span.source]
+        data = self._bytes.setdefault(span.source, text.encode())
+        before = data[: span.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+        return Location(name, line, column)
+
+    def text(self, span: Span) -> str:
+        """Return the source text of `span`."""
+        if span.source not in self.files:
+            return ""
+        return self.files[span.source][1].encode()[span.start : span.end].decode(errors="replace")
+
+
 @dataclass(frozen=True)
 class Flattened:
     """Result of rumoca.
@@ -67,15 +193,11 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
     """Parse, resolve, check and flatten a class from `tree`; `names` are all sources."""
     with ScratchFolder("rumoca") as folder:
         scratch = folder.path
-        changed = without_known_bodies(class_name, names)
-        nested = without_nested_bases(class_name, names, changed)
-        stage = _Stage(
-            scratch / "first", tree, names.trees, *_edited(class_name, names, changed, nested)
-        )
+        stage = _Stage(scratch / "first", tree, names.trees, *rewritten(class_name, names))
         answer = _run(stage.request(class_name), scratch)
-        if _NO_IMPORT in answer.get("error", "") and without_unused_imports(tree, names, changed):
-            edits = _edited(class_name, names, changed, nested)
-            stage = _Stage(scratch / "trimmed", tree, names.trees, *edits)
+        if _NO_IMPORT in answer.get("error", "") and (unused := unused_imports(tree, names)):
+            files = rewritten(class_name, names, unused)
+            stage = _Stage(scratch / "trimmed", tree, names.trees, *files)
             answer = _run(stage.request(class_name), scratch)
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
@@ -97,25 +219,6 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
             panic=bool(answer["panic"]),
         )
         raise CompilationError(f"{class_name} cannot be compiled", diagnostics=diagnostics)
-
-
-def _edited(
-    class_name: str, names: Names, changed: Mapping[Path, str], moved: Mapping[Path, Moved]
-) -> tuple[dict[Path, str], dict[Path, Moved]]:
-    """Return changed and moved files with the edits that shift positions."""
-    items = involved(class_name, names)
-    edits: dict[Path, list[Edit]] = {}
-    for edit in (*scalar_calls(items, names), *held_modifiers(items, class_name, names)):
-        edits.setdefault(edit.file, []).append(edit)
-    texts = {
-        file: edited(changed.get(file) or names.text(file), edits.get(file, ()), names.text(file))
-        for file in {**changed, **edits}
-    }
-    moved_files = {
-        place: Moved(edited(m.text, edits.get(m.original, ()), names.text(m.original)), m.original)
-        for place, m in moved.items()
-    }
-    return texts, moved_files
 
 
 class _Stage:
@@ -178,14 +281,9 @@ class _Stage:
         rumoca reads a library only if the given file mentions it, which a class deeper in the
         package may do instead. It is therefore given a generated package that uses all of them.
         """
-        request = self.plain_request(class_name)
-        if self._uses and self._tree.entry.name == "package.mo":
-            request["text"] = self._uses
-            request["entry"] = str(self._scratch / "uses" / "uses.mo")
-            request["roots"] = [*self._roots, str(self._entry.parent)]
-        elif self._uses:
-            request["text"] = self._text(self._tree.entry) + self._uses
-        return request
+        if not self._uses:
+            return self.plain_request(class_name)
+        return self._with_text(class_name, "uses", self._uses)
 
     def plain_request(self, class_name: str) -> dict[str, Any]:
         """Return the request to compile the class."""
@@ -205,27 +303,20 @@ class _Stage:
             text += f"equation\n  {PROBE_VARIABLE} = zeros({count});\n"
             text += f"  {PROBE_VARIABLE} = ones({count});\n"
         text += f"end {PROBE};\n{self._uses}"
-        roots = list(self._roots)
-        if self._tree.entry.name == "package.mo":
-            entry = self._scratch / "probe" / "probe.mo"
-            roots.append(str(self._entry.parent))
-        else:
-            entry = self._entry
-            text = self._text(self._tree.entry) + text
-        return {
-            "entry": str(entry),
-            "text": text,
-            "class_name": PROBE,
-            "roots": roots,
-            "check": [],
-        }
+        return self._with_text(PROBE, "probe", text) | {"check": []}
+
+    def _with_text(self, class_name: str, name: str, text: str) -> dict[str, Any]:
+        """Return a request with generated text, in a file beside a package or behind a file's."""
+        request = self.plain_request(class_name)
+        if self._tree.entry.name != "package.mo":
+            return request | {"text": self._text(self._tree.entry) + text}
+        entry, roots = self._scratch / name / f"{name}.mo", [*self._roots, str(self._entry.parent)]
+        return request | {"text": text, "entry": str(entry), "roots": roots}
 
     def sources(self, answer: Mapping[str, Any]) -> SourceMap:
         """Return the source map with the user's file names."""
-        files: dict[int, tuple[str, str]] = {}
-        for key, name, text in answer["files"]:
-            files[int(key)] = (self._users_name(str(name)), str(text))
-        return SourceMap(files)
+        files = answer["files"]
+        return SourceMap({int(k): (self._users_name(name), text) for k, name, text in files})
 
     def _users_name(self, name: str) -> str:
         if name in self._original:
@@ -321,3 +412,324 @@ def _run(request: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
             hint="install the version that fmident asks for: pip install 'rumoca>=0.10,<0.11'",
         )
     return answer
+
+
+def diagnose(
+    class_name: str,
+    error: str,
+    findings: Sequence[Mapping[str, Any]],
+    tree: SourceTree,
+    names: Names,
+    *,
+    panic: bool = False,
+) -> list[Diagnostic]:
+    """Return diagnostics for a class that rumoca did not accept.
+
+    `findings` are rumoca's own diagnostics, `tree` and `names` the sources for suggestions and
+    missing places; `panic` says whether rumoca crashed.
+    """
+    syntax = [d for item in findings if item["level"] == "error" for d in syntax_errors(item)]
+    if syntax:
+        return syntax[:1]
+    messages = _without_consequences(_messages(class_name, error, panic))
+    absent, messages = _absent_libraries(messages, names)
+    result = [*absent, *(_diagnostic(class_name, message, tree, names) for message in messages)]
+    causes = [d for d in result if d.rule == "unsupported-msl"]
+    one_per_place = {str(d.location): d for d in reversed(causes or result)}
+    return list(reversed(one_per_place.values()))
+
+
+def _without_consequences(messages: Sequence[str]) -> list[str]:
+    """Remove unknown names that are only a consequence of an import not found."""
+    imports = [m for message in messages if (m := _IMPORT.match(message))]
+    heads = {m["alias"] or m["name"].rsplit(".", 1)[-1] for m in imports}
+    remaining = []
+    for message in messages:
+        unresolved = _UNRESOLVED.match(message)
+        if unresolved is None or unresolved["head"] not in heads:
+            remaining.append(message)
+    return remaining
+
+
+def _absent_libraries(messages: Sequence[str], names: Names) -> tuple[list[Diagnostic], list[str]]:
+    """Return a diagnostic for each missing library, and the other messages."""
+    there = {tree.classes.top_level for tree in names.trees}
+    diagnostics: dict[str, Diagnostic] = {}
+    remaining = []
+    for message in messages:
+        unknown = "not found" in message or "unresolved" in message
+        quoted = _QUOTED.findall(_PLACE.sub("", message)) if unknown else []
+        heads = [q.split(" = ")[-1].split(".")[0] for q in quoted]
+        absent = next((h for h in heads if h not in there and _asked_for(h, names)), None)
+        if absent is None:
+            remaining.append(message)
+        elif absent not in diagnostics and (asking := _asked_for(absent, names)) is not None:
+            item, offset = asking
+            diagnostics[absent] = Diagnostic(
+                "error",
+                f"'{item.name}' needs the library '{absent}', which is not among the sources",
+                offset_location(item.file, offset),
+                f"put '{absent}' beside '{item.name}', or let MODELICAPATH name the folder that "
+                "holds it; or name it with --source",
+                "missing-library",
+            )
+    return list(diagnostics.values()), remaining
+
+
+def _asked_for(library: str, names: Names) -> tuple[ClassText, int] | None:
+    """Return the package whose annotation ``uses`` names a library, and the position."""
+    for tree in names.trees:
+        item = names.find(tree.classes.top_level)
+        words = [] if item is None else [t.text for t in item.tokens]
+        if item is not None and "uses" in words:
+            offset = find_words(item.tokens[words.index("uses") :], [library])
+            if offset is not None:
+                return item, offset
+    return None
+
+
+def _messages(class_name: str, error: str, panic: bool) -> list[str]:
+    """Split an exception's text into findings, without the names of rumoca's phases."""
+    related = [
+        line.split("]: ", 1)[1]
+        for line in error.splitlines()
+        if line.startswith("- ") and "]: " in line
+    ]
+    if related:
+        return list(dict.fromkeys(related))
+    first = error.splitlines()[0] if error else f"rumoca gave no message about '{class_name}'"
+    detail = re.search(r'feature: "([^"]*)", detail: "([^"]*)"', first)
+    if detail:  # a panic
+        place = _SPAN.search(first)
+        return [f"{detail[1]}: {detail[2]}" + (f" ({place[0]})" if place else "")]
+    if panic:
+        return [f"rumoca failed inside when it compiled '{class_name}': {first}"]
+    first = re.sub(r"^\w+ failed: \S+ failed in \w+: ", "", first)
+    return [re.sub(r"^\S+ could not be compiled: ", "", first)]
+
+
+def _diagnostic(class_name: str, message: str, tree: SourceTree, known: Names) -> Diagnostic:
+    place_match = _PLACE.search(message)
+    place: Location | None = None
+    if place_match:
+        place = Location(place_match["file"], int(place_match["line"]), int(place_match["column"]))
+        message = message[: place_match.start()]
+    rule, hint = "unsupported", OPENMODELICA
+    for pattern, known_rule, known_hint in _RULES:
+        if re.search(pattern, message):
+            rule, hint = known_rule, known_hint or OPENMODELICA
+            break
+    quoted = (n.split(" = ")[-1] for n in _QUOTED.findall(message))  # import A = B.C
+    names = [n for n in quoted if n != class_name]
+    if rule in ("unknown-variable", "unknown-function", "missing-class") and names:
+        rule, hint = _missing(rule, names[0], class_name, tree, known)
+    if place is None:
+        place = _search(class_name, [*_keywords(message), *names], tree, known, message)
+        message = re.sub(r" \(start: BytePos\(\d+\)\)$", "", message)
+    return Diagnostic("error", _plain(message), place, hint, rule)
+
+
+_REWORDED: Sequence[tuple[str, str]] = (
+    (r".*derivative (expression|target).*", "'der' of something that is not a plain variable"),
+    (r".*initial algorithm.*", "an initial algorithm section"),
+    (
+        r".*model algorithm.*multi-output.*",
+        "an algorithm section that gives values to several variables",
+    ),
+    (r".*unsupported model algorithm.*", "an algorithm section of a model"),
+    (
+        r".*(function statement|loop reduction)`: `([^`]*)`.*",
+        r"the function '\2' has a loop or statement that cannot be unrolled",
+    ),
+    (
+        r".*type mismatch: expected Boolean, found (\w+).*",
+        r"a \1 is used where a Boolean is needed",
+    ),
+)
+
+
+def _plain(message: str) -> str:
+    for pattern, words in _REWORDED:
+        if re.fullmatch(pattern, message, re.DOTALL):
+            return re.sub(pattern, words, message, flags=re.DOTALL)
+    message = re.sub(r"unsupported Flat semantic owner `([^`]*)`", r"unsupported \1", message)
+    return message.replace("`", "'")
+
+
+def _missing(
+    rule: str, name: str, class_name: str, tree: SourceTree, sources: Names
+) -> tuple[str, str]:
+    """Return rule and hint for an undefined name."""
+    if name.split(".")[0] == STANDARD_LIBRARY:
+        if any(map(is_stand_in, sources.trees)):
+            return "unsupported-msl", f"{HOW_TO_GET_IT}; or {OPENMODELICA}; {modelica_path()}"
+        if not (version := _library_version(sources)).startswith("4."):
+            return "unsupported-msl", f"this is version {version}: {HOW_TO_GET_IT}"
+    if name in UNSUPPORTED_FUNCTIONS:
+        return f"unsupported-{name}", OPENMODELICA
+    if rule == "unknown-variable":
+        own = tree.classes.get(class_name)
+        words = {t.text for t in own.tokens if t.kind == "word"} - {name} if own else set()
+        return rule, did_you_mean(name, words, kind="name in this class")
+    kinds = {"function"} if rule == "unknown-function" else None
+    known = [n for n, c in tree.classes.items() if kinds is None or c.keyword in kinds]
+    known += [n.rsplit(".", 1)[-1] for n in known]
+    close = nearest(name, known)
+    kind = "function" if kinds else "class"
+    if close:
+        return rule, f"nearest {kind}: " + ", ".join(f"'{c}'" for c in close)
+    package = name.split(".")[0]
+    looked = "" if sources.find(package) else f"; {modelica_path()}"
+    return rule, f"declare it, or add the file or folder of '{package}' to the sources{looked}"
+
+
+def _library_version(sources: Names) -> str:
+    item = sources.find(STANDARD_LIBRARY)
+    arguments = annotation_arguments(item.tokens, "version") if item else {}
+    return arguments.get("version", "").strip('"') or "unknown"
+
+
+_KEYWORDS: Sequence[tuple[str, tuple[str, ...]]] = (
+    (r"derivative", (DER_OF_EXPRESSION,)),
+    (r"initial algorithm|model algorithm", ("algorithm",)),
+    (r"equality comparison", ("==", "<>")),
+    (r"expected Boolean", ("assert", "if")),
+    (r"(\w+)\(\)", ()),
+    (r"requires inner declarations: (\w+)", ()),
+)
+"""Pattern of a message that quotes no name, and what to search for: by default its group."""
+
+
+def _keywords(message: str) -> list[str]:
+    """Return words to search for when a message quotes no name."""
+    for pattern, words in _KEYWORDS:
+        if match := re.search(pattern, message):
+            return [*(words or match.groups())]
+    return []
+
+
+def _search(
+    class_name: str, names: Iterable[str], tree: SourceTree, known: Names, message: str
+) -> Location | None:
+    """Return the first place of one of the names, in the class or else in those it uses."""
+    own = tree.classes.get(class_name)
+    byte = _SPAN.search(message)
+    if byte and own is not None and len(tree.files) == 1:
+        return offset_location(own.file, int(byte.group(1)))
+    others = [item for item in _used_and_around(class_name, known) if item.name != class_name]
+    for name in names:
+        words = name.removesuffix(".*").split(".")
+        for item in [own, *others]:
+            if item is None:
+                continue
+            offset = find_words(item.tokens, words)
+            if offset is not None:
+                return offset_location(item.file, offset)
+    return tree.location(class_name)
+
+
+def _used_and_around(class_name: str, known: Names) -> list[ClassText]:
+    """Return the classes that a class uses and their enclosing classes, for their imports."""
+    used = involved(class_name, known)
+    items = {item.name: item for item in used}
+    for item in used:
+        parts = item.name.split(".")
+        for depth in range(len(parts) - 1, 0, -1):
+            around = known.find(".".join(parts[:depth]))
+            if around is not None:
+                items.setdefault(around.name, around)
+    return list(items.values())
+
+
+def _der_of_expression(tokens: Sequence[Token]) -> int | None:
+    """Return the offset of a ``der`` whose argument is more than a name with subscripts."""
+    for i, token in enumerate(tokens):
+        if token.text == "der" and has(tokens, i + 1, "("):
+            argument = (tokens[k] for k in outside(tokens, i + 2))
+            if any(t.kind not in NAMES and t.text not in (".", "[", "]") for t in argument):
+                return token.offset
+    return None
+
+
+def find_words(tokens: Sequence[Token], words: Sequence[str]) -> int | None:
+    """Return the offset of a dotted name in tokens; its declaration is the last choice."""
+    if words == [DER_OF_EXPRESSION]:
+        return _der_of_expression(tokens)
+    wanted = [part for word in words for part in (".", word)][1:]
+    for i, token in enumerate(tokens):
+        follows = [t.text for t in tokens[i : i + len(wanted)]]
+        if token.text == wanted[0] and follows == wanted and not has(tokens, i - 1, "."):
+            return token.offset
+    return None
+
+
+def syntax_errors(item: Mapping[str, Any]) -> list[Diagnostic]:
+    """Return the parse errors in one of rumoca's findings."""
+    text = str(item["message"])
+    result = []
+    for match in _SYNTAX.finditer(text):
+        rest = text[match.end() :].split("×")[0]
+        listing = _EXPECTED.search(rest)
+        expected = _tokens(listing[1]) if listing else []
+        what = " ".join(match["what"].replace("│", " ").split())
+        place = Location(match["file"], int(match["line"]), int(match["column"]))
+        rule, message = "syntax-error", f"syntax error: {what.replace('`', chr(39))}"
+        hint = f"expected {_listed(expected)}" if expected else "correct the source here"
+        if "uplicate" in what:
+            rule, message = "duplicate", what.removeprefix("parse error: ")
+            hint = "correct the source here"
+        elif ";" in expected and (missing := _missing_semicolon(what, place)) is not None:
+            message, hint = missing
+        result.append(Diagnostic("error", message, place, hint, rule))
+    return result
+
+
+def _missing_semicolon(what: str, place: Location) -> tuple[str, str] | None:
+    """Return message and hint if a semicolon is missing before the unexpected token."""
+    unexpected = _UNEXPECTED.search(what)
+    if unexpected is None or not re.match(r"\w", unexpected["token"]):
+        return None
+    assert place.line is not None
+    assert place.column is not None
+    try:
+        lines = Path(place.file).read_text(encoding="utf-8").splitlines(keepends=True)
+    except (OSError, UnicodeDecodeError):
+        return None
+    before = "".join(lines[: place.line - 1]) + lines[place.line - 1][: place.column - 1]
+    code = [m for m in _CODE.finditer(before) if not m[0].startswith(("//", "/*"))]
+    if not code or _OPEN.fullmatch(code[-1][0]):
+        return None
+    last = code[-1]
+    if not re.match(r"[\w\")\]}]", last[0]):
+        return None
+    line = before.count("\n", 0, last.end()) + 1
+    return (
+        f"syntax error: expected ';' before '{unexpected['token']}'",
+        f"end line {line} with a ';'" if line < place.line else "put a ';' there",
+    )
+
+
+def _tokens(text: str) -> list[str]:
+    """Return the tokens of rumoca's comma-separated list, in which the comma is a token, too."""
+    words = " ".join(text.split()).replace(", ,,", ", COMMA,").replace(", ,", ", COMMA")
+    return ["," if word == "COMMA" else word for word in words.split(", ") if word]
+
+
+def _listed(expected: list[str]) -> str:
+    """Return the tokens in words; operators count as one kind."""
+    kinds = dict.fromkeys(
+        "an operator" if _OPERATORS.fullmatch(token) else _shown(token) for token in expected
+    )
+    listed = list(kinds)
+    if "an operator" in kinds:  # the commonest, and the least telling
+        listed = [k for k in listed if k != "an operator"] + ["an operator"]
+    if len(listed) > 8:
+        signs = [k for k in listed if not k[1:2].isalpha()]
+        listed = [*signs[:5], "a keyword"] if len(signs) < len(listed) else signs[:8]
+    return listed[0] if len(listed) == 1 else ", ".join(listed[:-1]) + " or " + listed[-1]
+
+
+def _shown(token: str) -> str:
+    names = {"colonequ": ":=", "string": "a text"}
+    token = names.get(token, token.removesuffix(" (keyword)"))
+    return token if token.startswith("a ") else f"'{token}'"

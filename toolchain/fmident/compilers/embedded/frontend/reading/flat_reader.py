@@ -3,7 +3,7 @@
 The flat dictionary is read rather than the printed flat Modelica, because the text
 lacks ``noEvent``, ``smooth``, function bodies and source positions. Its format is that
 of one minor version of rumoca, so the reader is strict: an unknown node raises
-:class:`UnknownNodeError`.
+:class:`Refusal`.
 
 A family of for-equations with ``interiors_materialized = false`` has placeholders from
 the third point on. Its template is instantiated for every point instead.
@@ -13,25 +13,70 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import operator as operators
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from fmident.compilers.embedded.frontend.reading import syntax as sx
-from fmident.compilers.embedded.frontend.reading.flat_expressions import (
-    Node,
-    UnknownNodeError,
-    expression,
-    indices,
-    is_empty,
-    name_of,
-    single,
-    span_in,
-    span_of,
-    subscripts,
-)
 from fmident.compilers.embedded.frontend.reading.syntax import Span
-from fmident.compilers.embedded.frontend.refusal import check_size
+from fmident.compilers.embedded.frontend.refusal import Refusal, check_size
+
+Node: TypeAlias = Mapping[str, Any]
+
+_BINARY_OPERATORS: Mapping[str, str] = {
+    "Add": "+",
+    "Sub": "-",
+    "Mul": "*",
+    "Div": "/",
+    "Exp": "^",
+    "AddElem": ".+",
+    "SubElem": ".-",
+    "MulElem": ".*",
+    "DivElem": "./",
+    "ExpElem": ".^",
+    "Eq": "==",
+    "Neq": "<>",
+    "Lt": "<",
+    "Le": "<=",
+    "Gt": ">",
+    "Ge": ">=",
+    "And": "and",
+    "Or": "or",
+}
+_UNARY_OPERATORS: Mapping[str, str] = {
+    "Minus": "-",
+    "DotMinus": "-",
+    "Plus": "+",
+    "DotPlus": "+",
+    "Not": "not",
+}
+_LAYOUTS: Mapping[str, Literal["array", "horizontal", "vertical"]] = {
+    "Array": "array",
+    "Horizontal": "horizontal",
+    "Vertical": "vertical",
+}
+_VARIABILITIES: Mapping[str, sx.Variability] = {
+    "Parameter": "parameter",
+    "Constant": "constant",
+    "Discrete": "discrete",
+    "Continuous": "continuous",
+    "Empty": "continuous",
+}
+_CAUSALITIES: Mapping[str, sx.Causality] = {"Input": "input", "Output": "output", "Empty": "none"}
+_LITERALS: Mapping[str, tuple[type[sx.Number | sx.Boolean | sx.Text], type]] = {
+    "Real": (sx.Number, float),
+    "Integer": (sx.Number, int),
+    "Boolean": (sx.Boolean, bool),
+    "String": (sx.Text, str),
+}
+_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
+    "+": operators.add,
+    "-": operators.sub,
+    "*": operators.mul,
+}
+
+_Known = TypeVar("_Known")
 
 
 def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
@@ -39,7 +84,7 @@ def read_checked(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
     try:
         return read_flat(flat, name, ignore=ignore)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UnknownNodeError(
+        raise _unknown(
             f"a flat model of another form ({type(error).__name__}: {error})", sx.NOWHERE
         ) from error
 
@@ -65,31 +110,57 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
     equations = _equations(flat["equations"], flat["structured_equations"])
     initial = _equations(flat["initial_equations"], flat["initial_structured_equations"])
     assertions = [_assertion(node) for node in flat["assert_equations"]]
-    sections = _Sections(flat, variables, assertions, initial)
+    algorithms: list[tuple[sx.Statement, ...]] = []
+    for statements in (_statements(section["statements"]) for section in flat["algorithms"]):
+        checks = [s for s in statements if isinstance(s, sx.AssertStatement)]
+        if len(checks) == len(statements):
+            assertions += checks  # the order does not matter, they act as equations do
+        else:
+            algorithms.append(statements)
+    calls: list[sx.CallStatement] = []
+    unsupported: list[tuple[str, str, Span]] = []
+    for section in flat["initial_algorithms"]:
+        statements = _statements(section["statements"])
+        own = [s for s in statements if isinstance(s, sx.CallStatement) and not s.targets]
+        converted = initial_assignments([s for s in statements if s not in own], variables)
+        if converted is None:
+            what = "an initial algorithm section"
+            unsupported.append(("unsupported-algorithm", what, span_of(section)))
+        else:
+            initial += converted[0]
+            assertions += converted[1]
+            calls += own
+    for node in flat["initial_assert_equations"]:
+        unsupported.append(("unsupported-initial-assert", "an initial assert", span_of(node)))
+    if flat.get("definite_roots") or flat.get("branches") or flat.get("potential_roots"):
+        what = "an overconstrained connection"
+        unsupported.append(("unsupported-overconstrained", what, sx.NOWHERE))
     enumerations = set(flat["enumeration_types"])
-    records = {
-        node["name"]: tuple(f["name"] for f in node["fields"])
-        for node in flat["record_types"].values()
-    }
     return sx.FlatModel(
         name=name,
         description=flat.get("model_description") or "",
         variables=variables,
-        equations=tuple(e for e in equations if not _mentions(e, ignore)),
+        equations=tuple(e for e in equations if ignore not in _references(e.left)),
         initial_equations=tuple(initial),
         assertions=tuple(assertions),
         functions={key: _function(node) for key, node in flat["functions"].items()},
-        records=records,
+        records={
+            node["name"]: tuple(f["name"] for f in node["fields"])
+            for node in flat["record_types"].values()
+        },
         record_instances={key: node["type_name"] for key, node in flat["record_instances"].items()},
-        whens=tuple(when_equation(node) for node in flat["when_chains"]),
-        algorithms=tuple(sections.algorithms),
-        initial_calls=tuple(sections.initial_calls),
+        whens=tuple(
+            tuple(_branch(node) for node in (chain["first"], *chain["else_when"]))
+            for chain in flat["when_chains"]
+        ),
+        algorithms=tuple(algorithms),
+        initial_calls=tuple(calls),
         enumerations=frozenset(
             types.get(key, "")
             for key, node in flat["variables"].items()
             if node["type_id"] in enumerations
         ),
-        unsupported=tuple(sections.unsupported),
+        unsupported=tuple(unsupported),
         connectors=frozenset(flat.get("top_level_connectors", ())),
         # rumoca gives short names of literals, too: a variable of such a name comes first.
         enumerators={
@@ -99,85 +170,49 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
 
 
 def _equations(nodes: Sequence[Node], families: Sequence[Node]) -> list[sx.Equation]:
-    templates = [_family(node) for node in families if not node["interiors_materialized"]]
-    return expand([_equation(node) for node in nodes], templates)
+    """Read equations; those of for-equations that are placeholders come from the templates."""
+    result = []
+    for node in nodes:
+        residual, kind = expression(node["residual"]), _keyword(node["origin"])
+        result.append(_equation(residual, kind, span_in(node["span"]), kind != "FlowSum"))
+    for node in families:
+        if not node["interiors_materialized"]:
+            first = int(node["first_equation_index"])
+            for position, equation in enumerate(_expanded(node), start=first):
+                result[position] = equation
+    return result
 
 
-def _family(node: Node) -> Family:
-    binders = tuple(
-        (str(b["display_name"]), int(b["lower"]), int(b["upper"]), int(b["step"]))
-        for b in node["domain"]["binders"]
-    )
+def _equation(
+    residual: sx.Expression, kind: str, span: Span, is_difference: bool = True
+) -> sx.Equation:
+    if is_difference and isinstance(residual, sx.Binary) and residual.operator == "-":
+        return sx.Equation(residual.left, residual.right, kind, span)
+    return sx.Equation(residual, None, kind, span)
+
+
+def _expanded(node: Node) -> Iterator[sx.Equation]:
+    """Yield the equations of all points of one for-equation, the outermost index first."""
     body = tuple(expression(e) for e in node["template"]["body"])
     span = span_of(node)
     if len(body) != node["equations_per_point"]:
-        raise UnknownNodeError("a for-equation without its body", span)
-    origin = node["origin"]
-    kind = next(iter(origin)) if isinstance(origin, Mapping) else str(origin)
-    return Family(binders, int(node["first_equation_index"]), body, kind, span)
-
-
-def _mentions(equation: sx.Equation, name: str) -> bool:
-    nodes = sx.walk(equation.left)
-    return any(isinstance(node, sx.Reference) and node.name == name for node in nodes)
-
-
-class _Sections:
-    """Algorithm sections, and parts of the flat model that the subset does not use."""
-
-    def __init__(
-        self,
-        flat: Node,
-        variables: Mapping[str, sx.Variable],
-        assertions: list[sx.AssertStatement],
-        initial: list[sx.Equation],
-    ) -> None:
-        self.algorithms: list[tuple[sx.Statement, ...]] = []
-        self.initial_calls: list[sx.CallStatement] = []
-        self.unsupported: list[tuple[str, str, Span]] = []
-        for section in flat["algorithms"]:
-            statements = _statements(section["statements"])
-            if all(isinstance(s, sx.AssertStatement) for s in statements):
-                # Nothing but asserts: the order does not matter, they act as equations do.
-                assertions.extend(s for s in statements if isinstance(s, sx.AssertStatement))
-            else:
-                self.algorithms.append(statements)
-        for section in flat["initial_algorithms"]:
-            statements = _statements(section["statements"])
-            calls = [s for s in statements if isinstance(s, sx.CallStatement) and not s.targets]
-            others = [s for s in statements if s not in calls]
-            if initial_assignments(others, variables, initial, assertions):
-                self.initial_calls.extend(calls)
-                continue
-            what = "an initial algorithm section"
-            self.unsupported.append(("unsupported-algorithm", what, span_of(section)))
-        for node in flat["initial_assert_equations"]:
-            self.unsupported.append(
-                ("unsupported-initial-assert", "an initial assert", span_of(node))
-            )
-        if flat.get("definite_roots") or flat.get("branches") or flat.get("potential_roots"):
-            what = "an overconstrained connection"
-            self.unsupported.append(("unsupported-overconstrained", what, sx.NOWHERE))
-
-
-def _equation(node: Node) -> sx.Equation:
-    residual = expression(node["residual"])
-    origin = node["origin"]
-    kind = next(iter(origin)) if isinstance(origin, Mapping) else str(origin)
-    span = span_in(node["span"])
-    left: sx.Expression = residual
-    right: sx.Expression | None = None
-    if kind != "FlowSum" and isinstance(residual, sx.Binary) and residual.operator == "-":
-        left, right = residual.left, residual.right
-    return sx.Equation(left, right, kind, span)
+        raise _unknown("a for-equation without its body", span)
+    ranges = {}
+    for binder in node["domain"]["binders"]:
+        low, high, step = (int(binder[key]) for key in ("lower", "upper", "step"))
+        ranges[str(binder["display_name"])] = range(low, high + (1 if step > 0 else -1), step)
+    check_size([*map(len, ranges.values()), len(body)], "a for-equation", span)
+    for point in itertools.product(*ranges.values()):
+        values = dict(zip(ranges, point, strict=True))
+        for residual in body:
+            yield _equation(instantiate(residual, values), _keyword(node["origin"]), span)
 
 
 def _assertion(node: Node) -> sx.AssertStatement:
-    level = node.get("level")
     return sx.AssertStatement(
         expression(node["condition"]),
         expression(node["message"]),
-        None if level is None else expression(level),
+        _optional(node.get("level")),
         span_in(node.get("span")),
     )
 
@@ -196,30 +231,26 @@ def _statement(node: Any) -> sx.Statement:
         case "Assignment":
             return sx.Assignment(_target(body["comp"]), expression(body["value"]), span)
         case "FunctionCall":
-            call = sx.Call(
-                body["comp"]["name"], tuple(expression(a) for a in body["args"]), False, span
-            )
+            call = sx.Call(body["comp"]["name"], _expressions(body["args"]), False, span)
             targets = tuple(None if is_empty(t) else _target(t) for t in body["outputs"])
             return sx.CallStatement(call, targets, span)
         case "If":
-            branches = tuple(
-                (expression(block["cond"]), _statements(block["stmts"]))
-                for block in body["cond_blocks"]
-            )
+            branches = tuple(_guarded(block) for block in body["cond_blocks"])
             return sx.IfStatement(branches, _statements(body["else_block"] or ()), span)
         case "For":
             return sx.ForStatement(indices(body["indices"]), _statements(body["equations"]), span)
         case "While":
-            block = body["block"]
-            condition = expression(block["cond"])
-            return sx.WhileStatement(condition, _statements(block["stmts"]), span)
+            return sx.WhileStatement(*_guarded(body["block"]), span)
         case "When":
-            chain = tuple((expression(b["cond"]), _statements(b["stmts"])) for b in body["blocks"])
-            return sx.WhenStatement(chain, span)
+            return sx.WhenStatement(tuple(map(_guarded, body["blocks"])), span)
         case "Assert":
             return _assertion(body)
         case _:
             return sx.OtherStatement(kind.lower(), span)
+
+
+def _guarded(block: Node) -> tuple[sx.Expression, tuple[sx.Statement, ...]]:
+    return expression(block["cond"]), _statements(block["stmts"])
 
 
 def _statements(nodes: Sequence[Any]) -> tuple[sx.Statement, ...]:
@@ -227,30 +258,28 @@ def _statements(nodes: Sequence[Any]) -> tuple[sx.Statement, ...]:
 
 
 def _function(node: Node) -> sx.Function:
-    external = node.get("external")
+    external, span = node.get("external"), span_in(node.get("span"))
     body = _statements(node["body"])
+    name = str(external["function_name"] or "") if external else ""
+    arguments = _expressions(external["args"]) if external else ()
     if external is not None and external["language"] == "builtin" and external["output_name"]:
-        body, external = (_intrinsic(external, span_in(node.get("span"))),), None
+        # external "builtin" y = sin(u) is the statement y := sin(u)
+        target = sx.Target(((str(external["output_name"]), ()),), span)
+        body = (sx.Assignment(target, sx.Call(name, arguments, True, span), span),)
+        external, name, arguments = None, "", ()
     return sx.Function(
         name=node["name"],
-        inputs=tuple(_function_variable(v) for v in node["inputs"]),
-        outputs=tuple(_function_variable(v) for v in node["outputs"]),
-        locals=tuple(_function_variable(v) for v in node["locals"]),
+        inputs=tuple(map(_function_variable, node["inputs"])),
+        outputs=tuple(map(_function_variable, node["outputs"])),
+        locals=tuple(map(_function_variable, node["locals"])),
         body=body,
         external=external is not None,
         pure=bool(node.get("pure", True)),
         constructor=bool(node.get("is_constructor")),
-        span=span_in(node.get("span")),
-        external_name=str(external["function_name"] or "") if external else "",
-        external_arguments=tuple(expression(a) for a in external["args"]) if external else (),
+        span=span,
+        external_name=name,
+        external_arguments=arguments,
     )
-
-
-def _intrinsic(external: Node, span: Span) -> sx.Statement:
-    """Return ``y := sin(u)`` for ``external "builtin" y = sin(u)``."""
-    arguments = tuple(expression(a) for a in external["args"])
-    call = sx.Call(str(external["function_name"]), arguments, True, span)
-    return sx.Assignment(sx.Target(((str(external["output_name"]), ()),), span), call, span)
 
 
 def _function_variable(node: Node) -> sx.FunctionVariable:
@@ -258,67 +287,39 @@ def _function_variable(node: Node) -> sx.FunctionVariable:
     if not sizes:
         # A type such as Position3 = Real[3] brings its sizes with it.
         sizes = tuple(sx.Number(int(n)) for n in node["effective_type"]["dimensions"])
-    default = node.get("default")
-    return sx.FunctionVariable(
-        node["name"],
-        node["type_name"],
-        sizes,
-        None if default is None else expression(default),
-        span_in(node.get("span")),
-    )
+    default, span = _optional(node.get("default")), span_in(node.get("span"))
+    return sx.FunctionVariable(node["name"], node["type_name"], sizes, default, span)
 
 
 def _variable(node: Node, type_name: str, final: bool, structural: bool) -> sx.Variable:
     span = span_in(node["source_span"])
-    start = None if node["start"] is None else expression(node["start"])
+    start = _optional(node["start"])
     if start is not None and start.span == span:
         start = None  # rumoca's own default, not an attribute of the user
-
-    def optional(key: str) -> sx.Expression | None:
-        return _attribute(node.get(key), span)
-
-    variability: sx.Variability = "continuous"
-    match _keyword(node["variability"]):
-        case "Parameter":
-            variability = "parameter"
-        case "Constant":
-            variability = "constant"
-        case "Discrete":
-            variability = "discrete"
-        case "Empty" | "Continuous":
-            pass
-        case other:
-            raise UnknownNodeError(f"the variability {other}", span)
+    variability = _known(_VARIABILITIES, _keyword(node["variability"]), "the variability", span)
     if node.get("is_discrete_type") and variability == "continuous":
         variability = "discrete"
-    fixed, binding = optional("fixed"), optional("binding")
+    attributes = ("binding", "fixed", "min", "max", "nominal")
+    binding, fixed, minimum, maximum, nominal = (
+        _attribute(node.get(key), span) for key in attributes
+    )
     known = binding is not None or not isinstance(fixed, sx.Boolean) or fixed.value
     free = variability == "parameter" and not known
     if free:
         variability = "discrete"  # it changes at the start only
-    causality: sx.Causality = "none"
-    match _keyword(node["causality"]):
-        case "Input":
-            causality = "input"
-        case "Output":
-            causality = "output"
-        case "Empty":
-            pass
-        case other:
-            raise UnknownNodeError(f"the causality {other}", span)
     return sx.Variable(
         name=node["name"],
         type_name=type_name,
         shape=tuple(int(n) for n in node["dims"]),
         variability=variability,
-        causality=causality,
+        causality=_known(_CAUSALITIES, _keyword(node["causality"]), "the causality", span),
         span=span,
         binding=binding,
         start=start,
         fixed=fixed,
-        minimum=optional("min"),
-        maximum=optional("max"),
-        nominal=optional("nominal"),
+        minimum=minimum,
+        maximum=maximum,
+        nominal=nominal,
         unit=node.get("unit") or "",
         display_unit=node.get("display_unit") or "",
         quantity=node.get("quantity") or "",
@@ -347,7 +348,7 @@ def _attribute(value: Any, span: Span) -> sx.Expression | None:
         case [*several]:
             elements = tuple(e for v in several if (e := _attribute(v, span)) is not None)
             if len(elements) != len(several):
-                raise UnknownNodeError("an attribute of some elements of an array only", span)
+                raise _unknown("an attribute of some elements of an array only", span)
             return sx.Array(elements, span)
         case _:
             return expression(value)
@@ -358,12 +359,9 @@ def _keyword(node: Any) -> str:
 
 
 def initial_assignments(
-    statements: Sequence[sx.Statement],
-    variables: Mapping[str, sx.Variable],
-    initial: list[sx.Equation],
-    assertions: list[sx.AssertStatement],
-) -> bool:
-    """Convert an initial algorithm to initial equations and assertions, if possible.
+    statements: Sequence[sx.Statement], variables: Mapping[str, sx.Variable]
+) -> tuple[list[sx.Equation], list[sx.AssertStatement]] | None:
+    """Return an initial algorithm as initial equations and assertions, if possible.
 
     Each variable must be assigned once and before it is used; asserts must use parameters
     only.
@@ -375,20 +373,18 @@ def initial_assignments(
         if isinstance(statement, sx.AssertStatement):
             names = _references(statement.condition)
             if not all(n in variables and _is_parameter(variables[n]) for n in names):
-                return False
+                return None
             checks.append(statement)
             continue
         name = _name(statement.target) if isinstance(statement, sx.Assignment) else None
         if name is None or not isinstance(statement, sx.Assignment) or name not in later:
-            return False
+            return None
         if later & _references(statement.value):
-            return False
+            return None
         later.discard(name)
         left = sx.Reference(name, (), statement.span)
         equations.append(sx.Equation(left, statement.value, "InitialAlgorithm", statement.span))
-    initial.extend(equations)
-    assertions.extend(checks)
-    return True
+    return equations, checks
 
 
 def _name(target: sx.Target) -> str | None:
@@ -405,11 +401,6 @@ def _is_parameter(variable: sx.Variable) -> bool:
     return variable.variability in ("parameter", "constant")
 
 
-def when_equation(chain: Node) -> tuple[sx.WhenBranch, ...]:
-    """Read a when-equation with its ``elsewhen``."""
-    return tuple(_branch(node) for node in (chain["first"], *chain["else_when"]))
-
-
 def _branch(node: Node) -> sx.WhenBranch:
     condition = node["condition"]
     return sx.WhenBranch(expression(condition), _items(node["equations"]), span_of(condition))
@@ -423,69 +414,19 @@ def _item(node: Node) -> sx.WhenItem:
     kind, body = single(node)
     span = span_of(body)
     match kind:
-        case "Assign":
-            return _assignment(body, body["target"], span)
-        case "Reinit":
-            return _assignment(body, body["state"], span, reinit=True)
+        case "Assign" | "Reinit":
+            variable = body["target" if kind == "Assign" else "state"]
+            if not isinstance(variable, str):
+                raise _unknown("a target of another form in a when-equation", span)
+            return sx.WhenAssignment(variable, expression(body["value"]), kind == "Reinit", span)
         case "Conditional":
             branches = tuple((expression(c), _items(items)) for c, items in body["branches"])
             return sx.WhenConditional(branches, _items(body["else_branch"] or ()), span)
         case "Assert":
-            level, condition = body.get("level"), expression(body["condition"])
-            return sx.AssertStatement(
-                condition,
-                expression(body["message"]),
-                None if level is None else expression(level),
-                condition.span,
-            )
+            check = _assertion(body)
+            return replace(check, span=check.condition.span)
         case _:
-            raise UnknownNodeError(f"'{kind.lower()}' in a when-equation", span)
-
-
-def _assignment(
-    body: Any, variable: Any, span: sx.Span, *, reinit: bool = False
-) -> sx.WhenAssignment:
-    if not isinstance(variable, str):
-        raise UnknownNodeError("a target of another form in a when-equation", span)
-    return sx.WhenAssignment(variable, expression(body["value"]), reinit, span)
-
-
-@dataclass(frozen=True)
-class Family:
-    """Equations of one for-equation.
-
-    `binders` has name, first value, last value and step of each index, the outermost first;
-    `body` has the residuals of one point.
-    """
-
-    binders: tuple[tuple[str, int, int, int], ...]
-    first: int
-    body: tuple[sx.Expression, ...]
-    origin: str
-    span: sx.Span
-
-
-def expand(equations: Sequence[sx.Equation], families: Sequence[Family]) -> list[sx.Equation]:
-    """Return the equations with the families expanded."""
-    result = list(equations)
-    for family in families:
-        ranges = [
-            range(low, high + (1 if step > 0 else -1), step)
-            for _, low, high, step in family.binders
-        ]
-        check_size([*map(len, ranges), len(family.body)], "a for-equation", family.span)
-        position = family.first
-        for point in itertools.product(*ranges):
-            values = {b[0]: value for b, value in zip(family.binders, point, strict=True)}
-            for residual in family.body:
-                instance = instantiate(residual, values)
-                left: sx.Expression = instance
-                right: sx.Expression | None = None
-                if isinstance(instance, sx.Binary) and instance.operator == "-":
-                    left, right = instance.left, instance.right
-                result[position] = sx.Equation(left, right, family.origin, family.span)
-                position += 1
-    return result
+            raise _unknown(f"'{kind.lower()}' in a when-equation", span)
 
 
 def instantiate(node: sx.Expression, values: Mapping[str, int]) -> sx.Expression:
@@ -499,10 +440,16 @@ def instantiate(node: sx.Expression, values: Mapping[str, int]) -> sx.Expression
             return sx.Number(values[name], node.span)
         case sx.Reference():
             return replace(node, subscripts=_subscripts(node, values))
-        case sx.Comprehension():
-            return _comprehension(node, values)
+        case sx.Comprehension(body=body, indices=indices):
+            own = {name for name, _ in indices}  # they hide others of the same name
+            outer = {name: k for name, k in values.items() if name not in own}
+            domains = tuple((name, again(domain)) for name, domain in indices)
+            return replace(node, body=instantiate(body, outer), indices=domains)
         case sx.Index():
-            return _indexed(node, again(node.base), _subscripts(node, values))
+            base, keys = again(node.base), _subscripts(node, values)
+            if isinstance(base, sx.Reference) and not base.subscripts:
+                return sx.Reference(base.name, keys, node.span)
+            return replace(node, base=base, subscripts=keys)
         case sx.Field():
             return _component(sx.rebuilt(node, again))
         case _:
@@ -513,22 +460,6 @@ def _subscripts(
     node: sx.Reference | sx.Index, values: Mapping[str, int]
 ) -> tuple[sx.Expression | None, ...]:
     return tuple(None if s is None else _folded(instantiate(s, values)) for s in node.subscripts)
-
-
-def _comprehension(node: sx.Comprehension, values: Mapping[str, int]) -> sx.Expression:
-    """Return a comprehension; its own indices shadow others of the same name."""
-    own = {name for name, _ in node.indices}
-    inner = {name: k for name, k in values.items() if name not in own}
-    indices = tuple((name, instantiate(domain, values)) for name, domain in node.indices)
-    return replace(node, body=instantiate(node.body, inner), indices=indices)
-
-
-def _indexed(
-    node: sx.Index, base: sx.Expression, keys: tuple[sx.Expression | None, ...]
-) -> sx.Expression:
-    if isinstance(base, sx.Reference) and not base.subscripts:
-        return sx.Reference(base.name, keys, node.span)
-    return replace(node, base=base, subscripts=keys)
 
 
 def _component(node: sx.Field) -> sx.Expression:
@@ -546,22 +477,144 @@ def _component(node: sx.Field) -> sx.Expression:
 def _folded(node: sx.Expression) -> sx.Expression:
     """Return integer arithmetic in a subscript as one number."""
     match node:
-        case sx.Binary(operator=operator, left=left, right=right):
-            a, b = _folded(left), _folded(right)
-            if not (isinstance(a, sx.Number) and isinstance(b, sx.Number)):
-                return node
-            if not (isinstance(a.value, int) and isinstance(b.value, int)):
-                return node
-            match operator:
-                case "+":
-                    return sx.Number(a.value + b.value, node.span)
-                case "-":
-                    return sx.Number(a.value - b.value, node.span)
-                case "*":
-                    return sx.Number(a.value * b.value, node.span)
-            return node
+        case sx.Binary(operator=operator, left=left, right=right) if operator in _ARITHMETIC:
+            match _folded(left), _folded(right):
+                case sx.Number(value=int(a)), sx.Number(value=int(b)):
+                    return sx.Number(_ARITHMETIC[operator](a, b), node.span)
         case sx.Unary(operator="-", operand=operand):
             inner = _folded(operand)
             return sx.Number(-inner.value, node.span) if isinstance(inner, sx.Number) else node
+    return node
+
+
+def _unknown(what: str, span: Span) -> Refusal:
+    """Return the refusal of a node that is unknown to this reader."""
+    return Refusal("unsupported", what, span)
+
+
+def span_in(node: Any) -> Span:
+    """Return `node` as a span, or ``NOWHERE`` if it is none."""
+    if isinstance(node, Mapping) and {"source", "start", "end"} <= set(node):
+        return Span(int(node["source"]), int(node["start"]), int(node["end"]))
+    return sx.NOWHERE
+
+
+def span_of(node: Any) -> Span:
+    """Return the span of `node`, or the first one found inside it."""
+    if isinstance(node, Mapping):
+        for key in ("span", "source_span"):
+            if key in node:
+                return span_in(node[key])
+        values: Sequence[Any] = list(node.values())
+    elif isinstance(node, list):
+        values = node
+    else:
+        return sx.NOWHERE
+    for value in values:
+        span = span_of(value)
+        if span != sx.NOWHERE:
+            return span
+    return sx.NOWHERE
+
+
+def single(node: Node) -> tuple[str, Any]:
+    """Return the only key of a node, and its value."""
+    if len(node) != 1:
+        raise _unknown(f"a node with the keys {sorted(node)}", span_of(node))
+    return next(iter(node.items()))
+
+
+def _known(table: Mapping[str, _Known], key: str, what: str, span: Span) -> _Known:
+    """Return an entry of a table of rumoca's words."""
+    if key not in table:
+        raise _unknown(f"{what} {key}", span)
+    return table[key]
+
+
+def _expressions(nodes: Iterable[Node]) -> tuple[sx.Expression, ...]:
+    return tuple(map(expression, nodes))
+
+
+def _optional(node: Node | None) -> sx.Expression | None:
+    return None if node is None else expression(node)
+
+
+def expression(node: Node) -> sx.Expression:  # noqa: C901 - a case for each form
+    """Read one expression."""
+    kind, body = single(node)
+    span = span_in(body.get("span")) if isinstance(body, Mapping) else sx.NOWHERE
+    match kind:
+        case "Literal":
+            of_type, content = single(body["value"])
+            literal, convert = _known(_LITERALS, of_type, "a literal of the type", span)
+            return literal(convert(content), span)
+        case "VarRef":
+            return sx.Reference(body["name"]["name"], subscripts(body["subscripts"]), span)
+        case "Binary":
+            operator = _known(_BINARY_OPERATORS, body["op"], "the operator", span)
+            return sx.Binary(operator, expression(body["lhs"]), expression(body["rhs"]), span)
+        case "Unary":
+            operator = _known(_UNARY_OPERATORS, body["op"], "the operator", span)
+            return sx.Unary(operator, expression(body["rhs"]), span)
+        case "BuiltinCall":
+            name = str(body["function"])
+            return sx.Call(name[0].lower() + name[1:], _expressions(body["args"]), True, span)
+        case "FunctionCall":
+            name, constructor = body["name"]["name"], bool(body.get("is_constructor"))
+            return sx.Call(name, _expressions(body["args"]), False, span, constructor)
+        case "StringConversion":
+            return sx.Call("String", (expression(body["value"]),), True, span)
+        case "If":
+            branches = tuple((expression(c), expression(v)) for c, v in body["branches"])
+            return sx.If(branches, expression(body["else_branch"]), span)
+        case "Array":
+            layout = _known(_LAYOUTS, body["kind"], "an array of the kind", span)
+            return sx.Array(_expressions(body["elements"]), span, layout)
+        case "Tuple":
+            elements = (None if is_empty(e) else expression(e) for e in body["elements"])
+            return sx.Tuple(tuple(elements), span)
+        case "Range":
+            start, end = expression(body["start"]), expression(body["end"])
+            return sx.Range(start, _optional(body["step"]), end, span)
+        case "ArrayComprehension":
+            if body.get("filter") is not None:
+                raise _unknown("an array comprehension with a filter", span)
+            return sx.Comprehension(expression(body["expr"]), indices(body["indices"]), span)
+        case "Index":
+            return sx.Index(expression(body["base"]), subscripts(body["subscripts"]), span)
+        case "FieldAccess":
+            return sx.Field(expression(body["base"]), body["field"], span)
         case _:
-            return node
+            raise _unknown(f"an expression of the form {kind}", span_of(node))
+
+
+def is_empty(node: Any) -> bool:
+    """Return whether a node is absent."""
+    return node is None or node == "Empty" or (isinstance(node, Mapping) and "Empty" in node)
+
+
+def subscripts(nodes: Sequence[Any]) -> tuple[sx.Expression | None, ...]:
+    """Read subscripts; ``None`` is a colon."""
+    result: list[sx.Expression | None] = []
+    for node in nodes:
+        kind, body = single(node)
+        match kind:
+            case "Index":
+                result.append(sx.Number(int(body["value"]), span_of(body)))
+            case "Expr":
+                result.append(expression(body["expr"]))
+            case "Colon":
+                result.append(None)
+            case _:
+                raise _unknown(f"a subscript of the form {kind}", span_of(node))
+    return tuple(result)
+
+
+def indices(nodes: Sequence[Node]) -> tuple[tuple[str, sx.Expression], ...]:
+    """Read loop indices and their ranges."""
+    return tuple((name_of(n.get("ident", n.get("name"))), expression(n["range"])) for n in nodes)
+
+
+def name_of(node: Any) -> str:
+    """Return the text of an identifier."""
+    return str(node["text"]) if isinstance(node, Mapping) else str(node)

@@ -5,8 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, assert_never, cast
 from typing import Literal as OneOf
+
+LONGEST = 120
+"""Longest text of an equation in a message."""
+
+_PRECEDENCE = {
+    "or": 1,
+    "and": 2,
+    "<": 4,
+    "<=": 4,
+    ">": 4,
+    ">=": 4,
+    "==": 4,
+    "<>": 4,
+    "+": 5,
+    "-": 5,
+    ".+": 5,
+    ".-": 5,
+    "*": 6,
+    "/": 6,
+    ".*": 6,
+    "./": 6,
+    "^": 7,
+    ".^": 7,
+}
+_ATOM = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +47,7 @@ NOWHERE = Span(0, 0, 0)
 
 
 class Node:
-    """An expression; its sub-expressions are among its fields."""
+    """An expression, a statement or a statement's target; its parts are among its fields."""
 
     __slots__ = ()
 
@@ -172,7 +197,7 @@ Expression: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Target(Node):
     """Left side of an assignment: ``name.field[subscripts]``, part by part."""
 
     parts: tuple[tuple[str, tuple[Expression | None, ...]], ...]
@@ -183,7 +208,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Node):
     """``target := value``."""
 
     target: Target
@@ -192,7 +217,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class CallStatement:
+class CallStatement(Node):
     """``(a, b) := f(x)`` or a bare call."""
 
     call: Call
@@ -201,7 +226,7 @@ class CallStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class IfStatement:
+class IfStatement(Node):
     """``if ... then ... elseif ... else ... end if``."""
 
     branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
@@ -210,7 +235,7 @@ class IfStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class ForStatement:
+class ForStatement(Node):
     """``for i in range loop ... end for``."""
 
     indices: tuple[tuple[str, Expression], ...]
@@ -219,7 +244,7 @@ class ForStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class WhileStatement:
+class WhileStatement(Node):
     """``while condition loop ... end while``."""
 
     condition: Expression
@@ -228,7 +253,7 @@ class WhileStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class WhenStatement:
+class WhenStatement(Node):
     """``when ... then ... elsewhen ... end when`` in an algorithm section."""
 
     branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
@@ -236,7 +261,7 @@ class WhenStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class AssertStatement:
+class AssertStatement(Node):
     """``assert(condition, message, level)``."""
 
     condition: Expression
@@ -246,7 +271,7 @@ class AssertStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherStatement:
+class OtherStatement(Node):
     """An unsupported statement; `construct` is its Modelica name."""
 
     construct: str
@@ -439,36 +464,117 @@ class FlatModel:
         return replace(self, variables=variables)
 
 
-def children(node: Expression) -> Iterator[Expression]:
-    """Yield the direct sub-expressions of `node`."""
-    for part in fields(node):
-        yield from _expressions(getattr(node, part.name))
+def children(node: Node) -> Iterator[Node]:
+    """Yield the direct parts of `node`."""
+    for part in fields(cast(Any, node)):
+        yield from _parts(getattr(node, part.name))
 
 
-def _expressions(value: object) -> Iterator[Expression]:
+def _parts(value: object) -> Iterator[Node]:
     if isinstance(value, Node):
-        yield cast(Expression, value)
+        yield value
     elif isinstance(value, tuple):
         for item in value:
-            yield from _expressions(item)
+            yield from _parts(item)
 
 
 _Some = TypeVar("_Some", bound=Node)
 
 
-def rebuilt(node: _Some, change: Callable[[Expression], Expression]) -> _Some:
-    """Return `node` with `change` applied to each direct sub-expression."""
+def rebuilt(node: _Some, change: Callable[[Any], Node]) -> _Some:
+    """Return `node` with `change` applied to each direct part."""
 
     def changed(value: object) -> object:
         if isinstance(value, Node):
-            return change(cast(Expression, value))
+            return change(value)
         return tuple(map(changed, value)) if isinstance(value, tuple) else value
 
     return type(node)(*(changed(getattr(node, part.name)) for part in fields(cast(Any, node))))
 
 
-def walk(node: Expression) -> Iterator[Expression]:
+def walk(node: Node) -> Iterator[Node]:
     """Yield `node` and all its descendants."""
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def equation_text(equation: Equation) -> str:
+    """Return an equation as Modelica text, shortened in the middle if it is long."""
+    right = "0" if equation.right is None else expression_text(equation.right)
+    text = f"{expression_text(equation.left)} = {right}"
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST - 35]} ... {text[-30:]}"
+
+
+def expression_text(node: Expression | None) -> str:
+    """Return an expression as Modelica text."""
+    return _written(node)[0]
+
+
+def _written(node: Expression | None) -> tuple[str, int]:
+    """Return text and precedence."""
+    match node:
+        case Binary(operator=operator, left=left, right=right):
+            level = _PRECEDENCE.get(operator, 0)
+            joint = operator if level >= 6 else f" {operator} "
+            # Powers do not associate; everything else associates to the left.
+            first = _inside(left, level + (level == 7))
+            return f"{first}{joint}{_inside(right, level + 1)}", level
+        case Unary(operator=operator, operand=operand):
+            if operator == "not":
+                return f"not {_inside(operand, 4)}", 3
+            return f"{operator}{_inside(operand, 6)}", 5
+        case If(branches=branches, otherwise=otherwise):
+            parts = [f"if {expression_text(c)} then {expression_text(b)}" for c, b in branches]
+            return " else".join(parts) + f" else {expression_text(otherwise)}", 0
+        case _:
+            return _atom(node), _ATOM
+
+
+def _inside(node: Expression, level: int) -> str:
+    text, own = _written(node)
+    return f"({text})" if own < level else text
+
+
+def _atom(node: Expression | None) -> str:  # noqa: C901 - a case for each node
+    match node:
+        case None:
+            return ":"
+        case Number(value=value):
+            return f"{value:.15g}" if isinstance(value, float) else str(value)
+        case Boolean(value=value):
+            return "true" if value else "false"
+        case Text(value=value):
+            return f'"{value}"'
+        case Reference(name=name, subscripts=subs):
+            return name + (f"[{_listed(subs)}]" if subs else "")
+        case Call(name=name, arguments=arguments):
+            return f"{name}({_listed(arguments)})"
+        case Array(elements=elements, layout="array"):
+            return f"{{{_listed(elements)}}}"
+        case Array(elements=elements, layout=layout):
+            joint = ", " if layout == "horizontal" else "; "
+            parts = [expression_text(e) for e in elements]
+            return "[" + joint.join(p.strip("[]") for p in parts) + "]"
+        case Tuple(elements=items):
+            return "(" + ", ".join("" if p is None else expression_text(p) for p in items) + ")"
+        case Range(start=start, step=step, end=end):
+            middle = [] if step is None else [step]
+            return ":".join(_inside(part, 6) for part in [start, *middle, end])
+        case Comprehension(body=body, indices=indices):
+            loops = ", ".join(f"{n} in {expression_text(d)}" for n, d in indices)
+            return f"{{{expression_text(body)} for {loops}}}"
+        case Index(base=base, subscripts=subs):
+            return f"{_inside(base, _ATOM)}[{_listed(subs)}]"
+        case Field(base=base, name=name):
+            return f"{_inside(base, _ATOM)}.{name}"
+        case Binary() | Unary() | If():
+            return f"({_written(node)[0]})"
+        case _:
+            assert_never(node)
+
+
+def _listed(nodes: tuple[Expression | None, ...] | tuple[Expression, ...]) -> str:
+    return ", ".join(expression_text(n) for n in nodes)

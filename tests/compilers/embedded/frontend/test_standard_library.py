@@ -1,0 +1,128 @@
+"""The stand-in for the Modelica Standard Library, and the library itself."""
+
+from __future__ import annotations
+
+from math import asinh, sin, tau
+from pathlib import Path
+
+import pytest
+
+from fmident.compilers.embedded.frontend import load_model
+from fmident.compilers.embedded.standard_library import stand_in
+from fmident.compilers.libraries import search_folders
+from fmident.operating_system.cache import cache_folder
+from fmident.units import parse_unit
+
+from .conftest import Compile
+
+MODEL = """
+model M
+  extends Modelica.Icons.Example;
+  import SI = Modelica.Units.SI;
+  import Modelica.Units.Conversions.*;
+  import Modelica.Constants.pi;
+  block Gain
+    extends Modelica.Blocks.Interfaces.SISO;
+    parameter Real k = 1;
+  equation
+    y = k*u;
+  end Gain;
+  parameter SI.Temperature T0 = 300;
+  parameter SI.Mass m = 2;
+  SI.Temperature T(start=T0, fixed=true);
+  Modelica.Blocks.Interfaces.RealInput u;
+  Modelica.Blocks.Interfaces.RealOutput c(unit="degC") = to_degC(T);
+  SI.AngularVelocity w = 2*pi*Modelica.Math.sin(1);
+  Modelica.Units.NonSI.AngularVelocity_rpm n = to_rpm(w);
+  Real a = Modelica.Math.asinh(3);
+  Gain gain(k=2);
+equation
+  der(T) = gain.y;
+  connect(u, gain.u);
+end M;
+"""
+
+
+def test_the_stand_in_answers_what_nearly_every_model_names(compile_text: Compile) -> None:
+    compiled = compile_text(MODEL)
+    point = compiled.at(u={"u": 3.0})
+    assert point.rates == {"T": 6.0}
+    assert point.outputs["c"] == pytest.approx(26.85)
+    assert point.locals["n"] == pytest.approx(60 * sin(1))
+    assert point.locals["a"] == pytest.approx(asinh(3))
+    assert point.locals["w"] == pytest.approx(tau * sin(1))
+    mass = next(p for p in compiled.model.parameters if p.name == "m")
+    assert (mass.unit, mass.quantity, mass.minimum) == ("kg", "Mass", 0.0)
+    notes = [d for d in compiled.diagnostics if d.rule == "standard-library"]
+    assert len(notes) == 1
+    assert "stand-in" in notes[0].message
+
+
+def test_a_model_without_it_has_no_note(compile_text: Compile) -> None:
+    compiled = compile_text("model M\n  output Real y = 2*time;\nend M;\n")
+    assert [d.rule for d in compiled.diagnostics] == []
+
+
+def test_a_library_that_is_there_is_taken_and_named(tmp_path: Path) -> None:
+    library = tmp_path / "Modelica 9.0.0"
+    library.mkdir()
+    (library / "package.mo").write_text(
+        "package Modelica\n  constant Real only = 7;\n"
+        '  annotation(version="9.0.0");\nend Modelica;\n'
+    )
+    file = tmp_path / "M.mo"
+    file.write_text("model M\n  output Real y = Modelica.only*time;\nend M;\n")
+    _, notes = load_model("M", [file, library])
+    (found,) = [d for d in notes if d.rule == "standard-library"]
+    assert "9.0.0" in found.message
+    assert str(library) in found.message
+
+
+def test_units_of_the_stand_in_can_be_read() -> None:
+    """But for photometric ones and levels, and the few that the library itself misspells."""
+    tree = stand_in()
+    units = set()
+    for name, item in tree.classes.items():
+        words = [t.text for t in item.tokens]
+        if name.startswith("Modelica.Units.SI.") and "unit" in words:
+            units.add(words[words.index("unit") + 2].strip('"'))
+    unreadable = set()
+    for unit in units:
+        try:
+            parse_unit(unit)
+        except Exception:
+            unreadable.add(unit)
+    assert len(units) > 150
+    assert len(unreadable) < 0.2 * len(units), sorted(unreadable)
+
+
+def test_folders_of_other_tools_are_searched(tmp_path: Path) -> None:
+    dymola, roaming = tmp_path / "dymola", tmp_path / "roaming"
+    places = (dymola / "Modelica" / "Library", roaming / ".openmodelica" / "libraries")
+    for place in places:
+        place.mkdir(parents=True)
+    found = search_folders(None, {"DYMOLA": str(dymola), "APPDATA": str(roaming)})
+    assert set(places) <= set(found)
+
+
+def test_parsed_files_are_kept_where_the_user_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "Lib"
+    library.mkdir()
+    (library / "package.mo").write_text("package Lib\n  constant Real k = 2;\nend Lib;\n")
+    file = tmp_path / "M.mo"
+    file.write_text("model M\n  output Real y = Lib.k*time;\nend M;\n")
+    monkeypatch.setenv("FMIDENT_CACHE", str(tmp_path / "kept"))
+    load_model("M", [file, library])
+    kept = {p.name for p in (tmp_path / "kept").rglob("*.bin")}
+    assert kept
+    load_model("M", [file, library])
+    assert {p.name for p in (tmp_path / "kept").rglob("*.bin")} == kept
+    (library / "package.mo").write_text("package Lib\n  constant Real k = 3;\nend Lib;\n")
+    for damaged in (tmp_path / "kept").rglob("*.bin"):
+        damaged.write_bytes(damaged.read_bytes()[:50])
+    model, _ = load_model("M", [file, library])
+    assert float(model.output_values(1, [], [], [], model.calculated_parameters([]))) == 3.0
+    monkeypatch.setenv("FMIDENT_CACHE", "")
+    assert cache_folder("anything") is None

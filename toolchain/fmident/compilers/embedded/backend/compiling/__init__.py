@@ -1,1 +1,0 @@
-"""Compile C sources to the binaries of an FMU."""

@@ -1,1 +1,0 @@
-"""Text of the user's files: classes, name resolution, libraries."""

@@ -1,1 +1,0 @@
-"""Dimensions of expressions and equations."""

@@ -1,1 +1,0 @@
-"""Communication with omc."""

@@ -1,1 +1,0 @@
-"""Estimates with a noise model that is estimated together with the parameters."""

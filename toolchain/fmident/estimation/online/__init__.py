@@ -1,1 +1,0 @@
-"""Estimates over time."""

@@ -1,1 +1,0 @@
-"""FMI 2.0: instances and Co-Simulation."""

@@ -1,1 +1,0 @@
-"""Exact sensitivities of Model Exchange FMUs, by the variational equation."""

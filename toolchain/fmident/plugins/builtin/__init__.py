@@ -1,1 +1,0 @@
-"""Plugins that are part of fmident."""

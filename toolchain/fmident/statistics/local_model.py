@@ -1,0 +1,695 @@
+"""The quadratic model of the cost at an estimate, from which all uncertainty follows.
+
+Near the solution of least squares the residuals are ``r = e + J d``, with the noise e and the
+change d of n parameters. Everything that enters is an input of one algebra:
+
+1. **Tangent space.** Equalities, and the inequalities that hold the estimate, leave the directions
+   T. An inequality, such as a bound, holds the estimate if without it the estimate would pass it by
+   more than its interval; one that nothing pushes against changes nothing.
+2. **Priors** are further rows of J, with known noise.
+3. **Rank.** Singular values of ``J T``, with columns of unit length, against what the errors of the
+   derivatives can produce, divide the tangent space into what the data determine and what they
+   leave open (:mod:`~fmident.statistics.identifiability`).
+4. **Covariance.** The estimate answers to noise with ``d = A e``, ``A = -T (J T)^+`` on the
+   determined directions; its covariance is ``A S A^T`` with the covariance S of the noise, white or
+   not (:mod:`~fmident.statistics.noise.covariance`), and each quantity has degrees of freedom of
+   its own.
+5. **Intervals** are ranges over the feasible set (:mod:`~fmident.statistics.intervals`), where no
+   inequality is within reach ``estimate +- t * standard error``.
+
+Sources: Seber and Wild, Nonlinear Regression, 1989, sections 2.1.2 and 5.1; for constraints
+Silvapulle and Sen, Constrained Statistical Inference, 2005, chapter 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from fmident.arrays import F64
+from fmident.statistics.distributions import correlation_of, student_quantile, student_quantiles
+from fmident.statistics.identifiability import (
+    Identifiability,
+    RankAnalysis,
+    analyse_rank,
+    describe,
+    determined_combinations,
+    weakest_directions,
+)
+from fmident.statistics.intervals import (
+    CANCELLED,
+    ROUNDED,
+    FeasibleSet,
+    Region,
+    Tangent,
+    moved_by,
+    tangent_of,
+)
+from fmident.statistics.noise.covariance import NoiseFinding
+from fmident.statistics.prior import PriorRows, with_prior_rows, without_invisible
+from fmident.statistics.residuals import ResidualScores
+from fmident.statistics.truncated import Subspace
+
+LEVEL = 0.95
+
+ALLOWED = 0.03
+"""Relative change of a standard error that the derivatives may leave open."""
+
+_POORLY = 0.25
+"""Relative standard error from which on a parameter counts as not determined."""
+
+_FINEST = 1e-6
+"""Standard deviation of unknown noise at least, over what the parameters contribute to the outputs:
+less is rounding of the derivatives, beside which priors would count for nothing."""
+
+_VISIBLE = 1e-9
+"""Part of a column that is left without the others, below which it is rounding."""
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalModel:
+    """Least squares near its solution, for n free parameters.
+
+    Parameters
+    ----------
+    names, values, units
+        Of the parameters, at the estimate.
+    jacobian, residuals
+        Of the data, over the standard deviation of the noise where `sigma_known`, shapes (m, n)
+        and (m,).
+    column_errors, spread
+        Lengths of the errors of the Jacobian's columns, ``None`` if exact, or the difference of
+        two independent estimates of it.
+    scores
+        Of a robust loss, from which the variance follows, for known noise, too; not with `prior`.
+    prior
+        Of the parameters, with absolute standard deviations.
+    coloured
+        Noise other than white noise of one size.
+    feasible
+        Constraints and bounds; by default none.
+    holding
+        Which inequalities hold the estimate, shape (l,); by default as their multipliers say.
+    within
+        The only directions along which the estimate is that of least squares; by default all.
+    kinks
+        Parameters whose derivatives are wrong, since the cost jumps or bends, shape (n,).
+    """
+
+    names: Sequence[str]
+    values: F64
+    jacobian: F64
+    residuals: F64
+    sigma_known: bool
+    units: Sequence[str | None] | None = None
+    column_errors: F64 | None = None
+    spread: F64 | None = None
+    scores: ResidualScores | None = None
+    prior: PriorRows | None = None
+    coloured: NoiseFinding | None = None
+    feasible: FeasibleSet | None = None
+    holding: Flags | None = None
+    within: Subspace | None = None
+    kinks: Flags | None = None
+
+    # ------------------------------------------------------------------ tangent space
+
+    @cached_property
+    def limits(self) -> FeasibleSet:
+        """Bounds and constraints."""
+        return FeasibleSet.everything(self.values.size) if self.feasible is None else self.feasible
+
+    @cached_property
+    def released(self) -> LocalModel:
+        """The model without inequalities; itself if none holds the estimate."""
+        if not self.holds.any():
+            return self
+        none = np.zeros(self.holds.size, dtype=np.bool_)
+        return replace(self, holding=none)
+
+    @cached_property
+    def holds(self) -> Flags:
+        """Which inequalities hold the estimate, shape (l,)."""
+        return self.multipliers_tested() if self.holding is None else self.holding
+
+    @cached_property
+    def tangent(self) -> Tangent:
+        """The directions in which the parameters can move."""
+        rows = np.vstack([self.limits.equal, self.limits.rows[self.holds]])
+        return tangent_of(rows, self._sizes)
+
+    @property
+    def moving(self) -> npt.NDArray[np.intp]:
+        """Indices of the parameters that are neither held nor follow from others."""
+        return self.tangent.moving
+
+    @property
+    def on_bound(self) -> Flags:
+        """Whether a parameter is held by a bound or constraints, shape (n,)."""
+        return np.asarray(~self.tangent.basis.any(axis=1))
+
+    def multipliers_tested(self) -> Flags:
+        """Return which active inequalities have a multiplier above zero, shape (l,).
+
+        One after the other, the least significant first, those are left out without which the
+        estimate would pass them by less than the reach of an interval.
+        """
+        holding = self.limits.active.copy()
+        if not holding.any():
+            return holding
+        free = replace(self, holding=np.zeros_like(holding), spread=None)
+        left, triangle = np.linalg.qr(free.rows)
+        residuals = left.T @ free.right
+        # Without a measure of the noise, any multiplier above zero holds.
+        quantile = float(np.nan_to_num(student_quantile(0.5 * (1.0 + LEVEL), free.freedom)))
+        while holding.any():
+            chosen = np.flatnonzero(holding)
+            sizes = [
+                self._multiplier(free, left, triangle, residuals, holding, int(k)) for k in chosen
+            ]
+            least = int(np.argmin(sizes))
+            if sizes[least] > quantile:
+                break
+            holding[chosen[least]] = False
+        return holding
+
+    def _multiplier(
+        self,
+        free: LocalModel,
+        left: F64,
+        triangle: F64,
+        residuals: F64,
+        holding: Flags,
+        number: int,
+    ) -> float:
+        """Return the multiplier of an inequality beside others, over its standard deviation."""
+        others = holding & (np.arange(holding.size) != number)
+        limits = self.limits
+        wider = tangent_of(np.vstack([limits.equal, limits.rows[others]]), self._sizes).basis
+        narrow = tangent_of(np.vstack([limits.equal, limits.rows[holding]]), self._sizes).basis
+        slopes = limits.rows[number] @ wider * self._sizes
+        if not slopes.any():
+            return 0.0
+        inward = wider @ (slopes / (slopes @ slopes) * self._sizes)
+        column = triangle @ inward
+        columns = triangle @ narrow
+        lengths = np.linalg.norm(columns, axis=0)
+        scaled = columns[:, lengths > 0.0] / lengths[lengths > 0.0]
+        own = column - scaled @ np.linalg.lstsq(scaled, column, rcond=1e-10)[0]
+        if float(np.linalg.norm(own)) <= _VISIBLE * float(np.linalg.norm(column)):
+            return 0.0
+        noise = free.noise * float(np.linalg.norm(own))
+        if self.coloured is not None:
+            noise = float(np.linalg.norm(free._mixed((left @ own)[np.newaxis])))
+        push = float(own @ residuals)
+        if not noise > 0.0:
+            return np.inf if push > 0.0 else 0.0
+        return push / noise
+
+    @cached_property
+    def _sizes(self) -> F64:
+        """Scales of the parameters, for what depends on units else."""
+        norms = np.linalg.norm(self.jacobian, axis=0)
+        return 1.0 / np.where(norms > 0.0, norms, 1.0)
+
+    # ------------------------------------------------------------------ rows and noise
+
+    @cached_property
+    def derivatives(self) -> tuple[F64, F64 | None, F64 | None]:
+        """Jacobian of the data along the tangent space, its spread and its columns' errors."""
+        basis, spread, errors = self.tangent.basis, self.spread, self.column_errors
+        jacobian = self.jacobian
+        if self.moving.size < basis.shape[1]:
+            jacobian = jacobian @ basis
+            spread = None if spread is None else spread @ basis
+            errors = None if errors is None else np.sqrt(errors**2 @ basis**2)
+        if self.prior is None:
+            return jacobian, spread, errors
+        return without_invisible(jacobian, spread, errors, self.prior.along(basis))
+
+    @cached_property
+    def _stacked(self) -> tuple[F64, F64, F64 | None]:
+        """Rows of data and priors: Jacobian, residuals and spread."""
+        jacobian, spread, _ = self.derivatives
+        right = self.residuals if self.scores is None else self.scores.as_residuals
+        if self.prior is None:
+            return jacobian, right, spread
+        prior = self.prior.along(self.tangent.basis)
+        return with_prior_rows(jacobian, right, spread, prior, self.noise)
+
+    @property
+    def rows(self) -> F64:
+        """Jacobian of data and priors, in units of the noise, along the tangent space."""
+        return self._stacked[0]
+
+    @property
+    def right(self) -> F64:
+        """Residuals of data and priors; of a robust loss, those with the same step."""
+        return self._stacked[1]
+
+    @property
+    def priors(self) -> int:
+        """Number of rows of priors, the last ones."""
+        return 0 if self.prior is None else len(self.prior.names)
+
+    @property
+    def samples(self) -> int:
+        """Number of rows of data."""
+        return self.residuals.size
+
+    @property
+    def data_jacobian(self) -> F64:
+        """Rows of the data along the tangent space, shape (m, n)."""
+        return self.derivatives[0]
+
+    @property
+    def column_norms(self) -> F64:
+        """Lengths of the columns of the rows, shape (n,); 0 for what does not move."""
+        norms = np.zeros(self.values.size)
+        norms[self.moving] = self.analysis.column_norms
+        return norms
+
+    @cached_property
+    def analysis(self) -> RankAnalysis:
+        """Rank of the Jacobian of the `moving` parameters."""
+        jacobian, _, spread = self._stacked
+        errors = self.derivatives[2]
+        return analyse_rank(
+            jacobian[:, self.moving],
+            None if errors is None else errors[self.moving],
+            None if spread is None else spread[:, self.moving],
+        )
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Samples beyond those that determine the parameters."""
+        if self.within is not None:
+            return self.samples + self.priors - int(self.within.moved.shape[1])
+        if self.prior is not None:
+            return self.samples - self.moving.size
+        return self.samples - int(self.analysis.rank)
+
+    @cached_property
+    def residual_variance(self) -> float:
+        """Variance of the residuals: 1 if the noise is known; from the scores of a robust loss."""
+        if self.scores is not None:
+            return self.scores.variance(self.analysis.rank)
+        if self.sigma_known:
+            return 1.0
+        if self.within is not None:
+            whole = replace(self, within=None)
+            if self.degrees_of_freedom <= 0:
+                return whole.residual_variance
+            return _variance(whole.right, self.degrees_of_freedom)
+        right = self.residuals if self.prior is not None else self.right
+        return _variance(right, self.degrees_of_freedom)
+
+    @cached_property
+    def noise(self) -> float:
+        """Standard deviation of the rows' noise."""
+        if self.prior is None or self.sigma_known or self.within is not None:
+            return float(np.sqrt(self.residual_variance))
+        jacobian = self.derivatives[0][:, self.moving]
+        reach = np.linalg.norm(jacobian, axis=0) * np.abs(self.values[self.moving])
+        least = _FINEST * float(np.max(reach, initial=0.0)) / float(np.sqrt(self.samples))
+        return max(float(np.sqrt(_variance(self.residuals, self.degrees_of_freedom))), least)
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the noise; infinite if it is known."""
+        if self.sigma_known and self.scores is None:
+            return np.inf
+        return float(self.degrees_of_freedom)
+
+    # ------------------------------------------------------------------ answers and covariance
+
+    @cached_property
+    def response(self) -> F64:
+        """Changes of the parameters per change of a row, but for the sign, shape (n, m)."""
+        if self.within is not None:
+            within = np.where(self.on_bound[:, np.newaxis], 0.0, self.within.directions)
+            inverse = np.asarray(np.linalg.pinv(self.rows @ within), dtype=np.float64)
+            return np.asarray(within @ inverse, dtype=np.float64)
+        analysis, rank, moving = self.analysis, self.analysis.rank, self.moving
+        right, singular = analysis.right[:, :rank], analysis.singular_values[:rank]
+        left = analysis.scaled(self.rows[:, moving]) @ right / singular
+        inverse = (right / singular) @ left.T / analysis.lengths[:, np.newaxis]
+        return self.tangent.basis[:, moving] @ inverse
+
+    def answer(self, change: F64) -> F64:
+        """Return the change of the estimate by changes of the rows, (m, h) -> (n, h)."""
+        answer: F64 = -(self.response @ change)
+        return answer
+
+    def _mixed(self, responses: F64) -> F64:
+        """Return the answers of quantities to noise of variance 1 from those to the rows."""
+        if self.coloured is None:
+            mixed: F64 = self.noise * responses
+            return mixed
+        data = self.coloured.answers(responses[:, : self.samples])
+        return np.hstack([data, self.noise * responses[:, self.samples :]])
+
+    @cached_property
+    def answer_to_noise(self) -> F64:
+        """Changes of the estimate by noise of one standard deviation, shape (n, m).
+
+        Its product with its own transpose is the covariance.
+        """
+        return -self._mixed(self.response)
+
+    @property
+    def remaining_step(self) -> F64:
+        """Gauss-Newton step that would still lower the cost, shape (n,).
+
+        It is 0 for what is held and along open directions. Intervals are valid if it is small
+        compared with the standard errors.
+        """
+        return self.answer(self.right)
+
+    @cached_property
+    def open_directions(self) -> F64:
+        """Directions of the parameters that the data leave open, as columns, shape (n, d)."""
+        if self.within is not None:
+            return np.where(self.resolved[:, np.newaxis], 0.0, self.within.across)
+        analysis, basis = self.analysis, self.tangent.basis[:, self.moving]
+        shares = np.where(analysis.involved[:, np.newaxis], analysis.right[:, analysis.rank :], 0.0)
+        moves = shares / analysis.lengths[:, np.newaxis]
+        directions = basis @ moves
+        whole = np.abs(basis) @ np.abs(moves)
+        return np.where(np.abs(directions) > CANCELLED * whole, directions, 0.0)
+
+    @property
+    def resolved(self) -> Flags:
+        """Whether the data alone determine a parameter along the directions of `within`, (n,)."""
+        if self.within is None:
+            return ~self.is_open
+        errors = np.linalg.norm(self.answer_to_noise, axis=1)
+        return self.within.resolved(errors) | self.on_bound
+
+    @property
+    def is_open(self) -> Flags:
+        """Whether the data leave a parameter open, shape (n,)."""
+        flags: Flags = (self.open_directions != 0.0).any(axis=1)
+        return flags
+
+    @cached_property
+    def unknown(self) -> Flags:
+        """Whether the derivatives are too inexact for an interval of a parameter, shape (n,).
+
+        A parameter that constraints make follow from others is unknown with them, unless the data
+        determine it in spite of them.
+        """
+        doubtful = self._inexact | self.is_undecided
+        if self.kinks is not None:
+            doubtful = doubtful | self.kinks
+        uses = self.tangent.basis != 0.0
+        inherited = (uses & (doubtful & ~self.is_open)).any(axis=1)
+        flags: Flags = np.where(self.tangent.pivots, inherited, doubtful)
+        return flags
+
+    @cached_property
+    def covariance(self) -> F64:
+        """Covariance of the parameters, NaN for what has no standard error, shape (n, n)."""
+        if self.coloured is None and self.within is None and not self.tangent.pivots.any():
+            moving, back = self.moving, self.analysis.back
+            covariance = np.full((self.values.size,) * 2, np.nan)
+            covariance[np.ix_(moving, moving)] = self.noise**2 * (back @ back.T)
+        else:
+            answers = self.answer_to_noise
+            covariance = answers @ answers.T
+        lost = self.on_bound | self.unknown | self.is_open
+        covariance[lost, :] = covariance[:, lost] = np.nan
+        return covariance
+
+    @property
+    def standard_errors(self) -> F64:
+        """Roots of the variances, shape (n,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def correlation(self) -> F64:
+        """Correlation, shape (n, n)."""
+        return correlation_of(self.covariance)
+
+    @property
+    def white_errors(self) -> F64:
+        """Standard errors for white noise of one size, shape (n,)."""
+        errors: F64 = self.noise * np.linalg.norm(self.response, axis=1)
+        return errors
+
+    def freedoms(self, rows: F64, known: F64 | None = None) -> F64:
+        """Return the degrees of freedom of the variances of quantities, shape (h,).
+
+        `rows` are their derivatives with respect to the parameters, shape (h, n). Priors have
+        absolute standard deviations: only the part of a variance that is due to the noise of the
+        data is as uncertain as that noise (Satterthwaite, Biometrics Bulletin 2, 1946). `known`
+        is the part of each variance that is not noise, by default that of the priors.
+        """
+        responses = rows @ self.response
+        data, rest = responses[:, : self.samples], self.noise * responses[:, self.samples :]
+        if self.coloured is None:
+            degrees = np.full(len(rows), self.freedom)
+        else:
+            degrees = self.coloured.freedoms(data)
+        if not self.priors:
+            return degrees
+        from_data = np.sum(self._mixed(responses)[:, : self.samples] ** 2, axis=1)
+        certain = np.sum(rest**2, axis=1) if known is None else known
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares: F64 = 1.0 + certain / from_data
+        return np.where(np.isnan(shares), degrees, degrees * shares**2)
+
+    @property
+    def parameter_freedoms(self) -> F64:
+        """Degrees of freedom of the parameters' variances, shape (n,)."""
+        return self.freedoms(np.eye(self.values.size))
+
+    # ------------------------------------------------------------------ intervals
+
+    @cached_property
+    def region(self) -> Region | None:
+        """What bounds and constraints leave of the confidence region; ``None`` without any."""
+        model, limits = self.released, self.limits
+        if not limits.slacks.size:
+            return None
+        answers = model.answer_to_noise
+        errors = np.linalg.norm(answers, axis=1)
+        scales = np.where(errors > 0.0, errors, 1.0)
+        left, sizes, _ = np.linalg.svd(answers / scales[:, np.newaxis], full_matrices=False)
+        rank = int(np.count_nonzero(sizes > 1e-10 * np.max(sizes, initial=0.0)))
+        left, sizes = left[:, :rank], sizes[:rank]
+        center = np.zeros(rank)
+        if limits.active.any():
+            center = left.T @ (model.remaining_step / scales) / sizes
+        root = scales[:, np.newaxis] * left * sizes
+        return Region(root, model.open_directions, center, limits.rows, limits.slacks)
+
+    def errors_and_ranges(
+        self,
+        rows: F64,
+        level: float = LEVEL,
+        *,
+        threshold: float | None = None,
+        cancelled: float = CANCELLED,
+    ) -> tuple[F64, F64]:
+        """Return standard errors, (h,), and ranges of changes, (h, 2), of quantities.
+
+        `rows` are their derivatives with respect to the parameters, shape (h, n). Errors are NaN
+        and ranges infinite where the data leave a quantity open; both are NaN where derivatives
+        are too inexact. Ranges end at the quantile t of each for `level`, or at one `threshold`.
+        Terms that cancel along what is open but for a part `cancelled` are determined.
+        """
+        errors = np.linalg.norm(self._mixed(rows @ self.response), axis=1)
+        terms = np.abs(rows) @ np.linalg.norm(self.answer_to_noise, axis=1)
+        errors[errors <= ROUNDED * terms] = 0.0  # constraints determine it
+        model = self.released
+        own = np.linalg.norm(model._mixed(rows @ model.response), axis=1)
+        if threshold is None:
+            quantiles = student_quantiles(level, model.freedoms(rows))
+        else:
+            quantiles = np.full(len(rows), threshold)
+        open_directions = np.hstack([model.open_directions, self.open_directions])
+        is_open = moved_by(rows, open_directions, cancelled)
+        half = quantiles * own
+        ranges = np.column_stack([-half, half])
+        if np.isfinite(own).all() and self.region is not None:
+            ranges[~is_open] = self.region.reach(rows[~is_open], quantiles[~is_open])
+        ranges[is_open | ~np.isfinite(own)] = -np.inf, np.inf
+        unknown = (rows[:, self.unknown] != 0.0).any(axis=1) | ~np.isfinite(rows).all(axis=1)
+        ranges[unknown] = np.nan
+        errors[moved_by(rows, self.open_directions, cancelled) | unknown] = np.nan
+        return errors, ranges
+
+    @cached_property
+    def intervals(self) -> F64:
+        """The 95 % intervals of the parameters, shape (n, 2)."""
+        return self.intervals_of(LEVEL)
+
+    def intervals_of(self, level: float = LEVEL, *, threshold: float | None = None) -> F64:
+        """Return the intervals of the parameters, shape (n, 2), as :meth:`errors_and_ranges`.
+
+        None reaches beyond the parameter's own bounds.
+        """
+        rows = np.eye(self.values.size)
+        _, ranges = self.errors_and_ranges(rows, level, threshold=threshold)
+        intervals: F64 = self.values[:, np.newaxis] + ranges
+        for row, slack in zip(self.limits.rows, self.limits.slacks, strict=True):
+            if np.count_nonzero(row) == 1:
+                j = int(np.flatnonzero(row)[0])
+                end, bound = int(row[j] < 0.0), -slack / row[j]
+                # It ends on the bound, not next to it by rounding.
+                if row[j] * (ranges[j, end] - bound) <= ROUNDED * slack:
+                    given = self.limits.bounds
+                    intervals[j, end] = self.values[j] + bound if given is None else given[j, end]
+        return intervals
+
+    @cached_property
+    def cut(self) -> Flags:
+        """Whether bounds or constraints change the interval of a parameter, shape (n,)."""
+        endless = FeasibleSet.everything(self.values.size, self.limits.equal)
+        plain = replace(self.released, feasible=endless, holding=endless.active)
+        same = np.isclose(plain.intervals, self.intervals, rtol=1e-9, atol=0.0, equal_nan=True)
+        return np.asarray(~same.all(axis=1))
+
+    def releasing(self, parameters: Sequence[int]) -> LocalModel:
+        """Return the model in which no bound holds these parameters."""
+        own = np.zeros(self.values.size, dtype=np.bool_)
+        own[list(parameters)] = True
+        theirs = self.holds & ~(self.limits.rows != 0.0)[:, ~own].any(axis=1)
+        if not theirs.any():
+            return self
+        return replace(self, holding=self.holds & ~theirs)
+
+    # ------------------------------------------------------------------ errors of derivatives
+
+    @cached_property
+    def doubts(self) -> F64:
+        """Relative change of the standard errors with the Jacobian, shape (n,).
+
+        Infinite if another estimate of the Jacobian leaves a direction undetermined; 0 if that
+        was not measured.
+        """
+        doubts = np.zeros(self.values.size)
+        jacobian, _, spread = self._stacked
+        if spread is None:
+            return doubts
+        moving = self.moving
+        doubts[moving] = _standard_error_doubts(
+            jacobian[:, moving], spread[:, moving], self.analysis
+        )
+        inherited = np.max(np.where(self.tangent.basis != 0.0, doubts, 0.0), axis=1)
+        return np.where(self.tangent.pivots, np.maximum(doubts, inherited), doubts)
+
+    @property
+    def _inexact(self) -> Flags:
+        flags: Flags = self.doubts > ALLOWED
+        return flags
+
+    @cached_property
+    def undecided(self) -> dict[str, float]:
+        """Parameters that might be well determined if the derivatives were exact.
+
+        A singular value below the errors of the Jacobian is at most the sum of both. If that
+        leaves the standard error of a parameter a considerable fraction of its value, the data are
+        the cause. Values are the smallest possible standard errors.
+        """
+        analysis, moving = self.analysis, self.moving
+        tangled = np.flatnonzero(analysis.involved & ~analysis.without_influence)
+        if self.derivatives[1] is None and self.derivatives[2] is None:
+            return {}
+        if not tangled.size or analysis.rank == moving.size:
+            return {}
+        largest = analysis.singular_values + analysis.tolerance
+        silent = analysis.right[analysis.without_influence, analysis.rank :]
+        hidden = analysis.rank + np.flatnonzero(~(np.abs(silent) > 0.5).any(axis=0))
+        if not hidden.size:
+            return {}
+        shares = analysis.right[np.ix_(tangled, hidden)] / largest[hidden]
+        least = np.sqrt(self.noise**2 * np.sum(shares**2, axis=1)) / analysis.column_norms[tangled]
+        with np.errstate(divide="ignore"):
+            relative = least / np.abs(self.values[moving[tangled]])
+        if not float(relative.max()) < _POORLY:
+            return {}
+        names = [self.names[int(j)] for j in moving[tangled]]
+        return dict(zip(names, least.tolist(), strict=True))
+
+    @property
+    def is_undecided(self) -> Flags:
+        """Whether a parameter is one of the `undecided`, shape (n,)."""
+        flags: Flags = np.isin(self.names, list(self.undecided))
+        return flags
+
+    # ------------------------------------------------------------------ what it says
+
+    @cached_property
+    def identifiability(self) -> Identifiability:
+        """Rank, and the combinations that the data determine."""
+        analysis, moving = self.analysis, self.moving
+        names = [self.names[int(j)] for j in moving]
+        units = None if self.units is None else [self.units[int(j)] for j in moving]
+        withheld = {
+            self.names[int(j)]: float(self.doubts[j]) for j in np.flatnonzero(self._inexact)
+        }
+        combinations = () if self.undecided else determined_combinations(analysis, names, units)
+        determined = []
+        for c in combinations:
+            if c.text:
+                sums = np.zeros((1, self.values.size))
+                sums[:, moving] = c.sums
+                determined.append(replace(c, sums=sums, leading=int(moving[c.leading])))
+        verdict = describe(analysis, names, combinations, self.undecided, withheld)
+        return Identifiability(
+            analysis.singular_values,
+            analysis.rank,
+            verdict,
+            tuple(determined),
+            tuple(self.undecided),
+            withheld=tuple(withheld),
+            weakest=weakest_directions(analysis, names),
+            silent=tuple(names[int(j)] for j in np.flatnonzero(analysis.without_influence)),
+        )
+
+
+def _variance(residuals: F64, freedom: int) -> float:
+    return float(residuals @ residuals) / freedom if freedom > 0 else float("nan")
+
+
+def _standard_error_doubts(jacobian: F64, spread: F64, analysis: RankAnalysis) -> F64:
+    """Return the relative change of the standard errors with the Jacobian, shape (n,).
+
+    They are computed again with each of two Jacobians at the same distance from this one as
+    the two estimates for its verification, whose difference is `spread`, from each other.
+    Undetermined directions are the same in both. Infinite if another estimate leaves a
+    direction undetermined; 0 for parameters without standard error.
+    """
+    rank = analysis.rank
+    right = analysis.right[:, :rank]
+    if rank == 0:
+        return np.zeros(right.shape[0])
+    both = np.column_stack([analysis.scaled(part) @ right for part in (jacobian, spread)])
+    triangle = np.asarray(np.linalg.qr(both, mode="r"), dtype=np.float64)
+    plain, apart = triangle[:, :rank], triangle[:, rank:]
+    reference = _sizes(plain, right)
+    doubts = np.zeros(right.shape[0])
+    for sign in (1.0, -1.0):
+        other = _sizes(plain + sign * apart, right)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = np.abs(other / reference - 1.0)
+        doubts = np.maximum(doubts, np.where(reference > 0.0, change, 0.0))
+    doubts[analysis.involved] = 0.0
+    return doubts
+
+
+def _sizes(matrix: F64, right: F64) -> F64:
+    """Return the standard errors in scaled parameters for noise of 1, shape (n,)."""
+    _, values, rotation = np.linalg.svd(matrix)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = (right @ rotation.T) / values
+    errors: F64 = np.linalg.norm(np.where(np.isnan(shares), 0.0, shares), axis=1)
+    return errors
