@@ -543,11 +543,14 @@ class LocalModel:
             if np.count_nonzero(row) == 1:
                 j = int(np.flatnonzero(row)[0])
                 end, bound = int(row[j] < 0.0), -slack / row[j]
-                # It ends on the bound, not next to it by rounding.
                 if row[j] * (ranges[j, end] - bound) <= ROUNDED * slack:
-                    given = self.limits.bounds
-                    intervals[j, end] = self.values[j] + bound if given is None else given[j, end]
-        return intervals
+                    intervals[j, end] = self.values[j] + bound
+        if self.limits.bounds is None:
+            return intervals
+        # They end on a bound, not next to it by rounding.
+        rounding = ROUNDED * np.abs(self.values[:, np.newaxis])
+        on_bound = np.isclose(intervals, self.limits.bounds, rtol=ROUNDED, atol=rounding)
+        return np.where(on_bound, self.limits.bounds, intervals)
 
     @cached_property
     def cut(self) -> Flags:
