@@ -25,6 +25,7 @@ from fmident.problem.model import Problem
 from fmident.statistics.identifiability import DirectionErrors, analyse_rank
 from fmident_estimators.descent import SearchedRows
 from fmident_estimators.least_squares.arrival import NOISE, Errors, Rest, if_too_coarse, rest
+from fmident_estimators.least_squares.kinks import minimum_at_kink
 from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 
@@ -55,6 +56,7 @@ _BLUR = 3.0
 """Noise of the cost, in what independent noise of the residuals makes of it."""
 
 _ARRIVED = "the step that is left is below step_tolerance"
+_KINK = "the minimum is at a kink of the cost: its slope jumps from falling to rising there"
 
 _MESSAGES = {
     0: "the limit of simulations is reached",
@@ -456,19 +458,36 @@ class LocalSearch:
             return LocalResult(self._origin, p, self.cost(z), status, message, self.iterations)
         if status == "converged":
             ended_by, message = self._confirmed(z, p, message)
+            if ended_by == "stuck" and (kink := self._kink(z)) is not None:
+                z, ended_by, message = kink, None, _KINK
+                self.accept(z)
             status = "converged" if ended_by is None else "limit"
-        cost = self._reported_cost(z)
+        p, cost = self.physical(z), self._reported_cost(z)
         self._progress.ended(p, cost)
         return LocalResult(self._origin, p, cost, status, message, self.iterations, ended_by)
 
+    def _kink(self, z: F64) -> F64 | None:
+        """Return the minimum at a kink of the cost next to `z`, if exact derivatives show one."""
+
+        def linear(point: F64) -> tuple[F64, F64]:
+            q = self.physical(point)
+            jacobian = self._rows.jacobian(q) * self.space.derivative(q)
+            return self._weighted(self._rows.residuals(q), jacobian)
+
+        if not self._evaluator.jacobian_is_exact(self.physical(z)):
+            return None
+        kink = minimum_at_kink(z, linear, self.space.lower, self.space.upper)
+        return None if kink is None or self.cost(kink) > self.cost(z) else kink
+
+    def _weighted(self, residuals: F64, jacobian: F64) -> tuple[F64, F64]:
+        """Return residuals and Jacobian with which a robust loss is a sum of squares."""
+        weighted, slope = robust_residuals(self.options.loss, self.options.loss_scale, residuals)
+        return weighted, jacobian * slope[:, np.newaxis]
+
     def _look_ahead(self, z: F64, p: F64, jacobian: F64, errors: Errors) -> None:
         """Compute the step left from an accepted point; raises :class:`Arrived` without one."""
-        plain = self._rows.residuals(p)
-        options = self.options
-        residuals, slope = robust_residuals(options.loss, options.loss_scale, plain)
         remaining = rest(
-            residuals,
-            jacobian * slope[:, np.newaxis],
+            *self._weighted(self._rows.residuals(p), jacobian),
             errors,
             self._noise(p),
             (self.space.lower - z, self.space.upper - z),
