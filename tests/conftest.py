@@ -58,6 +58,22 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.nightly)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse an `each_time` that names a case that there is not."""
+    if any("::" in argument for argument in config.args):
+        return  # only some cases are collected
+    absent: dict[str, set[str]] = {}
+    for item in items:
+        chosen = item.get_closest_marker("each_time")
+        if chosen is not None:
+            names = absent.setdefault(item.nodeid.partition("[")[0], set(chosen.args))
+            names.discard(item.callspec.id)  # type: ignore[attr-defined]
+    for test, names in absent.items():
+        if names:
+            raise pytest.UsageError(f"{test}: each_time names no case {sorted(names)}")
+
+
 def in_root() -> set[str]:
     """Return the names in the repository's root, but for the caches of the tools."""
     return {p.name for p in ROOT.iterdir() if not p.name.endswith("_cache")}
