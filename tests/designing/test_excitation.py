@@ -10,6 +10,7 @@ import pytest
 from fmident.designing import Axis, DesignSettings, design_excitation
 from fmident.errors import Code, EstimationError, ProblemError, SimulationError
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
+from fmident.options import OptionError
 from fmident.problem.model import Parameter
 
 from ..refused import refused
@@ -110,5 +111,5 @@ def test_a_model_that_cannot_follow_is_told() -> None:
     ],
 )
 def test_settings_out_of_range(make) -> None:
-    with pytest.raises(ProblemError):
+    with pytest.raises((ProblemError, OptionError)):
         make()

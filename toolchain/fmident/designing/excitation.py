@@ -22,17 +22,21 @@ for MSD parametric estimation", IMAACA 2011, eq. 13).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NoReturn
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal, NoReturn
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, special
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
 from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
 from fmident.evaluation import Evaluator, differentiated_outputs
+from fmident.options import POSITIVE, OptionError, Options, Range
 from fmident.statistics.identifiability import analyse_rank, describe, determined_combinations
+
+Positive = Annotated[float, Range(above=0.0, below=np.inf)]
+Count = Annotated[int, Range(least=1)]
 
 _FINE = 4
 """Instants at which limits are checked, per instant of the sensitivities."""
@@ -56,26 +60,25 @@ _STEP = 1e-3
 
 
 @dataclass(frozen=True)
-class DesignSettings:
+class DesignSettings(Options):
     """Settings of a design.
 
     The motion has a `period`, s, and a number of `harmonics`; `rate` is that of the samples
     of the measurement and of the result, 1/s. The best of `starts` local searches from
-    random motions is used, each with at most `iterations`. Raises `ProblemError` for a
-    number out of range.
+    random motions is used, each with at most `iterations`. Raises `ProblemError` for
+    harmonics that are too fast.
     """
 
-    period: float
-    harmonics: int = 5
-    rate: float = 1000.0
+    period: Positive
+    harmonics: Count = 5
+    rate: Positive = 1000.0
     criterion: Criterion = "determinant"
-    starts: int = 4
-    iterations: int = 40
+    starts: Count = 4
+    iterations: Count = 40
     seed: int = 0
 
     def __post_init__(self) -> None:
-        positive = ("period", "harmonics", "rate", "starts", "iterations")
-        refuse_not_positive({name: getattr(self, name) for name in positive})
+        super().__post_init__()
         if self.harmonics / self.period >= 0.1 * self.rate:
             raise ProblemError(
                 f"the highest harmonic, {self.harmonics / self.period:g} Hz, is too fast for"
@@ -196,18 +199,14 @@ class _Task:
             low, high = axis.position_limits
             start = float(row[0])
             if np.isfinite(low) and np.isfinite(high):
-                start = low + (high - low) * _sigmoid(start)
+                start = low + (high - low) * special.expit(start)
             elif np.isfinite(low) or np.isfinite(high):
                 start = low + abs(start) if np.isfinite(low) else high - abs(start)
             # Coefficients of the speed: none of the harmonics dominates by itself.
             sine, cosine = (part / harmonic for part in np.split(row[2:], 2))
             shape = FourierMotion(self.settings.period, start, axis.turns, sine, cosine)
-            factor = largest_inside(axis, shape, self.settings.fine) * _sigmoid(float(row[1]))
-            series.append(
-                FourierMotion(
-                    self.settings.period, start, axis.turns, factor * sine, factor * cosine
-                )
-            )
+            factor = largest_inside(axis, shape, self.settings.fine) * special.expit(float(row[1]))
+            series.append(replace(shape, sine=factor * sine, cosine=factor * cosine))
         return tuple(series)
 
     def inputs(self, motions: Sequence[FourierMotion], times: F64) -> dict[str, F64]:
@@ -254,12 +253,8 @@ class _Task:
         )
 
 
-def _sigmoid(x: float) -> float:
-    return float(1.0 / (1.0 + np.exp(-x)))
-
-
 @dataclass(frozen=True)
-class Axis:
+class Axis(Options):
     """One axis of a machine: the inputs that define its motion, and its limits.
 
     `position`, `speed` and `acceleration` are input variables of the FMU; ``None`` for one
@@ -274,18 +269,17 @@ class Axis:
     acceleration: str | None = None
     turns: float = 0.0
     position_limits: tuple[float, float] = (-np.inf, np.inf)
-    speed_limit: float = np.inf
-    acceleration_limit: float = np.inf
+    speed_limit: Annotated[float, POSITIVE] = np.inf
+    acceleration_limit: Annotated[float, POSITIVE] = np.inf
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.position is None and self.speed is None and self.acceleration is None:
             raise ProblemError("an axis needs an input: 'position', 'speed' or 'acceleration'")
         if not self.position_limits[0] < self.position_limits[1]:
             raise ProblemError(
                 f"the position limits {list(self.position_limits)} must be [lowest, highest]"
             )
-        if not (self.speed_limit > 0.0 and self.acceleration_limit > 0.0):
-            raise ProblemError("the limits of speed and acceleration must be positive")
         bounded = bool(np.isfinite(self.position_limits).any())
         if self.turns and bounded:
             raise ProblemError(
@@ -344,7 +338,7 @@ def largest_inside(axis: Axis, shape: FourierMotion, times: F64) -> float:
             f" less than the speed limit {axis.speed_limit:g}",
             hint="fewer turns, or a longer period",
         )
-    series = FourierMotion(shape.period, 0.0, 0.0, shape.sine, shape.cosine)
+    series = replace(shape, start=0.0, turns=0.0)
     low, high = axis.position_limits
     factors = [
         _factor(series(times), low - shape.start, high - shape.start),
@@ -362,44 +356,60 @@ def _factor(values: F64, low: float, high: float) -> float:
 
 
 @dataclass(frozen=True)
-class SineSettings:
-    """Settings of a sine design.
+class Sine(Options):
+    """Table ``[sine]`` of a design file.
 
     `amplitude` is the maximum, in the unit of `input`, and `omega` the lowest and highest
-    angular frequency, rad/s; the record has a `duration`, s, and a `rate` of samples per
-    second. The criterion is the determinant of the information matrix, the condition number
-    of the sensitivities, or the variance of one `parameter`. `natural` is the reference
-    angular frequency of the table, rad/s, and `limits` are maximum absolute values of
-    output variables. Raises `ProblemError` for a number out of range.
+    angular frequency, rad/s. `natural` is the reference angular frequency of the table, rad/s,
+    and `limits` are maximum absolute values of output variables.
     """
 
     input: str
-    amplitude: float
-    omega: tuple[float, float]
-    duration: float
-    rate: float = 1000.0
-    criterion: SineCriterion = "determinant"
-    parameter: str | None = None
-    natural: float | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
+    amplitude: Positive
+    omega: tuple[Positive, Positive]
+    natural: Positive | None = field(default=None, kw_only=True)
+    limits: Mapping[str, Positive] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
-        named = {key: getattr(self, key) for key in ("amplitude", "duration", "rate")}
-        if self.natural is not None:
-            named["natural"] = self.natural
-        refuse_not_positive(named | dict(self.limits))
-        low, high = self.omega
-        if not 0.0 < low < high:
-            raise ProblemError(f"'omega' must be [lowest, highest], positive, not {[low, high]}")
-        if high >= 0.2 * np.pi * self.rate:
-            raise ProblemError(
-                f"{high:g} rad/s is too fast for {self.rate:g} samples per second",
-                hint="a lower highest 'omega', or a higher rate",
-            )
+        super().__post_init__()
+        if not self.omega[0] < self.omega[1]:
+            raise OptionError(f"omega must be [lowest, highest], not {list(self.omega)}", "omega")
+
+
+@dataclass(frozen=True)
+class SineRecord(Options):
+    """Table ``[design]`` of a sine.
+
+    The record has a `duration`, s, and a `rate` of samples per second. The criterion is the
+    determinant of the information matrix, the condition number of the sensitivities, or the
+    variance of one `parameter`.
+    """
+
+    duration: Positive
+    rate: Positive = 1000.0
+    criterion: SineCriterion = "determinant"
+    parameter: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if (self.criterion == "variance") != (self.parameter is not None):
             raise ProblemError(
                 "'parameter' and the criterion \"variance\" belong together",
                 hint='criterion = "variance" and parameter = "NAME", or neither',
+            )
+
+
+@dataclass(frozen=True)
+class SineSettings(SineRecord, Sine):
+    """Settings of a sine design; raises `ProblemError` for frequencies beyond the rate."""
+
+    def __post_init__(self) -> None:
+        Sine.__post_init__(self)
+        SineRecord.__post_init__(self)
+        if self.omega[1] >= 0.2 * np.pi * self.rate:
+            raise ProblemError(
+                f"{self.omega[1]:g} rad/s is too fast for {self.rate:g} samples per second",
+                hint="a lower highest 'omega', or a higher rate",
             )
 
     @property
@@ -560,11 +570,7 @@ class Information:
     the standard deviations of the noise of the output variables to be measured.
     """
 
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        sigmas: Mapping[str, float],
-    ) -> None:
+    def __init__(self, evaluator: Evaluator, sigmas: Mapping[str, float]) -> None:
         self.evaluator = evaluator
         self.outputs = tuple(sigmas)
         self.sigmas = np.array(list(sigmas.values()))
@@ -610,23 +616,14 @@ class Information:
         `columns` are finite sensitivities of a motion that was tried, and `motion` describes
         it, such as ``"sine of this input"``.
         """
-        raise ProblemError(
-            f"no {motion} tells all parameters apart. {self._verdict(columns)}",
-            hint="hold parameters with 'fixed = true' until all are identifiable",
-        )
-
-    def _verdict(self, columns: F64) -> str:
         names = [q.name for q in self.evaluator.problem.free]
         errors = 1e-8 * np.linalg.norm(columns, axis=0)
         analysis = analyse_rank(columns / self.scale, errors / self.scale)
-        return describe(analysis, names, determined_combinations(analysis, names))
-
-
-def refuse_not_positive(settings: Mapping[str, float]) -> None:
-    """Raise `ProblemError` for the first named number that is not positive and finite."""
-    for name, value in settings.items():
-        if not (np.isfinite(value) and value > 0.0):
-            raise ProblemError(f"'{name}' of a design must be positive, not {value:g}")
+        verdict = describe(analysis, names, determined_combinations(analysis, names))
+        raise ProblemError(
+            f"no {motion} tells all parameters apart. {verdict}",
+            hint="hold parameters with 'fixed = true' until all are identifiable",
+        )
 
 
 def criterion_value(columns: F64, criterion: Criterion) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ from fmident.data.experiment import Experiment, Measurement
 from fmident.designing.excitation import (
     Axis,
     DesignSettings,
-    SineCriterion,
+    Positive,
+    Sine,
+    SineRecord,
     SineSettings,
 )
 from fmident.errors import Code, FmuError, ProblemError, did_you_mean
@@ -74,7 +75,7 @@ def load_design(
     tables = root.read(_DesignTables)
     fmu, description, shared = read_model(tables.model, path.parent, plugins)
     sigmas = tables.outputs
-    _refuse_not_positive(root.inner("outputs"), sigmas, description, "standard deviation")
+    _refuse_unknown(root.inner("outputs"), sigmas, description)
     if not sigmas:
         raise root.inner("outputs").error(
             "no output will be measured", hint="add OUTPUT = STANDARD DEVIATION to [outputs]"
@@ -82,7 +83,13 @@ def load_design(
     design = root.inner("design")
     settings: DesignSettings | SineSettings
     if tables.sine is not None:
-        settings = _sine(design, tables.sine, description)
+        section, record = root.inner("sine"), design.read(SineRecord)
+        _refuse_no_input(section, "input", tables.sine.input, description)
+        _refuse_unknown(section.inner("limits"), tables.sine.limits, description)
+        try:
+            settings = SineSettings(**vars(tables.sine), **vars(record))
+        except ProblemError as error:
+            raise section.at_key(error) from error
         inputs = [settings.input]
     else:
         if not tables.axes:
@@ -121,62 +128,25 @@ def load_design(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _SineTable:
-    """``[sine]``."""
-
-    section: Section
-    input: str
-    amplitude: float
-    omega: tuple[float, float]
-    natural: float | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _SineDesign:
-    """``[design]`` of a sine."""
-
-    duration: float
-    rate: float = 1000.0
-    criterion: SineCriterion = "determinant"
-    parameter: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class _DesignTables:
     """A whole design file."""
 
     model: ModelTable
-    outputs: Mapping[str, float]
+    outputs: Mapping[str, Positive]
     design: Mapping[str, Any]
     parameters: Mapping[str, ParameterTable] = field(default_factory=dict)
     axes: tuple[Axis, ...] = ()
-    sine: _SineTable | None = None
+    sine: Sine | None = None
     evaluation: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _refuse_not_positive(
-    section: Section, numbers: Mapping[str, float], description: ModelDescription, what: str
-) -> None:
-    """Raise if the numbers of a table are not positive, or not of FMU variables."""
-    for name, value in numbers.items():
+def _refuse_unknown(section: Section, names: Iterable[str], description: ModelDescription) -> None:
+    """Raise if a key of a table is not a variable of the FMU."""
+    for name in names:
         try:
             description.variable(name)
         except FmuError as error:
             raise section.at_key(error, name) from error
-        if not (np.isfinite(value) and value > 0.0):
-            raise section.error(f"the {what} of '{name}' must be positive", name)
-
-
-def _sine(design: Section, table: _SineTable, description: ModelDescription) -> SineSettings:
-    section, of_design = table.section, design.read(_SineDesign)
-    _refuse_no_input(section, "input", table.input, description)
-    _refuse_not_positive(section.inner("limits"), table.limits, description, "limit")
-    fields = {key: getattr(table, key) for key in ("amplitude", "omega", "natural", "limits")}
-    try:
-        return SineSettings(table.input, **fields, **dataclasses.asdict(of_design))
-    except ProblemError as error:
-        raise section.at_key(error) from error
 
 
 def _refuse_no_input(section: Section, key: str, name: str, description: ModelDescription) -> None:
