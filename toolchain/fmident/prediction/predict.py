@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -21,6 +21,7 @@ import numpy as np
 from fmident.arrays import F64, root_mean_square
 from fmident.data.experiment import Experiment, Measurement
 from fmident.errors import EstimationError
+from fmident.estimation.diagnostics import Recorded, recorded_outputs
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.result import EstimationResult
 from fmident.evaluation import Evaluator, Executor, JacobianError
@@ -30,7 +31,7 @@ from fmident.problem.cost import TimeDomain
 from fmident.problem.model import Problem
 from fmident.problem.residuals import residual_layout
 from fmident.statistics.noise.covariance import NoiseFinding
-from fmident.statistics.noise.processes import NoiseModel
+from fmident.statistics.noise.processes import NoiseModel, spanned
 from fmident.statistics.noise.series import autocovariance
 
 MOST_DRAWS = 500
@@ -227,17 +228,8 @@ def _deviations(jacobian: F64, covariance: F64) -> F64:
     return deviations
 
 
-@dataclass(frozen=True)
-class _OutputNoise:
-    """Noise of a fitted output: in its unit, relative to a given sigma, degrees of freedom."""
-
-    size: float
-    ratio: float | None
-    freedom: float
-
-
-_KnownNoise = Mapping[tuple[str, str], _OutputNoise]
-"""Noise by experiment and output."""
+_KnownNoise = Sequence[tuple[Recorded, "NoiseSize"]]
+"""The fitted outputs with their noise."""
 
 
 def _as_zero(experiment: Experiment) -> Experiment:
@@ -254,26 +246,10 @@ def _as_zero(experiment: Experiment) -> Experiment:
 def _noise(problem: Problem, evaluator: Evaluator, p: F64) -> _KnownNoise:
     """Return the noise of each fitted output, estimated from its residuals."""
     jacobian, residuals = _linearised(evaluator, p, "the simulation")
-    norms = np.linalg.norm(jacobian, axis=0)
-    left, values, _ = np.linalg.svd(
-        jacobian / np.where(norms > 0.0, norms, 1.0), full_matrices=False
-    )
-    left = left[:, values > 1e-9 * values.max(initial=0.0)]
+    left = spanned(jacobian)
     leverages = np.einsum("ij,ij->i", left, left)
     sizes = noise_sizes(problem, residuals, leverages, noise_of(problem, residuals, jacobian))
-    known = {}
-    for experiment in problem.experiments:
-        for m in experiment.measurements:
-            size = sizes[experiment.name, m.name]
-            # Whitened residuals are in units of sigma over the weight.
-            relative = size.size / m.weight
-            sigma = None if m.sigma is None else float(np.sqrt(np.mean(np.square(m.sigma))))
-            known[experiment.name, m.name] = _OutputNoise(
-                relative if sigma is None else relative * sigma,
-                None if sigma is None else relative,
-                size.freedom,
-            )
-    return known
+    return [(o, sizes[o.experiment.name, o.measurement.name]) for o in recorded_outputs(problem)]
 
 
 def _noise_for(experiment: str, m: Measurement, known: _KnownNoise) -> tuple[F64, float]:
@@ -282,16 +258,19 @@ def _noise_for(experiment: str, m: Measurement, known: _KnownNoise) -> tuple[F64
     If unknown, that of the same output in other experiments is used, scaled by the ratio of
     the sigmas if both have one.
     """
-    own = known.get((experiment, m.name))
-    same = [own] if own else [n for (_, name), n in known.items() if name == m.name]
+    same = [(o, size) for o, size in known if o.measurement.name == m.name]
+    same = [each for each in same if each[0].experiment.name == experiment] or same
     sigma = None if m.sigma is None else np.asarray(m.sigma, dtype=np.float64)
     if not same:
         return np.array(math.nan) if sigma is None else sigma, math.inf
-    freedom = sum(n.freedom for n in same)
-    ratios = [n.ratio for n in same if n.ratio is not None]
-    if sigma is not None and len(ratios) == len(same):
-        return sigma * root_mean_square(ratios), freedom
-    return np.array(root_mean_square([n.size for n in same])), freedom
+    freedom = sum(size.freedom for _, size in same)
+    # Whitened residuals are in units of sigma over the weight.
+    relative = np.array([size.size / o.measurement.weight for o, size in same])
+    sigmas = [o.measurement.sigma for o, _ in same]
+    if sigma is not None and all(s is not None for s in sigmas):
+        return sigma * root_mean_square(relative), freedom
+    units = [1.0 if s is None else root_mean_square(s) for s in sigmas]
+    return np.array(root_mean_square(relative * units)), freedom
 
 
 def _bands(
@@ -375,19 +354,16 @@ def noise_sizes(
     correlated in time; the fit has then absorbed more of it. If an output has too few
     samples, its sigma is used, else the residuals of all outputs.
     """
-    layout = residual_layout(problem)
-    whole = _size_of(residuals, leverages)
-    sizes = {}
-    for i, experiment in enumerate(problem.experiments):
-        for j, measurement in enumerate(experiment.measurements):
-            rows = layout.rows_of(i, j)
-            own = _size_of(residuals[rows], leverages[rows])
-            if own.freedom < _ENOUGH:
-                given = NoiseSize(measurement.weight, np.inf)
-                own = whole if measurement.sigma is None else given
-            elif noise is not None and noise.coloured and noise.sums is None:
-                own = _modelled(noise.model, int(rows[0])) or own
-            sizes[experiment.name, measurement.name] = own
+    whole, sizes = _size_of(residuals, leverages), {}
+    for output in recorded_outputs(problem):
+        rows, measurement = output.rows, output.measurement
+        own = _size_of(residuals[rows], leverages[rows])
+        if own.freedom < _ENOUGH:
+            given = NoiseSize(measurement.weight, np.inf)
+            own = whole if measurement.sigma is None else given
+        elif noise is not None and noise.coloured and noise.sums is None:
+            own = _modelled(noise.model, int(rows[0])) or own
+        sizes[output.experiment.name, measurement.name] = own
     return sizes
 
 

@@ -35,7 +35,13 @@ from fmident.prediction.predict import noise_sizes
 from fmident.problem.model import Problem
 from fmident.problem.priors import Priors
 from fmident.resampling.refits import Refit, StartingPoint, refined, refit, starting_point
-from fmident.resampling.result import BootstrapResult, FailedReplicate, Fitted, parameters_of
+from fmident.resampling.result import (
+    BootstrapResult,
+    FailedReplicate,
+    Fitted,
+    bands_of,
+    parameters_of,
+)
 from fmident.resampling.schemes import (
     METHODS,
     WEIGHTS,
@@ -50,6 +56,7 @@ from fmident.resampling.schemes import (
     Wild,
     panels_of,
 )
+from fmident.statistics.distributions import correlation_of
 from fmident.statistics.local_model import LocalModel
 from fmident.statistics.noise.covariance import NoiseFinding
 from fmident.statistics.noise.processes import NoiseModel, fit_noise, spanned
@@ -133,7 +140,9 @@ def run_bootstrap(
     interrupted = not replicates.run(evaluator, options, listener)
     fitted, failed = replicates.fitted(interrupted=interrupted)
     notes += _failure_notes(failed, len(failed) + fitted.numbers.size)
-    summary = parameters_of(problem, p, statistics, scheme, fitted, options.level)
+    estimates, covariance, more = parameters_of(
+        problem, p, statistics, scheme, fitted, options.level
+    )
     residuals = origin.residuals if modelled is None else modelled.model.colour(origin.residuals)
     sizes = noise_sizes(plain, residuals, leverages, noise)
     return BootstrapResult(
@@ -143,20 +152,20 @@ def run_bootstrap(
         level=options.level,
         wanted=options.replicates,
         seed=options.seed,
-        estimates=summary.parameters,
-        covariance=summary.covariance,
-        correlation=summary.correlation,
+        estimates=estimates,
+        covariance=covariance,
+        correlation=correlation_of(covariance),
         numbers=fitted.numbers,
         replicates=fitted.values,
         costs=fitted.costs,
         failed=tuple(failed),
-        bands=summary.bands(residuals, sizes),
+        bands=bands_of(problem, fitted, residuals, sizes, options.level),
         weights=options.weights if scheme.name == "wild" else None,
         block_lengths=_block_lengths(scheme),
         simulations=evaluator.simulations - before[0],
         jacobians=evaluator.jacobians - before[1],
         seconds=time.monotonic() - began,
-        findings=in_order([*notes, *summary.findings]),
+        findings=in_order([*notes, *more]),
         modelled=modelled is not None,
     )
 
@@ -252,16 +261,17 @@ def check_bootstrap(problem: Problem, options: BootstrapOptions) -> None:
             f"{options.replicates} replicates are too few for an interval",
             hint=f"take at least {FEWEST}; 500 are usual, 2000 for the ends of intervals",
         )
-    if not 0.0 < options.level < 1.0:
-        raise ProblemError(f"a confidence level lies between 0 and 1, not {options.level:g}")
-    if options.method is not None and options.method not in METHODS:
-        raise ProblemError(f"there is no method '{options.method}': {', '.join(METHODS)}")
-    if options.weights not in WEIGHTS:
-        raise ProblemError(f"there are no weights '{options.weights}': {', '.join(WEIGHTS)}")
-    if options.block_length is not None and options.block_length < 1:
-        raise ProblemError(f"a block has at least 1 sample, not {options.block_length}")
-    if options.seed < 0:
-        raise ProblemError(f"a seed is not negative, as {options.seed} is")
+    known_method = options.method is None or options.method in METHODS
+    length, weights = options.block_length, options.weights
+    for allowed, message in (
+        (0.0 < options.level < 1.0, f"a level lies between 0 and 1, not {options.level:g}"),
+        (known_method, f"there is no method '{options.method}': {', '.join(METHODS)}"),
+        (weights in WEIGHTS, f"there are no weights '{weights}': {', '.join(WEIGHTS)}"),
+        (length is None or length >= 1, f"a block has at least 1 sample, not {length}"),
+        (options.seed >= 0, f"a seed is not negative, as {options.seed} is"),
+    ):
+        if not allowed:
+            raise ProblemError(message)
 
 
 def _estimate(

@@ -34,13 +34,18 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from fmident.arrays import F64
+from fmident.estimation.diagnostics import recorded_outputs
 from fmident.findings import Finding, Noted, finding
 from fmident.prediction import OutputBand, drawn_bands
 from fmident.prediction.predict import NoiseSize
 from fmident.problem.model import Problem
 from fmident.problem.residuals import residual_layout
 from fmident.resampling.schemes import Method, Scheme, Weights
-from fmident.statistics.distributions import normal_quantile, student_quantile
+from fmident.statistics.distributions import (
+    normal_quantile,
+    student_quantile,
+    student_quantiles,
+)
 from fmident.statistics.local_model import LocalModel
 from fmident.views import Panels, frame, plot
 
@@ -267,49 +272,40 @@ class Fitted:
     answers: F64
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """Statistics of the replicates."""
+def bands_of(
+    problem: Problem,
+    fitted: Fitted,
+    residuals: F64,
+    sizes: Mapping[tuple[str, str], NoiseSize],
+    level: float,
+) -> tuple[OutputBand, ...]:
+    """Return the bands of the fitted outputs.
 
-    problem: Problem
-    fitted: Fitted
-    level: float
-    parameters: tuple[BootstrapParameter, ...]
-    covariance: F64
-    correlation: F64
-    findings: tuple[Finding, ...]
-
-    def bands(
-        self, residuals: F64, sizes: Mapping[tuple[str, str], NoiseSize]
-    ) -> tuple[OutputBand, ...]:
-        """Return the bands of the fitted outputs.
-
-        `residuals` are the whitened ones of the data at the estimate, shape (m,), and `sizes`
-        the noise levels by experiment and output.
-        """
-        layout, bands = residual_layout(self.problem), []
-        place = np.full(layout.size, -1)
-        place[self.fitted.kept] = np.arange(self.fitted.kept.size)
-        for i, experiment in enumerate(self.problem.experiments):
-            for j, measurement in enumerate(experiment.measurements):
-                whole = layout.rows_of(i, j)
-                chosen = place[whole] >= 0
-                if not bool(chosen.any()):
-                    continue
-                rows, scale = whole[chosen], measurement.whitening[chosen]
-                measured = measurement.compared[measurement.rows][chosen]
-                predicted = measured - residuals[rows] / scale
-                draws = measured - self.fitted.simulated[:, place[rows]] / scale
-                size = sizes[experiment.name, measurement.name]
-                noise = size.size / scale
-                ends = drawn_bands(predicted, draws, noise, size.freedom, self.level)
-                bands.append(
-                    OutputBand(
-                        experiment.name, measurement.name, measurement.unit, layout.time[rows],
-                        measured, predicted, *ends, noise,
-                    )
-                )  # fmt: skip
-        return tuple(bands)
+    `residuals` are the whitened ones of the data at the estimate, shape (m,), and `sizes`
+    the noise levels by experiment and output.
+    """
+    times, bands = residual_layout(problem).time, []
+    place = np.full(times.size, -1)
+    place[fitted.kept] = np.arange(fitted.kept.size)
+    for output in recorded_outputs(problem):
+        chosen = place[output.rows] >= 0
+        if not bool(chosen.any()):
+            continue
+        experiment, measurement = output.experiment, output.measurement
+        rows, scale = output.rows[chosen], measurement.whitening[chosen]
+        measured = measurement.compared[measurement.rows][chosen]
+        predicted = measured - residuals[rows] / scale
+        draws = measured - fitted.simulated[:, place[rows]] / scale
+        size = sizes[experiment.name, measurement.name]
+        noise = size.size / scale
+        ends = drawn_bands(predicted, draws, noise, size.freedom, level)
+        bands.append(
+            OutputBand(
+                experiment.name, measurement.name, measurement.unit, times[rows], measured,
+                predicted, *ends, noise,
+            )
+        )  # fmt: skip
+    return tuple(bands)
 
 
 def parameters_of(
@@ -319,23 +315,20 @@ def parameters_of(
     scheme: Scheme,
     fitted: Fitted,
     level: float,
-) -> Summary:
-    """Return errors, bias and intervals of all parameters.
+) -> tuple[tuple[BootstrapParameter, ...], F64, list[Finding]]:
+    """Return errors, bias and intervals of all parameters, their covariance, and findings.
 
     `p` is the estimate, shape (n,), with its statistics; `level` is the probability of the
     intervals.
     """
-    linear = statistics
-    priors = fitted.answers[:, linear.samples :] * linear.noise
-    data = fitted.answers[:, : linear.samples]
+    priors = fitted.answers[:, statistics.samples :] * statistics.noise
+    data = fitted.answers[:, : statistics.samples]
     control = scheme.covariance(data) + priors @ priors.T
     deviations = fitted.values - p
     covariance, bias = _with_control(deviations, fitted.linear, control)
     lost = _lost(statistics)
     covariance[lost] = covariance[:, lost] = np.nan
     errors = np.sqrt(np.diag(covariance))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = np.where(errors > 0.0, covariance / np.outer(errors, errors), np.nan)
     influences = scheme.influences(data)
     farther = _farther(scheme, data, level)
     parameters, notes = [], _farther_notes(problem, farther, lost)
@@ -382,7 +375,7 @@ def parameters_of(
                 f"intervals of {', '.join(unresolved)}: take more (-n).",
             )
         )
-    return Summary(problem, fitted, level, tuple(parameters), covariance, correlation, tuple(notes))
+    return tuple(parameters), covariance, notes
 
 
 def _farther(scheme: Scheme, answers: F64, level: float) -> F64:
@@ -392,14 +385,8 @@ def _farther(scheme: Scheme, answers: F64, level: float) -> F64:
     normal where Student's t would be correct (expanded percentiles: Hesterberg, The
     American Statistician 69, 2015, section 5.3, here with effective degrees of freedom).
     """
-    freedoms = scheme.freedoms(answers)
     normal = student_quantile(0.5 * (1.0 + level), np.inf)
-    return np.array(
-        [
-            1.0 if np.isinf(f) else student_quantile(0.5 * (1.0 + level), float(f)) / normal
-            for f in freedoms
-        ]
-    )
+    return student_quantiles(level, scheme.freedoms(answers)) / normal
 
 
 def _moved_out(ends: tuple[float, float], value: float, factor: float) -> tuple[float, float]:

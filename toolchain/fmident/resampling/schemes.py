@@ -29,8 +29,10 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy import signal
 
 from fmident.arrays import F64
+from fmident.estimation.diagnostics import Recorded, recorded_outputs
 from fmident.problem.model import Problem
 from fmident.problem.residuals import residual_layout
 from fmident.statistics.noise.processes import NoiseModel
@@ -319,7 +321,10 @@ def block_length(runs: Sequence[F64]) -> float:
     mean = sum(float(np.sum(r)) for r in runs) / count
     centred = [r - mean for r in runs]
     most = min(math.ceil(math.sqrt(count)) + max(5, round(math.log10(count))), longest - 1)
-    covariance = _autocovariance(centred, most, count)
+    covariance = np.zeros(most + 1)
+    for run in centred:
+        products = signal.correlate(run, run, method="fft")[run.size - 1 :][: most + 1]
+        covariance[: products.size] += products / count
     if not covariance[0] > 0.0:
         return 1.0
     correlation = covariance / covariance[0]
@@ -336,18 +341,6 @@ def block_length(runs: Sequence[F64]) -> float:
         return 1.0
     length = (2.0 * spread**2 / (4.0 / 3.0 * long_run**2) * count) ** (1.0 / 3.0)
     return float(np.clip(length, 1.0, math.ceil(min(3.0 * math.sqrt(count), count / 3.0))))
-
-
-def _autocovariance(runs: Sequence[F64], most: int, count: int) -> F64:
-    sums = np.zeros(most + 1)
-    for run in runs:
-        reach = min(most, run.size - 1)
-        size = 1 << (2 * run.size - 1).bit_length()
-        spectrum = np.fft.rfft(run, size)
-        products = np.fft.irfft(spectrum * np.conj(spectrum), size)
-        sums[: reach + 1] += products[: reach + 1]
-    covariance: F64 = sums / count
-    return covariance
 
 
 def _last_lag(correlation: F64, limit: float, in_turn: int) -> int:
@@ -387,24 +380,19 @@ class Panel:
 def panels_of(problem: Problem) -> tuple[Panel, ...]:
     """Return the panels of a problem's residuals."""
     layout = residual_layout(problem)
-    panels: list[Panel] = []
-    for i, experiment in enumerate(problem.experiments):
-        groups: dict[bytes, list[tuple[str, Indices]]] = {}
-        for j, measurement in enumerate(experiment.measurements):
-            rows = layout.rows_of(i, j)
-            if rows.size:
-                key = layout.sample[rows].tobytes()
-                groups.setdefault(key, []).append((measurement.name, rows))
-        for members in groups.values():
-            first = members[0][1]
-            panels.append(
-                Panel(
-                    np.column_stack([rows for _, rows in members]),
-                    runs_of(layout.time[first]),
-                    tuple((experiment.name, name) for name, _ in members),
-                )
-            )
-    return tuple(panels)
+    groups: dict[tuple[int, bytes], list[Recorded]] = {}
+    for output in recorded_outputs(problem):
+        if output.rows.size:
+            instants = layout.sample[output.rows].tobytes()
+            groups.setdefault((output.i, instants), []).append(output)
+    return tuple(
+        Panel(
+            np.column_stack([o.rows for o in outputs]),
+            runs_of(layout.time[outputs[0].rows]),
+            tuple((o.experiment.name, o.measurement.name) for o in outputs),
+        )
+        for outputs in groups.values()
+    )
 
 
 def runs_of(times: F64) -> tuple[tuple[int, int], ...]:
