@@ -313,7 +313,7 @@ def test_parameters_without_a_finite_interval_are_seen(make_result: MakeResult) 
 def test_the_interval_of_a_parameter_on_its_bound_is_seen(make_result: MakeResult) -> None:
     first, *others = make_result().estimates
     one_sided = (first.value, 1.001 * first.value)
-    held = replace(first, interval_95=one_sided, standard_error=np.nan, at_bound=True)
+    held = replace(first, interval_95=one_sided, standard_error=np.nan, at_bound=True, held=True)
     chart = forest_chart(make_result(estimates=(held, *others)))
     assert chart is not None
     for panel in (0, 1):

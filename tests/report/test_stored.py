@@ -87,3 +87,19 @@ def test_a_result_of_an_earlier_version_is_read(make_result: MakeResult, tmp_pat
     found = read_result(tmp_path).result
     assert found.values == make_result().values
     assert math.isnan(found.fits[0].nrmse)
+
+
+def test_whether_a_bound_holds_a_parameter_follows_from_files_of_earlier_versions(
+    make_result: MakeResult, tmp_path: Path
+) -> None:
+    content = as_json(make_result(), "0.1.0")
+    first, second, third, *_ = content["parameters"].values()
+    bounds = {"bounds": [1.0, None], "at_bound": True, "standard_error": None}
+    first |= {**bounds, "interval_95": [1.0, 1.5]}  # the data push it onto the bound
+    second |= {**bounds, "interval_95": [1.0, None]}  # nothing is known of it
+    third["at_bound"] = True
+    for parameter in content["parameters"].values():
+        del parameter["held"]
+    (tmp_path / "result.json").write_text(json.dumps(content))
+    found = read_result(tmp_path).result.estimates[:3]
+    assert [(e.held, e.is_open) for e in found] == [(True, False), (False, True), (False, False)]

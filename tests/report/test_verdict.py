@@ -370,7 +370,12 @@ def test_says_which_parameters_are_identifiable_beside_one_on_its_bound(
 ) -> None:
     rest = Identifiability(np.ones(2), 2, "Both parameters are identifiable.")
     found = verdict(
-        with_first(make_result(identifiability=rest), at_bound=True, standard_error=float("nan"))
+        with_first(
+            make_result(identifiability=rest),
+            at_bound=True,
+            held=True,
+            standard_error=float("nan"),
+        )
     )
     about = found.of("identifiability")
     assert about is not None
@@ -416,7 +421,7 @@ def test_with_another_cost_only_a_large_misfit_in_the_time_domain_is_told(
 
 
 def test_an_unknown_rank_is_not_said_of_the_others_beside_a_bound(make_result: MakeResult) -> None:
-    result = with_first(make_result(), at_bound=True, standard_error=float("nan"))
+    result = with_first(make_result(), at_bound=True, held=True, standard_error=float("nan"))
     assert result.identifiability is not None
     judged = replace(result.identifiability, verdict="The rank cannot be judged")
     known = verdict(replace(result, identifiability=judged)).of("identifiability")

@@ -508,22 +508,16 @@ def _scaled_jacobian(
 
 def _spread(problem: Problem, result: EstimationResult) -> tuple[F64, F64] | None:
     """Return a root of the covariance, and the directions of parameters without any, (n, k)."""
-    names = [e.name for e in result.estimates if e.searched]
-    joint = np.asarray(result.covariance, dtype=np.float64)
-    if joint.shape != (len(names),) * 2 or any(q.name not in names for q in problem.free):
+    covariance = result.covariance_of([q.name for q in problem.free])
+    if covariance is None:
         return None
-    order = [names.index(q.name) for q in problem.free]
-    covariance = joint[np.ix_(order, order)]
     errors = np.sqrt(np.diag(covariance))
-    bound = {e.name for e in result.estimates if e.held}
-    held = np.array([q.name in bound for q in problem.free])
-    known = np.isfinite(errors) & (errors > 0.0) & ~held
+    known = errors > 0.0
     correlation = covariance[np.ix_(known, known)] / np.outer(errors[known], errors[known])
     values, vectors = np.linalg.eigh(correlation)
     root = np.zeros((errors.size, values.size))
     root[known] = errors[known, np.newaxis] * vectors * np.sqrt(np.clip(values, 0.0, None))
-    lost = ~np.isfinite(errors) & ~held
-    return root, np.eye(errors.size)[:, lost]
+    return root, np.eye(errors.size)[:, np.isnan(errors)]
 
 
 def _fitted_noise(result: EstimationResult) -> dict[str, float]:

@@ -124,8 +124,10 @@ class ParameterEstimate:
     lower, upper
         Bounds.
     at_bound
-        The value lies on a bound. If the data push it there it has no standard error, and the
-        standard errors of the others hold for this value.
+        The value lies on a bound.
+    held
+        Bounds or constraints hold it against the data: it has no standard error, and those of the
+        others hold for this value.
     fixed
         It was not estimated.
     variable
@@ -162,6 +164,7 @@ class ParameterEstimate:
     expression: str = ""
     base: tuple[str, ...] = ()
     factors: tuple[Factor, ...] = ()
+    held: bool = False
 
     @classmethod
     def of(cls, q: Parameter, value: float) -> ParameterEstimate:
@@ -183,16 +186,10 @@ class ParameterEstimate:
         return self.expression if "=" in self.expression else f"= {self.expression}"
 
     @property
-    def held(self) -> bool:
-        """Whether the data push it onto its bound."""
-        return self.at_bound and bool(np.isnan(self.standard_error)) and not self.is_open
-
-    @property
     def is_open(self) -> bool:
         """Whether the data leave it open: it has no standard error, and a range between bounds."""
-        if np.isfinite(self.standard_error) or np.isnan(self.interval_95[0]):
-            return False
-        return not self.at_bound or self.interval_95 == (self.lower, self.upper)
+        known = np.isfinite(self.standard_error) or np.isnan(self.interval_95[0])
+        return not (self.held or known)
 
     @property
     def poorly_determined(self) -> bool:
@@ -532,6 +529,21 @@ class EstimationResult(Noted, Drawable):
         columns = dict(parameter_columns(self.rows))
         names = pd.Index(columns.pop("name"), name="name")
         return pd.DataFrame(columns, index=names)
+
+    def covariance_of(self, names: Sequence[str]) -> F64 | None:
+        """Return the joint covariance of parameters, (n, n); ``None`` unless all were searched.
+
+        NaN where the data do not determine one, and 0 for one that is held on a bound.
+        """
+        searched = [e for e in self.estimates if e.searched]
+        place = {e.name: k for k, e in enumerate(searched)}
+        if self.covariance.shape != (len(searched),) * 2 or not place.keys() >= {*names}:
+            return None
+        order = [place[name] for name in names]
+        covariance = np.array(self.covariance[np.ix_(order, order)], dtype=np.float64)
+        held = np.array([searched[k].held for k in order], dtype=np.bool_)
+        covariance[held] = covariance[:, held] = 0.0
+        return covariance
 
     @property
     def values(self) -> dict[str, float]:

@@ -71,24 +71,17 @@ def covariance_of(problem: Problem, result: EstimationResult) -> tuple[F64, floa
     without standard error on a bound. The degrees of freedom, for Student's t, are the
     minimum over all parameters. Raises `EstimationError` if the result has no covariance.
     """
-    searched = [e for e in result.estimates if e.searched]
-    place = {e.name: k for k, e in enumerate(searched)}
-    stored = result.covariance
-    if stored.shape != (len(searched),) * 2 or any(q.name not in place for q in problem.free):
+    covariance = result.covariance_of([q.name for q in problem.free])
+    if covariance is None:
         raise EstimationError(
             "the result has no covariance of its parameters",
             hint="estimate with a method and a cost that give intervals, or predict by --bootstrap",
         )
-    order = [place[q.name] for q in problem.free]
-    covariance = np.array(stored[np.ix_(order, order)], dtype=np.float64)
     if covariance.size and bool(np.isnan(np.diag(covariance)).all()):
         hint = "its notes say why; 'fmident predict --bootstrap' needs none"
         if result.truncation is not None:
             hint = "it is truncated: predict from an estimate with priors, or with parameters fixed"
         raise EstimationError("the result has no standard errors", hint=hint)
-    held = np.array([searched[k].at_bound for k in order], dtype=np.bool_)
-    held &= np.isnan(np.diag(covariance))
-    covariance[held] = covariance[:, held] = 0.0
     return covariance, _freedom(problem, result)
 
 

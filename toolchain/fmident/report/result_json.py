@@ -173,7 +173,11 @@ def _parameter(content: Json) -> Json:
     known = checked(content.get("interval_known", True), bool, "interval_known")
     if "interval_95" not in content:
         return content
-    return {**content, "interval_95": opened(content["interval_95"], is_open=known)}
+    ends = opened(content["interval_95"], is_open=known)
+    unsure = content.get("at_bound", False) and content.get("standard_error") is None
+    whole = opened(content.get("bounds", [*OPEN]), is_open=True)
+    # Earlier versions did not say whether the data push a parameter onto its bound.
+    return {"held": unsure and not (known and ends == whole), **content, "interval_95": ends}
 
 
 def _influence(content: Json) -> Json:
@@ -267,6 +271,7 @@ LAYOUTS: dict[type, Layout] = {
             "lower": OPEN[0],
             "upper": OPEN[1],
             "at_bound": False,
+            "held": False,
             "fixed": False,
             "variable": None,
             "experiments": None,

@@ -65,6 +65,7 @@ def parameter_estimates(
     index = {name: j for j, name in enumerate(fit.names)}
     values = Dependence.of(problem).values(p)
     followed = {} if statistics is None else dependent_uncertainty(problem, p, statistics.local)
+    holds = fit.held if statistics is None else fit.held & statistics.local.on_bound
     estimates = []
     for q in problem.parameters:
         j, value = index.get(q.name), values[q.name]
@@ -84,6 +85,7 @@ def parameter_estimates(
                 standard_error=error,
                 interval_95=interval,
                 at_bound=j is not None and bool(fit.held[j]),
+                held=j is not None and bool(holds[j]),
                 base=merged,
             )
         )
@@ -238,7 +240,8 @@ def drawn(
         low, high = np.quantile(values[e.name], _ENDS)
         error = float(np.std(values[e.name], ddof=1))
         interval = (float(low), float(high))
-        return dataclasses.replace(e, standard_error=error, interval_95=interval, at_bound=False)
+        plain = dataclasses.replace(e, at_bound=False, held=False)
+        return dataclasses.replace(plain, standard_error=error, interval_95=interval)
 
     covariance = np.atleast_2d(np.cov(draws.flat, rowvar=False))
     return tuple(of(e) for e in estimates), covariance
