@@ -48,6 +48,56 @@ def test_products_are_named_as_products() -> None:
     assert [c.text for c in found.determined] == ["R1*C", "R2*C"]
 
 
+def motor(times, inputs, K, R, J, b):
+    """Speed after a step of the voltage: gain K/(R*J), rate (R*b + K^2)/(R*J)."""
+    rate = (R * b + K**2) / (R * J)
+    return {"y": 12.0 * K / (R * J) / rate * (1.0 - np.exp(-rate * times))}
+
+
+MOTOR = {"K": 0.05, "R": 1.0, "J": 0.01, "b": 0.002}
+
+
+def test_a_ratio_is_named_beside_a_combination_that_has_no_formula() -> None:
+    units = {"K": "N.m/A", "R": "Ohm", "J": "kg.m2", "b": "N.m.s/rad"}
+    found = judged(motor, MOTOR, units)
+    assert found.rank == 2
+    assert [(c.text, c.everywhere) for c in found.determined] == [("K/(R*J)", True)]
+    assert found.determined[0].powers == (1, -1, -1)
+    assert found.verdict == (
+        "Rank 2 of 4. K, R, J and b cannot be told apart; only K/(R*J) and one combination of them"
+        " are determined."
+    )
+
+
+def test_only_the_sum_beside_a_ratio_holds_nearby_only() -> None:
+    found = judged(motor, MOTOR)
+    ratio, other = found.determined
+    assert (ratio.text, ratio.everywhere, other.everywhere) == ("K/(R*J)", True, False)
+    assert other.sums[0][0] == 0.0  # K leads the ratio
+    assert found.verdict.endswith(
+        f" {other.text}: holds near these values only: farther away other combinations are"
+        " determined."
+    )
+
+
+def test_the_standard_error_of_a_ratio_is_that_of_a_model_in_terms_of_it() -> None:
+    def plain(times, inputs, gain, rate):
+        return {"y": 12.0 * gain / rate * (1.0 - np.exp(-rate * times))}
+
+    noise = 1e-2 * np.random.default_rng(1).standard_normal(TIMES.size)
+    measured = {"y": motor(TIMES, {}, **MOTOR)["y"] + noise}
+    errors = []
+    for model, truth in ((motor, MOTOR), (plain, {"gain": 5.0, "rate": 0.45})):
+        parameters = [Parameter(n, 1.2 * v, variable=n, scale=v) for n, v in truth.items()]
+        problem = python_problem(measured, TIMES, parameters)
+        with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
+            result = run_estimation(problem, evaluator, LeastSquares())
+        row = (*result.base_parameters, *result.estimates)[0]
+        assert row.value == pytest.approx(5.0, abs=3.0 * row.standard_error)
+        errors.append(row.standard_error)
+    assert errors[0] == pytest.approx(errors[1], rel=1e-3)
+
+
 def test_sums_are_named_as_sums() -> None:
     def model(times, inputs, a, b, k):
         return {"y": (a + 2.0 * b) * np.exp(-k * times)}
@@ -132,10 +182,10 @@ LADDER = {"R1": 1.5, "R2": 1.0, "C1": 0.8, "C2": 0.5}
 
 def test_different_units_are_not_added_where_the_sum_holds_nearby_only() -> None:
     found = judged(ladder, LADDER, {"R1": "Ohm", "R2": "kOhm", "C1": "F", "C2": "uF"})
-    assert found.determined == ()
+    assert [(c.text, c.everywhere) for c in found.determined] == [("R1*R2*C1*C2", True)]
     assert found.verdict == (
-        "Rank 2 of 4. R1, R2, C1 and C2 cannot be told apart; only 2 combinations of them are"
-        " determined."
+        "Rank 2 of 4. R1, R2, C1 and C2 cannot be told apart; only R1*R2*C1*C2 and one combination"
+        " of them are determined."
     )
 
 

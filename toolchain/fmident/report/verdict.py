@@ -397,6 +397,10 @@ def _members(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -
     few = len(base) <= _MOST_NAMED
     only = listed([e.expression for e in base]) if few else f"{len(base)} combinations"
     text = f"{_parameters(names)} act only in {only}, which the data determine"
+    judged, known = result.identifiability, [e for e in estimates if e.standard_error > 0.0]
+    if judged is not None and (more := judged.rank - len(base) - len(known)) > 0:
+        others = "another combination" if more == 1 else f"{more} other combinations"
+        text = f"of {_parameters(names)} the data determine only {only}, and {others}"
     yield finding("not-identifiable", text, _to_fix(result))
 
 

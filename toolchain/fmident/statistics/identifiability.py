@@ -48,8 +48,8 @@ _MOST_DIRECTIONS = 6
 _MOST_NAMED = 6
 """More combinations than these are counted in a sentence, not listed."""
 
-_EXACT, _DENOMINATOR = 1e-6, 12
-"""Relative error of a coefficient that is rounding, and the largest denominator of a fraction."""
+_EXACT, _NUMERATOR, _DENOMINATOR = 1e-6, 100, 12
+"""Relative error of a coefficient that is rounding, and the largest numbers of a fraction."""
 
 
 ENOUGH = 10.0
@@ -68,6 +68,12 @@ _LARGEST = 6
 _NO_SHARE = 1e-3
 _LADDER = ((_SAME, _LARGEST), (0.05, 3), (0.2, 2))
 """How far powers may be from whole numbers, and how large these may be, to be worth a test."""
+
+_MOST_FACTORS, _LARGEST_POWER = 8, 2
+"""Of products that are looked for one by one."""
+
+_UNCHANGED = 3e-3
+"""Relative change of such a product along a direction without effect that may be error."""
 
 _PART = 0.2
 """Share in a direction without effect that counts as none, in parts of the error of the powers."""
@@ -370,7 +376,8 @@ def simple_fractions(coefficients: F64) -> F64:
 
 
 def _fraction(value: float) -> Fraction:
-    return Fraction(value).limit_denominator(_DENOMINATOR)
+    most = int(_NUMERATOR / max(abs(value), 1.0))
+    return Fraction(value).limit_denominator(min(max(most, 1), _DENOMINATOR))
 
 
 def _term(size: float, name: str) -> str:
@@ -652,6 +659,30 @@ def products_of(names: Sequence[str], relative: F64, missing: int) -> list[Produ
         if more is not None and more.texts not in [f.texts for f in candidates]:
             candidates.append(more)
     return candidates
+
+
+def monomials_of(null_spaces: Sequence[F64]) -> list[npt.NDArray[np.intp]]:
+    """Return independent products of small powers that the data determine, the simplest first.
+
+    `null_spaces` are bases of the directions without effect, in the logarithms of n parameters, at
+    several points, shape (n, missing) each. Each product is given by its powers, shape (n,). None
+    are looked for among many parameters.
+    """
+    count = len(null_spaces[0])
+    if count > _MOST_FACTORS:
+        return []
+    each = np.arange(-_LARGEST_POWER, _LARGEST_POWER + 1)
+    powers = np.stack(np.meshgrid(*[each] * count, indexing="ij"), axis=-1).reshape(-1, count)
+    powers = powers[len(powers) // 2 + 1 :]  # the others are their reciprocals
+    sizes = np.linalg.norm(powers, axis=1)
+    for null in null_spaces:
+        same = np.linalg.norm(powers @ null, axis=1) <= _UNCHANGED * sizes
+        powers, sizes = powers[same], sizes[same]
+    products: list[npt.NDArray[np.intp]] = []
+    for row in powers[np.argsort(np.abs(powers).sum(axis=1), kind="stable")]:
+        if np.linalg.matrix_rank([*products, row]) > len(products):
+            products.append(row)
+    return products
 
 
 def _products(

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.estimation.diagnostics import sizes_of
-from fmident.evaluation import Evaluator
+from fmident.evaluation import Evaluator, JacobianError
 from fmident.statistics.identifiability import (
     DeterminedCombination,
     Identifiability,
@@ -26,7 +26,9 @@ from fmident.statistics.identifiability import (
     combined_verdict,
     determined_combinations,
     format_combination,
+    monomials_of,
     null_space,
+    product_text,
     products_of,
     ranked_for_fixing,
     simple_fractions,
@@ -87,13 +89,12 @@ def tested_combinations(
     missing = visible.size - judged.rank
     if missing <= 0:
         return judged
-    alone_change = float(np.max((_FAR * norms * sizes_of(problem, p))[visible]))
     null = np.zeros((p.size, missing))
     null[visible] = analyse_rank(jacobian[:, visible]).right[:, -missing:]
     claims: list[_Claim] = []
     groups = blocks(null)
     for group in groups:
-        new = _claim(evaluator, p, jacobian, null, group, alone_change)
+        new = _claim(evaluator, p, jacobian, null, group)
         if new is None:  # the groups are not as separate as they seemed
             return judged
         claims.append(new)
@@ -102,11 +103,8 @@ def tested_combinations(
     involved = [j for claim in claims for j in claim.involved]
     identifiable = [int(j) for j in visible if not any(j in group for group in groups)]
     verdict = combined_verdict(names, judged.rank, involved, texts, identifiable, silent, kept)
-    nearby = [claim for claim in claims if claim.nearby]
-    if nearby:
-        near = (
-            "This" if nearby == claims else listed([t for c in nearby for t in c.texts if t]) + ":"
-        )
+    if nearby := [c.text for c in determined if not c.everywhere]:
+        near = "This" if len(nearby) == len(determined) else f"{listed(nearby)}:"
         verdict += f" {near} holds near these values only: farther away other combinations"
         verdict += " are determined."
     return replace(judged, verdict=verdict, determined=determined)
@@ -117,14 +115,12 @@ class _Claim:
     """The determined combinations in a group of parameters not identifiable separately.
 
     `involved` are the indices of these parameters; `texts` has one entry for each
-    combination, empty if it has no name; `determined` are those with a name, only near the
-    estimate if `nearby`.
+    combination, empty if it has no name; `determined` are those with a name.
     """
 
     involved: tuple[int, ...]
     texts: tuple[str, ...]
     determined: tuple[DeterminedCombination, ...]
-    nearby: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +129,7 @@ class _Group:
 
     `sums` are the coefficients of each, or of sums of them, among all parameters; `columns`
     the derivatives, and `names` their texts. `missing` is the number of directions without
-    effect, `alone` the change of the outputs caused by one parameter.
+    effect.
     """
 
     evaluator: Evaluator
@@ -142,15 +138,19 @@ class _Group:
     sums: F64
     columns: F64
     missing: int
-    alone: float
 
     def holds(self, directions: F64, *, powers: bool = False, at: F64 | None = None) -> bool:
         """Return whether the outputs stay the same along all directions, both ways."""
         evaluator, problem, p = self.evaluator, self.evaluator.problem, self.p if at is None else at
+        # Of the outputs, by a relative change of the parameter that acts most, alone.
+        slopes = np.linalg.norm(self.columns, axis=0)
+        alone = _FAR * float(np.max(slopes * np.abs(self.sums @ sizes_of(problem, p))))
         points = []
         for way in directions.T:
-            relative = way if powers else way / sizes_of(problem, p)
-            length = _FAR / float(np.max(np.abs(relative)))
+            if powers:
+                length = _FAR / float(np.max(np.abs(way)))
+            else:  # as far, however small a parameter is: what cancels is as large as that
+                length = alone / float(np.max(slopes * np.abs(self.sums @ way)))
             for side in (length, -length):
                 points.append(p * np.exp(side * way) if powers else p + side * way)
         inside = np.clip(np.array(points), problem.lower, problem.upper)
@@ -158,7 +158,7 @@ class _Group:
         if not usable:
             return False
         changes = evaluator.probe(inside[usable]) - evaluator.residuals(p)
-        allowed = _SAME * self.alone + 10.0 * evaluator.noise(p) * float(np.sqrt(changes.shape[1]))
+        allowed = _SAME * alone + 10.0 * evaluator.noise(p) * float(np.sqrt(changes.shape[1]))
         return bool((np.linalg.norm(changes, axis=1) <= allowed).all())
 
     def products(self) -> _Claim | None:
@@ -182,6 +182,39 @@ class _Group:
             involved = np.flatnonzero(self.sums[list(candidate.involved)].any(axis=0))
             return _Claim(tuple(int(j) for j in involved), candidate.texts, tuple(combinations))
         return None
+
+    def monomials(self) -> list[DeterminedCombination]:
+        """Return products of powers that are determined beside other combinations.
+
+        None of them changes along a direction without effect, here and at two other points; each
+        is led by a parameter of its own.
+        """
+        evaluator, problem = self.evaluator, self.evaluator.problem
+        group = np.flatnonzero(self.sums.any(axis=0))
+        shifts = np.random.default_rng(0).uniform(-_FAR, _FAR, (2, group.size))
+        spaces = []
+        for shift in np.vstack([np.zeros(group.size), shifts]):
+            point = self.p.copy()
+            point[group] *= np.exp(shift)
+            point = np.clip(point, problem.lower, problem.upper)
+            if not (point[group] != 0.0).all():
+                return []
+            try:
+                relative = evaluator.jacobian(point)[:, group] * point[group]
+            except JacobianError:
+                return []
+            spaces.append(null_space(relative, self.missing))
+        combinations: list[DeterminedCombination] = []
+        for powers in monomials_of(spaces):
+            used = np.flatnonzero(powers)
+            leaders = [int(group[j]) for j in used]
+            free = [j for j in leaders if j not in [c.leading for c in combinations]]
+            text = product_text(powers.tolist(), self.names)
+            exponents = tuple(int(k) for k in powers[used])
+            combinations.append(
+                DeterminedCombination(text, self.sums[used], exponents, free[0], True)
+            )
+        return combinations
 
     def products_of_sums(self) -> _Claim | None:
         """Return products of sums, such as ``(k1 + k2)/m``.
@@ -215,7 +248,7 @@ class _Group:
 
 
 def _claim(
-    evaluator: Evaluator, p: F64, jacobian: F64, null: F64, group: list[int], alone: float
+    evaluator: Evaluator, p: F64, jacobian: F64, null: F64, group: list[int]
 ) -> _Claim | None:
     """Return the combinations of a group: products, else sums, or products of sums.
 
@@ -232,14 +265,10 @@ def _claim(
         return _Claim(tuple(group), (), ())
     each = np.zeros((len(group), p.size))
     each[np.arange(len(group)), group] = 1.0
-    tangled = _Group(evaluator, p, names, each, own, missing, alone)
+    tangled = _Group(evaluator, p, names, each, own, missing)
     claim = tangled.products()
     if claim is not None:
         return claim
-    analysis = analyse_rank(own)
-    analysis = replace(
-        analysis, rank=len(group) - missing, involved=np.ones(len(group), dtype=np.bool_)
-    )
     directions = each.T @ null_space(own, missing)
     holds = tangled.holds(directions)
     if holds and _through_zero(directions[group], p[group]):
@@ -251,15 +280,23 @@ def _claim(
         claim = tangled.products_of_sums()
         if claim is not None:
             return claim
-    # A sum that holds everywhere has coefficients with units of their own, such as inertia + l^2*m.
-    sums = determined_combinations(analysis, names, None if holds else units)
-    named = tuple(
-        replace(c, sums=c.sums @ each, leading=group[c.leading], everywhere=holds)
-        for c in sums
-        if c.text
+    products = [] if holds else tangled.monomials()
+    # Sums are of the parameters that lead no product.
+    leading = [group.index(c.leading) for c in products]
+    order = [*leading, *(k for k in range(len(group)) if k not in leading)]
+    analysis = replace(
+        analyse_rank(own[:, order]),
+        rank=len(group) - missing,
+        involved=np.ones(len(group), dtype=np.bool_),
     )
-    nearby = bool(named) and not holds
-    return _Claim(tuple(group), tuple(c.text for c in sums), named, nearby)
+    # A sum that holds everywhere has coefficients with units of their own, such as inertia + l^2*m.
+    fitting = None if holds else [units[k] for k in order]
+    sums = [
+        replace(c, sums=c.sums @ each[order], leading=group[order[c.leading]], everywhere=holds)
+        for c in determined_combinations(analysis, [names[k] for k in order], fitting)
+    ][len(products) :]
+    texts = tuple(c.text for c in (*products, *sums))
+    return _Claim(tuple(group), texts, (*products, *(c for c in sums if c.text)))
 
 
 def _through_zero(directions: F64, values: F64) -> bool:
