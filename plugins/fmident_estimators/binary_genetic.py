@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate, Estimator
+from fmident.estimation.contract import Estimate
 from fmident.options import FRACTION, NOT_NEGATIVE, Options, Range
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
+from fmident_estimators import registers
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 Bits = npt.NDArray[np.bool_]
@@ -203,7 +202,4 @@ def mutate(strings: Bits, probability: float, generator: np.random.Generator) ->
     return mutants
 
 
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``binary-genetic``."""
-    registry.add("binary-genetic", BinaryGenetic)
+fmident_register_estimators = registers("binary-genetic", "binary_genetic:BinaryGenetic")

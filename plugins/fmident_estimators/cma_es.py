@@ -17,11 +17,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate, Estimator
+from fmident.estimation.contract import Estimate
 from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
+from fmident_estimators import registers
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 _CONVERGED = ("tolx", "tolfun", "tolfunhist", "tolflatfitness", "relative")
@@ -231,7 +230,4 @@ def imported_whole(name: str) -> Any:
         raise
 
 
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``cma-es``."""
-    registry.add("cma-es", CmaEs)
+fmident_register_estimators = registers("cma-es", "cma_es:CmaEs")

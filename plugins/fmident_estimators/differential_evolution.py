@@ -13,11 +13,10 @@ import numpy as np
 from scipy.optimize import Bounds, differential_evolution
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate, Estimator
+from fmident.estimation.contract import Estimate
 from fmident.options import FRACTION, Range
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
+from fmident_estimators import registers
 from fmident_estimators.population import PopulationEstimator, PopulationSearch, SettlingOptions
 
 if TYPE_CHECKING:
@@ -137,7 +136,6 @@ def population_size(options: DifferentialEvolutionOptions, parameters: int) -> i
     return options.population or max(5, _PER_PARAMETER * parameters)
 
 
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``differential-evolution``."""
-    registry.add("differential-evolution", DifferentialEvolution)
+fmident_register_estimators = registers(
+    "differential-evolution", "differential_evolution:DifferentialEvolution"
+)

@@ -11,22 +11,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
-from fmident.errors import Code, Location, ProblemError, did_you_mean
-from fmident.estimation.contract import Estimator, Flag, OnlineEstimate, Requirement
+from fmident.errors import Location, ProblemError, unknown_name
+from fmident.estimation.contract import Flag, OnlineEstimate, Requirement
 from fmident.estimation.online import OnlineEstimator, Tracker
 from fmident.evaluation import Evaluator, differentiated_outputs
 from fmident.options import FINITE, Options, Range
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
 from fmident.problem import measurement_derivatives
 from fmident.problem.model import Problem
 from fmident.problem.residuals import measurement_values, number_of
+from fmident_estimators import registers
 
 _UNMEASURED = 1e-4
 """Size of a state near zero that is not measured, for finite differences."""
@@ -207,8 +206,7 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
                     raise ProblemError(
                         f"[estimator]: '{name}' is neither a state nor a free parameter",
                         location=location,
-                        hint=did_you_mean(name, names, kind="name"),
-                        code=Code.UNKNOWN_NAME,
+                        **unknown_name(name, names, "name"),
                     )
         z = space.from_physical(problem.initial)
         # From physical standard deviations to those of the search space.
@@ -479,7 +477,4 @@ def _measured(measurement: Measurement, y: float, values: dict[str, float]) -> f
     return number_of(measurement.gain, values) * y + number_of(measurement.offset, values)
 
 
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``extended-kalman``."""
-    registry.add("extended-kalman", ExtendedKalman)
+fmident_register_estimators = registers("extended-kalman", "extended_kalman:ExtendedKalman")

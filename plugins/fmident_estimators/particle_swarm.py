@@ -8,15 +8,14 @@ of ``pymoo``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fmident.estimation.contract import Estimate, Estimator
+from fmident.estimation.contract import Estimate
 from fmident.options import NOT_NEGATIVE, POSITIVE, Range
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
+from fmident_estimators import registers
 from fmident_estimators.packages import imported
 from fmident_estimators.population import PopulationEstimator, PopulationSearch, SettlingOptions
 
@@ -110,7 +109,4 @@ class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
         return search.at_limit(options.generations)
 
 
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``particle-swarm``."""
-    registry.add("particle-swarm", ParticleSwarm)
+fmident_register_estimators = registers("particle-swarm", "particle_swarm:ParticleSwarm")

@@ -26,10 +26,9 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.evaluation import Evaluator
 from fmident.options import POSITIVE, Options, Range
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
 from fmident.problem.constraints import VIOLATED, Constraints, nearest_feasible
 from fmident.problem.model import Problem
+from fmident_estimators import registers
 from fmident_estimators.descent import SearchedRows, simulations_of_a_jacobian
 
 _USUAL_ITERATIONS = 12
@@ -455,7 +454,4 @@ class Functions:
             self._monitor.iteration(self._best[2], self._best[1], **more)
 
 
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``scipy-minimize``."""
-    registry.add("scipy-minimize", ScipyMinimize)
+fmident_register_estimators = registers("scipy-minimize", "scipy_minimize:ScipyMinimize")

@@ -12,16 +12,15 @@ the default is one cycle, as published.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.contract import Estimate, Estimator
+from fmident.estimation.contract import Estimate
 from fmident.options import NOT_NEGATIVE, Options, Range
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
 from fmident.problem.model import Problem
+from fmident_estimators import registers
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 Reason = Literal["target", "cost", "parameters", "range", "generations"]
@@ -263,7 +262,4 @@ def survivors_of(points: F64, costs: F64, count: int) -> tuple[F64, F64]:
     return points[chosen], costs[chosen]
 
 
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``special-genetic``."""
-    registry.add("special-genetic", SpecialGenetic)
+fmident_register_estimators = registers("special-genetic", "special_genetic:SpecialGenetic")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypedDict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -497,3 +497,18 @@ def did_you_mean(name: str, candidates: Iterable[str], *, kind: str = "name") ->
     names = ", ".join(f"'{c}'" for c in pool[:12])
     more = f", ... ({len(pool)} in all)" if len(pool) > 12 else ""
     return f"known: {names}{more}"
+
+
+class Advice(TypedDict):
+    """Hint and code of an error."""
+
+    hint: str
+    code: str
+
+
+def unknown_name(name: str, candidates: Iterable[str], kind: str = "name") -> Advice:
+    """Return hint and code of an error about a name that does not exist.
+
+    The arguments are those of :func:`did_you_mean`.
+    """
+    return {"hint": did_you_mean(name, candidates, kind=kind), "code": Code.UNKNOWN_NAME}

@@ -7,14 +7,6 @@ entries are iterated integrals of the signals; initial conditions do not appear 
 
 from __future__ import annotations
 
-from typing import Any
+from fmident_estimators import registers
 
-from fmident.estimation.contract import Estimator
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
-
-
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``algebraic``."""
-    registry.add_when_used("algebraic", "fmident_estimators.algebraic.estimator:Algebraic")
+fmident_register_estimators = registers("algebraic", "algebraic.estimator:Algebraic")

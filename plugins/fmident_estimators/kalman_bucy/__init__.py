@@ -7,16 +7,6 @@ Practice of Recursive Identification, 1983.
 
 from __future__ import annotations
 
-from typing import Any
+from fmident_estimators import registers
 
-from fmident.estimation.contract import Estimator
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
-
-
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``kalman-bucy``."""
-    registry.add_when_used(
-        "kalman-bucy", "fmident_estimators.kalman_bucy.estimator:KalmanBucyEstimator"
-    )
+fmident_register_estimators = registers("kalman-bucy", "kalman_bucy.estimator:KalmanBucyEstimator")

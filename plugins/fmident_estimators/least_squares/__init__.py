@@ -8,16 +8,6 @@ hypercube over the bounds, the best local minimum is returned.
 
 from __future__ import annotations
 
-from typing import Any
+from fmident_estimators import registers
 
-from fmident.estimation.contract import Estimator
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
-
-
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``least-squares``."""
-    registry.add_when_used(
-        "least-squares", "fmident_estimators.least_squares.estimator:LeastSquares"
-    )
+fmident_register_estimators = registers("least-squares", "least_squares.estimator:LeastSquares")

@@ -11,16 +11,8 @@ systems, equations 1 to 10).
 
 from __future__ import annotations
 
-from typing import Any
+from fmident_estimators import registers
 
-from fmident.estimation.contract import Estimator
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
-
-
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``linear-regression``."""
-    registry.add_when_used(
-        "linear-regression", "fmident_estimators.linear_regression.estimator:LinearRegression"
-    )
+fmident_register_estimators = registers(
+    "linear-regression", "linear_regression.estimator:LinearRegression"
+)

@@ -18,7 +18,7 @@ from scipy import optimize
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
-from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
+from fmident.errors import EstimationError, ProblemError, unknown_name
 from fmident.estimation.contract import Estimate, Estimator, Monitor, Requirement
 from fmident.evaluation import Evaluator
 from fmident.options import INSIDE_UNIT, NOT_NEGATIVE, Options, Range
@@ -401,9 +401,7 @@ def _refuse_unknown(
     for name in given:
         if name not in names:
             raise ProblemError(
-                f"[estimator]: {subject} '{name}', {trait}",
-                hint=did_you_mean(name, names, kind=kind),
-                code=Code.UNKNOWN_NAME,
+                f"[estimator]: {subject} '{name}', {trait}", **unknown_name(name, names, kind)
             )
 
 

@@ -9,14 +9,6 @@ diagnostics: Vehtari, Gelman, Simpson, Carpenter and Buerkner, Bayesian Analysis
 
 from __future__ import annotations
 
-from typing import Any
+from fmident_estimators import registers
 
-from fmident.estimation.contract import Estimator
-from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
-
-
-@hookimpl
-def fmident_register_estimators(registry: Registry[type[Estimator[Any]]]) -> None:
-    """Register ``posterior``."""
-    registry.add_when_used("posterior", "fmident_estimators.posterior.estimator:Posterior")
+fmident_register_estimators = registers("posterior", "posterior.estimator:Posterior")

@@ -22,7 +22,7 @@ from fmident.api.run import FolderArguments, Run, perform, with_arguments
 from fmident.arrays import F64
 from fmident.data import Layout, csv_of, read_table
 from fmident.data.experiment import Experiment
-from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
+from fmident.errors import Code, EstimationError, ProblemError, unknown_name
 from fmident.estimation.result import EstimationResult
 from fmident.plugins import Host
 from fmident.prediction import Prediction, Uncertainty, chosen_draws, covariance_of
@@ -306,9 +306,7 @@ def problem_with(
     names = [str(t.get("name", Path(str(t.get("data", ""))).stem)) for t in tables]
     if like is not None and like not in names:
         raise ProblemError(
-            f"there is no experiment '{like}'",
-            hint=did_you_mean(like, names, kind="experiment"),
-            code=Code.UNKNOWN_NAME,
+            f"there is no experiment '{like}'", **unknown_name(like, names, "experiment")
         )
     model = tables[0 if like is None else names.index(like)]
     missing: dict[str, set[str]] = {}

@@ -23,7 +23,7 @@ from fmident.api.estimates import (
     without_constraints,
 )
 from fmident.api.run import Run, RunArguments, perform, with_arguments
-from fmident.errors import Code, ProblemError, did_you_mean
+from fmident.errors import Code, ProblemError, unknown_name
 from fmident.estimation.diagnostics.noise import asks_for_noise
 from fmident.estimation.result import EstimationResult, StageUncertainty
 from fmident.findings import Finding, finding
@@ -174,9 +174,7 @@ def _stage(problem: Problem, name: str | None) -> Stage | None:
         raise ProblemError(f"the problem has no stages, so none named '{name}'")
     if name not in known:
         raise ProblemError(
-            f"there is no stage '{name}'",
-            hint=did_you_mean(name, list(known), kind="stage"),
-            code=Code.UNKNOWN_NAME,
+            f"there is no stage '{name}'", **unknown_name(name, list(known), "stage")
         )
     return known[name]
 

@@ -19,8 +19,8 @@ from fmident.errors import (
     CompilationError,
     FmidentError,
     UnitError,
-    did_you_mean,
     nearest_file,
+    unknown_name,
 )
 from fmident.options import FINITE, Advice, InFile, Range, Short
 from fmident.toml_file import Section, Source, parse_toml, read_text
@@ -129,8 +129,7 @@ def _settings(
             raise section.error(
                 f"'{name}' is not among the compilers of {table.section.title}",
                 name,
-                hint=did_you_mean(name, compilers, kind="compiler"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(name, compilers, "compiler"),
             )
         before = settings.get(name, BuildSettings())
         given = {key: getattr(own, key) for key in section.inner(name).content}
@@ -197,8 +196,7 @@ def _of_class(table: _EntryTable, entry: Entry, libraries: Mapping[str, _Library
         raise section.error(
             f"there is no table [libraries.{top}] for the class '{class_name}'",
             "class",
-            hint=did_you_mean(top, libraries, kind="library"),
-            code=Code.UNKNOWN_NAME,
+            **unknown_name(top, libraries, "library"),
         )
     library = libraries[top]
     compilers = table.compilers or library.compilers
@@ -207,8 +205,7 @@ def _of_class(table: _EntryTable, entry: Entry, libraries: Mapping[str, _Library
             raise section.error(
                 f"'{name}' is not among the compilers of [libraries.{top}]",
                 "compilers",
-                hint=did_you_mean(name, library.compilers, kind="compiler"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(name, library.compilers, "compiler"),
             )
     return replace(
         entry,
@@ -491,8 +488,7 @@ class Catalog:
                 return entry
         raise CatalogError(
             f"'{self.path}' has no entry for the class '{class_name}'",
-            hint=did_you_mean(class_name, [e.class_name for e in self.built], kind="class"),
-            code=Code.UNKNOWN_NAME,
+            **unknown_name(class_name, [e.class_name for e in self.built], "class"),
         )
 
     def entry_of_fmu(self, model_name: str, file: Path) -> Entry | None:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Code, ProblemError, Severity, did_you_mean
+from fmident.errors import ProblemError, Severity, unknown_name
 from fmident.estimation.result import BaseParameter
 from fmident.findings import Finding, in_order
 from fmident.report.codec import Codec, Layout
@@ -237,8 +237,7 @@ class GlobalMethod:
         if self.name not in _DEFAULTS:
             raise ProblemError(
                 f"there is no method '{self.name}' of global sensitivity",
-                hint=did_you_mean(self.name, [*_DEFAULTS], kind="method"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(self.name, [*_DEFAULTS], "method"),
             )
         if self.samples is not None and self.samples < FEWEST_SAMPLES:
             raise ProblemError(

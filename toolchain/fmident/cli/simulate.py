@@ -18,7 +18,7 @@ from fmident.cli.arguments import assignments, refuse_other_pictures, scalar
 from fmident.cli.console import out, say, tell
 from fmident.cli.usage import UsageError
 from fmident.data import Table, csv_of, read_table, time_axis, time_column
-from fmident.errors import Code, Location, SimulationError, did_you_mean
+from fmident.errors import Location, SimulationError, unknown_name
 from fmident.files import save
 from fmident.fmu import ModelDescription, SimulationSetup, read_description, resized
 from fmident.fmu.processes.guard import simulate_apart
@@ -260,8 +260,7 @@ def _inputs(
         if name not in known:
             raise UsageError(
                 f"the FMU of '{description.name}' has no input '{name}'",
-                hint=did_you_mean(name, known, kind="input"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(name, known, "input"),
             )
     columns = [] if data is None else data.table.names
     inputs: dict[str, F64] = {}
@@ -276,8 +275,7 @@ def _inputs(
         elif name in named and data is not None:
             raise UsageError(
                 f"'{data.table.path}' has no column '{column}' for the input '{name}'",
-                hint=did_you_mean(column, columns, kind="column"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(column, columns, "column"),
             )
         elif name in named:
             raise UsageError(

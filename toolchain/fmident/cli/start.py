@@ -16,7 +16,7 @@ from typing import Any
 from fmident._version import __version__
 from fmident.cli.console import out, out_table, say, tell, width
 from fmident.cli.usage import UsageError
-from fmident.errors import Code, FmidentError, PluginError, did_you_mean
+from fmident.errors import Code, FmidentError, PluginError, did_you_mean, unknown_name
 from fmident.evaluation import ExecutorKind
 from fmident.plugins import load_plugins
 from fmident.plugins.host import Host
@@ -247,9 +247,7 @@ def _options(host: Host, name: str) -> int:
     }
     if name not in kinds:
         raise UsageError(
-            f"there is no estimator, cost or executor '{name}'",
-            hint=did_you_mean(name, kinds),
-            code=Code.UNKNOWN_NAME,
+            f"there is no estimator, cost or executor '{name}'", **unknown_name(name, kinds)
         )
     section, summary, kind = kinds[name]
     out(f"{name}: {summary}", wrap=True)

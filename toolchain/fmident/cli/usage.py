@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fmident.errors import Code, FmidentError, did_you_mean
+from fmident.errors import Code, FmidentError, unknown_name
 from fmident.report.annotations import FORMATS
 
 
@@ -264,11 +264,7 @@ def refuse_unknown_command(arguments: Sequence[str], commands: Iterable[str]) ->
     word = next((a for a in arguments if not a.startswith("-")), None)
     known = list(commands)
     if word is not None and word not in known:
-        raise UsageError(
-            f"there is no command '{word}'",
-            hint=did_you_mean(word, known, kind="command"),
-            code=Code.UNKNOWN_NAME,
-        )
+        raise UsageError(f"there is no command '{word}'", **unknown_name(word, known, "command"))
 
 
 def refuse_unknown_arguments(parser: Parser, extra: Sequence[str]) -> None:
@@ -280,8 +276,7 @@ def refuse_unknown_arguments(parser: Parser, extra: Sequence[str]) -> None:
         option = first.split("=")[0]
         raise UsageError(
             f"'{parser.prog}' has no option '{option}'",
-            hint=did_you_mean(option, parser.options(), kind="option"),
-            code=Code.UNKNOWN_NAME,
+            **unknown_name(option, parser.options(), "option"),
         )
     raise UsageError(
         f"'{first}' is one argument too many", hint=f"'{parser.prog} --help' shows how it is used"

@@ -21,7 +21,7 @@ from typing import Any
 
 from fmident._json import loads_json
 from fmident.compilers.base import BuildRequest, Compiler
-from fmident.errors import Code, CompilationError, did_you_mean
+from fmident.errors import CompilationError, unknown_name
 from fmident.fmu.archive import platform_folder
 
 ALL = "all"
@@ -113,9 +113,7 @@ def read_platforms(names: Iterable[str]) -> tuple[Platform, ...]:
             wanted.append(known[name])
         else:
             raise CompilationError(
-                f"there is no platform '{name}'",
-                hint=did_you_mean(name, [*known, ALL], kind="platform"),
-                code=Code.UNKNOWN_NAME,
+                f"there is no platform '{name}'", **unknown_name(name, [*known, ALL], "platform")
             )
     return tuple(p for p in PLATFORMS if p in wanted) or (this_platform(),)
 

@@ -25,7 +25,7 @@ import scipy
 from fmident.arrays import F64
 from fmident.data.outliers import Hampel, Outliers, find_outliers, share_of_noise
 from fmident.data.table import Table
-from fmident.errors import Code, DataError, Diagnostic, Location, did_you_mean
+from fmident.errors import DataError, Diagnostic, Location, unknown_name
 from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
 
 ORDERS = Range(least=1, most=20)
@@ -206,8 +206,7 @@ def prepare(
             raise DataError(
                 f"there is no column '{source}' to differentiate",
                 location=place,
-                hint=did_you_mean(source, list(units), kind="column"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(source, list(units), "column"),
             )
         values = columns[source] if source in columns else table.column(source)
         columns[new] = differentiate(values, times)

@@ -23,7 +23,7 @@ from fmident.arrays import F64
 from fmident.data.csv import Form, Layout, is_number, read_csv_text, read_numbers
 from fmident.data.outliers import Outliers
 from fmident.data.stamps import TimeOrigin
-from fmident.errors import Code, DataError, Diagnostic, Location, did_you_mean, nearest_file
+from fmident.errors import Code, DataError, Diagnostic, Location, nearest_file, unknown_name
 from fmident.units import unit_or_none
 
 Reader: TypeAlias = Callable[[Path, dict[str, Any]], pd.DataFrame | None]
@@ -103,8 +103,7 @@ class Table:
             raise DataError(
                 f"there is no column '{name}'",
                 location=Location(str(self.path)),
-                hint=did_you_mean(name, self.names, kind="column"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(name, self.names, "column"),
             )
         return self.columns[name]
 

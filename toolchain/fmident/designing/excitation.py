@@ -30,7 +30,7 @@ from scipy import optimize, special
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment
-from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
+from fmident.errors import EstimationError, ProblemError, unknown_name
 from fmident.evaluation import Evaluator, differentiated_outputs
 from fmident.options import POSITIVE, OptionError, Options, Range
 from fmident.statistics.identifiability import analyse_rank, describe, determined_combinations
@@ -468,8 +468,7 @@ def design_sine(
     if settings.parameter is not None and settings.parameter not in names:
         raise ProblemError(
             f"'{settings.parameter}' is not a free parameter",
-            hint=did_you_mean(settings.parameter, names, kind="parameter"),
-            code=Code.UNKNOWN_NAME,
+            **unknown_name(settings.parameter, names, "parameter"),
         )
     if settings.criterion == "condition" and len(names) == 1:
         raise ProblemError(

@@ -18,7 +18,7 @@ from fmident.designing.excitation import (
     SineRecord,
     SineSettings,
 )
-from fmident.errors import Code, FmuError, ProblemError, did_you_mean
+from fmident.errors import FmuError, ProblemError, unknown_name
 from fmident.fmu import ModelDescription
 from fmident.problem.model import EstimatorSettings, Problem, ProblemFile
 from fmident.problem.reading.file import (
@@ -153,8 +153,5 @@ def _refuse_no_input(section: Section, key: str, name: str, description: ModelDe
     inputs = [v.name for v in description.inputs]
     if name not in inputs:
         raise section.error(
-            f"'{name}' is not an input of the FMU",
-            key,
-            hint=did_you_mean(name, inputs, kind="input"),
-            code=Code.UNKNOWN_NAME,
+            f"'{name}' is not an input of the FMU", key, **unknown_name(name, inputs, "input")
         )

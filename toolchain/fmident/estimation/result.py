@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Code, EstimationError, did_you_mean
+from fmident.errors import EstimationError, unknown_name
 from fmident.estimation.comparisons import (
     CountedNoise,
     DrawnPosterior,
@@ -564,8 +564,7 @@ class EstimationResult(Noted, Drawable):
             if name not in known:
                 raise EstimationError(
                     f"'{name}' is not a member of a base parameter, whose value may be chosen",
-                    hint=did_you_mean(name, known, kind="member"),
-                    code=Code.UNKNOWN_NAME,
+                    **unknown_name(name, known, "member"),
                 )
         names = list(known)
         base = [combination_of(b, names) for b in self.base_parameters]

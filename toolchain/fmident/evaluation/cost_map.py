@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from fmident.arrays import F64
-from fmident.errors import Code, ProblemError, did_you_mean
+from fmident.errors import ProblemError, unknown_name
 from fmident.problem.model import SearchSpace
 
 if TYPE_CHECKING:
@@ -78,9 +78,7 @@ def cost_map(
     for name in names:
         if name not in known:
             raise ProblemError(
-                f"there is no free parameter '{name}'",
-                hint=did_you_mean(name, known, kind="parameter"),
-                code=Code.UNKNOWN_NAME,
+                f"there is no free parameter '{name}'", **unknown_name(name, known, "parameter")
             )
     if names[0] == names[1]:
         raise ProblemError(f"'{names[0]}' is given twice", hint="name two different parameters")

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Code, FmuError, did_you_mean
+from fmident.errors import FmuError, unknown_name
 from fmident.fmu.model_description.variables import Value
 
 Interpolation = Literal["auto", "hold", "linear", "mean"]
@@ -142,8 +142,7 @@ class SimulationSetup:
         if unknown := [n for n in self.input_interpolation if n not in names]:
             raise FmuError(
                 f"interpolation is given for '{unknown[0]}', which is not among the inputs",
-                hint=did_you_mean(unknown[0], names, kind="input"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(unknown[0], names, "input"),
             )
         for interpolation in (self.interpolation, *self.input_interpolation.values()):
             if interpolation not in INTERPOLATIONS:

@@ -20,14 +20,13 @@ import pluggy
 from fmident._version import __version__
 from fmident.compilers.checked import CheckedCompiler
 from fmident.errors import (
-    Code,
     Diagnostic,
     FmidentError,
     PluginError,
     advice_on,
-    did_you_mean,
     nearest,
     shown,
+    unknown_name,
 )
 from fmident.estimation.contract import StopEstimation
 from fmident.plugin_code import defined_at, passed_through, plugin_failed, raised_in, reason
@@ -318,11 +317,7 @@ def load_plugins(*, without: Iterable[str] = (), found: Sequence[EntryPoint] | N
     loads |= {origin: others[origin] for origin in sorted(others, key=_loading_order)}
     unwanted, names = set(without), {origin.plugin for origin in loads}
     for name in sorted(unwanted - names):
-        raise PluginError(
-            f"there is no plugin '{name}' to leave out",
-            hint=did_you_mean(name, names),
-            code=Code.UNKNOWN_NAME,
-        )
+        raise PluginError(f"there is no plugin '{name}' to leave out", **unknown_name(name, names))
     host = Host()
     host.add(*((o, point.load) for o, point in loads.items() if o.plugin not in unwanted))
     return host
@@ -344,8 +339,7 @@ def _validated(manager: pluggy.PluginManager, plugin: object) -> dict[str, plugg
         if hook not in known and not options["optionalhook"]:
             raise PluginError(
                 f"it implements the hook '{hook}', which does not exist",
-                hint=did_you_mean(hook, known, kind="hook"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(hook, known, "hook"),
             )
     try:
         manager.register(plugin)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fmident.errors import Code, ProblemError, did_you_mean
+from fmident.errors import Code, ProblemError, did_you_mean, unknown_name
 from fmident.problem.constraints import Constraints
 from fmident.problem.dependent import acting_on, named_elsewhere, with_values
 from fmident.problem.expressions import CONSTANTS, Constraint, known_name
@@ -41,9 +41,8 @@ def stage_of(
         if experiment not in known:
             raise ProblemError(
                 f"stage '{name}' names the experiment '{experiment}', which does not exist",
-                hint=did_you_mean(experiment, known, kind="experiment"),
-                code=Code.UNKNOWN_NAME,
                 key="experiments",
+                **unknown_name(experiment, known, "experiment"),
             )
     if not chosen:
         raise ProblemError(

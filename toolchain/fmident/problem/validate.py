@@ -9,7 +9,15 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.data import Experiment, Measurement
 from fmident.data.prepare import check_equidistant
-from fmident.errors import Code, DataError, Diagnostic, Location, ProblemError, did_you_mean
+from fmident.errors import (
+    Code,
+    DataError,
+    Diagnostic,
+    Location,
+    ProblemError,
+    did_you_mean,
+    unknown_name,
+)
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.dependent import named_elsewhere
 from fmident.problem.model import Parameter, Problem
@@ -191,8 +199,7 @@ def _check_experiments(p: Parameter, names: list[str], where: Where) -> None:
             raise ProblemError(
                 f"'{p.name}' names the experiment '{name}', which does not exist",
                 location=where("parameters", p.name, "experiments"),
-                hint=did_you_mean(name, names, kind="experiment"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(name, names, "experiment"),
             )
 
 
@@ -375,8 +382,7 @@ def _check_input(
         raise ProblemError(
             f"the FMU of '{description.name}' has no input '{name}'",
             location=place,
-            hint=did_you_mean(name, inputs, kind="input"),
-            code=Code.UNKNOWN_NAME,
+            **unknown_name(name, inputs, "input"),
         )
     if values.shape != experiment.times.shape or not bool(np.isfinite(values).all()):
         raise ProblemError(
@@ -395,8 +401,7 @@ def _check_measurement(
         raise ProblemError(
             f"the FMU of '{description.name}' has no variable '{m.variable}'",
             location=place,
-            hint=did_you_mean(m.variable, [v.name for v in description.outputs], kind="output"),
-            code=Code.UNKNOWN_NAME,
+            **unknown_name(m.variable, [v.name for v in description.outputs], "output"),
         )
     check_compared(variable, description, place)
     if m.values.shape != experiment.times.shape:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.errors import Code, EstimationError, ProblemError, did_you_mean
+from fmident.errors import EstimationError, ProblemError, unknown_name
 from fmident.estimation.diagnostics.constraints import parameters_at_bound
 from fmident.estimation.diagnostics.noise import Prewhitened, check_noise, noise_of, with_noise_at
 from fmident.estimation.diagnostics.uncertainty import uncertainty
@@ -296,9 +296,7 @@ def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int
                 why = "is fixed" if q.expression is None else f"follows from {q.expression}"
                 raise ProblemError(f"'{name}' {why}: it has no profile")
             raise ProblemError(
-                f"there is no free parameter '{name}'",
-                hint=did_you_mean(name, known, kind="parameter"),
-                code=Code.UNKNOWN_NAME,
+                f"there is no free parameter '{name}'", **unknown_name(name, known, "parameter")
             )
     if len(set(wanted)) < len(wanted):
         raise ProblemError("a parameter to profile is given twice")

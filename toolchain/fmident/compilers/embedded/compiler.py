@@ -19,7 +19,7 @@ from fmident.compilers.embedded.backend import sundials
 from fmident.compilers.embedded.backend.compiling import missing_tools, tools
 from fmident.compilers.embedded.model import INTEGRATORS, VERSIONS, OdeModel, Version
 from fmident.compilers.platforms import RECORD_NAME, encode_record, make_record, read_platforms
-from fmident.errors import Code, CompilationError, Diagnostic, did_you_mean
+from fmident.errors import CompilationError, Diagnostic, unknown_name
 from fmident.options import Advice, Options, Range
 
 GENERATION_TOOL = f"fmident {__version__} (embedded compiler)"
@@ -55,8 +55,7 @@ class EmbeddedOptions(Options):
         if self.integrator not in INTEGRATORS:
             raise CompilationError(
                 f"option 'integrator' is {self.integrator!r}",
-                hint=did_you_mean(self.integrator, INTEGRATORS, kind="integrator"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(self.integrator, INTEGRATORS, "integrator"),
             )
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from fmident.errors import Code, Diagnostic, EstimationError, PluginError, did_you_mean
+from fmident.errors import Diagnostic, EstimationError, PluginError, unknown_name
 from fmident.evaluation.executors.auto import AutoExecutor
 from fmident.evaluation.executors.base import DelegatingExecutor, Executor, ExecutorReport
 from fmident.evaluation.executors.inline import InProcessExecutor
@@ -330,9 +330,7 @@ def _kind(problem: Problem, kinds: Mapping[str, ExecutorKind] | None) -> Executo
     name, known = problem.evaluation.executor, BUILT_IN if kinds is None else kinds
     if name not in known:
         raise EstimationError(
-            f"there is no executor '{name}'",
-            hint=did_you_mean(name, known, kind="executor"),
-            code=Code.UNKNOWN_NAME,
+            f"there is no executor '{name}'", **unknown_name(name, known, "executor")
         )
     return known[name]
 

@@ -14,7 +14,7 @@ from fmident.arrays import F64
 from fmident.data import Exclusion, Experiment, Measurement, Reader
 from fmident.data.experiment import NoiseChoice
 from fmident.data.outliers import Outliers
-from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mean
+from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mean, unknown_name
 from fmident.fmu import ModelDescription, Variable
 from fmident.fmu.setup import Interpolation
 from fmident.problem.reading.exclusions import excluded, note_on_exclusions
@@ -260,8 +260,7 @@ def _refuse_no_column(section: Section, column: str, sampled: Sampled) -> None:
     if column not in sampled.table.names:
         raise section.error(
             f"'{sampled.table.path}' has no column '{column}'",
-            hint=did_you_mean(column, sampled.table.names, kind="column"),
-            code=Code.UNKNOWN_NAME,
+            **unknown_name(column, sampled.table.names, "column"),
         )
 
 
@@ -297,8 +296,7 @@ def _sigma(
             raise section.error(
                 f"'sigma' names the column '{given}', which '{sampled.table.path}' does not have",
                 "sigma",
-                hint=did_you_mean(given, sampled.table.names, kind="column"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(given, sampled.table.names, "column"),
             )
         values = np.where(np.isfinite(measured), sampled.values(given), 1.0)
         unit = sampled.table.units.get(given) or unit
@@ -563,8 +561,7 @@ def held_out(document: Mapping[str, Any], names: Sequence[str], file: str) -> di
         if name not in known:
             raise ProblemError(
                 f"--hold-out: '{file}' has no experiment '{name}'",
-                hint=did_you_mean(name, [k for k in known if k], kind="experiment"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(name, [k for k in known if k], "experiment"),
             )
         overrides[f"experiments.{known.index(name)}.role"] = "validation"
     return overrides

@@ -19,6 +19,7 @@ from fmident.errors import (
     ProblemError,
     did_you_mean,
     nearest_file,
+    unknown_name,
 )
 from fmident.fmu import ModelDescription, read_description, resized
 from fmident.problem.constraints import check_constraints
@@ -455,8 +456,7 @@ def _with_starts(table: StageTable, stage: Stage) -> Stage:
         if name not in known:
             raise own.section.error(
                 f"stage '{stage.name}' has no parameter '{name}'",
-                hint=did_you_mean(name, known, kind="parameter"),
-                code=Code.UNKNOWN_NAME,
+                **unknown_name(name, known, "parameter"),
             )
         known[name] = _started(own, known[name], starts)
     parameters = tuple(known[q.name] for q in stage.problem.parameters)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from fmident.errors import Code, EstimationError, did_you_mean
+from fmident.errors import EstimationError, unknown_name
 from fmident.report.figures.chart import Chart, Panel
 from fmident.report.figures.drawing import STYLE, corner_size, draw, legend_of
 from fmident.report.figures.draws import (
@@ -264,9 +264,7 @@ def _check_names(
 
 
 def _unknown_name(message: str, name: str, known: Sequence[str], kind: str) -> EstimationError:
-    return EstimationError(
-        message, hint=did_you_mean(name, known, kind=kind), code=Code.UNKNOWN_NAME
-    )
+    return EstimationError(message, **unknown_name(name, known, kind))
 
 
 def _one_of(name: str | None, names: Sequence[str], panels: Sequence[Panel]) -> Sequence[Panel]:
