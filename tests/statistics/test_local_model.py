@@ -72,6 +72,25 @@ def test_intervals_are_those_of_the_likelihood_ratio_in_the_box(seed: int) -> No
         np.testing.assert_allclose(interval, expected, atol=2e-4)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_no_step_is_left_at_the_least_squares_in_the_box(seed: int) -> None:
+    """Whatever the multiplier of a bound is: beyond it the cost does not count."""
+    rng = np.random.default_rng(seed)
+    jacobian = rng.normal(size=(12, 4))
+    measured = jacobian @ np.array([0.1, -0.2, 0.1, 0.2]) + rng.normal(size=12)
+    lower, upper = np.array([0.0, -0.2, -np.inf, 0.1]), np.array([9.0, 0.1, np.inf, 0.2])
+    model = fitted(jacobian, measured, lower, upper)
+    np.testing.assert_allclose(model.remaining_step, 0.0, atol=1e-7)
+
+
+def test_the_step_that_is_left_goes_away_from_a_bound() -> None:
+    jacobian, measured = np.eye(3)[:, :2], np.array([1.0, 2.0, 0.5])
+    p = np.zeros(2)
+    limits = box(p, np.array([0.0, 0.0]), np.array([9.0, 9.0]))
+    model = LocalModel(["a", "b"], p, -jacobian, measured, True, feasible=limits)
+    np.testing.assert_allclose(model.remaining_step, [1.0, 2.0], rtol=1e-12)
+
+
 def test_far_from_all_bounds_intervals_are_symmetrical() -> None:
     rng = np.random.default_rng(0)
     jacobian = rng.normal(size=(20, 3))

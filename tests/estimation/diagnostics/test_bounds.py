@@ -48,6 +48,18 @@ def test_a_truth_outside_the_bounds_is_not_called_a_delay(bounds: tuple[float, f
     assert "output-delayed" not in {f.code for f in found.findings}
 
 
+def test_a_search_converges_on_a_bound_that_hardly_holds_it() -> None:
+    measured = lag(TIMES, {}, 1.0, 2.0)["y"]
+    free = estimated(lag, measured, {"gain": (0.1, 5.0), "T": (0.2, 9.0)}).estimates[1]
+    upper = free.value - free.standard_error
+    found = estimated(lag, measured, {"gain": (0.1, 5.0), "T": (0.2, upper)})
+    assert found.status == "converged"
+    assert found.estimates[1].value == upper
+    codes = {f.code for f in found.findings}
+    assert "interval-at-bound" in codes
+    assert "away-from-minimum" not in codes
+
+
 def test_every_parameter_on_a_bound() -> None:
     measured = lag(TIMES, {}, 1.0, 2.0)["y"]
     found = estimated(lag, measured, {"gain": (1.2, 5.0), "T": (0.2, 1.6)})

@@ -154,11 +154,12 @@ class LocalModel:
         """Whether a parameter is held by a bound or constraints, shape (n,)."""
         return np.asarray(~self.tangent.basis.any(axis=1))
 
-    def multipliers_tested(self) -> Flags:
+    def multipliers_tested(self, quantile: float | None = None) -> Flags:
         """Return which active inequalities have a multiplier above zero, shape (l,).
 
-        One after the other, the least significant first, those are left out without which the
-        estimate would pass them by less than the reach of an interval.
+        One after the other, the least significant first, those are left out whose multiplier is
+        less than `quantile` standard errors; by default those without which the estimate would
+        pass them by less than the reach of an interval.
         """
         holding = self.limits.active.copy()
         if not holding.any():
@@ -166,8 +167,9 @@ class LocalModel:
         free = replace(self, holding=np.zeros_like(holding), spread=None)
         left, triangle = np.linalg.qr(free.rows)
         residuals = left.T @ free.right
-        # Without a measure of the noise, any multiplier above zero holds.
-        quantile = float(np.nan_to_num(student_quantile(0.5 * (1.0 + LEVEL), free.freedom)))
+        if quantile is None:
+            # Without a measure of the noise, any multiplier above zero holds.
+            quantile = float(np.nan_to_num(student_quantile(0.5 * (1.0 + LEVEL), free.freedom)))
         while holding.any():
             chosen = np.flatnonzero(holding)
             sizes = [
@@ -365,12 +367,13 @@ class LocalModel:
 
     @property
     def remaining_step(self) -> F64:
-        """Gauss-Newton step that would still lower the cost, shape (n,).
+        """Gauss-Newton step within the inequalities that would still lower the cost, shape (n,).
 
-        It is 0 for what is held and along open directions. Intervals are valid if it is small
-        compared with the standard errors.
+        It is 0 along open directions. Intervals are valid if it is small compared with the standard
+        errors.
         """
-        return self.answer(self.right)
+        model = replace(self, holding=self.multipliers_tested(0.0))
+        return model.answer(model.right)
 
     @cached_property
     def open_directions(self) -> F64:
@@ -486,7 +489,7 @@ class LocalModel:
         left, sizes = left[:, :rank], sizes[:rank]
         center = np.zeros(rank)
         if limits.active.any():
-            center = left.T @ (model.remaining_step / scales) / sizes
+            center = left.T @ (model.answer(model.right) / scales) / sizes
         root = scales[:, np.newaxis] * left * sizes
         return Region(root, model.open_directions, center, limits.rows, limits.slacks)
 
