@@ -319,8 +319,8 @@ def test_no_package_is_put_into_the_place_of_another() -> None:
 def test_what_a_worker_serves_with_is_imported_quickly() -> None:
     """Many workers start at once, and each FMU is first tried in a child process."""
     code = (
-        "import sys, fmident.evaluation.executors.processes.child, "
-        "fmident.evaluation.executors.processes.protocol, fmident.fmu.processes.guard\n"
+        "import sys, fmident.evaluation.executors.processes.server, "
+        "fmident.fmu.processes.guard\n"
         "dear = ('pandas', 'scipy', 'numba', 'pluggy', 'jinja2', 'matplotlib')\n"
         "print([name for name in dear if name in sys.modules])"
     )

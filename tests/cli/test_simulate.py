@@ -166,8 +166,8 @@ def test_results_outlive_a_failure_to_free(
 ) -> None:
     from fmident.fmu.processes import guard
 
-    stood = guard._stood_still
-    monkeypatch.setattr(guard, "_stood_still", lambda child, trace, _: stood(child, trace, 2.0))
+    watch = guard._watch
+    monkeypatch.setattr(guard, "_watch", lambda child, _: watch(child, 2.0))
     path = build(Fixture("trouble.c", TROUBLE, defines=(define,)), folder)
     csv = folder / "free.csv"
     assert main(["simulate", str(path), "--stop-time", "1", "-o", str(csv)]) == 0

@@ -27,7 +27,7 @@ from fmident.fmu.model_description.description import (
 )
 from fmident.fmu.model_description.description_xml import parse_description
 from fmident.fmu.model_description.variables import Value
-from fmident.fmu.processes.child import START_LIMIT, Answer, Child, ScratchFolder
+from fmident.fmu.processes.child import START_LIMIT, Child, Parent, ScratchFolder
 
 if TYPE_CHECKING:
     from fmident.fmu.driver import Driver, UpdateChoice
@@ -288,13 +288,12 @@ def try_inputs_in_child(
     """
     answers: list[tuple[InputUpdate, str]] = []
     if hasattr(os, "fork"):
-        with ScratchFolder() as scratch:
-            request = (str(path), setup, dict(values), interface)
-            with Child(_try_inputs, scratch.path, request) as child:
-                child.wait(START_LIMIT)
+        request = str(path), setup, dict(values), interface
+        with ScratchFolder() as scratch, Child(_try_inputs, scratch.path, *request) as child:
             # The run itself will tell if the FMU fails, crashes or hangs.
             with contextlib.suppress(FmidentError):
-                answers = child.answers()
+                child.wait(START_LIMIT)
+            answers = child.answers
     from fmident.fmu.life_cycle.input_trial import UNKNOWN  # it loads FMPy
 
     update, remark = answers[0] if answers else ("after_step", UNKNOWN)
@@ -302,8 +301,7 @@ def try_inputs_in_child(
 
 
 def _try_inputs(
-    _folder: Path,
-    answer: Answer,
+    parent: Parent,
     path: str,
     setup: SimulationSetup,
     values: Mapping[str, Value],
@@ -314,4 +312,4 @@ def _try_inputs(
 
     driver = open_fmu(path).driver(interface, borrow_buffer(), "auto").configured(values)
     trial = driver.trial(driver.lay_out(setup), driver.assignment(tuple(values)), values)
-    answer(("after_step", "") if trial is None else trial.decide(forked))
+    parent.answer(("after_step", "") if trial is None else trial.decide(forked))

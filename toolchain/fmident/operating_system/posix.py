@@ -36,6 +36,7 @@ ENDED_FOR_PROCESSOR_TIME = (-signal.SIGXCPU,)
 ENDED_FOR_WANT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV)
 """How a process may end that gets no more memory and does not see to that."""
 
+_PIPE_BYTES = 1 << 20
 _F_SETSIG = 10  # of Linux, and missing in the module fcntl before Python 3.12
 _C = ctypes.CDLL(None)
 
@@ -177,13 +178,11 @@ def end_child(process: ChildProcess) -> None:
         process.kill()
 
 
-def end_family(
-    process: ChildProcess, folder: str | os.PathLike[str], *, alive: bool = False
-) -> None:
+def end_family(process: ChildProcess, folder: str | os.PathLike[str]) -> None:
     """Kill a process of :func:`start_child` and all that it has started, even hidden ones.
 
     Linux: all processes of its session, and all with a TMPDIR in `folder`. Elsewhere: its
-    process group. With `alive`, this is called again when the process has ended.
+    process group.
     """
     if sys.platform == "linux":
         _end_relatives(process.pid, folder)
@@ -324,12 +323,12 @@ class _Copy:
 
 
 def start_copy(
-    work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
+    work: Callable[[], None], passed: Sequence[int], environment: Mapping[str, str]
 ) -> ChildProcess | None:
     """Call `work` in a copy of this process that leads its own session.
 
-    The copy has everything imported here, starts at once, keeps only the descriptor
-    `passed`, and appends its printed output to `output`. `work` does not return, or ends
+    The copy has everything imported here, starts at once, and keeps only the descriptors
+    `passed`, the last of which receives what it prints. `work` does not return, or ends
     the copy by returning. ``None`` if there can be no copy: not on Linux, a process cannot
     be waited for by a descriptor, or this process has several threads, whose locks the copy
     would wait for.
@@ -354,7 +353,7 @@ def start_copy(
             # One that ends before it is known vanishes where this process ignores such ends.
             os.close(opening)
             os.read(gate, 1)
-            _be_a_copy(work, passed, output, environment)
+            _be_a_copy(work, passed, environment)
         return _Copy(pid)
     finally:
         os.close(opening)
@@ -363,7 +362,7 @@ def start_copy(
 
 
 def _be_a_copy(
-    work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
+    work: Callable[[], None], passed: Sequence[int], environment: Mapping[str, str]
 ) -> NoReturn:
     try:
         gc.disable()  # nothing of the parent's is to be cleaned up here
@@ -372,12 +371,11 @@ def _be_a_copy(
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_CRASHES):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        own = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         nothing = os.open(os.devnull, os.O_RDONLY)
-        for source, target in ((nothing, 0), (own, 1), (own, 2)):
+        for source, target in ((nothing, 0), (passed[-1], 1), (passed[-1], 2)):
             os.dup2(source, target)
         for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
-            if descriptor > 2 and descriptor != passed:
+            if descriptor > 2 and descriptor not in passed[:-1]:
                 with contextlib.suppress(OSError):
                     os.close(descriptor)
         sys.stdout = sys.stderr = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
@@ -453,8 +451,11 @@ def _state(pid: int) -> tuple[str, int, int, str] | None:
 
 
 def without_waiting(descriptor: int) -> None:
-    """Prepare the reading end of a pipe for :func:`read_available`."""
+    """Prepare the reading end of a pipe for :func:`read_available`; let it hold more, on Linux."""
     os.set_blocking(descriptor, False)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # beyond what the administrator permits
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def read_available(descriptor: int, count: int) -> bytes | None:

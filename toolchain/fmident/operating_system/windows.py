@@ -161,19 +161,15 @@ def end_child(process: ChildProcess) -> None:
             process.kill()
 
 
-def end_family(
-    process: ChildProcess, folder: str | os.PathLike[str], *, alive: bool = False
-) -> None:
+def end_family(process: ChildProcess, folder: str | os.PathLike[str]) -> None:
     """Kill a process of :func:`start_child` and all that it has started, even hidden ones.
 
     Windows: its whole job, which a process cannot leave.
     """
-    job = _jobs.get(process.pid)
+    job = _jobs.pop(process.pid, None)
     if job is not None:
         job.end(_ENDED)
-    if not alive and job is not None:
         job.close()
-        del _jobs[process.pid]
 
 
 def end_process(pid: int) -> None:
@@ -224,7 +220,7 @@ def offer_to_be_ended_first() -> None:
 
 
 def start_copy(
-    work: Callable[[], None], passed: int, output: Path, environment: Mapping[str, str]
+    work: Callable[[], None], passed: Sequence[int], environment: Mapping[str, str]
 ) -> ChildProcess | None:
     """Return ``None``: Windows makes no copies of processes."""
     return None

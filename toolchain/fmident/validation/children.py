@@ -13,8 +13,7 @@ from pathlib import Path
 
 from fmident.errors import FmidentError, FmuError, SimulationError
 from fmident.fmu import read_description
-from fmident.fmu.processes.child import OUTPUT, START_LIMIT, Answer, Child, ScratchFolder
-from fmident.operating_system import kind_of_crash
+from fmident.fmu.processes.child import START_LIMIT, Child, End, Parent, ScratchFolder
 from fmident.validation.bench import Bench
 from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks.contents import check_contents, check_description, check_identity
@@ -92,8 +91,6 @@ def _validate_one(plan: FmuPlan, timeout: float, children: _Children) -> FmuRepo
                 children.end(child)
             if lost is None:
                 break
-            if not lost.hung:
-                lost = replace(lost, detail=lost.detail + _last_words(scratch.path / OUTPUT))
         if len(done) == len(names):
             # All checks have been answered: freeing the FMU is what failed.
             done.append(Check("release", "failed", lost.detail, seconds=lost.seconds))
@@ -124,7 +121,7 @@ class _Children:
         with self._lock:
             if self._stopped:
                 return None
-            child = Child(_check, folder, (plan, first))
+            child = Child(_check, folder, plan, first)
             self._living.add(child)
             return child
 
@@ -157,20 +154,22 @@ def _collect(child: Child, done: list[Check], timeout: float) -> _Lost | None:
     Raises `FmidentError` if the FMU cannot be used.
     """
     at, began = _START_UP, time.monotonic()
-    seen = 0
     while True:
         ended = child.wait(_POLL)
-        answers = child.answers()
-        for answer in answers[seen:]:
+        for answer in child.answers:
             if isinstance(answer, str):
                 at, began = answer, time.monotonic()
             else:
                 done.append(answer)
-        seen = len(answers)
+        child.answers.clear()
         seconds = time.monotonic() - began
         if ended:
-            code = child.returncode
-            return None if code == 0 and at == _END else _Lost(_end(code), seconds)
+            child.close()
+            if child.code == 0 and at == _END:
+                return None
+            text = " ".join(child.said.split())[-_LAST_WORDS:]
+            end = f"native code {End.of(child.code).text}"
+            return _Lost(end + (f"; it said: {text}" if text else ""), seconds)
         limit = max(timeout, START_LIMIT) if at == _START_UP else timeout
         if seconds > limit:
             return _Lost(
@@ -178,12 +177,12 @@ def _collect(child: Child, done: list[Check], timeout: float) -> _Lost | None:
             )
 
 
-def _check(_folder: Path, answer: Answer, plan: FmuPlan, first: int) -> None:
+def _check(parent: Parent, plan: FmuPlan, first: int) -> None:
     """Run checks in this child process, from one on; answer their names and their results."""
     not_tried: str | None = None
     with Bench(plan) as bench:
         for name, check in list(checks_of(plan).items())[first:]:
-            answer(name)
+            parent.answer(name)
             why = not_tried if name in FOLLOWING else None
             began = time.perf_counter()
             try:
@@ -192,22 +191,9 @@ def _check(_folder: Path, answer: Answer, plan: FmuPlan, first: int) -> None:
                 result = Check(name, "failed", error.message)
             if name == SIMULATION and not result.passed and not plan.references:
                 not_tried = f"not tried: '{name}' failed"
-            answer(replace(result, seconds=time.perf_counter() - began))
-        answer(_RELEASE)
-    answer(_END)
-
-
-def _last_words(printed: Path) -> str:
-    text = " ".join(printed.read_text(encoding="utf-8", errors="replace").split())
-    return f"; it said: {text[-_LAST_WORDS:]}" if text else ""
-
-
-def _end(code: int) -> str:
-    """Describe how an unfinished process ended."""
-    name = kind_of_crash(code)
-    if name is not None:
-        return f"native code crashed ({name})"
-    return f"native code ended the process with exit code {code}"
+            parent.answer(replace(result, seconds=time.perf_counter() - began))
+        parent.answer(_RELEASE)
+    parent.answer(_END)
 
 
 def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:

@@ -1,16 +1,14 @@
 """Simulation of an FMU in a child process, since its native code may crash, hang or exit.
 
-The child leaves its trace in files that survive it: the stage, the time reached, the FMU's
+The child leaves its trace in memory that survives it: the stage, the time reached, the FMU's
 messages. It is killed when no stage and no communication step begins for a while.
 """
 
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import re
-import struct
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,29 +18,14 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError, SimulationError
-from fmident.fmu.failure import output_records
+from fmident.fmu.failure import output_records, own_words
 from fmident.fmu.fmu import load_driver, open_fmu, read_description
-from fmident.fmu.model_description.description import InterfaceChoice
+from fmident.fmu.model_description.description import InterfaceChoice, ModelDescription
 from fmident.fmu.model_description.variables import Value
-from fmident.fmu.native_code.log import BUFFER_BYTES, LogBuffer, decode
-from fmident.fmu.native_code.program import FAILED_STEP, STATE_SIZE
-from fmident.fmu.processes.child import (
-    OUTPUT,
-    START_LIMIT,
-    Answer,
-    Child,
-    EngineSettings,
-    ScratchFolder,
-)
+from fmident.fmu.native_code.log import LogBuffer, decode
+from fmident.fmu.processes.child import START_LIMIT, Child, End, Parent, ScratchFolder
 from fmident.fmu.setup import SimulationSetup
-from fmident.operating_system import CRASHES, kind_of_crash, limit_memory
-
-_STATE_AT = BUFFER_BYTES + 64
-TRACE_BYTES = _STATE_AT + 8 * STATE_SIZE
-"""Size of the trace: the ring of log messages, the time reached (f64), the stage (text), the state
-of the simulation's loop."""
-
-TRACE = "trace.bin"
+from fmident.operating_system import limit_memory
 
 _BEGIN = "Traceback (most recent call last):"
 _FRAME = re.compile(r'  File "(?P<file>[^"]+)", line (?P<line>\d+)')
@@ -60,6 +43,22 @@ _STAGES = {
     "initialise": "during initialisation",
     "step": "in a communication step",
     "close": "while it was being freed",
+}
+
+_CODES = {
+    "crash": Code.PROCESS_CRASHED,
+    "killed": Code.PROCESS_KILLED,
+    "timeout": Code.TIMED_OUT,
+    "memory": Code.OUT_OF_MEMORY,
+}
+
+_CRASH_HINT = (
+    "this is an error in the FMU: try other parameter values, narrower bounds, or export it"
+    " again with another tool or version"
+)
+_HINTS = {
+    "timeout": "allow more time, as with [evaluation] timeout, or narrow the bounds",
+    "memory": "raise [evaluation] memory_limit_mb, or look for what makes the FMU grow",
 }
 
 
@@ -122,19 +121,21 @@ def check_survives(
     # Here rather than in the child: a copy has it then, and what must be compiled first is said.
     with contextlib.suppress(FmuError):  # the child will say what is wrong
         load_driver(read_description(path).with_interface(interface))
-    settings = EngineSettings(str(Path(path).absolute()), interface, memory_limit=memory_limit)
+    fmu = str(Path(path).absolute())
+    request = fmu, interface, setup, dict(values or {}), budget, memory_limit
     with ScratchFolder() as scratch:
-        request = (settings, setup, dict(values or {}), budget)
         # A copy of this process is there at once. If it does not survive, that may be due to its
         # being a copy: then a process of its own decides.
-        run = _run(scratch.path, request, timeout, copied=memory_limit is None)
-        if run.end and run.copied:
-            run = _run(scratch.path, request, timeout, copied=False)
-        if run.end:
-            raise _lost(path, scratch.path, run)
-    wall_time = time.perf_counter() - began
-    assert run.answer is not None  # else it has been lost
-    return Survival(run.answer.reached, run.answer.complete, wall_time)
+        copied = memory_limit is None
+        with Child(_simulate, scratch.path, *request, copied=copied) as child:
+            end = _watch(child, timeout)
+        if end and child.copied:
+            with Child(_simulate, scratch.path, *request) as child:
+                end = _watch(child, timeout)
+    if end:
+        raise _lost(path, child)
+    reached, complete, *_ = child.answers[0]
+    return Survival(reached, complete, time.perf_counter() - began)
 
 
 @dataclass(frozen=True)
@@ -165,79 +166,41 @@ def simulate_apart(
     rows, or those before the failure. Raises `SimulationError` if native code crashed, hung, or
     ended the process, and `FmuError` if the FMU cannot be opened or does not fit the setup.
     """
-    settings = EngineSettings(str(Path(path).absolute()), interface)
-    with ScratchFolder() as scratch:
-        place = scratch.path
+    request = str(Path(path).absolute()), interface, setup, dict(values or {}), None, None
+    with ScratchFolder() as scratch, Child(_simulate, scratch.path, *request) as child:
         try:
-            run = _run(place, (settings, setup, dict(values or {}), None), patience)
+            end = _watch(child, patience)
         except SimulationError as failure:
-            failure.log = (*failure.log, *_printed(place))
+            failure.log = (*failure.log, *map(str, output_records(child.said)))
             none = np.empty((0, 0))
             return Apart(none if failure.outputs is None else failure.outputs, failure.log, failure)
-        if run.answer is None:
-            raise _lost(path, place, run)
-        remark = f"the native code of the FMU {run.end}, while it was being freed"
-        log = (*run.answer.log, *_printed(place))
-        return Apart(run.answer.outputs, log, remark=remark if run.end else "")
+    if not child.answers:
+        raise _lost(path, child)
+    _, _, outputs, log = child.answers[0]
+    remark = f"the native code of the FMU {end}, {_STAGES['close']}" if end else ""
+    return Apart(outputs, (*log, *map(str, output_records(child.said))), remark=remark)
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What a child has simulated."""
+def _watch(child: Child, patience: float) -> str:
+    """Wait for the end of a child, killed if it makes no progress; return what was wrong with it.
 
-    reached: float
-    complete: bool
-    outputs: F64
-    log: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Run:
-    """End of a child: its answer, exit code, and the seconds for which it made no progress.
-
-    `released` says whether the FMU has been freed.
+    Raises the error with which its simulation failed.
     """
-
-    answer: _Answer | None
-    released: bool
-    code: int
-    stood_still: float | None
-    copied: bool
-
-    @property
-    def end(self) -> str:
-        """How it ended, if not as it should."""
-        if self.stood_still is not None:
-            return f"did not answer within {self.stood_still:g} s"
-        return end_of_process(self.code) if self.code != 0 or not self.released else ""
-
-
-def _run(
-    place: Path, request: tuple[object, ...], patience: float, *, copied: bool = False
-) -> _Run:
-    """Let a child serve the request; raise the error with which its simulation failed."""
-    with (place / TRACE).open("wb") as file:
-        file.truncate(TRACE_BYTES)
-    with Child(_simulate, place, request, copied=copied) as child:
-        stood_still = _stood_still(child, Trace(place / TRACE), patience)
-    answers = child.answers()
-    answer, released = answers[0] if answers else None, len(answers) > 1
-    return _Run(answer, released, child.returncode, stood_still, child.copied)
-
-
-def _stood_still(child: Child, trace: Trace, patience: float) -> float | None:
-    """Wait for the child; return the time without progress, or ``None`` when it ended."""
-    seen, since = trace.progress, time.monotonic()
+    seen, since = None, time.monotonic()
     while not child.wait(_POLL):
-        now = trace.progress
+        now = child.trace.marks.tobytes()
         if now != seen:
             seen, since = now, time.monotonic()
-        limit = max(patience, START_LIMIT) if seen[0] in ("", "instantiate") else patience
+        limit = patience
+        if child.trace.stage in ("", "instantiate"):
+            limit = max(patience, START_LIMIT)
         if child.copied:
             limit = min(patience, _COPY_LIMIT)
         if time.monotonic() - since > limit:
-            return limit
-    return None
+            child.kill(End(f"did not answer within {limit:g} s", "timeout"))
+    child.close()
+    released = len(child.answers) == 2
+    return "" if released and child.code == 0 else child.end.text
 
 
 class _Enough(Exception):  # noqa: N818 - not an error
@@ -245,17 +208,21 @@ class _Enough(Exception):  # noqa: N818 - not an error
 
 
 def _simulate(
-    place: Path,
-    answer: Answer,
-    settings: EngineSettings,
+    parent: Parent,
+    path: str,
+    interface: InterfaceChoice,
     setup: SimulationSetup,
     values: Mapping[str, Value],
     budget: float | None,
+    memory_limit: int | None,
 ) -> None:
-    """Simulate in this child process, step by step and within `budget`, if there is one."""
-    if settings.memory_limit is not None:
-        limit_memory(settings.memory_limit)
-    trace = Trace(place / TRACE)
+    """Simulate in this child process, step by step and within `budget`, if there is one.
+
+    Answers the time reached, whether that is the end, outputs and log, then that the FMU is freed.
+    """
+    if memory_limit is not None:
+        limit_memory(memory_limit)
+    trace = parent.trace
     deadline: float | None = None
     reached = float(setup.times[0])
 
@@ -270,15 +237,15 @@ def _simulate(
         elif time.monotonic() > deadline:
             raise _Enough
 
-    fmu = open_fmu(settings.fmu)
+    fmu = open_fmu(path)
     trace.report("instantiate", reached)
     simulator = fmu.simulator(
         capture_output=False,
         progress=progress,
         single_steps=budget is not None,
         log_buffer=LogBuffer(trace.memory),
-        loop_state=trace.loop_state,
-        interface=settings.interface,
+        loop_state=trace.marks["loop"],
+        interface=interface,
         reuse="never",
     )
     complete, outputs = True, np.empty((0, 0))
@@ -287,59 +254,44 @@ def _simulate(
         reached = float(setup.times[-1])
     except _Enough:
         complete = False
-    answer(_Answer(reached, complete, outputs, tuple(map(str, simulator.log))))
+    parent.answer((reached, complete, outputs, tuple(map(str, simulator.log))))
     trace.report("close", reached)
     fmu.close()
-    answer("released")
+    parent.answer("released")
 
 
-def end_of_process(code: int) -> str:
-    """Return a text on how a process without result ended."""
-    name = kind_of_crash(code)
-    if name is not None:
-        return f"crashed with {name}" + (f" ({CRASHES[name]})" if name in CRASHES else "")
-    return f"ended the whole process with exit code {code}"
-
-
-def _printed(place: Path) -> list[str]:
-    """Return what a child has printed as messages of a log."""
-    text = (place / OUTPUT).read_text(encoding="utf-8", errors="replace")
-    return [str(record) for record in output_records(text)]
-
-
-def _lost(path: str | os.PathLike[str], place: Path, run: _Run) -> SimulationError:
+def _lost(path: str | os.PathLike[str], child: Child) -> SimulationError:
     """Return the error of a child that has died, from the trace that it left."""
-    trace = Trace(place / TRACE)
-    stage, reached, _ = trace.progress
-    description = read_description(path)
-    hung = run.stood_still is not None
-    records = decode(trace.memory, description.by_reference)
-    printed = (place / OUTPUT).read_text(encoding="utf-8", errors="replace")
-    records += output_records(printed)
+    stage, reached = child.trace.stage, float(child.trace.marks["reached"])
+    stepping = stage == "step"
+    where = _STAGES.get(stage, "") + (f" at t = {reached!r} s" if stepping else "")
+    error = lost(child, read_description(path), f", {where}")
+    error.time, error.says_time = reached if stepping else None, True
+    return error
+
+
+def lost(child: Child, description: ModelDescription, where: str = "") -> SimulationError:
+    """Return the error of a simulation in which a child ended, from the trace that it left."""
+    records = decode(child.trace.memory, description.by_reference)
+    records += output_records(child.said)
+    log = [str(record) for record in records]
     # 1: with a traceback, Python has ended the process; native code has left none of its own.
-    own = traceback_of(printed) if run.code == 1 and not hung else None
+    own = traceback_of(child.said) if child.code == 1 and not child.killed else None
     if own is not None:
         return SimulationError(
-            f"the process that tried the FMU '{description.name}' failed in fmident's own code: "
-            f"{own}",
-            log=[str(record) for record in records],
+            f"the process that simulates the FMU '{description.name}' failed in fmident's own"
+            f" code: {own}",
+            log=log,
             hint="this is a defect of fmident, not of the FMU: please report it with this log",
         )
-    where = _STAGES.get(stage, "")
-    when = f" at t = {reached!r} s" if stage == "step" else ""
-    last_words = "; ".join(record.message for record in records[-3:])
+    end, last_words = child.end, own_words(records)
     return SimulationError(
-        f"the native code of the FMU '{description.name}' {run.end}, {where}{when}"
+        f"the native code of the FMU '{description.name}' {end.text}{where}"
         + (f"; its last words: {last_words}" if last_words else ""),
-        time=reached if stage == "step" else None,
-        timed_out=hung,
-        says_time=True,
-        code=Code.TIMED_OUT if hung else Code.PROCESS_CRASHED,
-        log=[str(record) for record in records],
-        hint="allow more time if the model is that slow"
-        if hung
-        else "this is an error in the FMU: try other parameter values, a smaller step,"
-        " or export it again with another tool or version",
+        timed_out=end.cause == "timeout",
+        code=_CODES[end.cause],
+        log=log,
+        hint=_HINTS.get(end.cause, _CRASH_HINT),
     )
 
 
@@ -357,30 +309,3 @@ def traceback_of(printed: str) -> str | None:
     if not begin or not own or not ends or ends[0].startswith(MemoryError.__name__):
         return None
     return f"{own[-1]['file']}:{own[-1]['line']}: {ends[0]}"
-
-
-class Trace:
-    """The trace file in memory, of the child and of its parent."""
-
-    def __init__(self, path: Path) -> None:
-        with path.open("r+b") as file:
-            self.memory = mmap.mmap(file.fileno(), TRACE_BYTES)
-        self.loop_state = np.frombuffer(self.memory, np.int64, STATE_SIZE, _STATE_AT)
-
-    @property
-    def stage(self) -> str:
-        """The stage reported last."""
-        text = bytes(self.memory[BUFFER_BYTES + 8 : BUFFER_BYTES + 56])
-        return text.split(b"\0", 1)[0].decode()
-
-    @property
-    def progress(self) -> tuple[str, float, int]:
-        """Stage, time and communication step, which change as long as the child makes progress."""
-        (reached,) = struct.unpack_from("<d", self.memory, BUFFER_BYTES)
-        return self.stage, reached, int(self.loop_state[FAILED_STEP])
-
-    def report(self, stage: str, reached: float) -> None:
-        """Record what is about to happen."""
-        struct.pack_into("<d", self.memory, BUFFER_BYTES, reached)
-        text = stage.encode()[:48].ljust(48, b"\0")
-        self.memory[BUFFER_BYTES + 8 : BUFFER_BYTES + 56] = text

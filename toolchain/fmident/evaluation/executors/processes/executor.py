@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-import pickle
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fmident.errors import Code, EstimationError, FmuError, Location
+from fmident.arrays import F64
+from fmident.errors import Code, EstimationError, FmuError, Location, SimulationError
 from fmident.evaluation.executors.base import (
     GROWTH_LIMIT,
     ExecutorReport,
     FmuExecutor,
 )
-from fmident.evaluation.executors.processes.protocol import Command, Reply
-from fmident.evaluation.executors.processes.worker import (
-    End,
-    Sent,
-    Worker,
-    crash,
-    failure_of,
-    split_values,
-)
+from fmident.evaluation.executors.processes.worker import EXIT_TIMEOUT, Sent, Worker, with_words
 from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
     Outcomes,
     Simulated,
+    SimulationFailure,
     SimulationTask,
     refuse_not_finite,
 )
 from fmident.fmu.fmu import read_description
 from fmident.fmu.life_cycle.probe import ResetVerdict
-from fmident.fmu.processes.child import EngineSettings, ScratchFolder
+from fmident.fmu.processes.child import End, ScratchFolder
+from fmident.fmu.processes.guard import lost as lost_child
 from fmident.operating_system import processors, readable
 
 if TYPE_CHECKING:
@@ -143,7 +136,7 @@ class ProcessExecutor(FmuExecutor):
         except BaseException:
             for worker in self._leaving:
                 worker.kill()
-                worker.finish()
+                worker.close()
             self._leaving = []
             raise
         finally:
@@ -158,9 +151,9 @@ class ProcessExecutor(FmuExecutor):
         batch = self._batch = Batch([(self._table.of(task), task.values) for task in tasks])
         if any(s.index is not None for w in self._workers for s in w.outstanding):
             self._abandon()  # which a second Ctrl-C has prevented
-        for worker in [w for w in self._workers if w.dead]:
+        for worker in [w for w in self._workers if w.ended]:
             self._workers.remove(worker)
-            worker.finish()
+            worker.close()
         try:
             while batch.unfinished:
                 self._start_worker(batch)
@@ -190,10 +183,9 @@ class ProcessExecutor(FmuExecutor):
             self._started += 1
             folder = self._folder.path / str(self._started)
             folder.mkdir()
-            settings = EngineSettings(
-                str(self._path), self._settings.interface, str(folder), self._settings.timeout
-            )
-            self._workers.append(Worker(folder, pickle.dumps(settings)))
+            settings = self._settings
+            worker = Worker(folder, str(self._path), settings.interface, settings.timeout)
+            self._workers.append(worker)
 
     def _feed(self, batch: Batch) -> None:
         """Give tasks to workers that can take more, idle ones first."""
@@ -204,8 +196,8 @@ class ProcessExecutor(FmuExecutor):
                 self._trying = True
                 for prepared in self._table.own:
                     self._send_setup(idle[0], prepared, None)
-                numbers = json.dumps([prepared.number for prepared in self._table.own])
-                idle[0].send(Sent(Command.TRY_RESET), body=numbers.encode())
+                numbers = [prepared.number for prepared in self._table.own]
+                idle[0].send(Sent("try_reset"), numbers)
             return
         depth = 2 if 0.0 < self._duration < _QUICK else 1
         for held in range(depth):
@@ -225,30 +217,22 @@ class ProcessExecutor(FmuExecutor):
         if index is None:
             return
         prepared, values = batch.work[index]
-        names, numbers, others = split_values(values)
-        room = 8 * (len(numbers) + prepared.setup.times.size * prepared.setup.columns)
-        roomy = worker.slots is not None and worker.slots.slot_bytes >= room
-        if worker.outstanding and not (roomy and prepared.number in worker.known):
-            return
-        if prepared.number not in worker.known:
+        if prepared.number in worker.known:
+            batch.withdraw(index)
+            worker.run(index, prepared.number, values)
+        elif not worker.outstanding:
             self._send_setup(worker, prepared, index)
-            return
-        # A power of two: the memory is not mapped anew for each setup a little larger.
-        worker.make_room(1 << max(room - 1, 4095).bit_length())
-        batch.withdraw(index)
-        more = pickle.dumps(others) if others else b""
-        worker.run(index, prepared.number, names, numbers, more)
 
     def _send_setup(self, worker: Worker, prepared: Prepared, index: int | None) -> None:
         """Send a setup, and let the worker drop those that are no longer needed."""
         for number in worker.known - self._table.numbers:
-            worker.tell(Command.FORGET, 0, number)
+            worker.tell(("forget", number))
             worker.known.discard(number)
         # What has passed the trial; other experiments are checked in the worker, as they come.
         trusted = prepared in self._table.own and self._verdict is not None
-        body = pickle.dumps((prepared.setup, dict(prepared.values), trusted))
         worker.known.add(prepared.number)
-        worker.send(Sent(Command.SETUP, index, setup=prepared.number), prepared.number, body)
+        sent = Sent("learn", index, setup=prepared.number)
+        worker.send(sent, prepared.number, prepared.setup, dict(prepared.values), trusted)
 
     def _wait(self, batch: Batch) -> None:
         """Wait until something happens, and handle it."""
@@ -262,41 +246,38 @@ class ProcessExecutor(FmuExecutor):
                 continue
             worker = by_descriptor[descriptor]
             try:
-                for sent, kind, body in worker.answers():
-                    self._take(worker, sent, kind, body, batch)
+                for sent, reply in worker.answered():
+                    self._take(worker, sent, reply, batch)
             except EOFError:
                 self._handle_worker_exit(worker, batch)
         if not events:
             # A process that the FMU has started may hold the other end of the pipe of a dead one.
-            for worker in [w for w in self._workers if w.dead]:
+            for worker in [w for w in self._workers if w.ended]:
                 self._handle_worker_exit(worker, batch)
 
-    def _take(self, worker: Worker, sent: Sent, kind: int, body: bytes, batch: Batch) -> None:
+    def _take(self, worker: Worker, sent: Sent, reply: Any, batch: Batch) -> None:
         """Handle one reply."""
-        if kind == Reply.REFUSED:
-            error: FmuError = pickle.loads(body)
-            if sent.command is Command.OPEN:
-                raise error
+        if isinstance(reply, FmuError):
             worker.known.discard(sent.setup)
             if sent.index is not None:
-                batch.refuse(sent.index, error)
+                batch.refuse(sent.index, reply)
             elif self._trying:
-                raise error
+                raise reply
             # Else a batch before has asked, and another worker has answered.
-        elif sent.command is Command.OPEN:
+        elif sent.command == "open":
             self._mark_ready(worker)
-        elif sent.command is Command.TRY_RESET:
+        elif sent.command == "try_reset":
             self._trying, worker.tried = False, True
-            self._verdict = ResetVerdict(**json.loads(body))
-            if self._verdict.reinstantiate:
+            self._verdict = reply
+            if reply.reinstantiate:
                 for other in self._workers:
                     if other.ready and other is not worker:
-                        other.tell(Command.NEVER_RESET)
-        elif sent.command is Command.RUN:
+                        other.tell(("never_reset",))
+        elif sent.command == "run":
             assert sent.index is not None
             took = time.monotonic() - sent.begun
             self._duration = took if not self._duration else 0.8 * self._duration + 0.2 * took
-            batch.finish(sent.index, self._outcome(worker, sent, body, batch))
+            batch.finish(sent.index, self._outcome(worker, sent.index, reply, batch))
         self._weigh(worker, sent)
 
     def _mark_ready(self, worker: Worker) -> None:
@@ -312,18 +293,19 @@ class ProcessExecutor(FmuExecutor):
         worker.ready = True
         self._failed_starts = 0
         if self._verdict is not None and self._verdict.reinstantiate:
-            worker.tell(Command.NEVER_RESET)
+            worker.tell(("never_reset",))
 
-    def _outcome(self, worker: Worker, sent: Sent, body: bytes, batch: Batch) -> Simulated:
-        assert sent.index is not None
-        prepared, values = batch.work[sent.index]
-        if body:
-            failure = failure_of(pickle.loads(body), bytes(worker.printed), values, prepared)
-            self._timeouts += failure.timed_out
-            return failure
-        setup = prepared.setup
-        outputs = worker.outputs(sent, (setup.times.size, setup.columns))
-        return refuse_not_finite(outputs, values, prepared.experiment, len(setup.output_names))
+    def _outcome(
+        self, worker: Worker, index: int, reply: F64 | SimulationError, batch: Batch
+    ) -> Simulated:
+        prepared, values = batch.work[index]
+        if isinstance(reply, SimulationError):
+            self._timeouts += reply.timed_out
+            failure = SimulationFailure.of(reply, values, prepared.experiment)
+            return with_words(failure, worker.said)
+        return refuse_not_finite(
+            reply, values, prepared.experiment, len(prepared.setup.output_names)
+        )
 
     def _weigh(self, worker: Worker, sent: Sent) -> None:
         """Retire a worker that has reached its number of runs or has grown."""
@@ -365,9 +347,9 @@ class ProcessExecutor(FmuExecutor):
 
     def _deadline(self, worker: Worker) -> float:
         head, limit = worker.outstanding[0], self._settings.timeout
-        if head.command is Command.RUN:
+        if head.command == "run":
             return head.begun + limit + _GRACE
-        if head.command is Command.TRY_RESET:
+        if head.command == "try_reset":
             # Each of its simulations has the time of any other; between two of them the FMU may
             # be instantiated, which is loading.
             if began := worker.trial():
@@ -384,12 +366,12 @@ class ProcessExecutor(FmuExecutor):
         """Kill workers that hang or use too much memory; release those that are done."""
         now, limit = time.monotonic(), self._settings.memory_limit
         for worker in self._workers:
-            if not worker.outstanding or worker.killed is not None:
+            if not worker.outstanding or worker.killed:
                 continue
             if now > self._deadline(worker):
                 head = worker.outstanding[0].command
                 self._timeouts += 1
-                allowed = self._settings.timeout if head is Command.RUN else self._start_limit
+                allowed = self._settings.timeout if head == "run" else self._start_limit
                 worker.kill(End(f"did not answer within {allowed:g} s", "timeout"))
             elif limit is not None and worker.ready and worker.memory() > limit:
                 exceeded = f"took more memory than the limit of {limit / 1e6:.0f} MB"
@@ -404,33 +386,31 @@ class ProcessExecutor(FmuExecutor):
     def _handle_worker_exit(self, worker: Worker, batch: Batch) -> None:
         """Attribute the death of a worker to the simulation that it was running."""
         self._workers.remove(worker)
-        records, begun, printed = worker.log(), worker.begun(), worker.printed
-        step = worker.step()
-        end = worker.finish()
+        worker.close(EXIT_TIMEOUT)
         head = worker.outstanding.popleft() if worker.outstanding else None
         for sent in reversed(worker.outstanding):
-            if sent.command is Command.RUN and sent.index is not None:
+            if sent.command == "run" and sent.index is not None:
                 batch.put_back(sent.index)
         worker.outstanding.clear()
         if head is None:
             return
-        lost = crash(end, records, bytes(printed), self._description)
-        if head.command is Command.OPEN:
+        error = lost_child(worker, self._description)
+        if head.command == "open":
             self._failed_starts += 1
             if self._failed_starts >= STARTS:
                 raise FmuError(
-                    f"no worker process can load the FMU: {lost.message}",
+                    f"no worker process can load the FMU: {error.message}",
                     location=Location(str(self._path)),
                     hint=f"tried {STARTS} times; 'fmident simulate' may show more",
                 )
             return
-        if head.command is Command.RUN and begun < head.run and head.index not in batch.retried:
+        if head.command == "run" and worker.begun() < head.run and head.index not in batch.retried:
             # Killed from outside while it rested: the simulation has nothing to do with it.
             assert head.index is not None
             batch.retried.add(head.index)
             batch.put_back(head.index)
             return
-        over_limit = end.cause == "memory"
+        over_limit = worker.end.cause == "memory"
         if (
             over_limit
             and head.run > 1
@@ -440,23 +420,20 @@ class ProcessExecutor(FmuExecutor):
             # What the runs before have left behind may have been too much, not this one.
             self._renewals += 1
             return
-        if worker.killed is None or over_limit:
+        if not worker.killed or over_limit:
             self._crashes += 1
-        if head.command is Command.TRY_RESET or (head.index is None and self._trying):
+        if head.command == "try_reset" or (head.index is None and self._trying):
             # The crash will come again in a simulation, which can then report it. What was not
             # seen to be clean is not used again.
             self._trying, self._verdict = False, ResetVerdict(reinstantiate=True, new_process=True)
         elif head.index is not None:
-            if head.command is Command.SETUP and not batch.withdraw(head.index):
+            if head.command == "learn" and not batch.withdraw(head.index):
                 return  # another worker, which had learned meanwhile, has taken it
             prepared, values = batch.work[head.index]
-            ran = head.command is Command.RUN and step >= 0
-            failure = dataclasses.replace(
-                lost,
-                time=float(prepared.setup.times[step]) if ran else None,
-                parameters=dict(values),
-                experiment=prepared.experiment,
-            )
+            if head.command == "run" and worker.trace.step >= 0:
+                error.time = float(prepared.setup.times[worker.trace.step])
+            failure = SimulationFailure.of(error, values, prepared.experiment)
+            failure = dataclasses.replace(failure, final=worker.end.cause == "crash")
             batch.finish(head.index, failure)
 
     def _abandon(self) -> None:
@@ -465,7 +442,7 @@ class ProcessExecutor(FmuExecutor):
         for worker in busy:
             worker.kill()
         for worker in busy:
-            worker.finish()
+            worker.close()
             self._workers.remove(worker)
         self._trying = False
 
