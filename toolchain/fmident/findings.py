@@ -43,6 +43,7 @@ SEVERITIES: Mapping[str, Severity] = MappingProxyType(
         "constraint-active": "warning",
         "nearly-collinear": "warning",
         "poorly-determined": "warning",
+        "few-degrees-of-freedom": "warning",
         "estimate-moved": "warning",
         "model-lacks-something": "warning",
         "residuals-correlated": "warning",

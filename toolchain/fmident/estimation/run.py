@@ -44,6 +44,7 @@ from fmident.estimation.diagnostics.noise import (
 from fmident.estimation.diagnostics.uncertainty import (
     VerifiedStatistics,
     away_from_minimum,
+    few_degrees_of_freedom,
     few_samples,
     inexact_derivatives,
     poorly_determined,
@@ -643,6 +644,7 @@ ALWAYS: Sequence[Diagnostic] = (
 
 WITH_INTERVALS: Sequence[Diagnostic] = (
     few_samples,
+    few_degrees_of_freedom,
     poorly_determined,
     away_from_minimum,
     inexact_derivatives,

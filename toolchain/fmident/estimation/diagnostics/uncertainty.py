@@ -18,7 +18,12 @@ from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.verification import Judgement
 from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.findings import Finding, finding
-from fmident.statistics.distributions import chi_squared_tail, f_tail, student_intervals
+from fmident.statistics.distributions import (
+    chi_squared_tail,
+    f_tail,
+    student_intervals,
+    student_quantile,
+)
 from fmident.statistics.identifiability import Identifiability
 from fmident.statistics.local_model import LocalModel
 from fmident.statistics.prior import PriorRows
@@ -28,7 +33,7 @@ from fmident.statistics.prior_contribution import (
     prior_sentences,
 )
 from fmident.statistics.truncated import Subspace, TruncatedParameter, Truncation
-from fmident.words import counted
+from fmident.words import counted, quoted
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimate, HeldDirections
@@ -64,6 +69,9 @@ same error, has made the data."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
+
+_FEW = 5.0
+"""Degrees of freedom below which intervals are far wider than two standard errors: 2.8 for 4."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -413,6 +421,24 @@ def few_samples(fit: Fit) -> Iterator[Finding]:
             f" {counted(rank, 'parameter')} are too few to estimate the size of the noise",
             "Give each output its sigma, or more samples.",
         )
+
+
+def few_degrees_of_freedom(fit: Fit) -> Iterator[Finding]:
+    """Warn of intervals that are wide since little is known of the size of the noise."""
+    model, names = fit.statistics.local, np.array(fit.names)
+    freedoms = model.parameter_freedoms
+    few = np.isfinite(model.standard_errors) & (freedoms < _FEW)
+    if not few.any() or fit.estimate.draws is not None:
+        return
+    least = float(freedoms[few].min())
+    more = "a longer record" if model.coloured else "more samples, or the sigma of each output"
+    yield finding(
+        "few-degrees-of-freedom",
+        f"the size of the noise is known with {least:.2g} degrees of freedom only: the intervals"
+        f" reach as far as {student_quantile(0.975, least):.3g} standard errors to each side"
+        f" ({quoted(names[few].tolist(), 3)})",
+        f"{more} would make them shorter",
+    )
 
 
 def poorly_determined(fit: Fit) -> Iterator[Finding]:

@@ -94,7 +94,10 @@ _LARGEST_VARIANCE = 18.0
 """Logarithm of the variance of the process over that of its innovations."""
 
 _ROUNDING = 1e-10
-_CURVATURE_STEP = 1e-3
+_CURVATURE_STEP, _SLOPE_STEP = 1e-3, 1e-4
+_FLAT = 1e-3
+"""Length of the slopes of a deviance at its minimum: standard errors are then known to 1e-5."""
+
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -580,26 +583,40 @@ class RestrictedLikelihood:
         return float(logs + self.freedom * (np.log(squares) + _beyond(unknowns)))
 
     def fitted(self, start: F64 | None = None) -> FittedAutoregression:
-        """Return the maximum-likelihood autoregression from initial partial autocorrelations."""
+        """Return the maximum-likelihood autoregression from initial partial autocorrelations.
+
+        Fisher scoring within a trust region: the information is that of large samples.
+        """
         at = np.zeros(self.order)
         if start is not None:
             at = np.arctanh(np.clip(start, -0.999, 0.999))
         if self.order:
-            limits = [(-_LARGEST if self._even else 0.0, _LARGEST)] * self.order
+            least = -_LARGEST if self._even else 0.0
+
+            def curvature(unknowns: F64) -> F64:
+                inside = np.clip(unknowns, least, _LARGEST)
+                return 2.0 * _information(inside, self.freedom)
+
             solution = optimize.minimize(
                 self.deviance,
-                self._likely(np.clip(at, limits[0][0], None)),
-                method="L-BFGS-B",
-                bounds=limits,
-                # Least squares begins near where long autoregressions end.
-                options={"maxiter": 100 if self.order <= _SHORT else 8},
+                self._likely(np.clip(at, least, None)),
+                method="trust-exact",
+                jac=self._slopes,
+                hess=curvature,
+                options={"gtol": _FLAT},
             )
-            at = np.asarray(solution.x, dtype=np.float64)
+            at = np.clip(solution.x, least, _LARGEST)
         squares = self.parts(at)[1]
         deviation = float(np.sqrt(squares / self.freedom))
         return FittedAutoregression(
             np.tanh(at), deviation, self._spread(at), self.freedom, -0.5 * self.deviance(at)
         )
+
+    def _slopes(self, unknowns: F64) -> F64:
+        """Return the derivatives of the deviance, by central differences, shape (p,)."""
+        moves = np.eye(unknowns.size) * _SLOPE_STEP
+        ends = [(self.deviance(unknowns + m), self.deviance(unknowns - m)) for m in moves]
+        return np.array([(up - down) / (2.0 * _SLOPE_STEP) for up, down in ends])
 
     def _likely(self, start: F64) -> F64:
         """Return the most likely of some points that differ in the correlation of neighbours.
@@ -650,20 +667,24 @@ class RestrictedLikelihood:
         return inverse
 
 
-def _spread_of_many(at: F64, freedom: int) -> F64:
-    """Return the covariance of the unknowns in large samples.
+def _information(at: F64, freedom: int) -> F64:
+    """Return the information on partial autocorrelations in large samples, shape (p, p).
 
-    That of the coefficients is the inverse of their Toeplitz matrix of autocovariances over
-    the number of samples (Brockwell and Davis, Time Series: Theory and Methods, section
-    8.8).
+    That on the coefficients is the Toeplitz matrix of their autocovariances times the number of
+    samples (Brockwell and Davis, Time Series: Theory and Methods, section 8.8).
     """
     partial = np.tanh(at)
     moves = np.eye(at.size) * _CURVATURE_STEP
     ends = [(coefficients_of(np.tanh(at + m)), coefficients_of(np.tanh(at - m))) for m in moves]
     slopes = np.column_stack([(up - down) / (2.0 * _CURVATURE_STEP) for up, down in ends])
     toeplitz = linalg.toeplitz(autocovariance(partial, at.size))
-    information = freedom * slopes.T @ toeplitz @ slopes
-    values, vectors = np.linalg.eigh(information)
+    information: F64 = freedom * slopes.T @ toeplitz @ slopes
+    return information
+
+
+def _spread_of_many(at: F64, freedom: int) -> F64:
+    """Return the covariance of the unknowns in large samples, shape (1 + p, 1 + p)."""
+    values, vectors = np.linalg.eigh(_information(at, freedom))
     covariance = np.zeros((at.size + 1, at.size + 1))
     covariance[0, 0] = 2.0 / freedom
     covariance[1:, 1:] = (vectors / np.maximum(values, 1e-3)) @ vectors.T
