@@ -7,7 +7,7 @@ and Matplotlib take long.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -49,8 +49,12 @@ def frame(rows: Any, columns: list[str] | None = None, index: Sequence[str] = ()
     return pd.DataFrame(rows, columns=columns, index=names)
 
 
-def stacked(parts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a table of parts with the same columns, one below the other."""
+def stacked(parts: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a table of parts, one below the other; without any it has the given columns.
+
+    A value that is not an array is that of all rows of its part.
+    """
     import pandas as pd
 
-    return pd.concat(map(pd.DataFrame, parts), ignore_index=True) if parts else pd.DataFrame()
+    tables = [pd.DataFrame(part) for part in parts]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*columns])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable
 
 _SIGNIFICANT_OF_ERROR = 2
@@ -202,3 +203,18 @@ def counted(number: int, noun: str) -> str:
 def unit_text(unit: str | None) -> str:
     """Return a unit to follow a number; empty for a dimensionless number."""
     return "" if unit in (None, "1") else str(unit)
+
+
+def wrap(text: str, width: int, bullet: str = "", indent: int | None = None) -> str:
+    """Return a paragraph wrapped to `width` columns, with an optional bullet.
+
+    Lines after the first have an indentation of `indent`, by default the width of the bullet.
+    """
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=bullet,
+        subsequent_indent=" " * (len(bullet) if indent is None else indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -16,8 +16,7 @@ from fmident.problem import Priors, Problem
 from fmident_estimators.least_squares.estimator import LeastSquares
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.packages import imported
-from fmident_estimators.posterior.ensembles import Ensembles, Valley
-from fmident_estimators.posterior.target import PosteriorOptions, Target
+from fmident_estimators.posterior.ensembles import Ensembles, PosteriorOptions, Target, Valley
 
 _ROUND = 50
 """Draws of each walker between two looks at convergence, at the least."""

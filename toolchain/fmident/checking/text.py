@@ -16,9 +16,9 @@ from fmident.report.figures import style
 from fmident.report.figures.chart import Axis, Chart, Dots, Line, Mark, Panel, Segments
 from fmident.report.figures.style import padded
 from fmident.report.sections import Block, Page, Plot, Section, Summary, Table, Text
-from fmident.report.terminal import sections_text, wrap
+from fmident.report.terminal import sections_text
 from fmident.statistics.identifiability import fixing_sentence
-from fmident.words import duration, percent, plain, unit_text
+from fmident.words import duration, percent, plain, unit_text, wrap
 
 _MOST_OUTPUTS = 12
 _MOST_EXPERIMENTS = 8

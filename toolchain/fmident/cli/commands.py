@@ -39,11 +39,8 @@ Without --example: a small Modelica model, measured data, a problem file and a c
 A folder that is not empty is refused; nothing is overwritten.""",
         (
             Option(
-                "folder",
+                "folder FOLDER?",
                 "where to write it (the current folder); is made if it does not exist",
-                nargs="?",
-                type=Path,
-                metavar="FOLDER",
             ),
             Option("--example NAME", "an example instead; --list shows them"),
             Option("--list", "list the examples, write nothing"),
@@ -73,12 +70,7 @@ Without -o, an FMU goes into fmus/ of the project: of the folder that holds the 
 modelica/; else of the nearest folder, here or above, with modelica/ or fmus/catalog.toml;
 else of this folder. fmus/ is made when it is not there.""",
         (
-            Option(
-                "target",
-                "full Modelica name, or a file or package",
-                nargs="?",
-                metavar="CLASS|PATH",
-            ),
+            Option("target CLASS|PATH?", "full Modelica name, or a file or package"),
             Option("--class CLASS", "which class of PATH to build", dest="class_name"),
             Option("--all", "all FMUs of the catalogue"),
             Option("--catalog FILE", "catalogue of --all (fmus/catalog.toml)"),
@@ -283,16 +275,12 @@ Prints one line of CSV for each estimate, until the data end or Ctrl-C.""",
         (
             PROBLEM,
             Option(
-                "data",
+                "data DATA",
                 "a CSV file that may still grow, or - (standard input), in place of the data "
                 "of the first experiment",
-                metavar="DATA",
             ),
             Option(
-                "--patience SECONDS",
-                "how long to wait for more at the end of a file",
-                type=float,
-                default=0.0,
+                "--patience SECONDS", "how long to wait for more at the end of a file", default=0.0
             ),
             Option("--print-every N", "print every N-th estimate only", type=count, default=1),
             override("estimator.window=0.5"),
@@ -311,9 +299,7 @@ more parameters every pair is drawn.""",
         (
             PROBLEM,
             Option(
-                "--parameters NAME",
-                "two or more free parameters; all of them when they are few",
-                nargs="+",
+                "--parameters NAME+", "two or more free parameters; all of them when they are few"
             ),
             Option("--grid N", "values of each parameter", default=41),
             repeated(
@@ -370,9 +356,8 @@ pictures tau.png and cost.png.""",
         (
             SUBJECT,
             Option(
-                "--parameters NAME",
+                "--parameters NAME+",
                 "free parameters to profile; those of --pairs by default, or all",
-                nargs="+",
             ),
             Option(
                 "--pairs NAME",
@@ -386,7 +371,6 @@ pictures tau.png and cost.png.""",
             Option(
                 "--accuracy A",
                 "of the ends, in relation to their distance from the estimate",
-                type=float,
                 default=1e-3,
             ),
             Option("--stage NAME", "stage to profile, of a problem with stages; the last one"),
@@ -486,11 +470,8 @@ cross-validation.json, scores.csv, parameters.csv, predictions.csv, cross-valida
 pictures scores.png and parameters.png.""",
         (
             Option(
-                "problems",
+                "problems PROBLEM+",
                 "problem files, or folders of results: models of the same samples",
-                nargs="+",
-                type=Path,
-                metavar="PROBLEM",
             ),
             Option(
                 "--by",
@@ -501,7 +482,6 @@ pictures scores.png and parameters.png.""",
             Option(
                 "--gap S",
                 "samples nearer than this to a block are not fitted either, s",
-                type=float,
                 default=0.0,
             ),
         ),
@@ -516,11 +496,8 @@ pictures scores.png and parameters.png.""",
   fmident compare linear quadratic --json comparison.json""",
         (
             Option(
-                "results",
+                "results RESULT+",
                 "result folder of 'fmident estimate', or its result.json; two or more",
-                nargs="+",
-                type=Path,
-                metavar="RESULT",
             ),
             JSON,
         ),
@@ -571,7 +548,7 @@ A check fails where results are wrong, or the FMU is not what the catalogue says
 against the standard, or less exact than one would wish, is a finding; --strict fails on
 these, too.""",
         (
-            Option("fmus", "files to check", nargs="*", type=Path, metavar="FMU"),
+            Option("fmus FMU*", "files to check"),
             Option("--all", "all FMUs of the catalogue"),
             Option("--catalog FILE", "the catalogue"),
             Option("--folder FOLDER", "where the FMUs of --all are (catalogue's)"),

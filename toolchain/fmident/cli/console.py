@@ -13,13 +13,13 @@ import io
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from fmident.errors import Diagnostic, lines_of
 from fmident.progress.stream import is_terminal, write
+from fmident.words import wrap as wrapped
 
 _WITHOUT_TERMINAL = 92
 
@@ -141,14 +141,7 @@ def _broken(line: str) -> str:
     if len(line) < width():
         return line
     indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.fill(
-        line.strip(),
-        max(width() - 1, 1),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return wrapped(line.strip(), max(width() - 1, 1), indent)
 
 
 def put(stream: TextIO | None, text: str, *, flush: bool = False) -> None:

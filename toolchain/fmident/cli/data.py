@@ -14,10 +14,10 @@ from fmident.data import Layout, Table, read_table, time_axis, time_column
 from fmident.data.table import ColumnDescription, DataDescription, TimeDescription, describe
 from fmident.errors import ProblemError, nearest
 from fmident.fmu import ModelDescription, read_description
-from fmident.report.terminal import narrow_table, wrap
+from fmident.report.terminal import narrow_table
 from fmident.toml_file import Section, Source, encoded, quoted
 from fmident.toml_file.overrides import read_value
-from fmident.words import counted, duration, listed, plain
+from fmident.words import counted, duration, listed, plain, wrap
 
 _MOST_PAUSES = 3
 

@@ -72,9 +72,9 @@ def names(text: str) -> tuple[str, ...]:
 
 
 _TYPES: Mapping[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("FILE", "FOLDER", "PATH", "CSV", "PNG", "FMU"), Path),
+    **dict.fromkeys(("FILE", "FOLDER", "PATH", "CSV", "PNG", "FMU", "PROBLEM", "RESULT"), Path),
     **dict.fromkeys(("N", "K", "SAMPLES"), int),
-    "S": number,
+    **dict.fromkeys(("S", "SECONDS", "A"), number),
     "NUMBER": positive,
     "P": probability,
 }
@@ -84,8 +84,9 @@ _TYPES: Mapping[str, Callable[[str], Any]] = {
 class Option:
     """An argument of a command: its names, its help, and settings of `argparse`.
 
-    What its value is called follows the last name: ``"--stage NAME"``; without that it is a
-    switch. The help ends with the default.
+    What its value is called follows the last name: ``"--stage NAME"``; ``NAME?``, ``NAME*`` and
+    ``NAME+`` are one at most, any number, one or more. An option without a value is a switch.
+    The help ends with the default.
     """
 
     def __init__(self, *names_and_help: str, **settings: Any) -> None:
@@ -93,7 +94,9 @@ class Option:
         name, *value = last.split(" ")
         self.names = (*others, name)
         if value:
-            settings = {"metavar": value[0], "type": _TYPES.get(value[0])} | settings
+            word = value[0].rstrip("?*+")
+            often = value[0][len(word) :] or None
+            settings = {"metavar": word, "type": _TYPES.get(word), "nargs": often} | settings
         elif name.startswith("-") and not settings.keys() & {"action", "choices"}:
             settings["action"] = "store_true"
         default = settings.get("default")

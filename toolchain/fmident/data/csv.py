@@ -112,7 +112,7 @@ def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
     layout = layout or Layout()
     text, encoding = read_text(path, layout.encoding)
     everything = list(enumerate(text.split("\n"), 1))
-    numbered = [pair for pair in everything if _counts(pair[1])]
+    numbered = [(k, t) for k, t in everything if t.strip() and not t.lstrip().startswith("#")]
     declared = said_separator(numbered[0][1]) if numbered else None
     if declared is not None:
         numbered = numbered[1:]
@@ -141,7 +141,7 @@ def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
         if header is None:
             raise
     else:
-        if len(table_text.header) > 1 and _begins_with_data(table_text.rows[0][0]):
+        if len(table_text.header) > 1 and _is_value(table_text.rows[0][0]):
             return table_text
         header = find_header(numbered, layout.separator) if layout.skip_rows is None else None
         if header is None or (header[1] == 0 and len(table_text.header) > 1):
@@ -151,16 +151,12 @@ def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
     return _split(path, numbered[place:], everything, form, layout)
 
 
-def _begins_with_data(cell: str) -> bool:
+def _is_value(cell: str) -> bool:
     return is_number(cell) or is_gap(cell) or is_stamp(cell.strip())
 
 
 class _RaggedError(DataError):
     """Rows of unequal length."""
-
-
-def _counts(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
 def _header_cells(line: str, separator: str) -> list[str]:
@@ -582,7 +578,7 @@ def find_header(lines: Sequence[NumberedLine], separator: str | None) -> tuple[s
 def are_units(cells: Sequence[str]) -> bool:
     """Return whether a row below the header holds units, i.e. mostly units and no number."""
     filled = [bare_unit(c) for c in cells if c.strip() not in ("", "-")]
-    if not filled or any(is_number(c) or is_stamp(c) or is_gap(c) for c in filled):
+    if not filled or any(map(_is_value, filled)):
         return False
     known = sum(unit_or_none(c) is not None for c in filled)
     return 2 * known > len(filled)

@@ -9,6 +9,7 @@ numbers, names, operators and the functions of :data:`FUNCTIONS`.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 import re
@@ -35,6 +36,7 @@ _OPERATOR = re.compile(r"\*\*|<=|>=|==|!=|<>|[-+*/^()<>=≤≥,]")
 _SYMBOLS = {"&": "and", "|": "or", "!": "not", "~": "not"}
 _BRACKETS = re.compile(r"\s*\[([^\[\]]*)\]")
 _LETTER = re.compile(r"[^\W\d_]|[°%]")
+_UNIT = re.compile(rf"(?:[^\W_]|[°%⁻]|[./·⋅](?={_LETTER.pattern}|\()|(?<=[./·⋅(])\(|\)|\^(?=\d))*")
 
 
 Relation = Literal["=", "<=", ">="]
@@ -342,27 +344,11 @@ def _unit_after(text: str, start: int) -> tuple[str | None, bool, int]:
         position += 1
     if position == len(text) or not _LETTER.match(text[position]):
         return None, False, start
-    end, depth = position, 0
-    while end < len(text):
-        here, after = text[end], text[end + 1 : end + 2]
-        if here in "./·⋅":
-            if not (_LETTER.match(after) or after == "("):
-                break
-        elif here == "(":
-            if text[end - 1] not in "./·⋅(":
-                break
-            depth += 1
-        elif here == ")":
-            if not depth:
-                break
-            depth -= 1
-        elif here == "^":
-            if not after.isdigit():
-                break
-        elif not (here.isalnum() or here in "°%⁻"):
-            break
-        end += 1
-    return text[position:end], True, end
+    match = _UNIT.match(text, position)
+    assert match is not None  # an empty one at least
+    opened = [*itertools.accumulate((c == "(") - (c == ")") for c in match[0])]
+    unit = match[0][: opened.index(-1) if -1 in opened else None]
+    return unit, True, position + len(unit)
 
 
 class _Parser:

@@ -27,7 +27,8 @@ def github_annotation(finding: Diagnostic, root: Path | None = None) -> str:
     properties: dict[str, str] = {}
     place = finding.location
     if place is not None:
-        properties["file"] = _relative(place.file, root or _workspace(os.environ))
+        workspace = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+        properties["file"] = _relative(place.file, root or workspace)
         if place.line is not None:
             properties["line"] = str(place.line)
             if place.column is not None:
@@ -36,10 +37,6 @@ def github_annotation(finding: Diagnostic, root: Path | None = None) -> str:
     text = finding.message if finding.hint is None else f"{finding.message}\nhint: {finding.hint}"
     listed = ",".join(f"{k}={_escaped(v, _IN_PROPERTY)}" for k, v in properties.items())
     return f"::{_COMMANDS[finding.severity]} {listed}::{_escaped(text, _IN_MESSAGE)}"
-
-
-def _workspace(environment: Mapping[str, str]) -> Path:
-    return Path(environment.get("GITHUB_WORKSPACE") or Path.cwd())
 
 
 def _relative(file: str, root: Path) -> str:

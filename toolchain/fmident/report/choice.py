@@ -428,7 +428,9 @@ def containment(less: Stored, more: Stored) -> Containment | str:
     if reason:
         return reason
     named = tuple(n for n in free if n in extra)
-    boundary = tuple(n for n in named if _at_bound(held[n].value, free[n]))
+    boundary = tuple(
+        n for n in named if any(_same(held[n].value, b) for b in (free[n].lower, free[n].upper))
+    )
     return Containment(named, boundary, tuple(_doubts(less, more, extra, inputs_known)))
 
 
@@ -590,10 +592,6 @@ def _doubts(less: Stored, more: Stored, extra: set[str], inputs_known: bool) -> 
             " there is no file"
         )
     return doubts
-
-
-def _at_bound(value: float, e: ParameterEstimate) -> bool:
-    return _same(value, e.lower) or _same(value, e.upper)
 
 
 def _same(one: float, other: float) -> bool:

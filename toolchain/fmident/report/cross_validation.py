@@ -183,7 +183,9 @@ def _summary(result: CrossValidation) -> Summary:
         )
     good = result.status == "complete" and not result.notes and not reasons
     grade = "good" if good else "doubtful"
-    return Summary(_headline(result), grade, reasons, result.notes, effort=_effort(result))
+    effort = f"{_what_was_left_out(result)}; {result.simulations} simulations, "
+    effort += duration(result.seconds)
+    return Summary(_headline(result), grade, reasons, result.notes, effort=effort)
 
 
 def _headline(result: CrossValidation) -> str:
@@ -205,12 +207,6 @@ def _what_was_left_out(result: CrossValidation) -> str:
         return f"each of {len(result.folds)} experiments left out once"
     gap = f", {result.gap:g} s around it not fitted" if result.gap > 0.0 else ""
     return f"each of {len(result.folds)} blocks in time left out once{gap}"
-
-
-def _effort(result: CrossValidation) -> str:
-    """Return what was left out, and the computational effort."""
-    what = _what_was_left_out(result)
-    return f"{what}; {result.simulations} simulations, {duration(result.seconds)}"
 
 
 def _pair(value: float, error: float) -> str:

@@ -667,10 +667,6 @@ def _population(result: EstimationResult) -> list[Block]:
     return [*blocks, Text(about, about=True)] if blocks else []
 
 
-def _iterations(result: EstimationResult) -> list[Block]:
-    return [Plot(partial(search.path_chart, result), file="parameters")]
-
-
 def _starts(result: EstimationResult) -> list[Block]:
     about = (
         "The starts, ordered by the cost that they reached. Each step in the cost is a minimum."
@@ -679,10 +675,6 @@ def _starts(result: EstimationResult) -> list[Block]:
     )
     plot = Plot(partial(search.starts_chart, result), file="starts")
     return [plot, Text(about, about=True)] if plot.chart else []
-
-
-def _reading(result: EstimationResult) -> list[Block]:
-    return [Text(f.note) for f in result.findings if f.code == "reading"]
 
 
 # ---------------------------------------------------------------------------------- the run
@@ -765,10 +757,6 @@ def _summary(result: EstimationResult) -> Summary:
     return Summary(judged.headline, judged.grade, judged.reasons, notes, judged.more, effort)
 
 
-def _facts(result: EstimationResult) -> list[str]:
-    return [result.estimator, f"{result.simulations} simulations", duration(result.seconds)]
-
-
 ESTIMATE: Contents[EstimationResult] = Contents(
     "Parameter estimation", "estimate", FILE_NAME, PAGE, CODEC,
     lambda content, folder: with_signals(result_of(content), folder), _summary,
@@ -788,11 +776,19 @@ ESTIMATE: Contents[EstimationResult] = Contents(
         Part("Residuals of each output", _diagnostics, rest="they follow from fit.csv"),
         Part("Sensitivities over time", _sensitivities, rest="sensitivities.csv has them"),
         Part("Identifiability", _identifiability),
-        Part("Parameters over the iterations", _iterations),
+        Part(
+            "Parameters over the iterations",
+            lambda r: [Plot(partial(search.path_chart, r), file="parameters")],
+        ),
         Part("Starts", _starts),
-        Part("How the data were read", _reading, brief=True),
+        Part(
+            "How the data were read",
+            lambda r: [Text(f.note) for f in r.findings if f.code == "reading"],
+            brief=True,
+        ),
     ],
-    _facts, _entries, tables_of, title=lambda result: result.fmu_name, keeps_model=False,
+    lambda r: [r.estimator, f"{r.simulations} simulations", duration(r.seconds)],
+    _entries, tables_of, title=lambda result: result.fmu_name, keeps_model=False,
     read_brief=lambda folder: read_result(folder).result,
 )  # fmt: skip
 

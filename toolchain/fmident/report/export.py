@@ -25,6 +25,7 @@ import numpy as np
 
 from fmident._version import __version__
 from fmident.errors import EstimationError, UnitError
+from fmident.files import save
 from fmident.fmu import read_description
 from fmident.report.contract import Reporter
 from fmident.units import BASE_SYMBOLS, parse_unit
@@ -551,18 +552,11 @@ def _units(root: Element, exports: Exports) -> None:
         SubElement(unit, f"{{{SSC}}}BaseUnit", base)
 
 
-def _write_modifier(exports: Exports, folder: Path) -> None:
-    (folder / "modifier.txt").write_text(modifier(exports), encoding="utf-8")
-
-
-def _write_record(exports: Exports, folder: Path) -> None:
-    text = record(exports)
-    (folder / f"{record_name(exports.model)}.mo").write_text(text, encoding="utf-8")
-
-
-FORMS: dict[str, Callable[[Exports, Path], None]] = {
-    "modifier": _write_modifier,
-    "record": _write_record,
+FORMS: dict[str, Callable[[Exports, Path], object]] = {
+    "modifier": lambda exports, folder: save(folder / "modifier.txt", modifier(exports)),
+    "record": lambda exports, folder: save(
+        folder / f"{record_name(exports.model)}.mo", record(exports)
+    ),
     "ssv": lambda exports, folder: write_ssv(exports, folder / "parameters.ssv"),
 }
 """Name of a form to what writes it into a result folder."""
@@ -573,7 +567,7 @@ def export_reporters(forms: Iterable[str]) -> list[tuple[str, type[Reporter]]]:
     return [(f"export-{form}", _reporter(FORMS[form], form)) for form in dict.fromkeys(forms)]
 
 
-def _reporter(write: Callable[[Exports, Path], None], form: str) -> type[Reporter]:
+def _reporter(write: Callable[[Exports, Path], object], form: str) -> type[Reporter]:
     class ExportReporter(Reporter):
         summary = f"identified values as {form}"
 

@@ -156,7 +156,8 @@ def _summary(result: Prediction) -> Summary:
         )
     if share < 0.5 * result.level:
         grade = "bad"
-    return Summary(_headline(result), grade, reasons, result.notes, effort=_effort(result))
+    effort = f"{result.simulations} simulations, {duration(result.seconds)}"
+    return Summary(_headline(result), grade, reasons, result.notes, effort=effort)
 
 
 def _headline(result: Prediction) -> str:
@@ -172,10 +173,6 @@ def _headline(result: Prediction) -> str:
     if not samples:
         return f"{level} bands of the fitted outputs."
     return f"{percent(inside / samples)} of {samples} fitted samples inside the {level} band."
-
-
-def _effort(result: Prediction) -> str:
-    return f"{result.simulations} simulations, {duration(result.seconds)}"
 
 
 def _outputs(result: Prediction) -> list[Block]:

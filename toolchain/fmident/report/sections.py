@@ -184,17 +184,15 @@ class Section:
     def html(self, most: int | None = None, *, charts: bool = True) -> str:
         """Return the section as HTML; `most` limits the samples of a line."""
         left = self.plots[MOST_PLOTS:] if charts else []
-        blocks = self._drawn if charts else [b for b in self.blocks if not _is_drawn(b)]
+        blocks = self._drawn
+        if not charts:
+            blocks = [b for b in self.blocks if not isinstance(b, Plot | Chart)]
         shown = [b for b in blocks if b not in left]
         return _template("section").render(section=self, blocks=shown, most=most, left=len(left))
 
 
 def _same(chart: Chart) -> Chart:
     return chart
-
-
-def _is_drawn(block: Block) -> bool:
-    return isinstance(block, Plot | Chart)
 
 
 class Part(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from fmident.estimation.contract import Generation, Iteration, TimeSeriesEstimat
 from fmident.estimation.result import EstimationResult, parameter_columns
 from fmident.report.codec import BROKEN
 from fmident.report.result_json import StoredResult
+from fmident.views import stacked
 
 FLAGS = ("", "filling", "singular", "missing", "skipped")
 """Words for :class:`~fmident.estimation.contract.Flag`, by number."""
@@ -66,14 +67,6 @@ def tables_of(result: EstimationResult) -> dict[str, tuple[pd.DataFrame, str | N
     return tables | {name: table for name, table in others.items() if not table[0].empty}
 
 
-def _below_each_other(
-    parts: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Return tables below each other; in each, a value that is not an array is that of all rows."""
-    tables = [pd.DataFrame(part) for part in parts]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*columns])
-
-
 def _stage(name: str, every: Iterable[str]) -> dict[str, str]:
     """Return the column of the stage, which the tables of a run in stages have."""
     return {"stage": name} if any(every) else {}
@@ -86,7 +79,7 @@ def _of_parameters(names: Sequence[str], values: F64) -> dict[str, F64]:
 def _excluded_table(result: EstimationResult) -> pd.DataFrame:
     """Return a row per sample that does not count."""
     held_out = () if result.validation is None else result.validation.fits
-    return _below_each_other(
+    return stacked(
         {"experiment": fit.experiment, "output": fit.name, "reason": e.reason, "time": e.times,
          "measured": e.values}
         for fit in (*result.fits, *held_out)
@@ -97,7 +90,7 @@ def _excluded_table(result: EstimationResult) -> pd.DataFrame:
 
 def fit_table(fits: Sequence[OutputFit]) -> pd.DataFrame:
     """Return one row per sample: experiment, output, time, measured, initial, fitted, sigma."""
-    return _below_each_other(
+    return stacked(
         (
             {"experiment": fit.experiment, "output": fit.name, "time": fit.times,
              "measured": fit.measured, "initial": fit.initial, "fitted": fit.fitted,
@@ -131,7 +124,7 @@ def history_table(history: Iterable[Iteration], names: Sequence[str]) -> pd.Data
 def _draws_table(draws: DrawnPosterior | None, names: Sequence[str]) -> pd.DataFrame:
     """Return a row per draw: its chain and number, log density and searched parameters."""
     chains = () if draws is None else zip(draws.values, draws.densities, strict=True)
-    return _below_each_other(
+    return stacked(
         {"chain": chain, "draw": np.arange(1, len(values) + 1), "log_density": densities,
          **_of_parameters(names, values)}
         for chain, (values, densities) in enumerate(chains, 1)
@@ -144,7 +137,7 @@ def _inputs_table(inputs: Iterable[InputSignal]) -> pd.DataFrame:
     for signal in inputs:
         first = {"experiment": signal.experiment, "time": signal.times}
         parts.setdefault(signal.experiment, first)[f"u:{signal.name}"] = signal.values
-    return _below_each_other(parts.values())
+    return stacked(parts.values())
 
 
 def population_table(generations: Sequence[Generation], names: Sequence[str]) -> pd.DataFrame:
@@ -165,12 +158,12 @@ def population_table(generations: Sequence[Generation], names: Sequence[str]) ->
             }
         )
         count[generation.stage] += 1
-    return _below_each_other(parts)
+    return stacked(parts)
 
 
 def _sensitivities_table(sensitivities: Sequence[OutputSensitivity]) -> pd.DataFrame:
     """Return a row per sample: experiment, output, time, ``p:NAME`` for each."""
-    return _below_each_other(
+    return stacked(
         {
             **_stage(s.stage, (other.stage for other in sensitivities)),
             "experiment": s.experiment,
@@ -191,7 +184,7 @@ def series_table(series: Iterable[TimeSeriesEstimate]) -> pd.DataFrame:
         for j, name in enumerate(s.names):
             parts[-1][name] = s.values[:, j]
             parts[-1][f"{name} standard error"] = s.standard_errors[:, j]
-    return _below_each_other(parts)
+    return stacked(parts)
 
 
 def read_table(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeVar
 
 from fmident.report.sections import Block, Section, Summary, Table, Text
+from fmident.words import wrap
 
 Alignment = Literal["<", ">"]
 
@@ -92,7 +93,7 @@ def narrow_table(
     column is not enough. If there are none, the cells of all left-aligned columns are
     wrapped.
     """
-    excess = _widest(table(header, rows, align)) - width
+    excess = max(map(len, table(header, rows, align).splitlines())) - width
     cells = [row[-1] for row in [header, *rows]]
     room = max(map(len, cells)) - excess
     least = max((len(word) for cell in cells for word in cell.split()), default=0)
@@ -141,22 +142,3 @@ _Item = TypeVar("_Item")
 
 def _without(items: Sequence[_Item], k: int) -> list[_Item]:
     return [*items[:k], *items[k + 1 :]]
-
-
-def _widest(text: str) -> int:
-    return max(map(len, text.splitlines()))
-
-
-def wrap(text: str, width: int, bullet: str = "", indent: int | None = None) -> str:
-    """Return a paragraph wrapped to `width` columns, with an optional bullet.
-
-    Lines after the first have an indentation of `indent`, by default the width of the bullet.
-    """
-    return textwrap.fill(
-        text,
-        width,
-        initial_indent=bullet,
-        subsequent_indent=" " * (len(bullet) if indent is None else indent),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -143,7 +143,7 @@ class Section:
                     hint=f"add {key} = ... ({noun(hints[one.name])})",
                     code=Code.MISSING_KEY,
                 )
-        values: dict[str, Any] = {f.name: self for f in _own_sections(declared)}
+        values: dict[str, Any] = {name: self for name, hint in hints.items() if hint is Section}
         for key, value in self.content.items():
             if key in fields:
                 name = fields[key].name
@@ -288,11 +288,6 @@ def _keys_of(kind: Any) -> dict[str, dataclasses.Field[Any]]:
         if one.init and key is not None and hints[one.name] is not Section:
             keys[key] = one
     return keys
-
-
-def _own_sections(kind: Any) -> Iterator[dataclasses.Field[Any]]:
-    hints = annotations_of(kind)
-    return (f for f in dataclasses.fields(kind) if hints[f.name] is Section)
 
 
 def _is_required(one: dataclasses.Field[Any]) -> bool:

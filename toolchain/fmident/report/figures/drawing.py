@@ -112,7 +112,9 @@ def picture(chart: Chart, form: str = "svg") -> bytes:
         else:
             columns = min(count, 2 if count in (2, 4) else 3) if chart.side_by_side else 1
             heights = [
-                max(_height(panel) for panel in chart.panels[k : k + columns])
+                max(
+                    p.height * _INCHES + 0.25 * bool(p.title) for p in chart.panels[k : k + columns]
+                )
                 for k in range(0, count, columns)
             ]
             figure = Figure(figsize=(_WIDTH, sum(heights) + 0.4), layout="constrained")
@@ -194,10 +196,6 @@ def legend_of(axes: Iterable[Axes]) -> dict[str, Artist]:
         for handle, name in zip(*one.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
     return handles
-
-
-def _height(panel: Panel) -> float:
-    return panel.height * _INCHES + (0.25 if panel.title else 0.0)
 
 
 def _with_excerpts(chart: Chart) -> Chart:
