@@ -43,10 +43,10 @@ SEVERITIES: Mapping[str, Severity] = MappingProxyType(
         "constraint-active": "warning",
         "nearly-collinear": "warning",
         "poorly-determined": "warning",
-        "few-degrees-of-freedom": "warning",
         "estimate-moved": "warning",
         "model-lacks-something": "warning",
         "residuals-correlated": "warning",
+        "few-degrees-of-freedom": "warning",
         # Notes of an estimate, in the order of a report.
         "identifiability": "note",
         "fix-first": "note",

@@ -65,10 +65,9 @@ def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
     _refuse(initial_finding(problem, evaluator), EstimationError)
 
 
-def _refuse(diagnostic: Diagnostic | None, kind: type[FmidentError]) -> None:
+def _refuse(d: Diagnostic | None, kind: type[FmidentError]) -> None:
     """Raise a diagnostic that is an error."""
-    if diagnostic is not None and diagnostic.severity == "error":
-        d = diagnostic
+    if d is not None and d.severity == "error":
         raise kind(d.message, location=d.location, hint=d.hint, code=d.rule)
 
 
@@ -210,8 +209,7 @@ def _beyond_error(evaluator: Evaluator, points: F64, changes: F64, nothing: floa
 
 def _rms(rows: F64) -> F64:
     """Return the root mean square of each row; NaN where a simulation failed."""
-    rms: F64 = np.sqrt(np.mean(rows**2, axis=1))
-    return rms
+    return np.asarray(np.sqrt(np.mean(rows**2, axis=1)))
 
 
 def _range_of(evaluator: Evaluator, index: int, shares: F64) -> F64:

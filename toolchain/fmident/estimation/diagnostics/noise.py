@@ -182,11 +182,9 @@ def repeated_residuals(
     elif not noise.whitened:
         innovations = noise.model.whiten(residuals)
     each = []
-    for repeat in repetitions(outputs, innovations):
-        output = outputs[repeat.output]
-        first = [layout.experiment[output.series[k].rows[0]] for k in repeat.series]
-        where = tuple(problem.experiments[i].name for i in first)
-        each.append(RepeatedResiduals(output.measurement, where, repeat.correlation))
+    for output, series, correlation in repetitions(outputs, innovations):
+        where = tuple(problem.experiments[layout.experiment[s.rows[0]]].name for s in series)
+        each.append(RepeatedResiduals(output.measurement, where, correlation))
     return tuple(each)
 
 

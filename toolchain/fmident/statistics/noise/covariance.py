@@ -490,23 +490,13 @@ def _count(series: Series, residuals: F64, answers: F64) -> int:
     return max(1, int(min(max(_BEFORE_BEST * best, _FEWEST_COSINES), size / _SHARE)))
 
 
-@dataclass(frozen=True, eq=False)
-class Repetition:
-    """Series of one output, by index, with a common part of their residuals.
-
-    `correlation` is the mean over pairs weighted by samples, or the largest of a pair if
-    some change sign.
-    """
-
-    output: int
-    series: tuple[int, ...]
-    correlation: float
-
-
 def repetitions(
     outputs: Sequence[NoisyOutput], innovations: F64, level: float = 1e-3
-) -> tuple[Repetition, ...]:
-    """Return the series of an output whose residuals have a common part, sample by sample.
+) -> list[tuple[NoisyOutput, list[Series], float]]:
+    """Return outputs with series whose residuals have a common part, and their correlation.
+
+    The correlation is the mean over pairs weighted by samples, or the largest of a pair if some
+    change sign.
 
     Each pair of series is compared from its first sample over their common length, and all
     pairs together, which also detects many weak correlations of one sign. `innovations` are
@@ -514,17 +504,13 @@ def repetitions(
     independent noise, by Bonferroni.
     """
     each = [_pairs(output, innovations) for output in outputs]
-    tests = sum(len(pairs) + (len(pairs) > 1) for pairs in each)
-    if not tests:
-        return ()
+    rare = level / max(sum(len(pairs) + (len(pairs) > 1) for pairs in each), 1)
     recurring = []
-    for place, pairs in enumerate(each):
+    for output, pairs in zip(outputs, each, strict=True):
         strong = {
-            pair
-            for pair, (r, n) in pairs.items()
-            if abs(r) > _MATTERS and _chance(r, n) < level / tests
+            pair for pair, (r, n) in pairs.items() if abs(r) > _MATTERS and _chance(r, n) < rare
         }
-        if _together(pairs) < level / tests:
+        if _together(pairs) < rare:
             alike = {k for pair in pairs for k in pair if _mean(pairs, k) > _MATTERS}
             strong |= {pair for pair in pairs if alike.issuperset(pair)}
         if strong:
@@ -532,10 +518,9 @@ def repetitions(
             mean = sum(r * n for r, n in values) / sum(n for _, n in values)
             opposed = any(r < -_MATTERS for r, _ in values) and any(r > _MATTERS for r, _ in values)
             correlation = max((r for r, _ in values), key=abs) if opposed else mean
-            recurring.append(
-                Repetition(place, tuple(sorted({k for p in strong for k in p})), correlation)
-            )
-    return tuple(recurring)
+            series = [output.series[k] for k in sorted({k for p in strong for k in p})]
+            recurring.append((output, series, correlation))
+    return recurring
 
 
 def _pairs(output: NoisyOutput, innovations: F64) -> dict[tuple[int, int], tuple[float, int]]:

@@ -210,7 +210,7 @@ class NoiseModel:
     def _innovations_of(self, parts: Sequence[F64]) -> tuple[F64, F64] | None:
         if not parts:
             return None
-        columns = self._rescaled(self._whitened(np.hstack(parts)), 1)
+        columns = self._rescaled(self._each(Whitening.whiten, np.hstack(parts)), 1)
         left, singular, _ = np.linalg.svd(columns, full_matrices=False)
         return left, np.sqrt(1.0 + singular**2)
 
@@ -227,12 +227,9 @@ class NoiseModel:
         scaled: F64 = (values.T / sizes).T
         return scaled
 
-    def _with_waves(self, values: F64, power: int) -> F64:
-        """Return innovations including the waves (``power`` 1), or without them (-1)."""
-        return self._with(self._on_top, values, power)
-
     @staticmethod
     def _with(waves: tuple[F64, F64] | None, values: F64, power: int) -> F64:
+        """Return innovations including waves (``power`` 1), or without them (-1)."""
         if waves is None:
             return values
         left, sizes = waves
@@ -251,7 +248,8 @@ class NoiseModel:
 
         Innovations of different sizes keep their size.
         """
-        return self._rescaled(self._with_waves(self._rescaled(self._whitened(values), 1), -1), -1)
+        plain = self._rescaled(self._each(Whitening.whiten, values), 1)
+        return self._rescaled(self._with(self._on_top, plain, -1), -1)
 
     def _each(self, operation: Callable[[Whitening, F64], F64], values: F64) -> F64:
         """Return what an operation makes of the samples of each series, (m,) or (m, n)."""
@@ -260,16 +258,10 @@ class NoiseModel:
             results[series.rows] = operation(whitening, values[series.rows])
         return results
 
-    def _whitened(self, values: F64) -> F64:
-        return self._each(Whitening.whiten, values)
-
     def colour(self, innovations: F64) -> F64:
         """Return noise from innovations of variance 1, the inverse of `whiten`, (m,) or (m, n)."""
-        plain = self._rescaled(self._with_waves(self._rescaled(innovations, 1), 1), -1)
-        return self._coloured(plain)
-
-    def _coloured(self, innovations: F64) -> F64:
-        return self._each(Whitening.colour, innovations)
+        plain = self._with(self._on_top, self._rescaled(innovations, 1), 1)
+        return self._each(Whitening.colour, self._rescaled(plain, -1))
 
     def simulate(self, generator: np.random.Generator, count: int = 1) -> F64:
         """Return `count` records of new noise: Gaussian innovations, waves of random phase."""
@@ -278,7 +270,7 @@ class NoiseModel:
             shared.mix(innovations)
         if self.scales is not None:
             innovations *= self.scales[:, np.newaxis]
-        noise = self._coloured(innovations)
+        noise = self._each(Whitening.colour, innovations)
         for group in self.groups:
             phases = generator.uniform(0.0, 2.0 * np.pi, count)
             mix = np.array([np.cos(phases), np.sin(phases)])
@@ -311,8 +303,8 @@ class NoiseModel:
 
     def answers_to_samples(self, answers: F64) -> F64:
         """Return responses to residuals from those to innovations of equal variance, (n, m)."""
-        responses = self._rescaled(self._with_waves(self._rescaled(answers.T, -1), -1), 1)
-        return self._each(Whitening.whitened_answers, responses).T
+        plain = self._with(self._on_top, self._rescaled(answers.T, -1), -1)
+        return self._each(Whitening.whitened_answers, self._rescaled(plain, 1)).T
 
     def freedoms(self, answers: F64) -> F64:
         """Return the effective degrees of freedom of the variances of quantities, shape (n,).
