@@ -256,6 +256,21 @@ def test_a_parameter_on_its_bound_counts_as_known_and_is_named() -> None:
     assert "stage-held-known" in codes(found)
 
 
+def test_a_bound_in_reach_ends_the_interval_that_counts_held_values() -> None:
+    free = solve(two_stages(whole()))
+    value, error = free.estimates[3].value, free.estimates[3].standard_error
+    upper = value - 0.2 * error
+    bound = {"lower": -9.0, "upper": upper, "initial": 0.5}
+    found = solve(two_stages(whole(d=bound))).estimates
+    assert found[3].interval_95[1] == found[3].value == upper
+    # The ellipse of the covariance around least squares, as large as to the estimate and t more.
+    beyond = np.array([f.value - e.value for f, e in zip(free.estimates, found, strict=True)])[2:]
+    assert free.covariance is not None
+    square = beyond @ np.linalg.solve(free.covariance[2:, 2:], beyond)
+    reach = np.sqrt(stats.norm.ppf(0.975) ** 2 + square) * error
+    assert found[3].interval_95[0] == pytest.approx(value - reach, rel=1e-5)
+
+
 def product(
     times: np.ndarray, inputs: Any, a: float, b: float, c: float = 0.0, d: float = 0.0
 ) -> Any:

@@ -478,10 +478,13 @@ class LocalModel:
     @cached_property
     def region(self) -> Region | None:
         """What bounds and constraints leave of the confidence region; ``None`` without any."""
-        model, limits = self.released, self.limits
+        return self.released._region(self.released.answer_to_noise)
+
+    def _region(self, answers: F64) -> Region | None:
+        """Return the region of estimates with these answers to noise of variance 1, (n, k)."""
+        limits = self.limits
         if not limits.slacks.size:
             return None
-        answers = model.answer_to_noise
         errors = np.linalg.norm(answers, axis=1)
         scales = np.where(errors > 0.0, errors, 1.0)
         left, sizes, _ = np.linalg.svd(answers / scales[:, np.newaxis], full_matrices=False)
@@ -489,9 +492,9 @@ class LocalModel:
         left, sizes = left[:, :rank], sizes[:rank]
         center = np.zeros(rank)
         if limits.active.any():
-            center = left.T @ (model.answer(model.right) / scales) / sizes
+            center = left.T @ (self.answer(self.right) / scales) / sizes
         root = scales[:, np.newaxis] * left * sizes
-        return Region(root, model.open_directions, center, limits.rows, limits.slacks)
+        return Region(root, self.open_directions, center, limits.rows, limits.slacks)
 
     def errors_and_ranges(
         self,
@@ -541,6 +544,26 @@ class LocalModel:
         """
         rows = np.eye(self.values.size)
         _, ranges = self.errors_and_ranges(rows, level, threshold=threshold)
+        return self._ended_on_bounds(ranges)
+
+    def intervals_by(self, covariance: F64, quantiles: F64) -> F64:
+        """Return the intervals of parameters with errors beside the model's own, shape (n, 2).
+
+        `covariance` counts all errors, of values that were held, too; NaN where a parameter is
+        open. `quantiles` are those of Student's t, shape (n,).
+        """
+        known = np.isfinite(np.diag(covariance))
+        values, vectors = np.linalg.eigh(np.nan_to_num(covariance))
+        answers = vectors * np.sqrt(np.maximum(values, 0.0))
+        half = np.where(known, quantiles * np.sqrt(np.diag(covariance)), np.inf)
+        ranges = np.column_stack([-half, half])
+        region = self._region(answers)
+        if region is not None:
+            ranges[known] = region.reach(np.eye(known.size)[known], quantiles[known])
+        return self._ended_on_bounds(ranges)
+
+    def _ended_on_bounds(self, ranges: F64) -> F64:
+        """Return the intervals with these changes, none beyond a bound, shape (n, 2)."""
         intervals: F64 = self.values[:, np.newaxis] + ranges
         for row, slack in zip(self.limits.rows, self.limits.slacks, strict=True):
             if np.count_nonzero(row) == 1:

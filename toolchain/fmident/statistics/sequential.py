@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.statistics.distributions import student_intervals
+from fmident.statistics.distributions import student_intervals, student_quantiles
 from fmident.statistics.local_model import LocalModel
 
 _NEGLIGIBLE = 1e-4
@@ -97,6 +97,7 @@ class SequentialCovariance:
     def __init__(self) -> None:
         self._noises: list[_Noise] = []
         self._rows: dict[str, _Row] = {}
+        self._models: dict[str, tuple[Sequence[str], LocalModel]] = {}
         self._undecided: list[bool] = []  # of each open direction: the derivatives are to blame
         self._blur: list[float] = []
         self._columns: dict[tuple[int, int], _Columns] = {}  # found once: samples may be many
@@ -151,6 +152,7 @@ class SequentialCovariance:
                 self._rows.pop(name, None)
             else:
                 self._rows[name] = row
+                self._models[name] = names, linear
 
     def combine(self, name: str, slopes: Mapping[str, float]) -> None:
         """Add a combination of parameters that is determined, although its members are not.
@@ -204,10 +206,10 @@ class SequentialCovariance:
         return limited
 
     def intervals(self, names: Sequence[str], values: F64, level: float = 0.95) -> F64:
-        """Return intervals, shape (n, 2).
+        """Return intervals, shape (n, 2), those of parameters within the limits of their estimate.
 
-        Infinite for parameters that are not identifiable; NaN for unknown ones and for
-        derivatives that are too inexact to decide.
+        Infinite or as far as the bounds for parameters that are not identifiable; NaN for unknown
+        ones and for derivatives that are too inexact to decide.
         """
         errors = np.sqrt(np.diag(self.covariance(names)))
         intervals = student_intervals(values, errors, self.freedoms(names), level)
@@ -215,6 +217,12 @@ class SequentialCovariance:
             row = self._rows.get(name)
             if row is None or any(self._undecided[k] for k in row.open):
                 intervals[j] = np.nan
+            elif name in self._models:
+                own, model = self._models[name]
+                quantiles = student_quantiles(level, self.freedoms(own))
+                k = list(own).index(name)
+                within = model.intervals_by(self.covariance(own), quantiles)[k]
+                intervals[j] = within + (values[j] - model.values[k])
             elif row.open or not bool(np.isfinite(intervals[j]).all()):
                 intervals[j] = (-np.inf, np.inf)
         return intervals
