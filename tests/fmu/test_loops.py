@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -103,3 +104,19 @@ def test_so_many_buffers_can_be_open_and_no_more() -> None:
     assert len(addresses) == 2 * len(buffers)
     buffers.clear()
     assert log.LogBuffer().logger_address in addresses
+
+
+@pytest.mark.slow
+def test_compiling_is_told_and_leaves_a_few_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for age in range(5):
+        old = tmp_path / f"loops-here-{age}.so"
+        old.touch()
+        os.utime(old, (1000.0 - age, 1000.0 - age))
+    (tmp_path / "loops-there-0.so").touch()
+    module._compile(tmp_path / "loops-here-new.so")
+    assert capsys.readouterr().err.count("\n") == 1
+    names = {path.name for path in tmp_path.iterdir()}
+    here = {"loops-here-0.so", "loops-here-1.so", "loops-here-new.so"}
+    assert names == {*here, "loops-there-0.so"}

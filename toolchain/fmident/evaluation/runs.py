@@ -107,7 +107,13 @@ class Runs:
         known = [self._known_residuals(p) for p in points]
         new = [i for i, r in enumerate(known) if r is None]
         if new:
-            for i, r in zip(new, self._evaluate(points[new]), strict=True):
+            self._expect(len(new))
+            carries = self.sensitive.carries(len(new))
+            if carries:
+                self.sensitive.carried(used=False)
+            fresh = self._run(points[new], remember=True, sensitivities=carries)
+            for i, r in zip(new, fresh, strict=True):
+                self._remember(points[i], Evaluated(self.priors.cost(points[i], r), r))
                 known[i] = r
         return np.array(known)
 
@@ -204,22 +210,11 @@ class Runs:
         failure = self.counts.last_failure
         return "residuals are not finite" if failure is None else str(failure)
 
-    def _evaluate(self, points: F64) -> F64:
-        """Return the residuals at unknown points, shape (k, m), and cache them."""
-        self._expect(len(points))
-        carries = self.sensitive.carries(len(points))
-        if carries:
-            self.sensitive.carried(used=False)
-        fresh = self._run(points, remember=True, sensitivities=carries)
-        for p, r in zip(points, fresh, strict=True):
-            self._remember(p, Evaluated(self.priors.cost(p, r), r))
-        return fresh
-
     def _record(self, recorder: RecordedExecutor, journal: Journal, points: F64) -> Population:
         """Return the costs at unknown points, whose outputs the journal holds meanwhile."""
         failures, before = self.counts.failures, self.best
         with journal.population():
-            residuals = self._evaluate(points)
+            residuals = self.residuals(points)
             costs = self._costs_of(points, residuals)
         failed = self.counts.failures - failures
         if self.best is not None and self.best is not before:

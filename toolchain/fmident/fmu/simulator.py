@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
@@ -62,6 +62,15 @@ class OpenFmu(Protocol):
 
     def forget(self, simulator: Simulator) -> None:
         """Remove a closed simulator."""
+
+
+@dataclass(frozen=True)
+class _Simulation:
+    """What all passes of a run share; `time_limit` is of each, s."""
+
+    prepared: Prepared
+    time_limit: float | None
+    capture: Capture
 
 
 class Simulator(Closes):
@@ -189,92 +198,79 @@ class Simulator(Closes):
         FmuError
             Names or values that do not fit the FMU.
         """
-        with self._lock:
+        with self._lock, standard_floating_point():
             if self._closed:
                 raise FmuError("the simulator is closed", hint="make a new one: fmu.simulator()")
-            return self._simulate(setup, values or {}, time_limit)
-
-    def _simulate(
-        self, setup: SimulationSetup, values: Mapping[str, Value], time_limit: float | None
-    ) -> F64:
-        self._buffer.clear()
-        self._state[FAILED_STEP] = -1
-        prepared = self._plans.prepare(setup, values)
-        plan = prepared.plan
-        self._runs += 1
-        counts = self._steps, self._warnings
-        capture = Capture(self.captures_output)
-
-        def forget() -> None:
-            """Discard the messages and counts of a run to be repeated."""
-            self._steps, self._warnings = counts
-            self._state[FAILED_STEP] = -1
             self._buffer.clear()
+            self._state[FAILED_STEP] = -1
+            prepared = self._plans.prepare(setup, values or {})
+            self._runs += 1
+            run = _Simulation(prepared, time_limit, Capture(self.captures_output))
+            counts = self._steps, self._warnings
 
-        def once() -> F64 | RunFailed:
-            """Run, and return outputs or failure."""
-            failure = None
-            for part in plan.passes:
-                if failure := self._pass(part, prepared, time_limit, capture, forget):
-                    break
-            if failure is not None and part is not plan.passes[0] and not failure.timed_out:
-                failure.code = failure.code or Code.NOT_DIFFERENTIABLE  # the outputs are there
-            outputs = np.ascontiguousarray(plan.assemble()[:: plan.substeps])
-            if failure is None:
-                return outputs
-            failed = int(self._state[FAILED_STEP]) // plan.substeps
-            failure.outputs = leading(outputs, failed + 1)
-            return failure
+            def forget() -> None:
+                """Discard the messages and counts of a run to be repeated."""
+                self._steps, self._warnings = counts
+                self._state[FAILED_STEP] = -1
+                self._buffer.clear()
 
-        try:
-            with standard_floating_point():
-                compare = self._reuse.comparison(setup, prepared.values)
-                outputs = once()
-                if compare is not None:
-                    outputs = compare(outputs, once, forget)
-        finally:
-            self.log = (*self._holder.notes, *self._records(), *output_records(capture.text))
-            self._holder.notes.clear()
-        if isinstance(outputs, RunFailed):
-            self._failures += 1
-            raise simulation_error(self.description.name, outputs, self.log)
-        return outputs
-
-    def _pass(
-        self,
-        plan: Plan,
-        prepared: Prepared,
-        time_limit: float | None,
-        capture: Capture,
-        forget: Callable[[], None],
-    ) -> RunFailed | None:
-        """Run a plan from start to end; return why that failed, if it did."""
-        plan.renew()
-
-        def attempt() -> RunFailed | None:
-            failed = None
             try:
-                self.initialise(replace(prepared, plan=plan))
-                plan.read(self.instance, 0)
-                self._refuse_not_finite(plan, 0, 1)
-                self._run(plan, time_limit, capture)
-                self._terminate(ended=plan.finish())
-            except CallFailed as call:
-                failed = self.describe_failure(call, plan)
-            except RunFailed as error:
-                failed = error
-            if failed is not None and failed.ended is not None:
-                self._terminate(ended=True)
-            return failed
+                compare = self._reuse.comparison(setup, prepared.values)
+                outputs = self._outputs(run, forget)
+                if compare is not None:
+                    outputs = compare(outputs, lambda: self._outputs(run, forget), forget)
+            finally:
+                printed = output_records(run.capture.text)
+                self.log = (*self._holder.notes, *self._records(), *printed)
+                self._holder.notes.clear()
+            if isinstance(outputs, RunFailed):
+                self._failures += 1
+                raise simulation_error(self.description.name, outputs, self.log)
+            return outputs
 
-        failure = capture.around(attempt)
-        while failure is not None and failure.again:
-            forget()
-            capture.around(self._holder.set_aside)
-            failure = capture.around(attempt)
-        self.doubt = self.doubt or plan.doubt
-        notes = [note(text) for text in (*plan.remarks(), plan.doubt) if text]
-        self._holder.notes.extend(n for n in notes if n not in self._holder.notes)
+    def _outputs(self, run: _Simulation, forget: Callable[[], None]) -> F64 | RunFailed:
+        """Run each pass of a plan from start to end; return the outputs, or why that failed."""
+        plan, failure = run.prepared.plan, None
+        for part in plan.passes:
+            part.renew()
+            while (failure := self._pass(part, run)) is not None and failure.again:
+                forget()
+                run.capture.around(self._holder.set_aside)
+            self.doubt = self.doubt or part.doubt
+            notes = [note(text) for text in (*part.remarks(), part.doubt) if text]
+            self._holder.notes.extend(n for n in notes if n not in self._holder.notes)
+            if failure is not None:
+                break
+        outputs = np.ascontiguousarray(plan.assemble()[:: plan.substeps])
+        if failure is None:
+            return outputs
+        if part is not plan.passes[0] and not failure.timed_out:
+            failure.code = failure.code or Code.NOT_DIFFERENTIABLE  # the outputs are there
+        failure.outputs = leading(outputs, int(self._state[FAILED_STEP]) // plan.substeps + 1)
+        return failure
+
+    def _pass(self, plan: Plan, run: _Simulation) -> RunFailed | None:
+        """Run a plan from start to end; return why that failed, if it did."""
+        failure = None
+        try:
+            run.capture.begin()
+            self.initialise(replace(run.prepared, plan=plan))
+            plan.read(self.instance, 0)
+            self._refuse_not_finite(plan, 0, 1)
+            self._run(plan, run)
+            self._terminate(ended=plan.finish())
+        except CallFailed as call:
+            failure = self.describe_failure(call, plan)
+        except RunFailed as error:
+            failure = error
+        finally:  # see Capture.around, which would be two more frames around each run
+            try:
+                run.capture.end()
+            except BaseException:
+                run.capture.end()
+                raise
+        if failure is not None and failure.ended is not None:
+            run.capture.around(lambda: self._terminate(ended=True))
         return failure
 
     def initialise(self, prepared: Prepared) -> None:
@@ -285,8 +281,9 @@ class Simulator(Closes):
         self._report("initialise", plan.times[0])
         plan.initialise(instance, prepared.assignment, prepared.values)
 
-    def _run(self, plan: Plan, time_limit: float | None, capture: Capture) -> None:
+    def _run(self, plan: Plan, run: _Simulation) -> None:
         """Run all steps in chunks, between which the interpreter can respond."""
+        time_limit = run.time_limit
 
         def check(reached: float) -> None:
             self._report("step", reached)
@@ -325,7 +322,7 @@ class Simulator(Closes):
             # A chunk may grow eightfold only: steps at the start can be quick ones.
             chunk = max(1, min(int(CHUNK_SECONDS / per_step), 8 * (end - begin)))
             begin = end
-            capture.trim()
+            run.capture.trim()
             if time_limit is not None and now - started > time_limit and begin < steps:
                 self._count(begin, int(state[WARNINGS]))
                 check(float(plan.times[begin]))

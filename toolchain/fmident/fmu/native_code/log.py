@@ -180,17 +180,25 @@ class Capture:
         second attempt, and no context manager, whose exit could be interrupted before it
         begins.
         """
-        if not self.enabled:
-            return work()
         try:
-            _redirection.begin(self)
+            self.begin()
             return work()
         finally:
             try:
-                _redirection.end(self)
+                self.end()
             except BaseException:
-                _redirection.end(self)
+                self.end()
                 raise
+
+    def begin(self) -> None:
+        """Begin to keep the output; who calls it must end it as :meth:`around` does."""
+        if self.enabled:
+            _redirection.begin(self)
+
+    def end(self) -> None:
+        """Give the terminal back; repeatable."""
+        if self.enabled:
+            _redirection.end(self)
 
     def trim(self) -> None:
         """Keep only the latest output of a long run in memory."""

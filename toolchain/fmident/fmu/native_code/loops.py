@@ -11,6 +11,7 @@ import ctypes
 import functools
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from ctypes import c_double, c_int, c_int64, c_uint64, c_void_p
@@ -27,6 +28,9 @@ from fmident.fmu.native_code.compile_loops import (
 from fmident.fmu.native_code.program import Program
 from fmident.operating_system import library_hint
 from fmident.operating_system.cache import cache_folder
+
+_KEPT = 3
+"""Compiled loops that are kept, the newest ones: other versions of fmident may use them."""
 
 _FLOATING: dict[str, tuple[Any, ...]] = {
     "floating_point": (c_uint64,),
@@ -113,6 +117,7 @@ def _compile(library: Path) -> None:
             hint="install a C compiler, or: pip install ziglang",
             code=Code.NOT_INSTALLED,
         )
+    sys.stderr.write("fmident compiles its simulation loops, once for this version\n")
     try:
         compile_loops(command, library)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -122,6 +127,10 @@ def _compile(library: Path) -> None:
             hint="let CC name a C compiler that works, or: pip install ziglang",
             code=Code.NOT_INSTALLED,
         ) from None
+    others = library.parent.glob(f"{library.stem.rpartition('-')[0]}-*{library.suffix}")
+    with contextlib.suppress(OSError):  # another process may do the same
+        for old in sorted(others, key=lambda path: path.stat().st_mtime)[:-_KEPT]:
+            old.unlink()
 
 
 def _integers(names: str) -> list[tuple[str, Any]]:
