@@ -8,7 +8,6 @@ import pytest
 
 from fmident.compilers.openmodelica.result import (
     calculated_from,
-    check_interface,
     frozen_note,
     frozen_parameters,
     integration_notes,
@@ -46,27 +45,6 @@ def test_reasons(recorded) -> None:
     assert frozen_parameters(description, sources) == {
         "first.J": "calculated from 'Jtop' by a modifier of the component"
     }
-
-
-def test_identifiable_parameters(recorded) -> None:
-    description, sources = load(recorded, "Good")
-    assert check_interface(description, ["m", "k", "c"], sources) == ()
-    bound, missing, evaluated, output = check_interface(
-        description, ["k2", "mass", "frozen", "x"], sources
-    )
-    assert bound.rule == "frozen-parameter"
-    assert bound.hint == "identify 'k' instead"
-    assert missing.rule == "missing-parameter"
-    assert evaluated.hint is not None
-    assert "literal default" in evaluated.hint
-    assert "calculated by the model" in output.message
-
-
-def test_component_parameters(recorded) -> None:
-    description, sources = load(recorded, "Wrapper")
-    assert check_interface(description, ["second.J", "Jtop"], sources) == ()
-    (finding,) = check_interface(description, ["first.J"], sources)
-    assert finding.hint == "identify 'Jtop' instead"
 
 
 def test_note_is_on_the_top_level_only(recorded) -> None:

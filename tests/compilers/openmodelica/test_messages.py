@@ -11,7 +11,6 @@ from fmident.compilers.openmodelica.messages import (
     Message,
     balance_diagnostic,
     parse_check,
-    parse_logged,
     parse_printed,
     parse_raised,
     parse_records,
@@ -94,8 +93,7 @@ def test_records_come_newest_first() -> None:
 
 def test_umlauts_survive_ompython() -> None:
     mangled = "Variable größe not found".encode().decode("latin-1")
-    message = parse_logged(f"[OMC log for 'f()']: [translation:error:5] {mangled}")
-    assert message is not None
+    (message,) = parse_raised(f"01: [translation:error:5] [/a/B.mo:false:4:3:4:9] {mangled}")
     assert message.text == "Variable größe not found"
 
 

@@ -48,11 +48,6 @@ HOME_LIBRARIES = Path("~/.openmodelica/libraries")
 """Folder into which OpenModelica's package manager installs."""
 
 
-def is_root() -> bool:
-    """Return whether this process runs as root, for whom omc is not an interactive server."""
-    return is_administrator()
-
-
 def choose_way(session: str) -> Way:
     """Return how to run omc here."""
     if session == "docker":
@@ -62,15 +57,15 @@ def choose_way(session: str) -> Way:
                 hint="install Docker, or:\n" + HOW_TO_GET,
                 code=Code.NOT_INSTALLED,
             )
-        return "docker-script" if is_root() else "docker"
+        return "docker-script" if is_administrator() else "docker"
     if find_omc() is None:
         raise CompilationError(NO_OMC, hint=HOW_TO_GET, code=Code.NOT_INSTALLED)
-    if session == "local" and is_root():
+    if session == "local" and is_administrator():
         raise CompilationError(
             'session = "local" does not work for root: omc refuses to be an interactive server',
             hint='use session = "script" (or "auto"), or build as another user',
         )
-    if session == "script" or is_root():
+    if session == "script" or is_administrator():
         return "script"
     in_bin = Path(find_omc() or "omc").parent.name == "bin"
     if session == "auto" and not in_bin:

@@ -1,7 +1,6 @@
-"""OpenModelica's messages, which come in three forms, and diagnostics with hints made of them.
+"""OpenModelica's messages, which come in two forms, and diagnostics with hints made of them.
 
 - OMPython raises: ``NN: [kind:level:id] [file:readonly:line:col:line:col] text``.
-- OMPython logs: ``[OMC log for '...']: [kind:level:id] text``, without a place.
 - ``omc`` returns records (``getMessagesStringInternal()``), and prints in scripts
   ``[file:line:col-line:col:writable] Error: text``.
 
@@ -26,10 +25,6 @@ _RAISED = re.compile(
     r"^\d{2,}: \[(?P<kind>\w+):(?P<level>\w+):(?P<id>\d+)\] "
     r"\[(?P<file>.*?):(?:true|false):(?P<line>\d+):(?P<column>\d+):\d+:\d+\] ?",
     re.MULTILINE,
-)
-_LOGGED = re.compile(
-    r"^\[OMC log for '.*?'\]: \[(?P<kind>\w+):(?P<level>\w+):(?P<id>\d+)\] (?P<text>.*)",
-    re.DOTALL,
 )
 _PRINTED = re.compile(
     r"^(?:\[(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+)-\d+:\d+:\w+\] )?"
@@ -92,12 +87,6 @@ def parse_raised(text: str) -> tuple[Message, ...]:
     """Read the numbered messages in an ``OMSessionException``, or else one error."""
     messages = tuple(_message(match, repair(body)) for match, body in _pieces(_RAISED, text))
     return messages or parse_printed(text) or (Message("error", text.strip()),)
-
-
-def parse_logged(text: str) -> Message | None:
-    """Read one line of OMPython's log; ``None`` if it is not a message of OpenModelica."""
-    match = _LOGGED.match(text)
-    return None if match is None else _message(match, repair(match["text"].strip()))
 
 
 def parse_records(text: str) -> tuple[Message, ...]:

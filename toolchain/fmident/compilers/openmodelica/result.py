@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from fmident.compilers.platforms import RECORD_PATH
-from fmident.errors import Code, CompilationError, Diagnostic, FmuError, did_you_mean
+from fmident.errors import Code, CompilationError, Diagnostic, FmuError
 from fmident.files import whole_file
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.description_xml import parse_description
@@ -174,36 +174,6 @@ def frozen_parameters(
         if why is not None:
             frozen[variable.name] = why
     return frozen
-
-
-def check_interface(
-    description: ModelDescription,
-    identifiable: Iterable[str],
-    sources: Sources | None = None,
-) -> tuple[Diagnostic, ...]:
-    """Check that the parameters to be identified can be set; return errors.
-
-    Whether a parameter changes an output is determined by :func:`fmident.fmu.influence`.
-    """
-    findings = []
-    settable = [v.name for v in description.settable_parameters]
-    for name in identifiable:
-        variable = description.by_name.get(name)
-        if variable is None:
-            message = f"the FMU of '{description.name}' has no parameter '{name}'"
-            hint = did_you_mean(name, settable, kind="settable parameter")
-            findings.append(Diagnostic("error", message, None, hint, "missing-parameter"))
-            continue
-        why = reason(variable, sources)
-        if why is not None:
-            origin = (sources or {}).get(name, ())
-            free = [n for n in origin if n in settable]
-            hint = (
-                "identify " + " or ".join(f"'{n}'" for n in free) + " instead" if free else _LITERAL
-            )
-            message = f"'{name}' of '{description.name}' cannot be set: {why}"
-            findings.append(Diagnostic("error", message, None, hint, "frozen-parameter"))
-    return tuple(findings)
 
 
 def frozen_note(description: ModelDescription, sources: Sources | None = None) -> Diagnostic | None:

@@ -4,8 +4,8 @@ omc refuses to be an interactive server for root, but runs scripts, ``omc flags.
 Since loaded classes are lost at the end of a script, each script loads them again.
 
 OMPython (4.1) reads and clears OpenModelica's messages inside ``sendExpression``:
-errors are raised, everything else is logged without a place in the source. Its time-out
-applies to sending only: it waits for an answer forever. Therefore a :class:`Tap` wraps
+errors are raised, everything else is logged without a place in the source, which is muted.
+Its time-out applies to sending only: it waits for an answer forever. Therefore a :class:`Tap` wraps
 its socket, records the messages with their places, and enforces the deadline.
 """
 
@@ -15,7 +15,6 @@ import contextlib
 import logging
 import re
 import subprocess
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -28,7 +27,6 @@ import psutil  # type: ignore[import-untyped]  # has no types of its own
 from fmident.compilers.openmodelica.messages import (
     Message,
     OmcValue,
-    parse_logged,
     parse_printed,
     parse_raised,
     parse_records,
@@ -47,6 +45,9 @@ START_SECONDS = 60.0
 """Time limit for omc to start as a server, s."""
 
 _MESSAGES = "getMessagesStringInternal()"
+_LOGGER = logging.getLogger("OMPython.om_session_omc")
+"""Repeats the messages of OpenModelica, without their places."""
+
 _POLL_MS = 250
 
 QUIT_SECONDS = 2.0
@@ -294,49 +295,6 @@ class Tap:
         return messages
 
 
-class Listener(logging.Handler):
-    """Collects OMPython's log records, so that they are neither lost nor printed."""
-
-    _logger = logging.getLogger("OMPython")
-    _before = (logging.NOTSET, True)
-    _count = 0
-    _changes = threading.Lock()
-
-    def __init__(self) -> None:
-        super().__init__(logging.DEBUG)
-        self._heard: list[Message] = []
-        with self._changes:
-            if Listener._count == 0:  # several sessions may listen at the same time
-                Listener._before = (self._logger.level, self._logger.propagate)
-                self._logger.setLevel(logging.DEBUG)
-                self._logger.propagate = False
-            Listener._count += 1
-            self._logger.addHandler(self)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Store the record if it is a message of OpenModelica."""
-        message = parse_logged(record.getMessage())
-        if message is not None:
-            self._heard.append(message)
-
-    def take(self) -> tuple[Message, ...]:
-        """Return the messages since the last call."""
-        heard = tuple(self._heard)
-        self._heard.clear()
-        return heard
-
-    def close(self) -> None:
-        """Restore the logger."""
-        with self._changes:
-            if self in self._logger.handlers:
-                self._logger.removeHandler(self)
-                Listener._count -= 1
-                if Listener._count == 0:
-                    self._logger.setLevel(Listener._before[0])
-                    self._logger.propagate = Listener._before[1]
-        super().close()
-
-
 class OMPythonSession(Session):
     """A session of OMPython, created by `start` with a time-out in s."""
 
@@ -350,7 +308,8 @@ class OMPythonSession(Session):
         from OMPython import OMSessionException  # here: it takes a second to import
 
         self._failure = OMSessionException
-        self._listener = Listener()
+        self._mute: Callable[[logging.LogRecord], bool] = lambda _: False
+        _LOGGER.addFilter(self._mute)
         self._session: Any = None
         try:
             self._session = self._start(start, deadline)
@@ -386,7 +345,7 @@ class OMPythonSession(Session):
             for leftover in leftovers:
                 if leftover is not None:
                     leftover.unlink(missing_ok=True)
-        self._listener.close()
+        _LOGGER.removeFilter(self._mute)
 
     def _start(self, start: Callable[[float], Any], deadline: Deadline) -> Any:
         since = deadline.elapsed
@@ -419,14 +378,13 @@ class OMPythonSession(Session):
         return "\n".join(log.strip().splitlines()[-12:])
 
     def _ask(self, expression: str) -> Reply:
-        self._listener.take()
         try:
             value = self._session.sendExpression(expression)
         except self._failure as error:
             # The text of the exception holds warnings and notifications, too.
             messages = self._tap.take() or parse_raised(str(error))
             return Reply(expression, None, _with_error(messages, str(error)))
-        return Reply(expression, value, self._tap.take() or self._listener.take())
+        return Reply(expression, value, self._tap.take())
 
     def _must(self, expression: str) -> None:
         reply = self._ask(expression)

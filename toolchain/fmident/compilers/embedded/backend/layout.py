@@ -1,7 +1,7 @@
 """What the FMU shows of a model: value references, FMI attributes, dependencies.
 
-Value references are consecutive, in the order of :data:`BLOCKS`; the C runtime knows the
-blocks by the same order (``runtime/model.h``).
+Value references are consecutive, in the order of :func:`_groups`, by which
+the C runtime knows them, too (``runtime/model.h``).
 
 Source: FMI specification 2.0.4, section 2.2.7 (causality, variability, initial) and 2.2.8
 (model structure).
@@ -25,17 +25,6 @@ _DERIVATIVE = re.compile(r"der\((?P<state>.*)\)", re.DOTALL)
 
 TIME = "time"
 """The independent variable, which FMI 3.0 wants among the others."""
-
-BLOCKS: tuple[Kind, ...] = (
-    "state",
-    "derivative",
-    "input",
-    "output",
-    "parameter",
-    "calculated",
-    "local",
-    "discrete",
-)
 
 
 @dataclass(frozen=True)
@@ -227,7 +216,8 @@ def make_layout(model: OdeModel) -> Layout:
 
 
 def _groups(model: OdeModel) -> dict[Kind, tuple[ScalarVariable, ...]]:
-    groups: dict[Kind, tuple[ScalarVariable, ...]] = {
+    """Return the variables by kind, in the order of their value references."""
+    return {
         "state": model.states,
         "derivative": model.derivatives,
         "input": model.inputs,
@@ -237,7 +227,6 @@ def _groups(model: OdeModel) -> dict[Kind, tuple[ScalarVariable, ...]]:
         "local": model.locals,
         "discrete": model.events.variables if model.events else (),
     }
-    return {kind: groups[kind] for kind in BLOCKS}
 
 
 def _attributes(

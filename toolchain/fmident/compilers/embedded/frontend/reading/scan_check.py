@@ -16,10 +16,9 @@ from fmident.compilers.embedded.frontend.reading.names import Names
 from fmident.compilers.embedded.frontend.reading.redeclarations import Construct, dropped_modifiers
 from fmident.compilers.scanner import (
     NAMES,
-    PREFIXES,
     ClassText,
+    Element,
     Token,
-    after_words,
     behind,
     dotted,
     has,
@@ -66,7 +65,6 @@ ORDER: Mapping[str, tuple[str, ...]] = {
 
 
 _RULE = "unsupported-inner-outer"
-_CLASS_WORDS = frozenset({"function", "package", "type", "model", "block", "record", "connector"})
 _SIMPLE = frozenset({"Real", "Integer", "Boolean", "String"})
 _WITH_COMPONENTS = frozenset({"model", "block", "record", "connector", "class"})
 
@@ -280,47 +278,32 @@ def _names(tokens: Sequence[Token], i: int) -> list[str | None]:
 
 
 def outer_elements(items: Sequence[ClassText], names: Names) -> Iterator[Construct]:
-    """Yield the ``outer`` elements of classes that cannot be compiled."""
-    inner = {name for item in items for name in _declared(item, "inner")}
+    """Yield the ``outer`` classes and components that cannot be compiled."""
+    components = [e for item in items for e in item.elements if e.kind == "component"]
+    inner = {_name(e) for e in components if "inner" in e.prefixes}
     for item in items:
-        for i, token in enumerate(item.tokens):
-            if token.kind != "word" or token.text != "outer" or _in_annotation(item.tokens, i):
-                continue
-            what = _wrong(item, i, inner, names)
-            if what:
-                yield Construct(_RULE, what, item, token)
+        for token in item.prefixes:
+            if token.text == "outer":
+                yield Construct(_RULE, "an 'outer' class", item, token)
+    for element in components:
+        what = _wrong(element, inner, names) if "outer" in element.prefixes else ""
+        if what:
+            before = reversed(element.item.tokens[: element.name])
+            yield Construct(_RULE, what, element.item, next(t for t in before if t.text == "outer"))
 
 
-def _in_annotation(tokens: Sequence[Token], i: int) -> bool:
-    """Return whether a word is the name of a modifier or component rather than a prefix."""
-    before = tokens[i - 1].text if i > 0 else ";"
-    return before in ("(", ",", ".", "=")
+def _name(component: Element) -> str:
+    return component.item.tokens[component.name].text
 
 
-def _declared(item: ClassText, prefix: str) -> Iterator[str]:
-    for i, token in enumerate(item.tokens):
-        if token.kind == "word" and token.text == prefix and not _in_annotation(item.tokens, i):
-            yield _declaration(item.tokens, i)[1]
-
-
-def _declaration(tokens: Sequence[Token], i: int) -> tuple[tuple[str, ...], str]:
-    """Return the parts of the type and the name of the component declared at a prefix."""
-    parts, i = dotted(tokens, after_words(tokens, i, PREFIXES))
-    i = behind(tokens, i, "[")
-    return parts, tokens[i].text if i < len(tokens) else ""
-
-
-def _wrong(item: ClassText, i: int, inner: set[str], names: Names) -> str:
-    tokens = item.tokens
-    if has(tokens, i + 1, "inner") or has(tokens, i - 1, "inner"):
+def _wrong(component: Element, inner: set[str], names: Names) -> str:
+    """Return what an ``outer`` component is that cannot be compiled; empty if it can."""
+    if "inner" in component.prefixes:
         return "an 'inner outer' declaration"
-    parts, name = _declaration(tokens, i)
-    if not parts or parts[0] in _CLASS_WORDS:
-        return "an 'outer' class"
-    if not _has_components(parts, item, names):
-        return f"the 'outer' variable '{name}', whose type is not that of a component"
-    if name not in inner:
-        return f"the 'outer' component '{name}', for which there is no 'inner' one"
+    if not _has_components(component.type_name, component.item, names):
+        return f"the 'outer' variable '{_name(component)}', whose type is not that of a component"
+    if _name(component) not in inner:
+        return f"the 'outer' component '{_name(component)}', for which there is no 'inner' one"
     return ""
 
 
