@@ -14,10 +14,10 @@ FUNCTIONS = {
         words=("an algorithm section",),
         hint="write equations",
     ),
-    "initial algorithm": Case(
+    "initial algorithm that checks a state": Case(
         "unsupported-algorithm",
-        "algorithm",
-        after="initial algorithm\n  x := 2;\n  x := x + 1;",
+        "assert",
+        after='initial algorithm\n  assert(x > 0, "no");',
         hint=OTHER,
     ),
     "external function": Case(

@@ -9,14 +9,14 @@ from functools import cached_property
 import casadi as ca
 
 from fmident.compilers.embedded.frontend.equations.algorithms import (
-    assigned_in_algorithms,
+    assigned_at_events,
     lower_algorithms,
+    lower_initial_algorithms,
 )
 from fmident.compilers.embedded.frontend.equations.blocks import SolvedBlock, TornLoop
 from fmident.compilers.embedded.frontend.equations.causalize import Solution, causalize
 from fmident.compilers.embedded.frontend.equations.discrete import (
     DiscreteSolution,
-    assigned_names,
     in_order,
     initial_values,
     solve_discrete,
@@ -43,7 +43,7 @@ from fmident.compilers.embedded.frontend.lowering.user_functions import Function
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, is_affine
 from fmident.compilers.embedded.frontend.parameters import ParameterTable, scalar_variable
 from fmident.compilers.embedded.frontend.reading import syntax as sx
-from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, Refusal
+from fmident.compilers.embedded.frontend.refusal import Refusal
 from fmident.compilers.embedded.frontend.units import UnitChecker
 from fmident.compilers.embedded.model import (
     Assertion,
@@ -74,11 +74,7 @@ class Assembled:
 def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version: str) -> Assembled:
     """Turn a flat model into explicit differential equations."""
     if flat.unsupported:
-        hints = {"unsupported-algorithm": NO_ALGORITHM}
-        raise ExceptionGroup(
-            "refused",
-            [Refusal(rule, what, span, hints.get(rule)) for rule, what, span in flat.unsupported],
-        )
+        raise ExceptionGroup("refused", [Refusal(*construct) for construct in flat.unsupported])
     units = UnitChecker(flat)
     units.check()
     if units.mismatches:
@@ -86,15 +82,14 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     state = LoweringState(enumerators=flat.enumerators)
     inliner = FunctionInliner(flat.functions, flat.records)
     parameters = ParameterTable(flat, inliner, state)
-    assigned = assigned_names(flat.whens) | assigned_in_algorithms(flat)
-    scope = ModelScope(flat, parameters.model_values(), state.events, assigned)
+    scope = ModelScope(flat, parameters.model_values(), state.events, assigned_at_events(flat))
     lowering = Lowering(scope, inliner, state)
     equations = lower_equations(flat, lowering)
-    initial = lower_initial_equations(flat, lowering)
+    initial = lower_initial_equations(flat, lowering) + lower_initial_algorithms(flat, lowering)
     unknowns = scope.unknowns
     at_events = DiscreteSolution()
     equations += lower_algorithms(flat, lowering, at_events)
-    equations = solve_discrete(flat, equations, lowering, at_events)
+    equations = solve_discrete(equations, lowering, at_events)
     initial = initial_values(initial, state.events, at_events)
     solution = causalize(equations, unknowns, frozenset(state.time_invariant))
     if solution.constraints and at_events.reinits:

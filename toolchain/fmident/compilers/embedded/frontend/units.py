@@ -110,9 +110,12 @@ class UnitChecker:
                     analysis.same(equation.left, equation.right)
         for assertion in self._flat.assertions:
             self._assertion(assertion)
-        for branch in (b for branches in self._flat.whens for b in branches):
-            self._condition("when {}", branch.condition, branch.span)
-            self._when(branch.body)
+        for when in self._flat.whens:
+            for condition, body in when.branches:
+                self._condition("when {}", condition, when.span)
+                self._statements(body)
+        for statements in self._flat.initial_algorithms:
+            self._statements(statements)
 
     def _assertion(self, assertion: sx.AssertStatement) -> None:
         self._condition("assert({}, ...)", assertion.condition, assertion.span)
@@ -121,24 +124,20 @@ class UnitChecker:
         with self._analysis(text.format(expression_text(condition)), span) as analysis:
             analysis.dimension(condition)
 
-    def _when(self, items: Sequence[sx.WhenItem]) -> None:
-        for item in items:
-            if isinstance(item, sx.AssertStatement):
-                self._assertion(item)
-                continue
-            if isinstance(item, sx.WhenConditional):
-                for condition, body in item.branches:
-                    self._condition("if {}", condition, item.span)
-                    self._when(body)
-                self._when(item.otherwise)
-                continue
-            value = expression_text(item.value)
-            text = f"{item.variable} = {value}"
-            if item.reinit:
-                text = f"reinit({item.variable}, {value})"
-            reference = sx.Reference(item.variable, (), item.span)
-            with self._analysis(text, item.span) as analysis:
-                analysis.same(reference, item.value)
+    def _statements(self, statements: Sequence[sx.Statement]) -> None:
+        for statement in statements:
+            match statement:
+                case sx.AssertStatement():
+                    self._assertion(statement)
+                case sx.IfStatement(branches=branches, otherwise=otherwise, span=span):
+                    for condition, body in branches:
+                        self._condition("if {}", condition, span)
+                        self._statements(body)
+                    self._statements(otherwise)
+                case sx.Assignment(target=target, value=value, span=span, reinit=reinit):
+                    form = "reinit({}, {})" if reinit else "{} = {}"
+                    with self._analysis(form.format(target, expression_text(value)), span) as one:
+                        one.same(sx.Reference(str(target), (), span), value)
 
     @contextmanager
     def _analysis(self, text: str, span: sx.Span) -> Iterator[DimensionalAnalysis]:

@@ -1,4 +1,4 @@
-"""Discrete variables: assignment of equations to variables, and when-equations.
+"""Discrete variables: assignment of equations to variables, and conditions of ``when``.
 
 At an event every discrete variable has an explicit formula of held values and
 continuous variables.
@@ -9,7 +9,7 @@ Source: Modelica language specification 3.6, sections 8.3.5 (when-equations) and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
@@ -23,7 +23,7 @@ from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.values import Scalar
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.reading.syntax import expression_text
-from fmident.compilers.embedded.frontend.refusal import Refusal, unknown_name
+from fmident.compilers.embedded.frontend.refusal import Refusal
 
 AMBIGUOUS = "write it as 'variable = expression', with the values before the event by 'pre'"
 
@@ -52,35 +52,14 @@ class DiscreteSolution:
     assigned: set[str] = field(default_factory=set)
 
 
-def assigned_names(whens: Sequence[Sequence[sx.WhenBranch]]) -> frozenset[str]:
-    """Return the variables that when-equations assign."""
-    items = (item for branches in whens for branch in branches for item in _all(branch.body))
-    return frozenset(item.variable for item in items if not item.reinit)
-
-
-def _all(items: Sequence[sx.WhenItem]) -> Iterator[sx.WhenAssignment]:
-    for item in items:
-        if isinstance(item, sx.WhenAssignment):
-            yield item
-        elif isinstance(item, sx.WhenConditional):
-            for _, body in item.branches:
-                yield from _all(body)
-            yield from _all(item.otherwise)
-
-
 def solve_discrete(
-    flat: sx.FlatModel,
-    equations: Sequence[ScalarEquation],
-    lowering: Lowering,
-    result: DiscreteSolution,
+    equations: Sequence[ScalarEquation], lowering: Lowering, result: DiscreteSolution
 ) -> list[ScalarEquation]:
     """Find the formula of each discrete variable; return the equations that remain.
 
-    `result` already has the assignments of algorithm sections and gains the rest.
+    `result` already has the values of when-equations and algorithm sections, and gains the rest.
     """
     events = lowering.state.events
-    for branches in flat.whens:
-        _when(branches, lowering, result)
     for name, one in events.discretes.items():
         if one.variable.free:
             result.formulas[name] = one.before
@@ -131,58 +110,6 @@ def solve_discrete(
     return remaining
 
 
-def _when(branches: Sequence[sx.WhenBranch], lowering: Lowering, result: DiscreteSolution) -> None:
-    """Add the actions of one when-equation."""
-    before: Scalar = False  # an earlier branch acts
-    values: dict[str, Scalar] = {}
-    reinits: dict[str, tuple[Scalar, sx.Span]] = {}
-    actions: list[tuple[Scalar, sx.WhenBranch]] = []
-    for branch in branches:
-        acts = acts_of(branch.condition, branch.span, lowering, result)
-        actions.append((v.logical_and(acts, v.logical_not(before)), branch))
-        before = v.logical_or(before, acts)
-    with lowering.without_events():
-        for acts, branch in actions:
-            items: Sequence[sx.WhenItem] = branch.body
-            if branch is branches[0] and _is_initial(branch.condition):
-                items = _without_asserts(items, lowering)
-            _body(items, acts, lowering, values, reinits)
-    for name, value in values.items():
-        if name in result.formulas:
-            raise Refusal(
-                "discrete-variable",
-                f"two when-equations give '{name}' a value",
-                branches[0].span,
-                "use one when-equation with elsewhen",
-            )
-        result.formulas[name] = value
-    result.assigned |= set(values)
-    for name, (value, span) in reinits.items():
-        if name in result.reinits:
-            raise Refusal(
-                "reinit",
-                f"two when-equations reinitialise '{name}'",
-                span,
-                "use one when-equation with elsewhen",
-            )
-        result.reinits[name] = (value, span)
-
-
-def _is_initial(condition: sx.Expression) -> bool:
-    return isinstance(condition, sx.Call) and condition.builtin and condition.name == "initial"
-
-
-def _without_asserts(items: Sequence[sx.WhenItem], lowering: Lowering) -> list[sx.WhenItem]:
-    """Return all items but asserts, which are checked at the start."""
-    events = lowering.state.events
-    events.uses_phases = True
-    with lowering.having(guard=events.initial):
-        for item in items:
-            if isinstance(item, sx.AssertStatement):
-                lowering.assertion(item)
-    return [item for item in items if not isinstance(item, sx.AssertStatement)]
-
-
 def acts_of(
     when: sx.Expression, span: sx.Span, lowering: Lowering, result: DiscreteSolution
 ) -> Scalar:
@@ -211,52 +138,6 @@ def acts_of(
             at_start = bool(ca.is_equal(value, events.initial))
             acts = v.logical_or(acts, v.choose(events.initial, at_start, rises))
     return acts
-
-
-def _body(
-    items: Sequence[sx.WhenItem],
-    acts: Scalar,
-    lowering: Lowering,
-    values: dict[str, Scalar],
-    reinits: dict[str, tuple[Scalar, sx.Span]],
-) -> None:
-    events = lowering.state.events
-    for item in items:
-        if isinstance(item, sx.AssertStatement):
-            raise Refusal(
-                "unsupported-when",
-                "an assert in a when-equation whose condition is not initial()",
-                item.span,
-                "write it outside 'when', with the condition in it",
-            )
-        if isinstance(item, sx.WhenConditional):
-            reached = acts
-            for node, body in item.branches:
-                condition = lowering.evaluate(node)
-                _body(body, v.logical_and(reached, condition), lowering, values, reinits)
-                reached = v.logical_and(reached, v.logical_not(condition))
-            _body(item.otherwise, reached, lowering, values, reinits)
-            continue
-        targets = v.flat(lowering.scope.value(item.variable, item.span))
-        given = v.flat(lowering.evaluate(item.value))
-        if len(targets) != len(given):
-            raise Refusal(
-                "shape-mismatch",
-                f"'{item.variable}' has {len(targets)} elements and gets {len(given)}",
-                item.span,
-                "make both sides the same size",
-            )
-        for target, value in zip(targets, given, strict=True):
-            if item.reinit:
-                name = target.name()
-                old, _ = reinits.get(name, (target, item.span))
-                reinits[name] = (v.choose(acts, value, old), item.span)
-                continue
-            discrete = events.of(target)
-            if discrete is None:
-                raise unknown_name(item.variable, item.span, list(events.discretes))
-            old = values.get(discrete.name, discrete.before)
-            values[discrete.name] = v.choose(acts, value, old)
 
 
 def initial_values(

@@ -215,24 +215,8 @@ def lower_initial_equations(flat: sx.FlatModel, lowering: Lowering) -> list[Scal
     refused = Collector()
     with lowering.without_events():
         result = _lowered(flat.initial_equations, lowering, refused)
-        for call in flat.initial_calls:
-            with refused.at(call.span):
-                _check_at_start(call, lowering)
     refused.check()
     return result
-
-
-def _check_at_start(statement: sx.CallStatement, lowering: Lowering) -> None:
-    """Evaluate a call that has no result but its asserts, which may use parameters only."""
-    count = len(lowering.state.assertions)
-    lowering.outputs(statement.call)
-    for check in lowering.state.assertions[count:]:
-        if not lowering.is_time_invariant(check.condition):
-            raise Refusal(
-                "unsupported-algorithm",
-                f"an initial algorithm with a call of '{statement.call.name}', which checks what "
-                "varies with time",
-            )
 
 
 def _lowered(

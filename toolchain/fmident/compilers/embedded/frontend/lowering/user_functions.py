@@ -378,7 +378,7 @@ class Body:
             updated[name] = self._replaced(updated[name], inner, rest, value, target)
             return v.RecordValue(current.type_name, updated)
         if not subscripts:
-            if isinstance(current, np.ndarray) and v.shape(current) != v.shape(value):
+            if current is not v.UNASSIGNED and v.shape(current) != v.shape(value):
                 raise _shape_refusal(target, v.shape(current), v.shape(value))
             return value
         if not isinstance(current, np.ndarray):

@@ -117,19 +117,7 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
             assertions += checks  # the order does not matter, they act as equations do
         else:
             algorithms.append(statements)
-    calls: list[sx.CallStatement] = []
     unsupported: list[tuple[str, str, Span]] = []
-    for section in flat["initial_algorithms"]:
-        statements = _statements(section["statements"])
-        own = [s for s in statements if isinstance(s, sx.CallStatement) and not s.targets]
-        converted = initial_assignments([s for s in statements if s not in own], variables)
-        if converted is None:
-            what = "an initial algorithm section"
-            unsupported.append(("unsupported-algorithm", what, span_of(section)))
-        else:
-            initial += converted[0]
-            assertions += converted[1]
-            calls += own
     for node in flat["initial_assert_equations"]:
         unsupported.append(("unsupported-initial-assert", "an initial assert", span_of(node)))
     if flat.get("definite_roots") or flat.get("branches") or flat.get("potential_roots"):
@@ -149,12 +137,9 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
             for node in flat["record_types"].values()
         },
         record_instances={key: node["type_name"] for key, node in flat["record_instances"].items()},
-        whens=tuple(
-            tuple(_branch(node) for node in (chain["first"], *chain["else_when"]))
-            for chain in flat["when_chains"]
-        ),
+        whens=tuple(map(_when, flat["when_chains"])),
         algorithms=tuple(algorithms),
-        initial_calls=tuple(calls),
+        initial_algorithms=tuple(_statements(s["statements"]) for s in flat["initial_algorithms"]),
         enumerations=frozenset(
             types.get(key, "")
             for key, node in flat["variables"].items()
@@ -358,59 +343,22 @@ def _keyword(node: Any) -> str:
     return str(next(iter(node))) if isinstance(node, Mapping) else str(node)
 
 
-def initial_assignments(
-    statements: Sequence[sx.Statement], variables: Mapping[str, sx.Variable]
-) -> tuple[list[sx.Equation], list[sx.AssertStatement]] | None:
-    """Return an initial algorithm as initial equations and assertions, if possible.
-
-    Each variable must be assigned once and before it is used; asserts must use parameters
-    only.
-    """
-    equations: list[sx.Equation] = []
-    checks: list[sx.AssertStatement] = []
-    later = {n for s in statements if isinstance(s, sx.Assignment) and (n := _name(s.target))}
-    for statement in statements:
-        if isinstance(statement, sx.AssertStatement):
-            names = _references(statement.condition)
-            if not all(n in variables and _is_parameter(variables[n]) for n in names):
-                return None
-            checks.append(statement)
-            continue
-        name = _name(statement.target) if isinstance(statement, sx.Assignment) else None
-        if name is None or not isinstance(statement, sx.Assignment) or name not in later:
-            return None
-        if later & _references(statement.value):
-            return None
-        later.discard(name)
-        left = sx.Reference(name, (), statement.span)
-        equations.append(sx.Equation(left, statement.value, "InitialAlgorithm", statement.span))
-    return equations, checks
-
-
-def _name(target: sx.Target) -> str | None:
-    if any(subscripts for _, subscripts in target.parts):
-        return None
-    return ".".join(name for name, _ in target.parts)
-
-
 def _references(expression: sx.Expression) -> set[str]:
     return {n.name for n in sx.walk(expression) if isinstance(n, sx.Reference)}
 
 
-def _is_parameter(variable: sx.Variable) -> bool:
-    return variable.variability in ("parameter", "constant")
+def _when(chain: Node) -> sx.WhenStatement:
+    nodes = (chain["first"], *chain["else_when"])
+    branches = tuple((expression(n["condition"]), _items(n["equations"])) for n in nodes)
+    return sx.WhenStatement(branches, span_of(chain["first"]["condition"]))
 
 
-def _branch(node: Node) -> sx.WhenBranch:
-    condition = node["condition"]
-    return sx.WhenBranch(expression(condition), _items(node["equations"]), span_of(condition))
-
-
-def _items(nodes: Sequence[Node]) -> tuple[sx.WhenItem, ...]:
+def _items(nodes: Sequence[Node]) -> tuple[sx.Statement, ...]:
     return tuple(_item(node) for node in nodes)
 
 
-def _item(node: Node) -> sx.WhenItem:
+def _item(node: Node) -> sx.Statement:
+    """Read an equation in a when-equation."""
     kind, body = single(node)
     span = span_of(body)
     match kind:
@@ -418,10 +366,11 @@ def _item(node: Node) -> sx.WhenItem:
             variable = body["target" if kind == "Assign" else "state"]
             if not isinstance(variable, str):
                 raise _unknown("a target of another form in a when-equation", span)
-            return sx.WhenAssignment(variable, expression(body["value"]), kind == "Reinit", span)
+            target = sx.Target(((variable, ()),), span)
+            return sx.Assignment(target, expression(body["value"]), span, kind == "Reinit")
         case "Conditional":
             branches = tuple((expression(c), _items(items)) for c, items in body["branches"])
-            return sx.WhenConditional(branches, _items(body["else_branch"] or ()), span)
+            return sx.IfStatement(branches, _items(body["else_branch"] or ()), span)
         case "Assert":
             check = _assertion(body)
             return replace(check, span=check.condition.span)

@@ -209,11 +209,12 @@ class Target(Node):
 
 @dataclass(frozen=True, slots=True)
 class Assignment(Node):
-    """``target := value``."""
+    """``target := value``, or ``reinit(target, value)``."""
 
     target: Target
     value: Expression
     span: Span = NOWHERE
+    reinit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,7 @@ class WhileStatement(Node):
 
 @dataclass(frozen=True, slots=True)
 class WhenStatement(Node):
-    """``when ... then ... elsewhen ... end when`` in an algorithm section."""
+    """``when ... then ... elsewhen ... end when``, as a statement or an equation."""
 
     branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
     span: Span = NOWHERE
@@ -365,37 +366,6 @@ class Equation:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class WhenAssignment:
-    """``variable = value`` in a when-equation, or ``reinit(variable, value)``."""
-
-    variable: str
-    value: Expression
-    reinit: bool
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class WhenConditional:
-    """An if-equation in a when-equation."""
-
-    branches: tuple[tuple[Expression, tuple[WhenItem, ...]], ...]
-    otherwise: tuple[WhenItem, ...]
-    span: Span
-
-
-WhenItem: TypeAlias = WhenAssignment | WhenConditional | AssertStatement
-
-
-@dataclass(frozen=True, slots=True)
-class WhenBranch:
-    """``when condition then`` or ``elsewhen condition then``."""
-
-    condition: Expression
-    body: tuple[WhenItem, ...]
-    span: Span
-
-
 @dataclass(frozen=True)
 class FlatModel:
     """A flat model as produced by the Modelica front end."""
@@ -411,12 +381,12 @@ class FlatModel:
     """Field names of each record type."""
     record_instances: dict[str, str] = field(default_factory=dict)
     """Type name of each record variable."""
-    whens: tuple[tuple[WhenBranch, ...], ...] = ()
-    """When-equations: the first branch and those of ``elsewhen``."""
+    whens: tuple[WhenStatement, ...] = ()
+    """When-equations, in whose branches an assignment stands for an equation."""
     algorithms: tuple[tuple[Statement, ...], ...] = ()
     """Algorithm sections."""
-    initial_calls: tuple[CallStatement, ...] = ()
-    """Calls in initial algorithms that give nothing a value: they can only fail."""
+    initial_algorithms: tuple[tuple[Statement, ...], ...] = ()
+    """Initial algorithm sections."""
     enumerations: frozenset[str] = frozenset()
     """Type names of variables whose types are enumerations, as their declarations write them."""
     unsupported: tuple[tuple[str, str, Span], ...] = ()
