@@ -241,6 +241,11 @@ class Element:
     sized: bool = False
 
     @property
+    def token(self) -> Token:
+        """Token of its name."""
+        return self.item.tokens[self.name]
+
+    @property
     def own(self) -> dict[str, Range]:
         """Its modifiers, by the modified name."""
         return modifiers(self.item.tokens, self.behind)

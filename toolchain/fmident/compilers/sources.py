@@ -151,6 +151,12 @@ def _nearest_class(name: str, known: Sequence[str]) -> str:
     return did_you_mean(name, known, kind="class")
 
 
+def declared_version(item: ClassText | None) -> str:
+    """Return the annotation ``version`` of a package; empty if it has none."""
+    given = {} if item is None else annotation_arguments(item.tokens, "version")
+    return given.get("version", "").strip('"')
+
+
 def annotation_numbers(item: ClassText, name: str) -> dict[str, float]:
     """Return the numeric arguments of an annotation such as ``experiment``."""
     result: dict[str, float] = {}

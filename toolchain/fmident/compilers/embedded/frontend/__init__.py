@@ -44,11 +44,11 @@ from fmident.compilers.embedded.standard_library import (
     is_stand_in,
     stand_in,
 )
-from fmident.compilers.scanner import annotation_arguments
 from fmident.compilers.sources import (
     SourceTree,
     annotation_numbers,
     choose_tree,
+    declared_version,
     offset_location,
     read_tree,
 )
@@ -132,7 +132,7 @@ def _library_used(class_name: str, tree: SourceTree, names: Names) -> Iterator[D
     for library in names.trees:
         if library.classes.top_level != STANDARD_LIBRARY or files.isdisjoint(library.files):
             continue
-        version = _version(library, STANDARD_LIBRARY)
+        version = declared_version(library.classes.get(STANDARD_LIBRARY))
         what = f"the {NAME_OF_STANDARD_LIBRARY} {version} in '{library.entry.parent}'"
         if is_stand_in(library):
             what = (
@@ -194,7 +194,8 @@ def _assembled(class_name: str, flattened: Flattened, tree: SourceTree, names: N
         flat = flat.with_structural(component_conditions(class_name, names))
         flat = flat.with_output_units(DeclaredUnits(names).output)
         flat = replace(flat, libraries=_library_sources(flattened.sources, tree))
-        result = assemble(flat, _experiment(tree, class_name), _version(tree, class_name))
+        version = declared_version(tree.classes.get(class_name.partition(".")[0]))
+        result = assemble(flat, _experiment(tree, class_name), version)
         if flattened.unbalanced is None:
             return result
         hint = "make the number of equations and of unknowns equal"
@@ -232,10 +233,3 @@ def _experiment(tree: SourceTree, class_name: str) -> ExperimentDefaults:
         tolerance=numbers.get("Tolerance"),
         interval=numbers.get("Interval"),
     )
-
-
-def _version(tree: SourceTree, class_name: str) -> str:
-    package = tree.classes.get(class_name.split(".")[0])
-    if package is None:
-        return ""
-    return annotation_arguments(package.tokens, "version").get("version", "").strip('"')

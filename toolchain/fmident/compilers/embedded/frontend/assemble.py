@@ -41,7 +41,7 @@ from fmident.compilers.embedded.frontend.lowering.events import Discrete, Events
 from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
 from fmident.compilers.embedded.frontend.lowering.user_functions import FunctionInliner
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, is_affine
-from fmident.compilers.embedded.frontend.parameters import ParameterTable, scalar_variable
+from fmident.compilers.embedded.frontend.parameters import ParameterTable
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal
 from fmident.compilers.embedded.frontend.units import UnitChecker
@@ -105,23 +105,8 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     start = initial_states(
         solution, unknowns, initial, builder.substitution, lowering, parameters.defaults()
     )
-    demoted = tuple(
-        ("state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span)
-        for d in solution.demotions
-    )
     start = start.replaced(_set_at_start(at_events, state, unknowns))
-    warnings = (
-        *units.unreadable,
-        *units.remarks,
-        *demoted,
-        *(_iterated(loop) for loop in solution.loops),
-        *(
-            ("constraint", f"states are bound to each other by '{c.text}'", c.span)
-            for c in solution.constraints
-        ),
-        *(_deciding(n, unknowns) for n in start.deciding),
-        *_warnings(start.defaulted, parameters, unknowns),
-    )
+    warnings = (*units.unreadable, *units.remarks, *_remarks(solution, start, parameters, unknowns))
     model = builder.build(start, experiment, library_version)
     lines = listing(model, solution, start, state.events, at_events)
     return Assembled(model, warnings, lines)
@@ -143,36 +128,30 @@ def _set_at_start(
     return result
 
 
-def _iterated(loop: TornLoop) -> tuple[str, str, sx.Span]:
-    texts = [q.text for q in loop.equations]
-    origin = f"{listed(loop.names)}, from {listed(texts)}"
-    text = f"found by iteration while the model is simulated: {origin}"
-    return ("algebraic-loop", text, loop.equations[0].span)
-
-
-def _deciding(name: str, unknowns: Unknowns) -> tuple[str, str, sx.Span]:
-    text = (
-        f"other start values follow from the 'start' of '{name}', which the FMU therefore keeps; "
-        "where it shall be set, make it a parameter"
-    )
-    return "start-decides", text, unknowns.declared[name][0].span
-
-
-def _warnings(
-    defaulted: Sequence[str], parameters: ParameterTable, unknowns: Unknowns
-) -> tuple[tuple[str, str, sx.Span], ...]:
-    result = [
-        (
-            "start-not-fixed",
-            f"the state '{name}' has no fixed=true; it starts at its 'start' all the same",
-            unknowns.declared[name][0].span,
+def _remarks(
+    solution: Solution, start: InitialStates, parameters: ParameterTable, unknowns: Unknowns
+) -> Iterator[tuple[str, str, sx.Span]]:
+    """Yield rule, text and place of what users should know about the model."""
+    for d in solution.demotions:
+        yield "state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span
+    for loop in solution.loops:
+        origin = f"{listed(loop.names)}, from {listed([q.text for q in loop.equations])}"
+        text = f"found by iteration while the model is simulated: {origin}"
+        yield "algebraic-loop", text, loop.equations[0].span
+    for c in solution.constraints:
+        yield "constraint", f"states are bound to each other by '{c.text}'", c.span
+    for name in start.deciding:
+        text = (
+            f"other start values follow from the 'start' of '{name}', which the FMU therefore "
+            "keeps; where it shall be set, make it a parameter"
         )
-        for name in defaulted
-    ]
+        yield "start-decides", text, unknowns.declared[name][0].span
+    for name in start.defaulted:
+        text = f"the state '{name}' has no fixed=true; it starts at its 'start' all the same"
+        yield "start-not-fixed", text, unknowns.declared[name][0].span
     if parameters.notes:
         text = "fixed when compiled, cannot be set: " + "; ".join(parameters.notes)
-        result.append(("structural-parameter", text, sx.NOWHERE))
-    return tuple(result)
+        yield "structural-parameter", text, sx.NOWHERE
 
 
 @dataclass(frozen=True)
@@ -293,16 +272,14 @@ class _Builder:
 
     def _variable(self, name: str, kind: Kind) -> ScalarVariable:
         variable, position = self.unknowns.declared[name]
-        attributes = self.parameters.attributes(variable, position)
         start: float | None = None
         value = start_value(variable, position, self.lowering)
         if not v.is_symbolic(value) and (kind in ("state", "input") or variable.start is not None):
             start = float(value)
-        return scalar_variable(variable, name, kind, start, attributes)
+        return self.parameters.scalar(variable, name, kind, start, position)
 
     def _discrete(self, one: Discrete) -> ScalarVariable:
-        attributes = self.parameters.attributes(one.variable, one.position)
-        description = scalar_variable(one.variable, one.name, "discrete", None, attributes)
+        description = self.parameters.scalar(one.variable, one.name, "discrete", None, one.position)
         # The values of an enumeration are numbers from 1 on.
         types: dict[str, TypeName] = {"Real": "Real", "Boolean": "Boolean"}
         return replace(description, type_name=types.get(one.variable.type_name, "Integer"))
@@ -492,7 +469,8 @@ def _guess(
 def _nominal(name: str, unknowns: Unknowns, parameters: ParameterTable) -> float:
     if name not in unknowns.declared:
         return 1.0
-    nominal = parameters.attributes(*unknowns.declared[name]).nominal
+    variable, position = unknowns.declared[name]
+    nominal = parameters.attribute(variable.nominal, position)
     return abs(nominal) if nominal else 1.0
 
 

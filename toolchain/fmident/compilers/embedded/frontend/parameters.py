@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -27,15 +26,6 @@ def scalar_names(name: str, sizes: tuple[int, ...]) -> list[str]:
     if not sizes:
         return [name]
     return [f"{name}[{','.join(str(i + 1) for i in index)}]" for index in np.ndindex(*sizes)]
-
-
-@dataclass(frozen=True)
-class Attributes:
-    """Numeric attributes of a scalar variable."""
-
-    minimum: float | None
-    maximum: float | None
-    nominal: float | None
 
 
 class ParameterTable(Scope):
@@ -176,9 +166,7 @@ class ParameterTable(Scope):
             symbols.append(symbol)
             self.p.append(symbol)
             self._state.time_invariant |= {symbol.element_hash()}
-            self.settable.append(
-                self._scalar(variable, name, "parameter", number, len(symbols) - 1)
-            )
+            self.settable.append(self.scalar(variable, name, "parameter", number, len(symbols) - 1))
         return shaped(symbols, variable.shape)
 
     def _is_known(self, type_name: str) -> bool:
@@ -280,36 +268,20 @@ class ParameterTable(Scope):
         names = scalar_names(variable.name, variable.shape)
         result: list[Scalar] = []
         for i, (name, scalar) in enumerate(zip(names, v.flat(value), strict=True)):
-            if v.is_symbolic(scalar):
-                symbol = ca.SX.sym(name)
+            symbol, known = ca.SX.sym(name), not v.is_symbolic(scalar)
+            if not (known and variable.protected):
+                start = float(scalar) if known else None
+                self.calculated.append(self.scalar(variable, name, "calculated", start, i))
+                self.c.append(symbol)
+                self.c_values.append(scalar)
+            if not known:
                 self._state.time_invariant |= {symbol.element_hash()}
-                self._append(self._scalar(variable, name, "calculated", None, i), symbol, scalar)
-                result.append(symbol)
-            else:
-                if not variable.protected:
-                    known = self._scalar(variable, name, "calculated", float(scalar), i)
-                    self._append(known, ca.SX.sym(name), scalar)
-                result.append(scalar)
+            result.append(scalar if known else symbol)
         return shaped(result, variable.shape)
-
-    def _append(self, variable: ScalarVariable, symbol: v.SX, value: Scalar) -> None:
-        self.calculated.append(variable)
-        self.c.append(symbol)
-        self.c_values.append(value)
 
     def model_values(self) -> Mapping[str, Value]:
         """Return parameters and constants as used in equations: numbers, ``p`` and ``c``."""
         return self._model_values
-
-    def _scalar(
-        self,
-        variable: sx.Variable,
-        name: str,
-        kind: Kind,
-        start: float | None,
-        position: int,
-    ) -> ScalarVariable:
-        return scalar_variable(variable, name, kind, start, self.attributes(variable, position))
 
     def defaults(self) -> dict[int, float]:
         """Return the defaults of settable and calculated parameters by symbol hash."""
@@ -318,39 +290,30 @@ class ParameterTable(Scope):
         c = v.numbers(v.column(self.c_values), known).ravel()
         return known | {s.element_hash(): float(x) for s, x in zip(self.c, c, strict=True)}
 
-    def attributes(self, variable: sx.Variable, position: int) -> Attributes:
-        """Return min, max and nominal of one scalar of `variable`; ``None`` if not constant."""
-        return Attributes(
-            *(
-                self._attribute(node, position)
-                for node in (variable.minimum, variable.maximum, variable.nominal)
-            )
+    def scalar(
+        self, variable: sx.Variable, name: str, kind: Kind, start: float | None, position: int
+    ) -> ScalarVariable:
+        """Return the description of one scalar of a flat variable."""
+        return ScalarVariable(
+            name=name,
+            kind=kind,
+            start=start,
+            unit=variable.unit,
+            display_unit=variable.display_unit,
+            quantity=variable.quantity,
+            minimum=self.attribute(variable.minimum, position),
+            maximum=self.attribute(variable.maximum, position),
+            nominal=self.attribute(variable.nominal, position),
+            description=variable.description,
         )
 
-    def _attribute(self, node: sx.Expression | None, position: int) -> float | None:
+    def attribute(self, node: sx.Expression | None, position: int) -> float | None:
+        """Return min, max or nominal of one scalar; ``None`` if absent or not constant."""
         if node is None:
             return None
         scalars: Sequence[Scalar] = v.flat(self._lowering.evaluate(node))
         scalar = scalars[position if len(scalars) > 1 else 0]
         return float(scalar) if v.is_number(scalar) else None
-
-
-def scalar_variable(
-    variable: sx.Variable, name: str, kind: Kind, start: float | None, attributes: Attributes
-) -> ScalarVariable:
-    """Return the description of one scalar of a flat variable."""
-    return ScalarVariable(
-        name=name,
-        kind=kind,
-        start=start,
-        unit=variable.unit,
-        display_unit=variable.display_unit,
-        quantity=variable.quantity,
-        minimum=attributes.minimum,
-        maximum=attributes.maximum,
-        nominal=attributes.nominal,
-        description=variable.description,
-    )
 
 
 def _real(scalar: Scalar) -> Scalar:

@@ -304,7 +304,7 @@ class DeclaredUnits:
         if item is None or depth == 0:
             return ""
         for element in item.elements:
-            if "output" in element.prefixes and item.tokens[element.name].text == variable:
+            if "output" in element.prefixes and element.token.text == variable:
                 types = self._names.definitions(element.type_name, item)
                 own = (c.elements[0] for c in types if c.keyword == "type" and c.elements)
                 return next((unit for e in (element, *own) if (unit := _unit(e))), "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from fmident.compilers.embedded.frontend.equations.discrete import DiscreteSolution, acts_of
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation
@@ -28,8 +28,8 @@ from fmident.compilers.embedded.frontend.parameters import shaped
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, refusing_at
 
-_BEFORE, _REINIT = "pre ", "reinit "
-"""Mark, in front of its name, a variable's value before the event, and a state's value after it."""
+_REINIT = "reinit "
+"""Marks, in front of its name, the value of a state after the event."""
 
 Kind = Literal["algorithm", "initial algorithm", "when-equation"]
 
@@ -58,9 +58,6 @@ class _Scope(Frame):
 
     def value(self, name: str, span: sx.Span) -> Value:
         """Return the value of a name at this point of the section."""
-        if name.startswith(_BEFORE):
-            value = self.model.value(name[len(_BEFORE) :], span)
-            return v.elementwise(lambda s: self._before(s, name, span), value)
         if name in self.variables and self.kind != "when-equation":
             return self.variables[name]
         return self.model.value(name, span)
@@ -72,16 +69,9 @@ class _Scope(Frame):
         """Return the derivative of a variable of the model."""
         return self.model.derivative(reference)
 
-    def _before(self, scalar: Scalar, name: str, span: sx.Span) -> Scalar:
-        one = self.events.of(scalar)
-        if one is None:
-            raise Refusal(
-                "unsupported-pre",
-                f"'{name[len(_BEFORE) :]}', whose value before the event is taken, is not discrete",
-                span,
-                "assign it inside 'when' only",
-            )
-        return one.before
+    def of_model(self) -> Scope:
+        """Return the scope of the model."""
+        return self.model
 
 
 class _Section(Body):
@@ -201,8 +191,7 @@ def lower_algorithms(
     """Run algorithm sections and when-equations; return the equations of non-discrete variables."""
     equations: list[ScalarEquation] = []
     for statements in flat.algorithms:
-        marked = [_marked(s) for s in statements]
-        equations += _between_events(marked, "algorithm", flat, model, result)
+        equations += _between_events(statements, "algorithm", flat, model, result)
     for when in flat.whens:
         equations += _between_events([when], "when-equation", flat, model, result)
     return equations
@@ -320,21 +309,3 @@ def _names(statements: Sequence[sx.Statement], flat: sx.FlatModel) -> list[str]:
 
 def _without_indices(name: str) -> str:
     return ".".join(part.split("[", 1)[0] for part in name.split("."))
-
-
-def _marked(node: Any) -> Any:
-    """Return a statement in which ``pre``, ``edge`` and ``change`` refer to the value before."""
-    match node:
-        case sx.Call(
-            name="pre" | "edge" | "change" as name,
-            builtin=True,
-            arguments=(sx.Reference() as inner,),
-        ):
-            before = sx.Reference(_BEFORE + inner.name, inner.subscripts, inner.span)
-            if name == "pre":
-                return before
-            if name == "change":
-                return sx.Binary("<>", inner, before, node.span)
-            return sx.Binary("and", inner, sx.Unary("not", before, node.span), node.span)
-        case _:
-            return sx.rebuilt(node, _marked)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import casadi as ca
 
@@ -138,9 +139,16 @@ class Events:
 
 
 def event_operator(
-    node: sx.Call, arguments: Sequence[Value], events: Events, is_time_invariant: Invariant
+    node: sx.Call,
+    arguments: Sequence[Value],
+    in_model: Sequence[Value],
+    events: Events,
+    is_time_invariant: Invariant,
 ) -> Value:
-    """Return the value of one of :data:`EVENT_OPERATORS`."""
+    """Return the value of one of :data:`EVENT_OPERATORS`.
+
+    `in_model` are the arguments as the model knows them, apart from what an algorithm assigns.
+    """
     if node.name in ("initial", "terminal"):
         events.uses_phases = True
         return events.initial if node.name == "initial" else events.terminal
@@ -157,7 +165,7 @@ def event_operator(
                 )
         return events.sample(arguments[0], arguments[1], node.span)
     value = arguments[0]
-    before = v.elementwise(lambda s: _before(s, node, events, is_time_invariant), value)
+    before = v.elementwise(lambda s: _before(s, node, events, is_time_invariant), in_model[0])
     match node.name:
         case "pre":
             return before
@@ -166,11 +174,7 @@ def event_operator(
                 lambda a, b: v.logical_and(a, v.logical_not(b)), value, before, "'edge'"
             )
         case _:
-            return v.pairwise(_differ, value, before, "'change'")
-
-
-def _differ(value: Scalar, before: Scalar) -> Scalar:
-    return False if not v.is_symbolic(value) else value != before
+            return v.pairwise(partial(v.compared, "<>"), value, before, "'change'")
 
 
 def _before(value: Scalar, node: sx.Call, events: Events, is_time_invariant: Invariant) -> Scalar:
@@ -206,6 +210,10 @@ class Scope(ABC):
     @abstractmethod
     def derivative(self, reference: sx.Reference) -> Value:
         """Return the value of ``der(reference)``."""
+
+    def of_model(self) -> Scope:
+        """Return the scope in which names mean what they mean in the equations of the model."""
+        return self
 
     def whole(self, name: str, span: sx.Span) -> Value:
         """Return a variable whose elements may be unassigned."""

@@ -439,8 +439,12 @@ class Lowering:
                 return self._semi_linear(node)
             case name if name in EVENT_OPERATORS:
                 self._expect(node, EVENT_OPERATORS[name], EVENT_OPERATORS[name])
-                arguments = [self.evaluate(a) for a in node.arguments]
-                return event_operator(node, arguments, self.state.events, self.is_time_invariant)
+                values = in_model = [self.evaluate(a) for a in node.arguments]
+                if (scope := self.scope.of_model()) is not self.scope:
+                    with self.having(scope=scope):
+                        in_model = [self.evaluate(a) for a in node.arguments]
+                invariant = self.is_time_invariant
+                return event_operator(node, values, in_model, self.state.events, invariant)
             case name if name in _JUMPING:
                 return self._jumping(node)
         if node.name in UNSUPPORTED_FUNCTIONS:

@@ -38,11 +38,10 @@ from fmident.compilers.scanner import (
     NAMES,
     ClassText,
     Token,
-    annotation_arguments,
     has,
     outside,
 )
-from fmident.compilers.sources import SourceTree, offset_location
+from fmident.compilers.sources import SourceTree, declared_version, offset_location
 from fmident.errors import CompilationError, Diagnostic, Location, did_you_mean, nearest
 from fmident.fmu.processes.child import ScratchFolder
 from fmident.operating_system import ENDED_FOR_PROCESSOR_TIME, ENDED_FOR_WANT_OF_MEMORY
@@ -563,7 +562,8 @@ def _missing(
     if name.split(".")[0] == STANDARD_LIBRARY:
         if any(map(is_stand_in, sources.trees)):
             return "unsupported-msl", f"{HOW_TO_GET_IT}; or {OPENMODELICA}; {modelica_path()}"
-        if not (version := _library_version(sources)).startswith("4."):
+        version = declared_version(sources.find(STANDARD_LIBRARY)) or "unknown"
+        if not version.startswith("4."):
             return "unsupported-msl", f"this is version {version}: {HOW_TO_GET_IT}"
     if name in UNSUPPORTED_FUNCTIONS:
         return f"unsupported-{name}", OPENMODELICA
@@ -581,12 +581,6 @@ def _missing(
     package = name.split(".")[0]
     looked = "" if sources.find(package) else f"; {modelica_path()}"
     return rule, f"declare it, or add the file or folder of '{package}' to the sources{looked}"
-
-
-def _library_version(sources: Names) -> str:
-    item = sources.find(STANDARD_LIBRARY)
-    arguments = annotation_arguments(item.tokens, "version") if item else {}
-    return arguments.get("version", "").strip('"') or "unknown"
 
 
 _KEYWORDS: Sequence[tuple[str, tuple[str, ...]]] = (

@@ -105,7 +105,7 @@ def _wrong_definition(item: ClassText, redeclared: set[str], names: Names) -> It
         replaceable and element.clause is None and element.own and name in redeclared
     ):
         what = f"modifiers of the replaceable class '{name}'"
-        yield Construct(_RULE, what, item, tokens[element.name])
+        yield Construct(_RULE, what, item, element.token)
     elif item.keyword in _MODELS and around.keyword in _MODELS:
         components = _component_names(around, names)
         for i, j in element.own.values():
@@ -136,7 +136,7 @@ def _inherited(element: Element, names: Names) -> Iterator[int]:
 def _declaration(name: str, item: ClassText, names: Names) -> Element | None:
     """Return the component of a class or of one of its bases."""
     for element in item.elements:
-        if element.kind == "component" and item.tokens[element.name].text == name:
+        if element.kind == "component" and element.token.text == name:
             return element
     inherited = (_declaration(name, base, names) for base in names.bases(item))
     return next((element for element in inherited if element is not None), None)
@@ -151,7 +151,7 @@ def _class_of(element: Element, names: Names) -> ClassText | None:
 
 def _component_names(item: ClassText, names: Names) -> set[str]:
     """Return the names of the components of a class and its bases."""
-    components = {e.item.tokens[e.name].text for e in item.elements if e.kind == "component"}
+    components = {e.token.text for e in item.elements if e.kind == "component"}
     return components.union(*(_component_names(base, names) for base in names.bases(item)))
 
 
@@ -164,7 +164,7 @@ def _constrained(
     for element in elements:
         if "replaceable" not in element.prefixes or element.clause is None:
             continue
-        name = element.item.tokens[element.name].text
+        name = element.token.text
         redeclared = _fates(name, element.item.name, elements, class_name, names, set())
         yield element, redeclared | ({True} if name in nested else set())
 

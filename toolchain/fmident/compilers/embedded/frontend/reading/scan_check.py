@@ -280,7 +280,7 @@ def _names(tokens: Sequence[Token], i: int) -> list[str | None]:
 def outer_elements(items: Sequence[ClassText], names: Names) -> Iterator[Construct]:
     """Yield the ``outer`` classes and components that cannot be compiled."""
     components = [e for item in items for e in item.elements if e.kind == "component"]
-    inner = {_name(e) for e in components if "inner" in e.prefixes}
+    inner = {e.token.text for e in components if "inner" in e.prefixes}
     for item in items:
         for token in item.prefixes:
             if token.text == "outer":
@@ -292,18 +292,15 @@ def outer_elements(items: Sequence[ClassText], names: Names) -> Iterator[Constru
             yield Construct(_RULE, what, element.item, next(t for t in before if t.text == "outer"))
 
 
-def _name(component: Element) -> str:
-    return component.item.tokens[component.name].text
-
-
 def _wrong(component: Element, inner: set[str], names: Names) -> str:
     """Return what an ``outer`` component is that cannot be compiled; empty if it can."""
+    name = component.token.text
     if "inner" in component.prefixes:
         return "an 'inner outer' declaration"
     if not _has_components(component.type_name, component.item, names):
-        return f"the 'outer' variable '{_name(component)}', whose type is not that of a component"
-    if _name(component) not in inner:
-        return f"the 'outer' component '{_name(component)}', for which there is no 'inner' one"
+        return f"the 'outer' variable '{name}', whose type is not that of a component"
+    if name not in inner:
+        return f"the 'outer' component '{name}', for which there is no 'inner' one"
     return ""
 
 
