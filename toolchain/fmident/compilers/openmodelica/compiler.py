@@ -34,7 +34,6 @@ from fmident.compilers.openmodelica.availability import (
 from fmident.compilers.openmodelica.messages import (
     Message,
     balance_diagnostic,
-    parse_check,
     quoted,
     to_diagnostics,
 )
@@ -202,8 +201,7 @@ class _Build:
         if not check.succeeded:
             self.fail(f"'{name}' cannot be compiled", check.messages)
         self.keep(check.messages)
-        size = parse_check(str(check.value))
-        unbalanced = balance_diagnostic(name, size) if size else None
+        unbalanced = balance_diagnostic(name, str(check.value))
         if unbalanced:
             self.diagnostics.insert(0, unbalanced)
         text = comment.value if isinstance(comment.value, str) else ""

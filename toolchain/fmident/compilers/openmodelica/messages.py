@@ -54,7 +54,6 @@ ClassNames = Callable[[str], Sequence[str]]
 
 _SEVERITY: dict[str, Severity] = {"error": "error", "warning": "warning"}
 _COUNTS = re.compile(r"has (\d+) equation\(s\) and (\d+) variable\(s\)")
-_TRIVIAL = re.compile(r"(\d+) of these are trivial")
 _MISSING_CLASS = re.compile(r"Class (\S+) not found in scope (\S+?)\.?$")
 _MISSING_LIBRARY = re.compile(r"Failed to load package (\S+) \((.*?)\) using MODELICAPATH (.*)")
 _LOADED = re.compile(r"Automatically loaded package (\S+) (\S+?)\.? due to usage")
@@ -320,42 +319,23 @@ def _missing_library(name: str, version: str, path: str) -> str:
     )
 
 
-@dataclass(frozen=True)
-class ClassSize:
-    """Number of equations and variables of a class, as counted by ``checkModel``."""
-
-    equations: int
-    variables: int
-    trivial: int = 0
-
-    @property
-    def balanced(self) -> bool:
-        """Whether there are as many equations as variables."""
-        return self.equations == self.variables
-
-
-def parse_check(text: str) -> ClassSize | None:
-    """Read the counts in the answer of ``checkModel``; ``None`` if there are none."""
-    counts = _COUNTS.search(text)
+def balance_diagnostic(class_name: str, answer: str) -> Diagnostic | None:
+    """Return a diagnostic for unequal counts, on which ``checkModel``'s answer is silent."""
+    counts = _COUNTS.search(answer)
     if counts is None:
         return None
-    trivial = _TRIVIAL.search(text)
-    return ClassSize(int(counts[1]), int(counts[2]), int(trivial[1]) if trivial else 0)
-
-
-def balance_diagnostic(class_name: str, size: ClassSize) -> Diagnostic | None:
-    """Return a diagnostic for unequal counts, which ``checkModel`` does not report itself."""
-    if size.balanced:
+    equations, variables = int(counts[1]), int(counts[2])
+    gap = variables - equations
+    if gap == 0:
         return None
-    gap = size.variables - size.equations
     if gap > 0:
         what, hint = "few", f"{gap} variable(s) have no equation: add them, or make them inputs"
     else:
         what, hint = "many", f"take {-gap} equation(s) away, or declare what they determine"
     return Diagnostic(
         "error",
-        f"too {what} equations: '{class_name}' has {size.equations} equation(s) and"
-        f" {size.variables} variable(s)",
+        f"too {what} equations: '{class_name}' has {equations} equation(s) and"
+        f" {variables} variable(s)",
         None,
         hint,
         "unbalanced",

@@ -73,8 +73,6 @@ class Assembled:
 
 def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version: str) -> Assembled:
     """Turn a flat model into explicit differential equations."""
-    if flat.unsupported:
-        raise ExceptionGroup("refused", [Refusal(*construct) for construct in flat.unsupported])
     units = UnitChecker(flat)
     units.check()
     if units.mismatches:

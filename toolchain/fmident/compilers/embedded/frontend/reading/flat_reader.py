@@ -117,12 +117,15 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
             assertions += checks  # the order does not matter, they act as equations do
         else:
             algorithms.append(statements)
-    unsupported: list[tuple[str, str, Span]] = []
-    for node in flat["initial_assert_equations"]:
-        unsupported.append(("unsupported-initial-assert", "an initial assert", span_of(node)))
+    refusals = [
+        Refusal("unsupported-initial-assert", "an initial assert", span_of(node))
+        for node in flat["initial_assert_equations"]
+    ]
     if flat.get("definite_roots") or flat.get("branches") or flat.get("potential_roots"):
         what = "an overconstrained connection"
-        unsupported.append(("unsupported-overconstrained", what, sx.NOWHERE))
+        refusals.append(Refusal("unsupported-overconstrained", what))
+    if refusals:
+        raise ExceptionGroup("refused", refusals)
     enumerations = set(flat["enumeration_types"])
     return sx.FlatModel(
         name=name,
@@ -145,7 +148,6 @@ def read_flat(flat: Node, name: str, *, ignore: str = "") -> sx.FlatModel:
             for key, node in flat["variables"].items()
             if node["type_id"] in enumerations
         ),
-        unsupported=tuple(unsupported),
         connectors=frozenset(flat.get("top_level_connectors", ())),
         # rumoca gives short names of literals, too: a variable of such a name comes first.
         enumerators={

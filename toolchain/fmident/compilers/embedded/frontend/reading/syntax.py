@@ -389,8 +389,6 @@ class FlatModel:
     """Initial algorithm sections."""
     enumerations: frozenset[str] = frozenset()
     """Type names of variables whose types are enumerations, as their declarations write them."""
-    unsupported: tuple[tuple[str, str, Span], ...] = ()
-    """Constructs found that the subset does not contain: rule, what, where."""
     enumerators: dict[str, int] = field(default_factory=dict)
     """Full names of the literals of enumerations, with their places from 1 on."""
 
