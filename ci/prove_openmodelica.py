@@ -33,7 +33,6 @@ from fmident.catalog import BuildSettings, Entry, read_catalog
 from fmident.compilers.base import BuildRequest, Compiler
 from fmident.compilers.embedded import EmbeddedCompiler
 from fmident.compilers.openmodelica.compiler import OpenModelicaCompiler
-from fmident.compilers.openmodelica.result import check_interface
 from fmident.errors import FmidentError, FmuError
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu, read_description
 from fmident.validation import plan_fmu, validate
@@ -273,7 +272,8 @@ def compare_with_twin(
         values = {k: v for k, v in setup.start_values.items() if k in known}
         if own:
             top = [v.name for v in other.description.settable_parameters if "." not in v.name]
-            row.problems += [str(d) for d in check_interface(description, top)]
+            lost = {*top} - {v.name for v in description.settable_parameters}
+            row.problems += [f"the parameter '{name}' cannot be set" for name in sorted(lost)]
     setup = SimulationSetup(
         setup.times, setup.input_names, setup.inputs, shared, values, setup.tolerance
     )

@@ -171,8 +171,7 @@ class _Classes:
     def _end(self, i: int, name: Token) -> int:
         if name.text != self._stack[-1].name:
             return i  # of an if, a for, a while or a when
-        top = self._stack.pop()
-        self._add(top.name, top.keyword, top.start, name.end, tuple(top.tokens), top.prefixes)
+        self._add(self._stack.pop(), name.end)
         return i + 2
 
     def _begin(self, i: int) -> int:
@@ -182,31 +181,26 @@ class _Classes:
         if not self._stack:
             self.outermost.append(name.text)
         prefixes = _prefixes(self._stream, i)
+        opened = _Open(name.text, keyword.text, name.offset, [], prefixes)
         k = after
         while k < len(self._stream) and self._stream[k].kind == "string":
             k += 1
         if k == len(self._stream) or self._stream[k].text != "=":
-            self._stack.append(_Open(name.text, keyword.text, name.offset, [], prefixes))
+            self._stack.append(opened)
             return after
         ends = (j for j in outside(self._stream, k) if self._stream[j].text == ";")
         end = next(ends, len(self._stream))
-        offset = self._stream[end].offset if end < len(self._stream) else self._length
-        own = tuple(self._stream[k:end])
-        self._add(name.text, keyword.text, name.offset, offset, own, prefixes)
+        opened.tokens += self._stream[k:end]
+        self._add(opened, self._stream[end].offset if end < len(self._stream) else self._length)
         return end
 
-    def _add(
-        self,
-        name: str,
-        keyword: str,
-        start: int,
-        end: int,
-        own: tuple[Token, ...],
-        prefixes: tuple[Token, ...],
-    ) -> None:
+    def _add(self, one: _Open, end: int) -> None:
         outer = [self._prefix] if self._prefix else []
-        full = ".".join([*outer, *(o.name for o in self._stack), name])
-        self.found.append(ClassText(full, keyword, self._file, start, end, own, prefixes))
+        name = ".".join([*outer, *(o.name for o in self._stack), one.name])
+        own = tuple(one.tokens)
+        self.found.append(
+            ClassText(name, one.keyword, self._file, one.start, end, own, one.prefixes)
+        )
 
 
 def _prefixes(stream: list[Token], i: int) -> tuple[Token, ...]:
