@@ -598,16 +598,18 @@ class EventFunctions:
 
     def _before_start(self, discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar:
         """Return the value of a discrete variable before the start."""
-        start = _start(discrete, lowering, flat)
+        variable = discrete.variable
+        first = 1.0 if flat.is_enumeration(variable.type_name) else 0.0
+        start = start_value(variable, discrete.position, lowering, first)
         given = self.at_events.starts.get(discrete.name)
         if given is None:
             return start
-        fixed = is_fixed(discrete.variable, discrete.position, lowering) is True
+        fixed = is_fixed(variable, discrete.position, lowering) is True
         if fixed and not ca.is_equal(ca.SX(given), ca.SX(start)):
             raise Refusal(
                 "initial-equation",
                 f"'{discrete.name}' has fixed=true, and an initial equation gives it a value, too",
-                discrete.variable.span,
+                variable.span,
                 "remove one of them",
             )
         return given
@@ -675,23 +677,6 @@ class EventFunctions:
         return "the states are: " + (
             ", ".join(f"'{n}'" for n in self.solution.states) or "there are none"
         )
-
-
-def _start(discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar:
-    """Return ``start`` of a discrete variable; default 0, false or the first literal."""
-    variable = discrete.variable
-    if variable.start is None:
-        return 1 if flat.is_enumeration(variable.type_name) else 0
-    scalars = v.flat(lowering.evaluate(variable.start))
-    value = scalars[discrete.position if len(scalars) > 1 else 0]
-    if isinstance(value, str) or not lowering.is_time_invariant(value):
-        raise Refusal(
-            "variability",
-            f"'start' of '{discrete.name}' is not a parameter expression",
-            variable.span,
-            "use parameters and constants only, or write an initial equation",
-        )
-    return int(value) if isinstance(value, bool) else value
 
 
 def is_output(variable: sx.Variable, flat: sx.FlatModel) -> bool:

@@ -33,10 +33,12 @@ _ROUNDING = 1e-12
 """Two start values that differ by less, relative to them, are the same."""
 
 
-def start_value(variable: sx.Variable, position: int, lowering: Lowering) -> Scalar:
-    """Return the attribute ``start`` of one scalar; 0 if absent."""
+def start_value(
+    variable: sx.Variable, position: int, lowering: Lowering, otherwise: float = 0.0
+) -> Scalar:
+    """Return the attribute ``start`` of one scalar; `otherwise` if absent."""
     if variable.start is None:
-        return 0.0
+        return otherwise
     value = lowering.evaluate(variable.start)
     sizes = v.shape(value)
     if sizes and sizes != variable.shape:
@@ -48,7 +50,7 @@ def start_value(variable: sx.Variable, position: int, lowering: Lowering) -> Sca
             "",
         )
     scalar = v.flat(value)[position if isinstance(value, np.ndarray) else 0]
-    if isinstance(scalar, bool | str):
+    if isinstance(scalar, str) or (isinstance(scalar, bool) and variable.type_name == "Real"):
         raise Refusal(
             "type-error", f"'start' of '{variable.name}' is not a number", variable.span, ""
         )

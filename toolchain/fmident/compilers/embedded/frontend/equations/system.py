@@ -198,7 +198,7 @@ def lower_equations(flat: sx.FlatModel, lowering: Lowering) -> list[ScalarEquati
     """Return all equations of the model, declaration equations included, as scalars."""
     refused = Collector()
     bindings = (
-        sx.Equation(sx.Reference(x.name, (), x.span), x.binding, "Binding", x.span)
+        sx.Equation(sx.Reference(x.name, (), x.span), x.binding, x.span)
         for x in flat.variables.values()
         if x.binding is not None and x.variability not in ("parameter", "constant")
     )

@@ -422,23 +422,23 @@ class Lowering:
             case "der":
                 return self._der(node)
             case "noEvent":
-                self._expect(node, 1, 1)
+                expect_count(node, 1, 1)
                 with self.without_events():
                     return self.evaluate(node.arguments[0])
             case "smooth":
-                self._expect(node, 2, 2)
+                expect_count(node, 2, 2)
                 self.integer(node.arguments[0], "the order of 'smooth'")
                 with self.without_events():
                     return self.evaluate(node.arguments[1])
             case "string" | "String":
                 return message_text(node, self.evaluate)
             case "homotopy":
-                self._expect(node, 2, 2)
+                expect_count(node, 2, 2)
                 return self.evaluate(node.arguments[0])  # what it is in the end
             case "semiLinear":
                 return self._semi_linear(node)
             case name if name in EVENT_OPERATORS:
-                self._expect(node, EVENT_OPERATORS[name], EVENT_OPERATORS[name])
+                expect_count(node, EVENT_OPERATORS[name], EVENT_OPERATORS[name])
                 values = in_model = [self.evaluate(a) for a in node.arguments]
                 if (scope := self.scope.of_model()) is not self.scope:
                     with self.having(scope=scope):
@@ -458,13 +458,13 @@ class Lowering:
             return self._sizes(node, first)
         if node.name not in BUILTINS:
             raise Refusal("unsupported-function", f"the built-in function '{node.name}'", node.span)
-        self._expect(node, *_arity(BUILTINS[node.name]))
+        expect_count(node, *_arity(BUILTINS[node.name]))
         return BUILTINS[node.name](*map(self.evaluate, node.arguments))
 
     def _sizes(self, node: sx.Call, argument: sx.Reference) -> Value:
         """Return ``size`` or ``ndims`` of a variable, which need not be assigned yet."""
         function = BUILTINS[node.name]
-        self._expect(node, *_arity(function))
+        expect_count(node, *_arity(function))
         if argument.subscripts or argument.name in self._indices:
             return function(*map(self.evaluate, node.arguments))
         sizes = self.scope.sizes(argument.name, argument.span)
@@ -473,7 +473,7 @@ class Lowering:
 
     def _jumping(self, node: sx.Call) -> Value:
         count, _ = _arity(_JUMPING[node.name][0])
-        self._expect(node, count, count)
+        expect_count(node, count, count)
         arguments = [self.evaluate(a) for a in node.arguments]
 
         def one(*scalars: Scalar) -> Scalar:
@@ -484,7 +484,7 @@ class Lowering:
         return v.pairwise(one, arguments[0], arguments[1], f"'{node.name}'")
 
     def _semi_linear(self, node: sx.Call) -> Value:
-        self._expect(node, 3, 3)
+        expect_count(node, 3, 3)
         x, positive, negative = (self.evaluate(a) for a in node.arguments)
         if any(v.shape(a) or isinstance(a, bool | str) for a in (x, positive, negative)):
             raise Refusal("type-error", "an argument of 'semiLinear' is not a number", hint="")
@@ -492,19 +492,8 @@ class Lowering:
         switch = self._relation(condition, x, 0)
         return v.choose(switch, v.multiply(positive, x), v.multiply(negative, x))
 
-    @staticmethod
-    def _expect(node: sx.Call, least: int, most: int) -> None:
-        if not least <= len(node.arguments) <= most:
-            wanted = str(least) if least == most else f"{least} to {most}"
-            raise Refusal(
-                "argument-count",
-                f"'{node.name}' takes {wanted} arguments and gets {len(node.arguments)}",
-                node.span,
-                "correct the call",
-            )
-
     def _der(self, node: sx.Call) -> Value:
-        self._expect(node, 1, 1)
+        expect_count(node, 1, 1)
         argument = node.arguments[0]
         if isinstance(argument, sx.Reference):
             return self.scope.derivative(argument)
@@ -514,6 +503,18 @@ class Lowering:
             node.span,
             "give the expression a variable of its own that is a state, or write its derivative; "
             "else compile with --compiler openmodelica",
+        )
+
+
+def expect_count(call: sx.Call, least: int, most: int) -> None:
+    """Refuse a call with another number of arguments."""
+    if not least <= len(call.arguments) <= most:
+        wanted = str(least) if least == most else f"{least} to {most}"
+        raise Refusal(
+            "argument-count",
+            f"'{call.name}' takes {wanted} arguments and gets {len(call.arguments)}",
+            call.span,
+            "correct the call",
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident.compilers.embedded.frontend.lowering import values as v
 from fmident.compilers.embedded.frontend.lowering.events import Scope
-from fmident.compilers.embedded.frontend.lowering.expressions import Lowering
+from fmident.compilers.embedded.frontend.lowering.expressions import Lowering, expect_count
 from fmident.compilers.embedded.frontend.lowering.library_functions import EXTERNAL, KNOWN
 from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value, region, replaced
 from fmident.compilers.embedded.frontend.reading import syntax as sx
@@ -106,8 +106,7 @@ class FunctionInliner:
 
     def _record(self, function: sx.Function, call: sx.Call, arguments: list[Value]) -> Value:
         names = [variable.name for variable in function.inputs]
-        if len(names) != len(arguments):
-            raise _argument_count(call, len(names), len(arguments))
+        expect_count(call, len(names), len(names))
         return v.RecordValue(function.name, dict(zip(names, arguments, strict=True)))
 
     def _external(
@@ -150,15 +149,14 @@ class FunctionInliner:
             guard=caller.guard,
             depth=caller.depth + 1,
         )
-        if len(arguments) > len(function.inputs):
-            raise _argument_count(call, len(function.inputs), len(arguments))
+        required = (n for n, x in enumerate(function.inputs, 1) if x.default is None)
+        expect_count(call, max(required, default=0), len(function.inputs))
         for position, variable in enumerate(function.inputs):
             if position < len(arguments):
                 value: Value = arguments[position]
-            elif variable.default is not None:
-                value = lowering.evaluate(variable.default)
             else:
-                raise _argument_count(call, len(function.inputs), len(arguments))
+                assert variable.default is not None
+                value = lowering.evaluate(variable.default)
             self._check_input(function, variable, value, lowering, call)
             frame.variables[variable.name] = value
         return lowering
@@ -202,15 +200,6 @@ class FunctionInliner:
             return v.UNASSIGNED
         sizes = tuple(lowering.integer(s, "a size") for s in variable.shape if s is not None)
         return v.filled(v.UNASSIGNED, sizes) if sizes else v.UNASSIGNED
-
-
-def _argument_count(call: sx.Call, wanted: int, got: int) -> Refusal:
-    return Refusal(
-        "argument-count",
-        f"'{call.name}' takes {wanted} arguments and gets {got}",
-        call.span,
-        "correct the call",
-    )
 
 
 class _Leave(Exception):  # noqa: N818 - control flow, not an error

@@ -160,8 +160,9 @@ def _equations(nodes: Sequence[Node], families: Sequence[Node]) -> list[sx.Equat
     """Read equations; those of for-equations that are placeholders come from the templates."""
     result = []
     for node in nodes:
-        residual, kind = expression(node["residual"]), _keyword(node["origin"])
-        result.append(_equation(residual, kind, span_in(node["span"]), kind != "FlowSum"))
+        is_difference = _keyword(node["origin"]) != "FlowSum"
+        residual, span = expression(node["residual"]), span_in(node["span"])
+        result.append(_equation(residual, span, is_difference))
     for node in families:
         if not node["interiors_materialized"]:
             first = int(node["first_equation_index"])
@@ -170,12 +171,10 @@ def _equations(nodes: Sequence[Node], families: Sequence[Node]) -> list[sx.Equat
     return result
 
 
-def _equation(
-    residual: sx.Expression, kind: str, span: Span, is_difference: bool = True
-) -> sx.Equation:
+def _equation(residual: sx.Expression, span: Span, is_difference: bool = True) -> sx.Equation:
     if is_difference and isinstance(residual, sx.Binary) and residual.operator == "-":
-        return sx.Equation(residual.left, residual.right, kind, span)
-    return sx.Equation(residual, None, kind, span)
+        return sx.Equation(residual.left, residual.right, span)
+    return sx.Equation(residual, None, span)
 
 
 def _expanded(node: Node) -> Iterator[sx.Equation]:
@@ -192,7 +191,7 @@ def _expanded(node: Node) -> Iterator[sx.Equation]:
     for point in itertools.product(*ranges.values()):
         values = dict(zip(ranges, point, strict=True))
         for residual in body:
-            yield _equation(instantiate(residual, values), _keyword(node["origin"]), span)
+            yield _equation(instantiate(residual, values), span)
 
 
 def _assertion(node: Node) -> sx.AssertStatement:

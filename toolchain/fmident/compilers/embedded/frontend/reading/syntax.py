@@ -362,7 +362,6 @@ class Equation:
 
     left: Expression
     right: Expression | None
-    origin: str
     span: Span
 
 
