@@ -25,6 +25,7 @@ from typing import NoReturn
 from xml.etree.ElementTree import Element
 
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
+from fmident.compilers.openmodelica import wrapper
 from fmident.compilers.openmodelica.availability import (
     HOW_TO_GET,
     find_omc,
@@ -59,20 +60,6 @@ from fmident.compilers.openmodelica.sessions import (
     Session,
 )
 from fmident.compilers.openmodelica.sources import LoadPlan, missing_source, plan_loading
-from fmident.compilers.openmodelica.wrapper import (
-    COMPONENT,
-    EXPORT,
-    RAMP,
-    Experiment,
-    RampPlan,
-    default_experiment,
-    export_text,
-    has_states,
-    hide_wrapper,
-    plan_ramps,
-    ramp_text,
-    without_false_claims,
-)
 from fmident.compilers.platforms import (
     PLATFORMS,
     Platform,
@@ -163,22 +150,22 @@ class _Build:
         wanted = self.wanted(experiment)
         base = self.request.class_name
         if wanted != experiment or self.options.model_options.strip():
-            text = export_text(base, self.options.model_options, wanted, comment)
-            self.load_text(EXPORT, text)
-            base = EXPORT
+            text = wrapper.export_text(base, self.options.model_options, wanted, comment)
+            self.load_text(wrapper.EXPORT, text)
+            base = wrapper.EXPORT
         progress(f"{name}: OpenModelica exports the FMU")
         fmu = self.export(base, "plain")
         description = read_tree(fmu)
-        if base == EXPORT:
+        if base == wrapper.EXPORT:
             description.set("modelName", self.request.class_name)
         rewritten = description
         ramped = self.with_ramps(base, description, comment)
         if ramped is not None:
             fmu, rewritten = ramped
         self.check(fmu, description)
-        return fmu, without_false_claims(rewritten)
+        return fmu, wrapper.without_false_claims(rewritten)
 
-    def load_and_check(self) -> tuple[Experiment, str]:
+    def load_and_check(self) -> tuple[wrapper.Experiment, str]:
         """Load sources, check the class; return its experiment and its description."""
         name = self.request.class_name
         loading = self.loading()
@@ -205,7 +192,7 @@ class _Build:
         if unbalanced:
             self.diagnostics.insert(0, unbalanced)
         text = comment.value if isinstance(comment.value, str) else ""
-        return _experiment(simulation) or Experiment(), text
+        return _experiment(simulation) or wrapper.Experiment(), text
 
     def library_of_class(self) -> list[Diagnostic]:
         """Return a note on the version used if the class is in an installed library."""
@@ -236,10 +223,10 @@ class _Build:
         files = [f"loadFile({quoted(f.resolve().as_posix())}, uses=false)" for f in self.plan.files]
         return libraries + files
 
-    def wanted(self, experiment: Experiment) -> Experiment:
+    def wanted(self, experiment: wrapper.Experiment) -> wrapper.Experiment:
         """Return the requested experiment of the FMU."""
         options = self.options
-        return Experiment(
+        return wrapper.Experiment(
             experiment.start,
             options.stop_time or experiment.stop,
             self.request.tolerance or experiment.tolerance,
@@ -295,7 +282,7 @@ class _Build:
         if not options.ramp_inputs or options.fmi_version != "2.0" or options.fmu_type == "me":
             return None
         required = options.ramp_inputs is True
-        plan = plan_ramps(plain)
+        plan = wrapper.plan_ramps(plain)
         if isinstance(plan, str):
             if required:
                 raise CompilationError(
@@ -323,19 +310,20 @@ class _Build:
             return None
 
     def build_ramps(
-        self, base: str, plan: RampPlan, plain: Element, comment: str
+        self, base: str, plan: wrapper.RampPlan, plain: Element, comment: str
     ) -> tuple[Path, Element]:
         """Build the class inside a wrapper that turns its inputs into ramps."""
         progress = self.request.progress
         progress(f"{self.request.class_name}: OpenModelica exports it with inputs on lines")
-        self.load_text(RAMP, ramp_text(base, plan, default_experiment(plain), comment))
-        fmu = self.export(RAMP, "ramps")
-        return fmu, hide_wrapper(read_tree(fmu), plain, plan)
+        experiment = wrapper.default_experiment(plain)
+        self.load_text(wrapper.RAMP, wrapper.ramp_text(base, plan, experiment, comment))
+        fmu = self.export(wrapper.RAMP, "ramps")
+        return fmu, wrapper.hide_wrapper(read_tree(fmu), plain, plan)
 
     def check(self, fmu: Path, plain: Element) -> None:
         """Check the resulting FMU."""
         options = self.options
-        integrates = options.fmu_type != "me" and has_states(plain)
+        integrates = options.fmu_type != "me" and wrapper.has_states(plain)
         self.diagnostics += check_fmu(fmu, solver=options.fmi_flags, integrates=integrates)
         if options.fmi_version == "2.0":
             model = read_model(self.folder / "plain" / fmu.name)
@@ -360,7 +348,7 @@ class _Build:
         place = finding.location
         if place is not None and Path(place.file).absolute().is_relative_to(self.folder):
             place = None
-        message = finding.message.replace(f"{COMPONENT}.", "")
+        message = finding.message.replace(f"{wrapper.COMPONENT}.", "")
         return replace(finding, message=message, location=place)
 
     def forgive(self) -> None:
@@ -411,7 +399,7 @@ class _Build:
         return self._names[scope]
 
 
-def _experiment(reply: Reply) -> Experiment | None:
+def _experiment(reply: Reply) -> wrapper.Experiment | None:
     """Read ``(start, stop, tolerance, intervals, interval)``."""
     value = reply.value
     if not isinstance(value, tuple) or len(value) < 3:
@@ -421,7 +409,7 @@ def _experiment(reply: Reply) -> Experiment | None:
         return None
     start, stop, tolerance = numbers[:3]
     interval = numbers[4] if len(numbers) > 4 else (stop - start) / 500.0
-    return Experiment(start, stop, tolerance, interval)
+    return wrapper.Experiment(start, stop, tolerance, interval)
 
 
 def _weaker(finding: Diagnostic) -> Diagnostic:
