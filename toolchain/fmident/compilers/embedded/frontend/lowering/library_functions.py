@@ -359,12 +359,6 @@ def _table(value: Value, kind: str, call: sx.Call) -> TableValue:
     return value
 
 
-def _column(value: Value, call: sx.Call) -> int:
-    if not v.is_number(value):
-        raise Refusal("type-error", f"the column of '{call.name}' varies", call.span, "")
-    return int(value)
-
-
 def _end(kind: str, place: int) -> External:
     def end(call: sx.Call, given: Sequence[Value], caller: Lowering) -> Value:
         return _abscissae(_table(given[0], kind, call))[place]
