@@ -61,6 +61,8 @@ SEVERITIES: Mapping[str, Severity] = MappingProxyType(
         "parameter-acts-farther": "note",
         "interval-at-bound": "note",
         "interval-cut": "note",
+        "interval-curved": "note",
+        "interval-by-profile": "note",
         "interval-poor": "note",
         "interval-of-start": "note",
         "derivatives-tightened": "note",

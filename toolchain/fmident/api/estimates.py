@@ -36,6 +36,7 @@ from fmident.plugins.registry import Origin, Registration
 from fmident.problem.constraints import simplified
 from fmident.problem.model import Problem
 from fmident.problem.settings_keys import as_written
+from fmident.profiles.intervals import with_profile_intervals
 from fmident.report.estimate import ESTIMATE
 from fmident.report.export import export_reporters
 from fmident.report.folder import write_reports
@@ -65,10 +66,15 @@ _ADVICE = {
 
 @dataclass(frozen=True)
 class Estimation(Analysis[EstimationResult]):
-    """The estimation of a problem; `export` names forms in which values are written, too."""
+    """The estimation of a problem.
+
+    `export` names forms in which values are written, too; with `linear_intervals`, no profiles are
+    computed where the model is curved.
+    """
 
     contents = ESTIMATE
     export: Sequence[str] = ()
+    linear_intervals: bool = False
     marker: ClassVar[str] = FILE_NAME
 
     def run(self, problem: Problem, run: Run) -> EstimationResult:
@@ -102,7 +108,12 @@ class Estimation(Analysis[EstimationResult]):
                 run.report([f.diagnostic for f in findings if f.severity == "warning"])
                 plugin_observer.started()
                 result = run_estimation(
-                    problem, evaluator, estimator, observers=observed.observers, fmu=identity
+                    problem,
+                    evaluator,
+                    estimator,
+                    observers=observed.observers,
+                    fmu=identity,
+                    profiles=None if self.linear_intervals else with_profile_intervals,
                 )
                 report = executor.report()
         doubts = [finding("engine", f"{text}.") for text in interfaces_disagree(problem)]
@@ -146,14 +157,24 @@ class Estimation(Analysis[EstimationResult]):
 
 
 @with_arguments(RunArguments, listener="nothing: observers hear how far an estimation is")
-def estimate(problem: Problem | str | Path, **run: Unpack[RunArguments]) -> EstimationResult:
+def estimate(
+    problem: Problem | str | Path,
+    *,
+    linear_intervals: bool = False,
+    **run: Unpack[RunArguments],
+) -> EstimationResult:
     """Run the problem's estimator and return what it found.
+
+    Where the model is too curved for the linear interval of a parameter, the interval is that of
+    its profile likelihood.
 
     Parameters
     ----------
     problem
         From :func:`fmident.load_problem`, or built in Python; a problem file, or the folder of a
         result.
+    linear_intervals
+        Compute no profiles: all intervals are linear.
     **run
         Arguments of every analysis, such as `progress`, `folder` and `resume`.
 
@@ -168,7 +189,7 @@ def estimate(problem: Problem | str | Path, **run: Unpack[RunArguments]) -> Esti
         The estimation cannot start: unknown estimator or option, a plugin's objection, an
         FMU that cannot be simulated at the initial parameters, a parameter without effect.
     """
-    return perform(Estimation(), problem, **run)
+    return perform(Estimation(linear_intervals=linear_intervals), problem, **run)
 
 
 def _estimate_in_stages(
@@ -315,7 +336,8 @@ def estimated(
         return result
     if result is not None:
         return read_result(Path(result)).result
-    estimate = Estimation().run(problem, run)
+    # What begins from it takes its values, and has intervals of its own.
+    estimate = Estimation(linear_intervals=True).run(problem, run)
     if estimate.status == "interrupted":
         raise KeyboardInterrupt
     if estimate.status == "failed":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fmident.problem.model import Parameter
+
+CURVED = 0.5
+"""Relative curvature at the end of an interval up to which the model counts as linear (Bates and
+Watts, J. Royal Statistical Society B 42, 1980)."""
 
 
 class Drawable:
@@ -145,6 +149,13 @@ class ParameterEstimate:
     factors
         Of a base parameter: the powers of its factors, and the coefficients of the members
         of each; otherwise empty. A sum is one factor with power 1.
+    curvature
+        Relative curvature of the model at the end of the linear interval
+        (:mod:`~fmident.estimation.diagnostics.curvature`); NaN where it was not measured, as where
+        the standard error is small.
+    interval_kind
+        ``"profile"`` where the interval is that of the profile likelihood since the model is
+        curved; otherwise empty.
     """
 
     name: str
@@ -165,6 +176,8 @@ class ParameterEstimate:
     base: tuple[str, ...] = ()
     factors: tuple[Factor, ...] = ()
     held: bool = False
+    curvature: float = np.nan
+    interval_kind: Literal["", "profile"] = ""
 
     @classmethod
     def of(cls, q: Parameter, value: float) -> ParameterEstimate:
@@ -195,6 +208,11 @@ class ParameterEstimate:
     def poorly_determined(self) -> bool:
         """Whether its standard error is larger than its value."""
         return self.standard_error > max(abs(self.value), abs(self.initial)) > 0.0
+
+    @property
+    def curved(self) -> bool:
+        """Whether the model is too curved for a linear interval."""
+        return self.curvature > CURVED
 
     @property
     def searched(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -28,6 +28,7 @@ from fmident.estimation.diagnostics import (
     beginning_at,
     combinations,
     constraints,
+    curvature,
     minima,
     noise,
     parameters,
@@ -69,6 +70,8 @@ _ROUNDS = 3
 """Further searches from a point of lower cost, where one has ended on a plateau."""
 
 
+_CUT_SHORT = ("interrupted", "stopped")
+
 _PLATEAU = "; but no parameter has a visible influence there: the search ended on a plateau"
 
 
@@ -80,6 +83,10 @@ class FmuIdentity:
     guid: str = ""
     tool: str = ""
     path: Path | None = None
+
+
+Profiling = Callable[["Problem", Evaluator, EstimationResult], tuple[EstimationResult, F64 | None]]
+"""Returns a result with intervals of profiles, and the parameters of a lower cost on them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +107,15 @@ def run_estimation(
     fmu: FmuIdentity | None = None,
     *,
     intervals: bool = True,
+    profiles: Profiling | None = None,
 ) -> EstimationResult:
     """Run an estimator and add uncertainty, fits and notes to its result.
 
     Ctrl-C and a request to stop end the run with the best parameters so far; so does a
     Jacobian that cannot be computed. The default `options` are
     ``problem.estimator.options``; without `intervals`, the uncertainty of the parameters is
-    not computed.
+    not computed. `profiles` gives the intervals where the model is too curved for linear ones; by
+    default these stay.
 
     Raises
     ------
@@ -116,8 +125,9 @@ def run_estimation(
         The initial simulation fails, or the estimator is broken.
     """
     return run_with_statistics(
-        problem, evaluator, estimator, options, observers, fmu, intervals=intervals
-    ).result
+        problem, evaluator, estimator, options, observers, fmu, intervals=intervals,
+        profiles=profiles,
+    ).result  # fmt: skip
 
 
 def run_with_statistics(
@@ -129,10 +139,12 @@ def run_with_statistics(
     fmu: FmuIdentity | None = None,
     *,
     intervals: bool = True,
+    profiles: Profiling | None = None,
 ) -> Run:
     """Run an estimator like :func:`run_estimation`, and also return its statistics."""
     raw = problem.estimator.options if options is None else options
     chosen = build_options(estimator, raw, problem.where())
+    asked, first_evaluator = problem, evaluator
     _refuse(problem, estimator)
     monitor = RunMonitor(evaluator, observers)
     monitor.plan(_plan(problem, estimator, chosen))
@@ -167,24 +179,43 @@ def run_with_statistics(
         if lower is None:
             break
         candidate = search(beginning_at(problem, lower), evaluator)
-        cut_short = candidate.status in ("interrupted", "stopped")
-        if not cut_short and not evaluator.cost(candidate.parameters) < cost:
+        if candidate.status not in _CUT_SHORT and not evaluator.cost(candidate.parameters) < cost:
             break
         monitor.note(
             f"A search ended on a plateau, with a cost of {cost:.4g}. It went on from"
             f" {values_of(problem, lower)}, where the cost is lower."
         )
         estimate, summary = candidate, summary_of(candidate)
-    findings = [
-        *reading_notes(problem.notes),
-        *(finding("search", text) for text in monitor.notes),
-        *minimum_notes,
-        *noise_notes(alternation, in_rounds, drawn=estimate.draws is not None),
-        *summary.findings,
-        *(finding("derivatives", text) for text in evaluator.notes),
-    ]
-    identity = fmu or FmuIdentity(path=problem.fmu)
-    result = _result(summary, search, cost_initial, findings, identity)
+
+    def result_of(summary: _Summary) -> EstimationResult:
+        findings = [
+            *reading_notes(problem.notes),
+            *(finding("search", text) for text in monitor.notes),
+            *minimum_notes,
+            *noise_notes(alternation, in_rounds, drawn=summary.fit.estimate.draws is not None),
+            *summary.findings,
+            *(finding("derivatives", text) for text in evaluator.notes),
+        ]
+        identity = fmu or FmuIdentity(path=problem.fmu)
+        return _result(summary, search, cost_initial, findings, identity)
+
+    result = result_of(summary)
+    for _ in range(_ROUNDS if profiles is not None else 0):
+        assert profiles is not None
+        result, lower = profiles(asked, first_evaluator, result)
+        if lower is None or in_rounds or not estimator.descends:
+            break
+        candidate = search(beginning_at(problem, lower), evaluator)
+        if candidate.status not in _CUT_SHORT and not (
+            evaluator.cost(candidate.parameters) < summary.fit.cost
+        ):
+            break
+        monitor.note(
+            f"A profile led to a lower cost than {summary.fit.cost:.6g}, and the search went on"
+            f" from {values_of(problem, lower)}."
+        )
+        estimate, summary = candidate, summary_of(candidate)
+        result = result_of(summary)
     return Run(result, summary.fit.uncertainty, estimate.residual_weights)
 
 
@@ -433,6 +464,12 @@ def _summarise(
             if active is None:
                 check = constraints.with_hiding_bounds(fit, check)
         fit = replace(fit, check=check)
+        stuck = outcome.status == "limit" and outcome.ended_by == "stuck"
+        if _is_least_squares(estimate) and (stuck or outcome.status == "converged"):
+            try:
+                fit = replace(fit, curvatures=curvature.curvatures(fit))
+            except KeyboardInterrupt:
+                outcome.interrupt("the curvature of the model was measured")
     elif not problem.cost.gives_intervals:
         fit = replace(fit, check=fits.check_fits(problem, outputs))
     findings = [*outcome.notes]
@@ -444,6 +481,13 @@ def _summarise(
     if away and minimises and estimate.residual_weights is None:
         outcome.limit("stuck", "; but the cost is lower more than half a standard error away")
     return _Summary(fit, outcome, outputs, findings)
+
+
+def _is_least_squares(estimate: Estimate) -> bool:
+    """Return whether the intervals are those of plain least squares."""
+    weighted = estimate.residual_weights is not None or estimate.residual_scores is not None
+    chosen = bool(estimate.base) or estimate.held_directions is not None
+    return estimate.draws is None and not (weighted or chosen)
 
 
 def _result(
@@ -647,6 +691,7 @@ WITH_INTERVALS: Sequence[Diagnostic] = (
     few_degrees_of_freedom,
     poorly_determined,
     away_from_minimum,
+    curvature.curvature_notes,
     inexact_derivatives,
     parameters.prior_notes,
     noise.repetition_notes,

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import compress
 
@@ -100,6 +100,7 @@ def run_profiles(
     accuracy: float = 1e-3,
     counted: Counted | None = None,
     orders: Mapping[str, int] | None = None,
+    restarts: int = _RESTARTS,
     listener: Listener = lambda _: None,
 ) -> ProfileResult:
     """Compute profiles of parameters up to the confidence threshold of the cost.
@@ -125,6 +126,8 @@ def run_profiles(
         noise.
     orders
         Orders of the noise models requested for outputs, by output, if known.
+    restarts
+        How often the profiles begin anew where one leads to a lower cost.
     listener
         Called with each walk at each point, and at its end.
 
@@ -145,7 +148,7 @@ def run_profiles(
     p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
     notes: list[Finding] = []
     problem, evaluator = with_noise_at(problem, evaluator, p, orders)
-    for attempt in range(_RESTARTS + 1):
+    for attempt in range(restarts + 1):
         optimum = _optimum(problem, evaluator, p, level, counted)
         if attempt == 0:
             notes += _moved(problem, p, optimum.state.p, optimum.white)
@@ -162,7 +165,7 @@ def run_profiles(
             f"A profile has led to a lower cost than that of the estimate ({lowest.cost:.6g} "
             f"instead of {optimum.state.cost:.6g}); the profiles begin anew there."
         )
-        if attempt == _RESTARTS:
+        if attempt == restarts:
             text = (
                 "There are still lower costs on a profile than that of the estimate: it is not the "
                 "best one. Estimate again, with several starts."
@@ -474,7 +477,9 @@ class Optimum:
         """Return the additional uncertainty; ``None`` if there is none."""
         if self.given is not None or not self.coloured:
             return self.given
-        return counted_from_noise(self.noisy.releasing(profiled))
+        # Noise that is not white may leave other bounds to hold the estimate: that is no factor.
+        noisy = replace(self.noisy, holding=self.white.holds)
+        return counted_from_noise(noisy.releasing(profiled))
 
     @property
     def counts_noise(self) -> bool:

@@ -256,7 +256,8 @@ class _Walker:
         step = wanted / slope if slope > 0.0 else np.inf
         left = self._far - self._distance(place)
         step = min(step, longest, left)
-        shortest = _SHORTEST * (self._distance(place) or step)
+        # Close to the end the first step may be that short itself.
+        shortest = min(_SHORTEST * (self._distance(place) or step), _SHRINK * step)
         while step > shortest:
             candidate = self._visit(place, self._distance(place) + step)
             if candidate is not None:

@@ -108,7 +108,7 @@ def remark(
     low, high = estimate.interval_95
     if low < estimate.lower or high > estimate.upper:
         return "interval passes a bound"
-    return ""
+    return "by profile" if estimate.interval_kind == "profile" else ""
 
 
 def merged_into(base: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ Those that yield findings are diagnostics; :mod:`fmident.estimation.run` has the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -45,6 +45,8 @@ class Fit:
         modelled.
     check, priors
         As in the result.
+    curvatures
+        Relative curvatures at the ends of linear intervals, where they were measured, by name.
     """
 
     problem: Problem
@@ -59,6 +61,7 @@ class Fit:
     residuals: F64 = field(default_factory=lambda: np.empty(0))
     check: ResidualCheck | None = None
     priors: PriorKnowledge | None = None
+    curvatures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def p(self) -> F64:
