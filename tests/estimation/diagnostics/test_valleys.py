@@ -16,6 +16,7 @@ from fmident.estimation import run_estimation
 from fmident.estimation.result import EstimationResult
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
+from fmident.profiles.intervals import with_profile_intervals
 from fmident_estimators.least_squares.estimator import LeastSquares
 
 TIMES = np.linspace(0.0, 2000.0, 81)
@@ -40,8 +41,11 @@ def clean() -> dict[str, F64]:
     return growth(TIMES, {}, **TRUTH)
 
 
-def estimated(seed: int) -> EstimationResult:
-    """Return the estimate for one draw of noise, of 1 % of each output's range."""
+def estimated(seed: int, *, curved: bool = True) -> EstimationResult:
+    """Return the estimate for one draw of noise, of 1 % of each output's range.
+
+    Without `curved` all intervals are linear.
+    """
     rng = np.random.default_rng(seed)
     measured = {
         name: y + 0.01 * np.ptp(y) * rng.standard_normal(y.size) for name, y in clean().items()
@@ -52,7 +56,8 @@ def estimated(seed: int) -> EstimationResult:
     ]
     problem = python_problem(measured, TIMES, parameters)
     with Evaluator(problem, PythonExecutor(problem, growth)) as evaluator:
-        return run_estimation(problem, evaluator, LeastSquares())
+        profiles = with_profile_intervals if curved else None
+        return run_estimation(problem, evaluator, LeastSquares(), profiles=profiles)
 
 
 def holding(result: EstimationResult) -> list[bool]:
@@ -72,7 +77,9 @@ def test_an_arbitrary_bound_does_not_make_the_other_parameter_certain() -> None:
 
 
 @pytest.mark.nightly
-def test_most_intervals_hold_the_truth() -> None:
-    """Linear intervals: the valley is bent, so that fewer than 95 % do."""
+def test_intervals_hold_the_truth() -> None:
+    """The valley is bent: linear intervals hold the truth in 23 draws, profiles in all 30."""
+    linear = np.array([holding(estimated(seed, curved=False)) for seed in range(100, 130)])
+    assert linear.sum(axis=0).tolist() >= [23, 23]
     held = np.array([holding(estimated(seed)) for seed in range(100, 130)])
-    assert held.sum(axis=0).tolist() >= [23, 23]
+    assert min(held.sum(axis=0)) >= 28

@@ -151,8 +151,8 @@ class ParameterEstimate:
         of each; otherwise empty. A sum is one factor with power 1.
     curvature
         Relative curvature of the model at the end of the linear interval
-        (:mod:`~fmident.estimation.diagnostics.curvature`); NaN where it was not measured, as where
-        the standard error is small.
+        (:mod:`~fmident.estimation.diagnostics.curvature`); ``None`` where it was not measured, as
+        where the standard error is small.
     interval_kind
         ``"profile"`` where the interval is that of the profile likelihood since the model is
         curved; otherwise empty.
@@ -176,7 +176,7 @@ class ParameterEstimate:
     base: tuple[str, ...] = ()
     factors: tuple[Factor, ...] = ()
     held: bool = False
-    curvature: float = np.nan
+    curvature: float | None = None
     interval_kind: Literal["", "profile"] = ""
 
     @classmethod
@@ -212,7 +212,7 @@ class ParameterEstimate:
     @property
     def curved(self) -> bool:
         """Whether the model is too curved for a linear interval."""
-        return self.curvature > CURVED
+        return self.curvature is not None and self.curvature > CURVED
 
     @property
     def searched(self) -> bool:

@@ -276,6 +276,8 @@ LAYOUTS: dict[type, Layout] = {
             "variable": None,
             "experiments": None,
             "base": (),
+            "curvature": None,
+            "interval_kind": "",
         },
     ),
     Factor: Layout(forms={"power": Form(int, _whole)}),

@@ -87,21 +87,36 @@ def curvatures(fit: Fit) -> dict[str, float]:
     return measured
 
 
-def _lines(fit: Fit, model: LocalModel, index: int) -> Iterator[_Line]:
-    """Yield both sides of the line of one parameter, if it is weak and there is room."""
-    sizes = sizes_of(fit.problem, fit.p)
-    error = float(model.standard_errors[index])
-    if model.unknown[index] or (model.on_bound[index] and not model.is_open[index]):
-        return
+def _sizes(fit: Fit) -> F64:
+    """Return the sizes of the parameters, shape (n,): at the start or at the end."""
+    return np.maximum(sizes_of(fit.problem, fit.p), np.abs(fit.problem.initial))
+
+
+def _direction(model: LocalModel, index: int, sizes: F64) -> tuple[F64, float]:
+    """Return the direction of a parameter's interval for one standard error, and half its length.
+
+    An open one is infinitely long. The length is 0 of a parameter that is not weak.
+    """
+    nothing = np.zeros_like(sizes), 0.0
+    if not model.noise > 0.0 or model.unknown[index]:
+        return nothing
     if model.is_open[index]:
         along = model.open_directions
-        direction, length = along @ along[index], np.inf
-    else:
-        direction = np.nan_to_num(model.covariance[:, index]) / error
-        if not _expected(model, direction, sizes) > _WEAK:
-            return
-        freedom = float(model.parameter_freedoms[index])
-        length = float(student_quantile(0.5 * (1.0 + LEVEL), freedom))
+        return along @ along[index], np.inf
+    error = float(model.standard_errors[index])
+    if not error > 0.0:
+        return nothing
+    direction = np.nan_to_num(model.covariance[:, index]) / error
+    if not _expected(model, direction, sizes) > _WEAK:
+        return nothing
+    freedom = float(model.parameter_freedoms[index])
+    return direction, float(student_quantile(0.5 * (1.0 + LEVEL), freedom))
+
+
+def _lines(fit: Fit, model: LocalModel, index: int) -> Iterator[_Line]:
+    """Yield both sides of the line of one parameter, if it is weak and there is room."""
+    sizes = _sizes(fit)
+    direction, length = _direction(model, index, sizes)
     spread = float(np.max(np.abs(direction) / sizes))
     if not spread > 0.0 or not length > 0.0:
         return
@@ -109,11 +124,13 @@ def _lines(fit: Fit, model: LocalModel, index: int) -> Iterator[_Line]:
         room = _room(model, side * direction)
         if room * spread <= _LEAST:
             continue
-        is_open = bool(model.is_open[index]) or not min(length, room) * spread < _OPEN
-        step = min((_SHORT if is_open else _LONGEST) / spread, room)
-        if not is_open:
-            step = min(step, 1.0)
-        yield _Line(index, step * side * direction, 0.0 if is_open else step / min(length, room))
+        end = min(length, room)
+        is_open = bool(model.is_open[index]) or not end * spread < _OPEN
+        if is_open:
+            yield _Line(index, min(_SHORT / spread, room) * side * direction, 0.0)
+        else:
+            step = min(_LONGEST / spread, room, 1.0)
+            yield _Line(index, step * side * direction, step / end)
 
 
 def _expected(model: LocalModel, direction: F64, sizes: F64) -> float:
@@ -160,7 +177,7 @@ def _curvature_of_open(fit: Fit, model: LocalModel, line: _Line, missed: F64, bl
     alone = float(np.linalg.norm(missed - left @ (left.T @ missed))) - blur
     if not alone > _ALONE * float(np.linalg.norm(missed)):
         return 0.0
-    reach = _LONGEST / float(np.max(np.abs(line.step) / sizes_of(fit.problem, fit.p)))
+    reach = _LONGEST / float(np.max(np.abs(line.step) / _sizes(fit)))
     freedom = model.freedom
     quantile = float(student_quantile(0.5 * (1.0 + LEVEL), freedom))
     return CURVED * alone * reach**2 / (model.noise * quantile)

@@ -62,6 +62,9 @@ _STEEP = 2.5
 _AWAY = 1.0
 """Distance from the least of the smooth cost, in standard errors, at which it is not there."""
 
+_ENTANGLED = 1.25
+"""Ratio of a standard error to that beside known others up to which it hardly needs them."""
+
 _LOWER = 0.02
 """Part of the noise's variance by which a cost must be lower to matter."""
 
@@ -153,11 +156,19 @@ def look_around(fit: Fit, weights: F64 | None = None) -> Jumps:
     least = float(costs_at(p[np.newaxis])[0])
     costs = costs_at(points)
     ends = np.cumsum([len(line.points) for line in lines])
-    names = tuple(
-        fit.names[line.column]
-        for line, seen in zip(lines, np.split(costs, ends[:-1]), strict=True)
+    split = np.split(costs, ends[:-1])
+    columns = [
+        line.column
+        for line, seen in zip(lines, split, strict=True)
         if line.contradicts(seen, least, variance)
-    )
+    ]
+    if len(columns) > 1:
+        own = [line for j in columns if (line := _Line.alone(fit, j)).points.size]
+        bent = [
+            line.column for line in own if line.contradicts(costs_at(line.points), least, variance)
+        ]
+        columns = _with_entangled(fit, bent, columns) if bent else columns
+    names = tuple(fit.names[j] for j in columns)
     if weights is not None:
         return Jumps(names)
     # Near the estimate a lower cost is a matter of its precision, not of a jump.
@@ -167,6 +178,19 @@ def look_around(fit: Fit, weights: F64 | None = None) -> Jumps:
     if costs[best] < least - max(_LOWER * variance, _RELATIVE * least):
         return Jumps(names, (points[best], float(costs[best])))
     return Jumps(names)
+
+
+def _with_entangled(fit: Fit, bent: Sequence[int], columns: Sequence[int]) -> list[int]:
+    """Return which of the parameters at `columns` have no interval where the cost bends.
+
+    Those at `bent`, along which it does, and those with them that they make much less certain:
+    that takes derivatives with respect to them.
+    """
+    local, limits = fit.statistics.local, fit.statistics.local.limits
+    equal = np.vstack([limits.equal, np.eye(fit.p.size)[bent]])
+    known = dataclasses.replace(local, feasible=dataclasses.replace(limits, equal=equal))
+    ratios = local.standard_errors / known.standard_errors
+    return [j for j in columns if j in bent or not ratios[j] <= _ENTANGLED]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +225,17 @@ class _Line:
         inside = np.all((points >= problem.lower) & (points <= problem.upper), axis=1)
         near = inside[: places.size]
         return cls(column, places[near], points[inside])
+
+    @classmethod
+    def alone(cls, fit: Fit, column: int) -> _Line:
+        """Return the line along which one parameter moves alone, without distant points."""
+        problem, p, local = fit.problem, fit.p, fit.statistics.local
+        slope = float(np.linalg.norm(local.jacobian[:, column]))
+        way, places = np.zeros(p.size), np.array(_NEAR)
+        way[column] = local.noise / slope if slope > 0.0 else np.inf
+        points = p + places[:, np.newaxis] * way
+        inside = np.all((points >= problem.lower) & (points <= problem.upper), axis=1)
+        return cls(column, places[inside], points[inside])
 
     def contradicts(self, costs: F64, least: float, variance: float) -> bool:
         """Return whether the cost on the line differs from the parabola of an interval.

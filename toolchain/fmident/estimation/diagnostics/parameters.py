@@ -87,7 +87,7 @@ def parameter_estimates(
                 at_bound=j is not None and bool(fit.held[j]),
                 held=j is not None and bool(holds[j]),
                 base=merged,
-                curvature=fit.curvatures.get(q.name, np.nan),
+                curvature=fit.curvatures.get(q.name),
             )
         )
     return tuple(estimates)
