@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
 
 from fmident.estimation import run_estimation
 from fmident.estimation.result import CURVED, EstimationResult
+from fmident.estimation.run import Profiling, without_profiles
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident.profiles.intervals import with_profile_intervals
@@ -68,7 +68,7 @@ class Case:
         parameters = [Parameter(n, *values, variable=n) for n, values in self.start.items()]
         return python_problem(noisy, self.times, parameters)
 
-    def estimate(self, seed: int, profiles: Any = with_profile_intervals) -> EstimationResult:
+    def estimate(self, seed: int, profiles: Profiling = with_profile_intervals) -> EstimationResult:
         problem = self.problem(seed)
         with Evaluator(problem, PythonExecutor(problem, self.model)) as evaluator:
             return run_estimation(problem, evaluator, LeastSquares(), profiles=profiles)
@@ -106,7 +106,7 @@ def codes(result: EstimationResult) -> list[str]:
 
 
 def test_where_no_parameter_is_weak_nothing_more_is_simulated() -> None:
-    plain, profiled = SHARP.estimate(1, profiles=None), SHARP.estimate(1)
+    plain, profiled = SHARP.estimate(1, profiles=without_profiles), SHARP.estimate(1)
     assert [e.curvature for e in profiled.estimates] == [None, None]
     assert profiled.simulations == plain.simulations
 
@@ -125,7 +125,7 @@ def test_a_valley_that_the_data_leave_open_is_not_profiled() -> None:
 
 def test_a_curved_parameter_has_the_interval_of_its_profile() -> None:
     case = CASES["cut early"]
-    linear, result = case.estimate(3, profiles=None), case.estimate(3)
+    linear, result = case.estimate(3, profiles=without_profiles), case.estimate(3)
     assert "interval-curved" in codes(linear)
     assert "interval-by-profile" in codes(result)
     assert "interval-curved" not in codes(result)
@@ -141,7 +141,7 @@ def test_a_curved_parameter_has_the_interval_of_its_profile() -> None:
 
 def test_at_a_singular_point_the_profile_decides_that_the_search_has_ended() -> None:
     """Both rates are estimated as equal: the derivatives with respect to them are the same."""
-    linear = CASES["equal rates"].estimate(100, profiles=None)
+    linear = CASES["equal rates"].estimate(100, profiles=without_profiles)
     assert (linear.status, linear.ended_by) == ("limit", "stuck")
     result = CASES["equal rates"].estimate(100)
     assert (result.status, result.ended_by) == ("converged", None)
@@ -168,7 +168,7 @@ def test_the_measure_is_half_the_relative_curvature_of_bates_and_watts() -> None
     assert e.curved == (relative * half > CURVED)
 
 
-def test_ctrl_c_leaves_linear_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_leaves_without_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -189,7 +189,7 @@ def test_a_lower_cost_on_a_profile_is_searched_on_from() -> None:
                 {"f": (6.0, 0.5, 8.0), "a": (0.2, 0.01, 2.0)}, 0.25)  # fmt: skip
     lower = []
     for seed in range(12):
-        linear, result = case.estimate(seed, profiles=None), case.estimate(seed)
+        linear, result = case.estimate(seed, profiles=without_profiles), case.estimate(seed)
         assert result.cost_final <= linear.cost_final * (1.0 + 1e-9)
         if result.cost_final < 0.99 * linear.cost_final:
             lower.append(seed)

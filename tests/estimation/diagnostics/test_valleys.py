@@ -14,6 +14,7 @@ from scipy.integrate import solve_ivp
 from fmident.arrays import F64
 from fmident.estimation import run_estimation
 from fmident.estimation.result import EstimationResult
+from fmident.estimation.run import without_profiles
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
 from fmident.profiles.intervals import with_profile_intervals
@@ -56,7 +57,7 @@ def estimated(seed: int, *, curved: bool = True) -> EstimationResult:
     ]
     problem = python_problem(measured, TIMES, parameters)
     with Evaluator(problem, PythonExecutor(problem, growth)) as evaluator:
-        profiles = with_profile_intervals if curved else None
+        profiles = with_profile_intervals if curved else without_profiles
         return run_estimation(problem, evaluator, LeastSquares(), profiles=profiles)
 
 

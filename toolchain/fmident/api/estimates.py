@@ -22,7 +22,7 @@ from fmident.estimation.diagnostics.noise import asks_for_noise
 from fmident.estimation.fits import validated
 from fmident.estimation.monitor import ActivityObserver, Observer
 from fmident.estimation.result import EstimationResult
-from fmident.estimation.run import FmuIdentity, run_estimation
+from fmident.estimation.run import FmuIdentity, run_estimation, without_profiles
 from fmident.estimation.stages.sequence import run_stages
 from fmident.evaluation import Evaluator, Executor, ExecutorReport
 from fmident.evaluation.solver_error import interfaces_disagree
@@ -113,7 +113,7 @@ class Estimation(Analysis[EstimationResult]):
                     estimator,
                     observers=observed.observers,
                     fmu=identity,
-                    profiles=None if self.linear_intervals else with_profile_intervals,
+                    profiles=without_profiles if self.linear_intervals else with_profile_intervals,
                 )
                 report = executor.report()
         doubts = [finding("engine", f"{text}.") for text in interfaces_disagree(problem)]

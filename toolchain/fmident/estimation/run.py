@@ -89,6 +89,13 @@ Profiling = Callable[["Problem", Evaluator, EstimationResult], tuple[EstimationR
 """Returns a result with intervals of profiles, and the parameters of a lower cost on them."""
 
 
+def without_profiles(
+    problem: Problem, evaluator: Evaluator, result: EstimationResult
+) -> tuple[EstimationResult, None]:
+    """Return the result as it is."""
+    return result, None
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """A run with the statistics and weights that a later stage needs for its uncertainty."""
@@ -107,7 +114,7 @@ def run_estimation(
     fmu: FmuIdentity | None = None,
     *,
     intervals: bool = True,
-    profiles: Profiling | None = None,
+    profiles: Profiling = without_profiles,
 ) -> EstimationResult:
     """Run an estimator and add uncertainty, fits and notes to its result.
 
@@ -139,7 +146,7 @@ def run_with_statistics(
     fmu: FmuIdentity | None = None,
     *,
     intervals: bool = True,
-    profiles: Profiling | None = None,
+    profiles: Profiling = without_profiles,
 ) -> Run:
     """Run an estimator like :func:`run_estimation`, and also return its statistics."""
     raw = problem.estimator.options if options is None else options
@@ -200,8 +207,7 @@ def run_with_statistics(
         return _result(summary, search, cost_initial, findings, identity)
 
     result = result_of(summary)
-    for _ in range(_ROUNDS if profiles is not None else 0):
-        assert profiles is not None
+    for _ in range(_ROUNDS):
         result, lower = profiles(asked, first_evaluator, result)
         if lower is None or in_rounds or not estimator.descends:
             break
