@@ -456,10 +456,7 @@ def away_from_minimum(fit: Fit) -> Iterator[Finding]:
 
     Not every estimator goes to the minimum: some solve other equations, others end early.
     """
-    local = fit.statistics.local
-    steps, errors = local.remaining_step, local.standard_errors
-    if bool((local.limits.rows[local.limits.active] @ steps < 0.0).any()):  # out of the bounds
-        steps = replace(local, holding=local.limits.active).remaining_step
+    steps, errors = fit.statistics.local.remaining_step, fit.statistics.local.standard_errors
     names = [
         f"'{q.name}' by {abs(step) / error:.2g}"
         for q, value, step, error in zip(fit.problem.free, fit.p, steps, errors, strict=True)
