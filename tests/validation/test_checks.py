@@ -92,7 +92,10 @@ def test_a_flaw_fails_its_own_check_only(
 @pytest.mark.parametrize(
     ("flaw", "fragment"),
     [
-        ("CRASHES", "native code crashed with SIGABRT (it gave up by abort()); it said: last"),
+        (
+            "CRASHES",
+            "native code crashed with SIGABRT (it gave up by abort()); it said: last words",
+        ),
         ("ENDS", "native code ended the whole process with exit code 0"),
         ("HANGS", "did not answer within 4 s and was ended"),
     ],
