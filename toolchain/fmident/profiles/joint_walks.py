@@ -477,7 +477,8 @@ class Optimum:
         """Return the additional uncertainty; ``None`` if there is none."""
         if self.given is not None or not self.coloured:
             return self.given
-        # Noise that is not white may leave other bounds to hold the estimate: that is no factor.
+        # Noise that is not white may leave other bounds to hold the estimate; the factor is that of
+        # the same model.
         noisy = replace(self.noisy, holding=self.white.holds)
         return counted_from_noise(noisy.releasing(profiled))
 
