@@ -51,8 +51,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(own.cleanup)
 
 
+_COMPILING = ("compilers", "cli", "dask", "examples", "fmu", "modelica", "testing", "validation")
+"""Folders whose tests compile models, run FMUs or start processes: not in the quick subset."""
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave the cases that `each_time` does not name to the night."""
+    """Leave cases that `each_time` does not name to the night, and what compiles out of the quick."""
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    if folder in _COMPILING or "embedded_compiler" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.slow)
     chosen = item.get_closest_marker("each_time")
     if chosen is not None and item.callspec.id not in chosen.args:  # type: ignore[attr-defined]
         item.add_marker(pytest.mark.nightly)

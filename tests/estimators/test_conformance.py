@@ -83,7 +83,7 @@ def every_check() -> list[Any]:
             marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
             if check.subject.options not in quick:
                 marks.append(pytest.mark.nightly)
-            elif check in further:
+            elif check in further or kind.name != "least-squares":
                 marks.append(pytest.mark.slow)
             found.append(pytest.param(check, id=str(check), marks=marks))
     return found

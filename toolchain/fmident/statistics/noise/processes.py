@@ -98,6 +98,10 @@ _CURVATURE_STEP, _SLOPE_STEP = 1e-3, 1e-4
 _FLAT = 1e-3
 """Length of the slopes of a deviance at its minimum: standard errors are then known to 1e-5."""
 
+_SCORINGS = 25
+"""Steps of Fisher scoring at most. It takes five to ten, but next to the limit of representable
+processes, where the deviance has a kink, it would not end."""
+
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -595,7 +599,7 @@ class RestrictedLikelihood:
                 method="trust-exact",
                 jac=self._slopes,
                 hess=curvature,
-                options={"gtol": _FLAT},
+                options={"gtol": _FLAT, "maxiter": _SCORINGS},
             )
             at = np.clip(solution.x, least, _LARGEST)
         squares = self.parts(at)[1]
