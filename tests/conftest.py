@@ -56,7 +56,7 @@ _COMPILING = ("compilers", "cli", "dask", "examples", "fmu", "modelica", "testin
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave cases that `each_time` does not name to the night, and what compiles out of the quick."""
+    """Mark what is slow, and what is for the night: cases that `each_time` does not name."""
     folder = item.path.relative_to(Path(__file__).parent).parts[0]
     if folder in _COMPILING or "embedded_compiler" in getattr(item, "fixturenames", ()):
         item.add_marker(pytest.mark.slow)
