@@ -71,21 +71,32 @@ class EquationOptions(Options):
 
 
 @dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of one side of the equation.
+
+    `known` are the coefficients by order of the derivative, shape (order + 1,); `unknown` are
+    the orders with unknown coefficients, and `places` the indices of these among all unknown.
+    """
+
+    known: F64
+    unknown: tuple[int, ...]
+    places: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class LinearEquation:
     """``sum a_i y^(i) = sum b_j u^(j)``, i and j from 0 to `order`, with ``a_order = 1``.
 
     `unknown` are the coefficients to estimate, such as ``("a0", "a1")``; those that are
-    neither known nor unknown are 0. `y` and `u` combine the derivatives of a signal, of order 0
-    and up, to the terms of ``sum a_i y^(i) - sum b_j u^(j)``: what is known, then the factor of
-    each unknown; shape (1 + r, order + 1). Raises ``ValueError`` for invalid or repeated names,
-    or if nothing is unknown.
+    neither known nor unknown are 0. Raises ``ValueError`` for invalid or repeated names, or
+    if nothing is unknown.
     """
 
     order: int
     unknown: tuple[str, ...]
     known: Mapping[str, float] = field(default_factory=dict)
-    y: F64 = field(init=False)
-    u: F64 = field(init=False)
+    y: Terms = field(init=False)
+    u: Terms = field(init=False)
 
     def __post_init__(self) -> None:
         if self.order < 1:
@@ -100,21 +111,21 @@ class LinearEquation:
                 raise ValueError(f"{name} is given twice")
             seen.add(name)
         object.__setattr__(self, "y", self._terms("a", {f"a{self.order}": 1.0, **self.known}))
-        object.__setattr__(self, "u", -self._terms("b", self.known))
+        object.__setattr__(self, "u", self._terms("b", self.known))
 
     @property
     def has_input(self) -> bool:
         """Whether u occurs in the equation."""
-        return bool(self.u.any())
+        return bool(self.u.unknown) or bool(np.any(self.u.known))
 
-    def _terms(self, side: str, known: Mapping[str, float]) -> F64:
-        terms = np.zeros((1 + len(self.unknown), self.order + 1))
-        every = [(0, *one) for one in known.items()]
-        every += [(k, name, 1.0) for k, name in enumerate(self.unknown, 1)]
-        for row, name, value in every:
+    def _terms(self, side: str, known: Mapping[str, float]) -> Terms:
+        values = np.zeros(self.order + 1)
+        for name, value in known.items():
             if name.startswith(side):
-                terms[row, int(name[1:])] = value
-        return terms
+                values[int(name[1:])] = value
+        places = [k for k, name in enumerate(self.unknown) if name.startswith(side)]
+        orders = tuple(int(self.unknown[k][1:]) for k in places)
+        return Terms(values, orders, np.array(places, dtype=np.int64))
 
 
 def parse_coefficient(name: str, order: int) -> tuple[str, int]:

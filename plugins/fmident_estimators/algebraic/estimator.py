@@ -274,18 +274,28 @@ class AlgebraicWindow:
         ]
         # Rows of equal answer to noise on y^(n), the term whose coefficient is 1.
         terms = [t / np.linalg.norm(t[n]) for t in terms]
-        weights_y, weights_u = (
-            np.vstack([side @ t for t in terms]) for side in (equation.y, equation.u)
+        self.weights_y = np.array(
+            [[equation.y.known @ t, *t[list(equation.y.unknown)]] for t in terms]
         )
-        parts = weights_y.reshape(rows, 1 + count, -1)
-        self.arrays = kernels.Window(
-            weights_y=weights_y,
-            weights_u=weights_u,
-            reach_y=np.linalg.norm(parts, axis=2)[:, 1:].max(axis=0),
-            reach_u=np.abs(equation.u[1:]).sum(axis=1),
-            gram=np.einsum("ipl,kql->ikpq", parts, parts).reshape(-1, 1 + count),
-            variance=np.nan if sigma is None else float(sigma) ** 2,
-            tolerance=tolerance,
+        self.weights_u = np.array(
+            [[equation.u.known @ t, *t[list(equation.u.unknown)]] for t in terms]
+        )
+        self.gram = np.ascontiguousarray(np.einsum("ipl,kql->ipkq", self.weights_y, self.weights_y))
+        self.variance = np.nan if sigma is None else float(sigma) ** 2
+        self.tolerance = tolerance
+
+    def arrays(self) -> Any:
+        """Return the arrays of the compiled functions, with scratch memory of their own."""
+        rows, unknowns = self.weights_y.shape[0], len(self.equation.unknown)
+        return kernels.Window(
+            weights_y=self.weights_y,
+            weights_u=self.weights_u,
+            places_a=self.equation.y.places,
+            places_b=self.equation.u.places,
+            gram=self.gram,
+            variance=self.variance,
+            tolerance=self.tolerance,
+            work=np.zeros((rows + 1, unknowns + 1 + rows)),
         )
 
     def batch(self, y: F64, u: F64) -> tuple[F64, F64, npt.NDArray[np.int64]]:
@@ -301,13 +311,13 @@ class AlgebraicWindow:
         flags = np.full(y.size, kernels.FILLING, dtype=np.int64)
         kernels.solve_all(
             np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(u, dtype=np.float64),
-            self.arrays, thetas, covariances, flags,
+            self.arrays(), thetas, covariances, flags,
         )  # fmt: skip
         return thetas, covariances, flags
 
 
 class AlgebraicStream:
-    """Estimates sample by sample, at constant cost.
+    """Estimates sample by sample, at constant cost and without allocating arrays.
 
     `coefficients`, shape (r,), and `covariance`, shape (r, r), are those of the last good
     window; :meth:`update` overwrites them. Streams may share a window.
@@ -320,7 +330,7 @@ class AlgebraicStream:
         self.covariance = np.full((r, r), np.nan)
         self._counter = np.zeros(2, dtype=np.int64)
         self._fixed = (
-            np.zeros(2 * window.samples), np.zeros(2 * window.samples), window.arrays,
+            np.zeros(2 * window.samples), np.zeros(2 * window.samples), window.arrays(),
             self.coefficients, self.covariance,
         )  # fmt: skip
 

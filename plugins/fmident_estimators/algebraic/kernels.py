@@ -1,6 +1,7 @@
 """The arithmetic of one window, compiled: dot products and a small least-squares problem.
 
-The streaming and the batch form call the same function, so that they agree to the last bit.
+Nothing is allocated here. The streaming and the batch form call the same function, so
+that they agree to the last bit.
 
 Weights of the iterated integrals: from the operational calculus to dot products.
 
@@ -40,59 +41,199 @@ OK, FILLING, SINGULAR, MISSING = 0, 1, 2, 3
 
 
 class Window(NamedTuple):
-    """What does not change from window to window, for r unknowns and windows of L samples.
+    """What does not change from window to window, and scratch memory.
 
-    A row of the equations has 1 + r terms: what is known, and the factor of each unknown. The
-    weights of y and of u for these terms have the shape (rows * (1 + r), L). `reach_y` and
-    `reach_u`, shape (r,), are the largest lengths of a factor's weights. `gram` holds the inner
-    products of the weights of y, of each two rows the (1 + r, 1 + r) of their terms, as a matrix
-    with 1 + r columns, and `variance` is that of the noise on y, NaN if unknown. `tolerance` is
-    the smallest diagonal of the triangular factor, columns scaled to length 1, and the smallest
-    relative length of a column.
+    The weights have the shapes (rows, 1 + unknowns, L); slice 0 along the second axis is the
+    combination of all known terms, the others belong to the unknowns with the indices
+    `places_a` and `places_b`. `gram` holds the inner products of the weights of y, and
+    `variance` is that of the noise on y, NaN if unknown. `tolerance` is the smallest ratio of
+    the triangular factor's diagonal, columns scaled to length 1, and the smallest relative
+    length of a column. `work` has the shape (rows + 1, r + 1 + rows): unknowns, right side
+    and pseudo-inverse, with the columns' lengths in the last row.
     """
 
     weights_y: F64
     weights_u: F64
-    reach_y: F64
-    reach_u: F64
+    places_a: Any
+    places_b: Any
     gram: F64
     variance: float
     tolerance: float
+    work: F64
 
 
 Quadrature = Literal["simpson", "product-2", "product-4", "product-5", "product-6"]
 
 
-@compiled
+@compiled(any_order=True)
+def dot(weights: Any, signal: Any, begin: int) -> float:
+    """Return ``weights @ signal[begin:begin + len(weights)]``."""
+    total = 0.0
+    for k in range(weights.size):
+        total += weights[k] * signal[begin + k]
+    return total
+
+
+@compiled(any_order=True)
+def energy(signal: Any, begin: int, count: int) -> float:
+    """Return the sum of squares of `count` samples from `begin`."""
+    total = 0.0
+    for k in range(count):
+        total += signal[begin + k] * signal[begin + k]
+    return total
+
+
+@compiled()
+def fill(y: Any, u: Any, begin: int, moves: bool, w: Window) -> None:
+    """Write the linear equations of a window: unknowns, right side, identity.
+
+    `moves` is false for an input that is zero.
+    """
+    rows, r = w.weights_y.shape[0], w.places_a.size + w.places_b.size
+    for i in range(rows):
+        right = -dot(w.weights_y[i, 0], y, begin)
+        if moves:
+            right += dot(w.weights_u[i, 0], u, begin)
+        w.work[i, r] = right
+        for j in range(w.places_a.size):
+            w.work[i, w.places_a[j]] = dot(w.weights_y[i, 1 + j], y, begin)
+        for j in range(w.places_b.size):
+            w.work[i, w.places_b[j]] = -dot(w.weights_u[i, 1 + j], u, begin)
+        for k in range(rows):
+            w.work[i, r + 1 + k] = 1.0 if k == i else 0.0
+
+
+@compiled()
+def lengths(work: Any, rows: int, r: int, scale: Any) -> None:
+    """Write the lengths of the first r columns into `scale`."""
+    for j in range(r):
+        scale[j] = 0.0
+        for i in range(rows):
+            scale[j] += work[i, j] * work[i, j]
+        scale[j] = np.sqrt(scale[j])
+
+
+@compiled()
+def too_short(scale: Any, reach_y: float, reach_u: float, w: Window) -> bool:
+    """Return whether a column is too short compared with the length of the signals."""
+    for j in range(w.places_a.size):
+        largest = 0.0
+        for i in range(w.gram.shape[0]):
+            largest = max(largest, w.gram[i, 1 + j, i, 1 + j])
+        if scale[w.places_a[j]] <= w.tolerance * np.sqrt(largest) * reach_y:
+            return True
+    for j in range(w.places_b.size):
+        if scale[w.places_b[j]] <= w.tolerance * reach_u or reach_u == 0.0:
+            return True
+    return False
+
+
+@compiled()
+def substitute_back(work: Any, rows: int, r: int) -> None:
+    """Solve the triangular equations for the solution and the pseudo-inverse, in place."""
+    for column in range(r, r + 1 + rows):
+        for j in range(r - 1, -1, -1):
+            total = work[j, column]
+            for k in range(j + 1, r):
+                total -= work[j, k] * work[k, column]
+            work[j, column] = total / work[j, j]
+
+
+@compiled()
 def solve_window(y: Any, u: Any, begin: int, w: Window, theta: Any, covariance: Any) -> int:
     """Estimate the coefficients from one window; return ``OK``, ``SINGULAR`` or ``MISSING``.
 
     The window of the signals begins at `begin`. The results `theta` and `covariance` are only
     written for ``OK``.
     """
-    terms, length = theta.size + 1, w.weights_y.shape[1]
-    own_y, own_u = y[begin : begin + length], u[begin : begin + length]
-    reach_y, reach_u = np.sqrt(own_y @ own_y), np.sqrt(own_u @ own_u)
+    rows, length = w.weights_y.shape[0], w.weights_y.shape[2]
+    r = theta.size
+    reach_y = np.sqrt(energy(y, begin, length))
+    reach_u = np.sqrt(energy(u, begin, length))
     if not (np.isfinite(reach_y) and np.isfinite(reach_u)):
         return MISSING
-    equations = (w.weights_y @ own_y + w.weights_u @ own_u).reshape(-1, terms)
-    matrix, right = equations[:, 1:], -equations[:, 0]
-    scale = np.sqrt((matrix**2).sum(axis=0))
-    if np.any(scale <= w.tolerance * (reach_y * w.reach_y + reach_u * w.reach_u)):
+    fill(y, u, begin, reach_u > 0.0, w)
+    scale = w.work[rows]
+    lengths(w.work, rows, r, scale)
+    if too_short(scale, reach_y, reach_u, w):
         return SINGULAR
-    orthogonal, triangle = np.linalg.qr(matrix / scale)
-    if np.abs(np.diag(triangle)).min() <= w.tolerance:
+    for j in range(r):
+        for i in range(rows):
+            w.work[i, j] /= scale[j]
+    if not triangularise(w.work, rows, r, w.tolerance):
         return SINGULAR
-    inverse = np.linalg.solve(triangle, orthogonal.T) / scale.reshape(-1, 1)
-    theta[:] = inverse @ right
-    # The residual of a row depends on the noise of y with the sum of its terms' weights.
-    factors = np.concatenate((np.ones(1), theta))
-    noise = ((w.gram @ factors).reshape(-1, terms) @ factors).reshape(right.size, right.size)
-    covariance[:, :] = w.variance * (inverse @ noise @ inverse.T)
+    substitute_back(w.work, rows, r)
+    for j in range(r):
+        for column in range(r, r + 1 + rows):
+            w.work[j, column] /= scale[j]
+        theta[j] = w.work[j, r]
+    for j in range(r):
+        for k in range(r):
+            covariance[j, k] = np.nan
+    if np.isfinite(w.variance):
+        spread(theta, covariance, w)
     return OK
 
 
-@compiled
+@compiled()
+def triangularise(work: Any, rows: int, r: int, tolerance: float) -> bool:
+    """Triangularise r columns by Householder reflections; false if they are singular."""
+    columns = work.shape[1]
+    first = 0.0
+    for j in range(r):
+        norm = 0.0
+        for i in range(j, rows):
+            norm += work[i, j] * work[i, j]
+        norm = np.sqrt(norm)
+        first = max(first, norm)
+        if norm <= tolerance * first or norm == 0.0:
+            return False
+        if j == rows - 1:
+            continue  # one element left: nothing to reflect
+        alpha = -norm if work[j, j] > 0.0 else norm
+        head = work[j, j] - alpha
+        # v = (head, work[j+1:, j]); v.v = 2*norm*(norm + |work[j, j]|)
+        square = head * head
+        for i in range(j + 1, rows):
+            square += work[i, j] * work[i, j]
+        for column in range(j + 1, columns):
+            total = head * work[j, column]
+            for i in range(j + 1, rows):
+                total += work[i, j] * work[i, column]
+            total *= 2.0 / square
+            work[j, column] -= total * head
+            for i in range(j + 1, rows):
+                work[i, column] -= total * work[i, j]
+        work[j, j] = alpha
+    return True
+
+
+@compiled()
+def spread(theta: Any, covariance: Any, w: Window) -> None:
+    """Propagate white noise on y to the coefficients, to first order.
+
+    The residual of row i depends on the noise with the weights ``w_i0 + sum_j a_j w_ij``;
+    the pseudo-inverse is in the last columns of `work`.
+    """
+    r = theta.size
+    rows = w.gram.shape[0]
+    terms = w.gram.shape[1]
+    covariance[:, :] = 0.0
+    for i in range(rows):
+        for k in range(rows):
+            inner = 0.0
+            for p in range(terms):
+                left = 1.0 if p == 0 else theta[w.places_a[p - 1]]
+                for q in range(terms):
+                    right = 1.0 if q == 0 else theta[w.places_a[q - 1]]
+                    inner += left * right * w.gram[i, p, k, q]
+            inner *= w.variance
+            for a in range(r):
+                for b in range(r):
+                    covariance[a, b] += w.work[a, r + 1 + i] * inner * w.work[b, r + 1 + k]
+
+
+@compiled()
 def push_and_solve(
     counter: Any,
     new_y: float,
@@ -108,7 +249,7 @@ def push_and_solve(
     `counter` holds the next index and the number of samples so far, at most L. Each sample
     is stored twice, L apart, so that the window is contiguous.
     """
-    length = w.weights_y.shape[1]
+    length = w.weights_y.shape[2]
     place = counter[0]
     ring_y[place] = ring_y[place + length] = new_y
     ring_u[place] = ring_u[place + length] = new_u
@@ -121,10 +262,10 @@ def push_and_solve(
     return solve_window(ring_y, ring_u, place, w, theta, covariance)
 
 
-@compiled
+@compiled()
 def solve_all(y: Any, u: Any, w: Window, thetas: Any, covariances: Any, flags: Any) -> None:
     """Solve all windows of a record; the results of each are at its last sample."""
-    length = w.weights_y.shape[1]
+    length = w.weights_y.shape[2]
     for k in range(length - 1, y.size):
         flags[k] = solve_window(y, u, k - length + 1, w, thetas[k], covariances[k])
         if flags[k] != OK:

@@ -25,7 +25,7 @@ from scipy.linalg import expm, solve_discrete_lyapunov
 
 from fmident.arrays import F64
 from fmident_estimators.kalman_bucy import kernels
-from fmident_estimators.linear_equation import LinearEquation
+from fmident_estimators.linear_equation import LinearEquation, Terms
 
 _TOLERANCE = 1e-8
 
@@ -72,18 +72,19 @@ class KalmanBucy:
         self.covariance = np.full((r, r), np.nan)
         self._inverse = np.zeros((r, r))
         self._memory = np.zeros(kernels.MEMORY)
-        # Filter states to the terms of the equation.
-        rows_y, rows_u = (
-            np.hstack([side * filter_.scales[: n + 1], np.zeros((1 + r, q - n - 1))])
-            for side in (equation.y, equation.u)
+        rows_y = _combinations(equation.y, filter_)
+        rows_u = _combinations(equation.u, filter_)
+        self._moment = _noise_moment(equation, filter_, rows_y) * (
+            np.nan if sigma is None else sigma**2
         )
-        self._moment = _noise_moment(filter_, rows_y) * (np.nan if sigma is None else sigma**2)
         self._state = kernels.State(
             transition=filter_.transition,
             before=filter_.before,
             now=filter_.now,
             rows_y=rows_y,
             rows_u=rows_u,
+            places_a=equation.y.places,
+            places_b=equation.u.places,
             ringing=_ringing(filter_, rows_y),
             settle=settle,
             forgetting=forgetting,
@@ -99,10 +100,15 @@ class KalmanBucy:
             coloured=np.zeros(r),
             before_phi=np.zeros(r),
             states_phi=np.zeros((r, q)),
+            tail=np.zeros((r, r)),
             theta=self.coefficients,
             inverse=self._inverse,
             squared=np.zeros((r, r)),
             covariance=self.covariance,
+            filtered=np.zeros(q),
+            rest=np.zeros((r, q)),
+            form=np.zeros((q, q)),
+            gain=np.zeros(r),
         )
 
     def update(self, y: float, u: float = 0.0) -> int:
@@ -159,7 +165,7 @@ def noise_bias(coefficients: F64, inverse: F64, moment: F64) -> F64:
     return solved
 
 
-def _noise_moment(filter_: Differentiator, rows: F64) -> F64:
+def _noise_moment(equation: LinearEquation, filter_: Differentiator, rows: F64) -> F64:
     """Return the moment of unit white noise of y in the rows with itself, shape (r, 1 + r).
 
     The columns belong to the known part and to each unknown.
@@ -168,16 +174,30 @@ def _noise_moment(filter_: Differentiator, rows: F64) -> F64:
     states = np.outer(filter_.now, filter_.now) + solve_discrete_lyapunov(
         filter_.transition, np.outer(first, first)
     )
-    moment: F64 = (rows @ states @ rows.T)[1:]
+    pairs = rows @ states @ rows.T
+    r = len(equation.unknown)
+    moment = np.zeros((r, 1 + r))
+    places = equation.y.places
+    moment[places, 0] = pairs[1:, 0]
+    moment[np.ix_(places, 1 + places)] = pairs[1:, 1:]
     return moment
 
 
+def _combinations(terms: Terms, filter_: Differentiator) -> F64:
+    """Return the matrices from the filter's states to the known part and unknown terms."""
+    rows = np.zeros((1 + len(terms.unknown), filter_.order))
+    rows[0, : terms.known.size] = terms.known * filter_.scales[: terms.known.size]
+    for k, i in enumerate(terms.unknown):
+        rows[1 + k, i] = filter_.scales[i]
+    return rows
+
+
 def _ringing(filter_: Differentiator, rows: F64) -> F64:
-    """Return ``sum_k (Phi^k)^T c_a c_b^T Phi^k`` of each pair of rows, as the kernels take them."""
+    """Return ``sum_k (Phi^k)^T c_a c_b^T Phi^k`` of each pair of rows, shape (p, p, q, q)."""
     pairs = [
         [solve_discrete_lyapunov(filter_.transition.T, np.outer(a, b)) for b in rows] for a in rows
     ]
-    return np.ascontiguousarray(np.transpose(pairs, (2, 3, 0, 1)).reshape(-1, len(rows)))
+    return np.ascontiguousarray(np.array(pairs, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,7 +92,7 @@ def test_the_recursion_is_weighted_least_squares(forgetting: float) -> None:
     np.testing.assert_allclose(covariances[-1], variance * inverse @ squared @ inverse, rtol=1e-5)
 
 
-@compiled
+@compiled()
 def process(state: Any, rows: np.ndarray, targets: np.ndarray) -> None:
     for k in range(targets.size):
         state.phi[:] = rows[k]
