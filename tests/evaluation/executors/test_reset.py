@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fmident.evaluation import Executor, InProcessExecutor, ProcessExecutor
+from fmident.evaluation.executors.processes.worker import Sent, Worker
 from fmident.fmu import open_fmu
 from fmident.fmu.life_cycle.probe import LONGEST, try_reset
 from fmident.fmu.setup import SimulationSetup
@@ -122,3 +123,23 @@ def test_the_result_tells_of_it(faulty: BuildFaults, tmp_path: Path, executor: s
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert any("fmi2Reset does not bring the FMU back" in note for note in result["notes"])
     assert abs(result["parameters"]["a"]["value"] - faults.TRUE["a"]) < 2e-3
+
+
+def test_setups_go_to_workers_that_wait_for_them(
+    fmu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A busy worker reads nothing. A long setup would fill its pipe, and the parent, which then
+    # waits, could neither take what the FMU prints nor see that it hangs.
+    waiting: dict[str, int] = {}
+    send = Worker.send
+
+    def watched(worker: Worker, sent: Sent, *arguments: object) -> None:
+        waiting[sent.command] = max(waiting.get(sent.command, 0), len(worker.outstanding))
+        send(worker, sent, *arguments)
+
+    monkeypatch.setattr(Worker, "send", watched)
+    with ProcessExecutor(make_problem(fmu)) as executor:
+        assert len(executor.run_all([task(0.5), task(0.6, 1), task(0.7)])) == 3
+    assert "run" in waiting
+    assert waiting["try_reset"] == 0
+    assert waiting.get("learn", 0) == 0

@@ -194,10 +194,9 @@ class ProcessExecutor(FmuExecutor):
             idle = [w for w in able if not w.outstanding]
             if idle and not self._trying and batch.waiting:
                 self._trying = True
-                for prepared in self._table.own:
-                    self._send_setup(idle[0], prepared, None)
-                numbers = [prepared.number for prepared in self._table.own]
-                idle[0].send(Sent("try_reset"), numbers)
+                own = [(p.number, p.setup, dict(p.values)) for p in self._table.own]
+                # In one message, since who writes a long one to a busy worker waits for its FMU.
+                idle[0].send(Sent("try_reset"), own)
             return
         depth = 2 if 0.0 < self._duration < _QUICK else 1
         for held in range(depth):
@@ -223,7 +222,7 @@ class ProcessExecutor(FmuExecutor):
         elif not worker.outstanding:
             self._send_setup(worker, prepared, index)
 
-    def _send_setup(self, worker: Worker, prepared: Prepared, index: int | None) -> None:
+    def _send_setup(self, worker: Worker, prepared: Prepared, index: int) -> None:
         """Send a setup, and let the worker drop those that are no longer needed."""
         for number in worker.known - self._table.numbers:
             worker.tell(("forget", number))
@@ -268,6 +267,7 @@ class ProcessExecutor(FmuExecutor):
             self._mark_ready(worker)
         elif sent.command == "try_reset":
             self._trying, worker.tried = False, True
+            worker.known.update(prepared.number for prepared in self._table.own)
             self._verdict = reply
             if reply.reinstantiate:
                 for other in self._workers:

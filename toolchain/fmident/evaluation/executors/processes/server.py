@@ -86,13 +86,17 @@ class Server:
             error.log, error.outputs = error.log[-_MOST_MESSAGES:], None
             return error
 
-    def try_reset(self, numbers: Sequence[int]) -> ResetVerdict:
-        """Test whether the FMU can be reset."""
+    def try_reset(
+        self, setups: Sequence[tuple[int, SimulationSetup, dict[str, float]]]
+    ) -> ResetVerdict:
+        """Learn setups, and test with them whether the FMU can be reset."""
+        for number, setup, values in setups:
+            self.learn(number, setup, values, trusted=False)
 
         def at_run(begins: bool) -> None:
             self._marks["trial"] = time.monotonic() if begins else 0.0
 
-        trials = [self._setups[number] for number in numbers]
+        trials = [self._setups[number] for number, *_ in setups]
         return try_reset(self._simulator, trials, time_limit=self._time_limit, at_run=at_run)
 
     def never_reset(self) -> None:
