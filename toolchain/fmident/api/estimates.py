@@ -36,7 +36,6 @@ from fmident.plugins.registry import Origin, Registration
 from fmident.problem.constraints import simplified
 from fmident.problem.model import Problem
 from fmident.problem.settings_keys import as_written
-from fmident.profiles.intervals import with_profile_intervals
 from fmident.report.estimate import ESTIMATE
 from fmident.report.export import export_reporters
 from fmident.report.folder import write_reports
@@ -62,6 +61,17 @@ _ADVICE = {
     " stopped, and change that or the initial values",
 }
 """What to do after an end that a higher limit does not change."""
+
+
+def _with_profiles(
+    problem: Problem, evaluator: Evaluator, result: EstimationResult
+) -> tuple[EstimationResult, F64 | None]:
+    """Return the result with intervals of profiles where the model is too curved for others."""
+    if not any(e.curved for e in result.estimates):
+        return result, None
+    from fmident.profiles.intervals import with_profile_intervals  # seldom, and seven modules
+
+    return with_profile_intervals(problem, evaluator, result)
 
 
 @dataclass(frozen=True)
@@ -113,7 +123,7 @@ class Estimation(Analysis[EstimationResult]):
                     estimator,
                     observers=observed.observers,
                     fmu=identity,
-                    profiles=without_profiles if self.linear_intervals else with_profile_intervals,
+                    profiles=without_profiles if self.linear_intervals else _with_profiles,
                 )
                 report = executor.report()
         doubts = [finding("engine", f"{text}.") for text in interfaces_disagree(problem)]
