@@ -18,10 +18,13 @@ from fmident.problem.constraints import simplified
 from fmident.problem.model import Problem
 from fmident.profiles.joint_walks import run_profiles
 from fmident.profiles.result import ParameterProfile, ProfilePoint, ProfileResult
-from fmident.words import listed, quoted
+from fmident.words import counted, listed, quoted
 
 _BETTER = 0.01
 """Part of the rise of the cost at the end of an interval by which a lower cost is another one."""
+
+_POINTS = 60
+"""Simulations of each experiment that the profile of a parameter takes as a rule."""
 
 _REPLACED = ("interval-curved", "away-from-minimum")
 """Findings that rest on the linear model."""
@@ -50,7 +53,8 @@ def with_profile_intervals(
     orders = None if result.noise is None else result.noise.model_orders
     own = evaluator if part is problem else evaluator.for_problem(part)
     try:
-        profiles = run_profiles(part, own, start, names=names, orders=orders, restarts=0)
+        with own.activities.during(f"computing profiles of {listed(names)}", _POINTS * len(names)):
+            profiles = run_profiles(part, own, start, names=names, orders=orders, restarts=0)
     except FmidentError as error:
         return _without(result, error.message), None
     except KeyboardInterrupt:
@@ -58,13 +62,16 @@ def with_profile_intervals(
     if profiles.status == "interrupted":
         return _counted(_interrupted(result), evaluator), None
     points = [point for profile in profiles.profiles for point in profile.points]
+    if not points:
+        return _counted(_without(result, "none of their points can be simulated"), evaluator), None
     lowest = min(points, key=lambda point: point.cost)
     # With a model of the noise the cost is that of the innovations, and of another model.
     cost = profiles.cost if asks_for_noise(problem) else result.cost_final
     if cost - lowest.cost > _BETTER * profiles.threshold:
         place = lowest.parameters if len(free) == len(problem.free) else None
         return _counted(_not_least(result, free, lowest), evaluator), place
-    return _counted(_joined(result, profiles), evaluator), None
+    effort = evaluator.simulations - result.simulations
+    return _joined(_counted(result, evaluator), profiles, effort), None
 
 
 def _counted(result: EstimationResult, evaluator: Evaluator) -> EstimationResult:
@@ -100,14 +107,17 @@ def _not_least(
     return ended.with_findings([finding("lower-cost-elsewhere", text, hint)])
 
 
-def _joined(result: EstimationResult, profiles: ProfileResult) -> EstimationResult:
-    """Return the result with the intervals of profiles, and what they say."""
+def _joined(result: EstimationResult, profiles: ProfileResult, effort: int) -> EstimationResult:
+    """Return the result with the intervals of profiles, and what they say.
+
+    `effort` is the number of simulations that they took.
+    """
     by_name = {profile.name: profile for profile in profiles.profiles}
     estimates = tuple(
         _by_profile(e, by_name[e.name]) if e.name in by_name else e for e in result.estimates
     )
     findings = [f for f in result.findings if f.code not in _REPLACED]
-    findings += [_about(result, profiles.profiles)]
+    findings += [_about(result, profiles.profiles, effort)]
     findings += [f for f in profiles.findings if f.code == "profile-not-minimal"]
     message = result.message
     if result.status != "converged":
@@ -126,7 +136,7 @@ def _by_profile(e: ParameterEstimate, profile: ParameterProfile) -> ParameterEst
     return dataclasses.replace(e, interval_95=(low, high), interval_kind="profile")
 
 
-def _about(result: EstimationResult, profiles: Sequence[ParameterProfile]) -> Finding:
+def _about(result: EstimationResult, profiles: Sequence[ParameterProfile], effort: int) -> Finding:
     """Return which intervals are those of profiles, and what the linear ones would be."""
     known = {e.name: e for e in result.estimates}
     each = []
@@ -146,4 +156,5 @@ def _about(result: EstimationResult, profiles: Sequence[ParameterProfile]) -> Fi
     failed = [f"{name} {end.reason}" for name, end in ends if math.isnan(end.value)]
     if failed:
         text += f". No end was found for {listed(failed)}: the interval reaches to the bound there"
-    return finding("interval-by-profile", text)
+    hint = f"{counted(effort, 'simulation')} went into this; '--linear-intervals' takes none."
+    return finding("interval-by-profile", text, hint)
