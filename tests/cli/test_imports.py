@@ -15,7 +15,9 @@ code = main(sys.argv[1:])
 print("\\n" + json.dumps([code, sorted(sys.modules)]))
 """
 
-SLOW = ("matplotlib", "numba", "casadi", "bokeh", "plotly", "distributed")
+SLOW = (
+    "matplotlib", "numba", "casadi", "bokeh", "plotly", "distributed", "scipy.signal", "scipy.stats",
+)  # fmt: skip
 """Packages that take a tenth of a second and more to import; pandas carries every table."""
 
 
@@ -42,6 +44,7 @@ def test_an_estimation_imports_what_it_uses_only(study: Study) -> None:
     assert "fmident_estimators.linear_regression.estimator" not in found
     assert "fmident_readers.excel" not in found
     assert "fmident.report.figures.drawing" not in found
+    assert "fmident.profiles" not in found
 
 
 def test_a_quick_check_imports_what_it_uses_only(study: Study) -> None:

@@ -64,7 +64,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import signal
+from scipy import fft
 
 from fmident.arrays import F64
 from fmident.statistics.distributions import chi_squared_tail, f_tail
@@ -197,7 +197,9 @@ def correlation_time(residuals: F64) -> float:
     if np.count_nonzero(there) < 2:
         return 1.0
     centred = np.where(there, residuals - np.mean(residuals[there]), 0.0)
-    correlations = signal.correlate(centred, centred, method="fft")[centred.size - 1 :]
+    size = fft.next_fast_len(2 * centred.size, real=True)
+    power = np.abs(fft.rfft(centred, size)) ** 2
+    correlations = fft.irfft(power, size)[: centred.size]
     if not correlations[0] > 0.0:
         return 1.0
     correlations = correlations / correlations[0]

@@ -20,7 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import signal
 
 from fmident.arrays import F64
 from fmident.statistics.distributions import chi_squared_tail, normal_quantile
@@ -154,7 +153,7 @@ def autocorrelation(residuals: F64, most: int = MOST_LAGS) -> Correlation | None
     return Correlation(np.arange(1.0, lags + 1.0), values, float(bound))
 
 
-def cross_correlation(residuals: F64, inputs: F64, most: int = MOST_LAGS) -> Correlation | None:
+def cross_correlation(residuals: F64, signal: F64, most: int = MOST_LAGS) -> Correlation | None:
     """Return the correlation of residuals with an input before them by a lag, from -m to m.
 
     At positive lags, the model lacks a part of the effect of earlier inputs; at negative
@@ -163,7 +162,7 @@ def cross_correlation(residuals: F64, inputs: F64, most: int = MOST_LAGS) -> Cor
     constant signal. The bound accounts for the autocorrelation of both.
     """
     e, present = _centred(residuals)
-    u, known = _centred(inputs)
+    u, known = _centred(signal)
     lags = _lags(e.size, most)
     if lags < 1 or present.sum() < 4 or not float(e @ e) > 0.0 or not float(u @ u) > 0.0:
         return None
@@ -189,10 +188,14 @@ def spectrum(residuals: F64, step: float) -> tuple[F64, F64] | None:
     length = min(e.size // (_SEGMENTS // 2), _LONGEST_SEGMENT)
     if length < 16:
         return None
-    frequencies, density = signal.welch(
-        e, 1.0 / step, nperseg=length, noverlap=length - length // 2, detrend=False
-    )
-    return np.asarray(frequencies[1:], dtype=np.float64), np.asarray(density[1:])
+    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(length) / length)
+    segments = np.lib.stride_tricks.sliding_window_view(e, length)[:: length // 2]
+    density: F64 = np.mean(np.abs(np.fft.rfft(segments * window)) ** 2, axis=0)
+    density *= 2.0 * step / float(window @ window)
+    if length % 2 == 0:
+        density[-1] /= 2.0  # the Nyquist frequency has no other side
+    frequencies = np.fft.rfftfreq(length, step)
+    return np.asarray(frequencies[1:], dtype=np.float64), density[1:]
 
 
 def _centred(values: F64) -> tuple[F64, F64]:
