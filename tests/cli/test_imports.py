@@ -16,8 +16,15 @@ print("\\n" + json.dumps([code, sorted(sys.modules)]))
 """
 
 SLOW = (
-    "matplotlib", "numba", "casadi", "bokeh", "plotly", "distributed", "scipy.signal", "scipy.stats",
-)  # fmt: skip
+    "matplotlib",
+    "numba",
+    "casadi",
+    "bokeh",
+    "plotly",
+    "distributed",
+    "scipy.signal",
+    "scipy.stats",
+)
 """Packages that take a tenth of a second and more to import; pandas carries every table."""
 
 
