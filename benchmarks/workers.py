@@ -74,8 +74,9 @@ def seconds(executor: Executor, tasks: list[SimulationTask]) -> tuple[float, flo
 
 
 def used(pids: tuple[int, ...]) -> float:
-    """Return the time of the processor that other processes have had."""
-    return sum(1e-9 * int(Path(f"/proc/{p}/schedstat").read_text().split()[0]) for p in pids)
+    """Return the time of the processor that other processes have had, all their threads."""
+    threads = [path for p in pids for path in Path(f"/proc/{p}/task").iterdir()]
+    return sum(1e-9 * int((path / "schedstat").read_text().split()[0]) for path in threads)
 
 
 def compare(
@@ -90,7 +91,7 @@ def compare(
             chosen = dataclasses.replace(problem, evaluation=settings)
             kind = ProcessExecutor if workers else InProcessExecutor
             executors.append(kind(chosen))
-            executors[-1].run(tasks[:8])
+            executors[-1].run_all(tasks[:8])
         best = np.full((len(executors), 2), np.inf)
         for _ in range(rounds):
             for k, executor in enumerate(executors):
