@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from fmident.api.results import compare
 from fmident.estimation import run_estimation
 from fmident.estimation.result import CURVED, EstimationResult
 from fmident.estimation.run import Profiling, without_profiles
@@ -137,6 +138,10 @@ def test_a_curved_parameter_has_the_interval_of_its_profile() -> None:
         assert e.standard_error == before.standard_error
         below, above = e.value - e.interval_95[0], e.interval_95[1] - e.value
         assert abs(above / below - 1.0) > 0.05  # linear intervals are symmetric
+    assert {*result.parameters["interval_kind"]} == {"profile"}
+    table = compare(linear, result).parameters["interval_kind"]
+    assert [*table.xs("result 1", level="result")] == ["", "", ""]
+    assert [*table.xs("result 2", level="result")] == ["profile", "profile", "profile"]
 
 
 def test_at_a_singular_point_the_profile_decides_that_the_search_has_ended() -> None:

@@ -250,6 +250,7 @@ def parameter_columns(estimates: Sequence[ParameterEstimate]) -> Mapping[str, li
         "standard_error": [e.standard_error for e in estimates],
         "interval_95_low": [e.interval_95[0] for e in estimates],
         "interval_95_high": [e.interval_95[1] for e in estimates],
+        "interval_kind": [e.interval_kind for e in estimates],
         "unit": [e.unit for e in estimates],
         "initial": [e.initial for e in estimates],
         "lower": [e.lower for e in estimates],

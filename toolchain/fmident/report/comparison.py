@@ -94,6 +94,7 @@ class Comparison:
                 "standard_error": e.standard_error,
                 "interval_95_low": e.interval_95[0],
                 "interval_95_high": e.interval_95[1],
+                "interval_kind": e.interval_kind,
                 "unit": e.unit,
                 "expression": e.expression,
             }
@@ -396,6 +397,8 @@ def _parameter_rows(compared: Sequence[Compared], name: str) -> list[list[str]]:
         cells = uncertain(e)
         if e.fixed or e.base:
             cells[2] = "fixed" if e.fixed else remark(e)  # the column of errors is left out first
+        elif e.interval_kind == "profile":
+            cells[2] += " by profile"
         rows.append(["" if k else name, c.name, *cells, unit_text(e.unit), picture])
     return rows
 
