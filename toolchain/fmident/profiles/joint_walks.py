@@ -25,6 +25,7 @@ from fmident.problem.model import Problem, SearchSpace
 from fmident.problem.priors import Priors
 from fmident.profiles.regions import Pair, check_pairs, pair_of, region_of
 from fmident.profiles.result import (
+    JointRegion,
     Outcome,
     ParameterProfile,
     ProfileEnd,
@@ -146,46 +147,32 @@ def run_profiles(
     simulations, jacobians = evaluator.simulations, evaluator.jacobians
     failures = evaluator.failures
     p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
-    notes: list[Finding] = []
     problem, evaluator = with_noise_at(problem, evaluator, p, orders)
-    for attempt in range(restarts + 1):
+
+    def report(walks: _Walks) -> None:
+        seconds = time.monotonic() - began
+        listener(walks.progress(evaluator.simulations - simulations, seconds))
+
+    notes: list[Finding] = []
+    for left in reversed(range(restarts + 1)):
         optimum = _optimum(problem, evaluator, p, level, counted)
-        if attempt == 0:
-            notes += _moved(problem, p, optimum.state.p, optimum.white)
+        notes = notes or _moved(problem, p, optimum.state.p, optimum.white)
         walks = _Walks.of(optimum, chosen, chosen_pairs, level, accuracy)
-
-        def report(_: Walk, walks: _Walks = walks) -> None:
-            seconds = time.monotonic() - began
-            listener(walks.progress(evaluator.simulations - simulations, seconds))
-
         interrupted, lowest = not walks.run(report), walks.lowest
         if interrupted or lowest.cost >= optimum.state.cost - _BETTER * walks.plan.threshold:
             break
-        text = (
-            f"A profile has led to a lower cost than that of the estimate ({lowest.cost:.6g} "
-            f"instead of {optimum.state.cost:.6g}); the profiles begin anew there."
-        )
-        if attempt == restarts:
-            text = (
-                "There are still lower costs on a profile than that of the estimate: it is not the "
-                "best one. Estimate again, with several starts."
-            )
-            notes.append(finding("lower-cost-elsewhere", text))
-            break
-        notes, p = [finding("lower-cost-elsewhere", text)], lowest.p
-    plan, alone = walks.plan, walks.alone
-    profiles = collected(problem, evaluator.space, optimum.state, optimum.white, walks.plans, alone)
-    joint = tuple(region_of(problem, evaluator, optimum.state, pair) for pair in walks.pairs)
+        if left:
+            notes, p = [_begun_anew(lowest, optimum.state)], lowest.p
+        else:
+            notes.append(_NOT_THE_BEST)
+    profiles = walks.profiles()
+    regions = tuple(region_of(problem, evaluator, optimum.state, pair) for pair in walks.pairs)
     if failed := evaluator.failures - failures:
         text = f"{counted_words(failed, 'simulation')} failed on the way; last: "
         notes.append(finding("simulations-failed", f"{text}{evaluator.last_failure}."))
     notes += not_converged(profiles)
-    if isinstance(problem.cost, Prewhitened):
-        notes.append(_about_model(profiles))
-    else:
-        notes += about_thresholds(
-            profiles, joint, coloured=optimum.coloured, counted=optimum.counts_noise
-        )
+    notes += _about_noise(optimum, profiles, regions)
+    plan = walks.plan
     return ProfileResult(
         status="interrupted" if interrupted else "complete",
         level=level,
@@ -202,19 +189,40 @@ def run_profiles(
         seconds=time.monotonic() - began,
         findings=in_order(notes),
         settings={"accuracy": accuracy},
-        regions=joint,
+        regions=regions,
     )
 
 
-def _about_model(profiles: Sequence[ParameterProfile]) -> Finding:
-    """Return how the requested noise model is accounted for."""
-    most = max(profiles, key=lambda p: p.factor)
+def _begun_anew(lowest: State, estimate: State) -> Finding:
     return finding(
-        "noise-model",
+        "lower-cost-elsewhere",
+        f"A profile has led to a lower cost than that of the estimate ({lowest.cost:.6g} "
+        f"instead of {estimate.cost:.6g}); the profiles begin anew there.",
+    )
+
+
+_NOT_THE_BEST = finding(
+    "lower-cost-elsewhere",
+    "There are still lower costs on a profile than that of the estimate: it is not the best one. "
+    "Estimate again, with several starts.",
+)
+
+
+def _about_noise(
+    optimum: Optimum, profiles: Sequence[ParameterProfile], regions: Sequence[JointRegion]
+) -> list[Finding]:
+    """Return how noise is accounted for that is not white noise of one size."""
+    if not isinstance(optimum.problem.cost, Prewhitened):
+        return about_thresholds(
+            profiles, regions, coloured=optimum.coloured, counted=optimum.counts_noise
+        )
+    most = max(profiles, key=lambda p: p.factor)
+    text = (
         "The profiles are those of the squares of the innovations, with the model of the noise held"
         " at that of the estimate. That it is estimated makes tau at the ends larger, as it does "
-        f"linearised intervals: {most.factor:.3g} times for {most.name}.",
+        f"linearised intervals: {most.factor:.3g} times for {most.name}."
     )
+    return [finding("noise-model", text)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,9 +272,12 @@ class _Walks:
         points = sum(len(walk.places) for walk in walks)
         return ProfileProgress(len(walks), ended, points, simulations, seconds)
 
-    def run(self, report: Callable[[Walk], None]) -> bool:
-        """Walk; return whether it was not interrupted."""
+    def run(self, listener: Callable[[_Walks], None]) -> bool:
+        """Walk; return whether it was not interrupted. Each point and each end is reported."""
         state, sizes = self.optimum.state, self.optimum.sizes
+
+        def report(_: Walk) -> None:
+            listener(self)
 
         def search(walk: Walk, evaluator: Evaluator) -> None:
             landscape = Landscape(evaluator, sizes)
@@ -281,6 +292,34 @@ class _Walks:
         except KeyboardInterrupt:
             return False
         return True
+
+    def profiles(self) -> tuple[ParameterProfile, ...]:
+        """Return the profile of each parameter from its walks."""
+        optimum, white = self.optimum.state, self.optimum.white
+        space, free = self.optimum.evaluator.space, self.optimum.problem.free
+        profiles = []
+        for walks in zip(self.alone[::2], self.alone[1::2], strict=True):
+            j = walks[0].index
+            q, plan, value = free[j], self.plans[j], float(optimum.p[j])
+            low, high = white.intervals_of(threshold=plan.critical_tau)[j].tolist()
+            lower, upper = (_end(w, space, optimum, plan, (q.lower, q.upper)) for w in walks)
+            profiles.append(
+                ParameterProfile(
+                    name=q.name,
+                    unit=q.unit,
+                    log=q.scaling == "log",
+                    value=value,
+                    bounds=(q.lower, q.upper),
+                    standard_error=float(white.standard_errors[j]),
+                    linearised=(low, high),
+                    points=_points(space, optimum, walks),
+                    lower=lower,
+                    upper=upper,
+                    verdict=judge(value, lower, upper, (low, high), plan.critical_tau),
+                    factor=plan.factor,
+                )
+            )
+        return tuple(profiles)
 
 
 def chosen_parameters(problem: Problem, names: Sequence[str] | None) -> list[int]:
@@ -506,46 +545,6 @@ class Optimum:
         )
 
 
-def collected(
-    problem: Problem,
-    space: SearchSpace,
-    optimum: State,
-    statistics: LocalModel,
-    plans: Mapping[int, Plan],
-    walks: Sequence[Walk],
-) -> tuple[ParameterProfile, ...]:
-    """Return the profiles from their walks, two per parameter to smaller and larger values.
-
-    The walks start at `optimum`, where `statistics` are computed; `plans` has the threshold
-    of each parameter by index.
-    """
-    profiles = []
-    for down, up in zip(walks[::2], walks[1::2], strict=True):
-        j = down.index
-        plan = plans[j]
-        q = problem.free[j]
-        value = float(optimum.p[j])
-        low, high = statistics.intervals_of(threshold=plan.critical_tau)[j].tolist()
-        ends = [_end(walk, space, optimum, plan, (q.lower, q.upper)) for walk in (down, up)]
-        profiles.append(
-            ParameterProfile(
-                name=q.name,
-                unit=q.unit,
-                log=q.scaling == "log",
-                value=value,
-                bounds=(q.lower, q.upper),
-                standard_error=float(statistics.standard_errors[j]),
-                linearised=(low, high),
-                points=_points(space, optimum, plan, (down, up)),
-                lower=ends[0],
-                upper=ends[1],
-                verdict=judge(value, ends[0], ends[1], (low, high), plan.critical_tau),
-                factor=plan.factor,
-            )
-        )
-    return tuple(profiles)
-
-
 def not_converged(profiles: Sequence[ParameterProfile]) -> Iterator[Finding]:
     """Note points at which the other parameters may not be optimal."""
     for profile in profiles:
@@ -559,9 +558,7 @@ def not_converged(profiles: Sequence[ParameterProfile]) -> Iterator[Finding]:
             )
 
 
-def _points(
-    space: SearchSpace, optimum: State, plan: Plan, walks: Sequence[Walk]
-) -> tuple[ProfilePoint, ...]:
+def _points(space: SearchSpace, optimum: State, walks: Sequence[Walk]) -> tuple[ProfilePoint, ...]:
     j = walks[0].index
     signed: list[tuple[float, Place]] = [(0.0, Place(optimum, 0.0, float("nan"), True))]
     signed += [(walk.side * place.tau, place) for walk in walks for place in walk.places]

@@ -98,41 +98,16 @@ def build_fmu(
             f"'{model.name}' has {what}, which the integrator 'cvode' does not see",
             hint="leave the option 'integrator' out, or use 'explicit' or 'rosenbrock'",
         )
-    generated = generation_date()
     tolerance = tolerance or model.experiment.tolerance or DEFAULT_TOLERANCE
-    layout = make_layout(model)
-    code = generate(
+    sources, description = _sources_and_description(
         model,
-        layout,
-        guid=GUID_PLACEHOLDER,
-        tolerance=tolerance,
-        integrator=integrator,
-        version=version,
-    )
-    if version == "3.0":
-        code |= fmi3_code(model, layout)
-    with_cvode = needs_cvode(model, integrator)
-    sources = all_sources(version, {**code, **(sundials.sources() if with_cvode else {})})
-    compiled = sorted(n for n in sources if n.endswith(".c")) if with_sources else []
-    describe = partial(
-        write_description,
-        model,
-        layout,
+        generation_tool,
         version,
-        generation_tool=generation_tool,
         tolerance=tolerance,
-        source_files=compiled,
+        optimization=optimization,
+        integrator=integrator,
+        with_sources=with_sources,
     )
-    description = describe(guid=GUID_PLACEHOLDER)
-    if version == "3.0" and with_sources:
-        build = write_build_description(model_identifier(model.name), compiled)
-        sources["buildDescription.xml"] = build
-    texts = (sources[name] for name in sorted(sources))
-    guid = content_guid(description, *texts, str(optimization))
-    sources = {name: text.replace(GUID_PLACEHOLDER, guid) for name, text in sources.items()}
-    if generated is not None:  # the GUID does not depend on it
-        description = describe(guid=GUID_PLACEHOLDER, generated=generated)
-    members = {"modelDescription.xml": description.replace(GUID_PLACEHOLDER, guid).encode()}
     binaries, used = _binaries(
         platforms or (this_platform(),),
         sources,
@@ -144,19 +119,66 @@ def build_fmu(
         f"binaries/{folder}/{model_identifier(model.name)}{suffix}": content
         for (folder, suffix), content in binaries.items()
     }
-    members |= libraries
     licences = own_licence() | used
+    if needs_cvode(model, integrator):
+        licences |= sundials.licences()
+    members = {"modelDescription.xml": description.encode(), **libraries}
     if integrator != "cvode" and model.constraints is None:
         members[EXTENSION_FILE] = EXTENSION_TEXT.encode()
     members["documentation/index.html"] = page(model).encode()
-    if with_cvode:
-        licences |= sundials.licences()
     members |= licence_members({name: licences[name] for name in sorted(licences)})
     if with_sources:
         members |= {f"sources/{name}": sources[name].encode() for name in sorted(sources)}
     for name, content in sorted((resources or {}).items()):
         members[f"resources/{name}"] = content
     write_archive(output, members, executables=libraries)
+
+
+def _sources_and_description(
+    model: OdeModel,
+    generation_tool: str,
+    version: Version,
+    *,
+    tolerance: float,
+    optimization: int,
+    integrator: str,
+    with_sources: bool,
+) -> tuple[dict[str, str], str]:
+    """Return the C sources by name, and ``modelDescription.xml``, with the hash of both as GUID."""
+    layout = make_layout(model)
+    sources = generate(
+        model,
+        layout,
+        guid=GUID_PLACEHOLDER,
+        tolerance=tolerance,
+        integrator=integrator,
+        version=version,
+    )
+    if version == "3.0":
+        sources |= fmi3_code(model, layout)
+    if needs_cvode(model, integrator):
+        sources |= sundials.sources()
+    sources = all_sources(version, sources)
+    compiled = sorted(n for n in sources if n.endswith(".c")) if with_sources else []
+    describe = partial(
+        write_description,
+        model,
+        layout,
+        version,
+        generation_tool=generation_tool,
+        tolerance=tolerance,
+        source_files=compiled,
+        guid=GUID_PLACEHOLDER,
+    )
+    if version == "3.0" and with_sources:
+        build = write_build_description(model_identifier(model.name), compiled)
+        sources["buildDescription.xml"] = build
+    texts = (sources[name] for name in sorted(sources))
+    guid = content_guid(describe(), *texts, str(optimization))
+    # The hash does not depend on the date.
+    description = describe(generated=generation_date())
+    sources = {name: text.replace(GUID_PLACEHOLDER, guid) for name, text in sources.items()}
+    return sources, description.replace(GUID_PLACEHOLDER, guid)
 
 
 def _binaries(
