@@ -278,7 +278,10 @@ def table(
                 found = np.array([result.values[f"b{j + 1}"] for j in range(case.values.size)])
                 order = as_certified(case, found)
                 good = digits(found[order], case.values)
-                deviations = np.asarray(result.parameters["standard_error"])
+                # The certified ones are those for white noise.
+                white = {} if result.noise is None else result.noise.white_errors
+                table = result.parameters["standard_error"]
+                deviations = np.array([white.get(n, table[n]) for n in table.index])
                 errors = digits(deviations[order], case.deviations)
                 claimed = result.status == "converged" and good < REQUIRED
                 wrong += claimed

@@ -23,11 +23,12 @@ import fmident
 from fmident.arrays import F64
 from fmident.estimation.diagnostics.noise import (
     coarse_sensors,
-    disturbance_notes,
+    disturbances,
     noise_of,
     noisy_outputs,
 )
 from fmident.evaluation import Evaluator, InProcessExecutor
+from fmident.findings import Finding
 from fmident.problem.model import Problem
 from fmident.statistics.distributions import student_quantile
 from fmident.statistics.local_model import LocalModel
@@ -269,7 +270,7 @@ def _there(problem: Problem, k: int, kind: str, rng: np.random.Generator, y: F64
     return noise_of_kind(kind, rng, whole.size, whole)[measurement.rows]
 
 
-def _count(count: Count, truth: F64, p: F64, found: LocalModel, notes: Sequence[str]) -> None:
+def _count(count: Count, truth: F64, p: F64, found: LocalModel, notes: Sequence[Finding]) -> None:
     low, high = found.intervals.T
     count.held += (low <= truth) & (truth <= high)
     white = found.white_errors * student_quantile(0.975, found.degrees_of_freedom)
@@ -303,7 +304,7 @@ def with_data(problem: Problem, data: F64) -> Problem:
 
 def fitted(
     problem: Problem, evaluator: Evaluator, start: F64, data: F64, model: str
-) -> tuple[F64, LocalModel, list[str]] | None:
+) -> tuple[F64, LocalModel, list[Finding]] | None:
     """Return the estimate, its statistics, and what is said of tones and of steps.
 
     Parameters
@@ -336,7 +337,7 @@ def fitted(
         found = whitened_finding(noise, residuals, jacobian)
     names = [q.name for q in problem.free]
     statistics = LocalModel(names, p, jacobian, residuals, sigma_known=False, coloured=found)
-    return p, statistics, disturbance_notes(measured, residuals, found)
+    return p, statistics, list(disturbances(measured, residuals, found))
 
 
 def noise_model_of(

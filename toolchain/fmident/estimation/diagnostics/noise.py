@@ -385,8 +385,14 @@ def whitened_fits(
 
 def disturbance_notes(fit: Fit) -> Iterator[Finding]:
     """Note tones, and the steps of coarse sensors, in the whitened residuals."""
-    problem, residuals = fit.problem, fit.residuals
-    noise = fit.statistics.local.coloured
+    return disturbances(fit.problem, fit.residuals, fit.statistics.local.coloured)
+
+
+def disturbances(problem: Problem, residuals: F64, noise: NoiseFinding | None) -> Iterator[Finding]:
+    """Yield a finding for the tones of each output, and for the steps of each coarse sensor.
+
+    `residuals` are whitened, shape (m,), and `noise` is what the standard errors count.
+    """
     if residual_layout(problem).size != residuals.size:
         return
     waves = [] if noise is None else placed_waves(problem, noise)
