@@ -48,8 +48,7 @@ class SearchedRows:
     """The residuals that a search minimises: those of the evaluator, or with the noise held.
 
     The `noise` weighs the priors; it is ``None`` for the residuals of the evaluator, and
-    may only be held if `weighed`. `adds` says whether there are rows that the cost does not
-    have.
+    may only be held if `weighed`.
     """
 
     def __init__(self, problem: Problem, evaluator: Evaluator) -> None:
@@ -57,7 +56,6 @@ class SearchedRows:
         self._priors = Priors.of(problem)
         self.weighed = self._priors.count > 0
         self.noise: float | None = None
-        self.adds = False
 
     def hold(self, p: F64) -> bool:
         """Hold the noise estimated from the residuals at `p`; return whether it has changed.

@@ -208,6 +208,9 @@ TABLE = [
          ("'least-square'", "'least-squares'")),
     Case("unknown option", swap('name = "least-squares"', 'name = "least-squares"\nsolvr = 1'),
          ("'solvr'", "'solver'")),
+    Case("option that has left",
+         swap('name = "least-squares"', 'name = "least-squares"\ntruncate = "auto"'),
+         ("problem.toml:", "'truncate'", "a prior")),
     Case("option of the wrong kind",
          swap('name = "least-squares"', 'name = "least-squares"\nmethod = "dogbx"'),
          ("dogbx", "'dogbox'")),
@@ -311,6 +314,13 @@ def test_other_commands_refuse_the_same_fmus(
     shown = capsys.readouterr()
     assert fragment in shown.out + shown.err
     assert "Traceback" not in shown.err
+
+
+def test_an_option_that_has_left_may_come_from_the_command(study: Study, capsys: Capture) -> None:
+    assert main(["estimate", "problem.toml", "--set", "estimator.truncate=1e-3"]) == 2
+    error = capsys.readouterr().err
+    assert "--set estimator.truncate" in error
+    assert "a prior" in error
 
 
 def test_crash_in_simulate_and_validate(study: Study, capsys: Capture) -> None:

@@ -118,21 +118,13 @@ def test_from_python_it_estimates_first(study: Study) -> None:
         fmident.bootstrap(problem, resume=True)
 
 
-def test_stages_robust_losses_and_truncation_are_refused(study: Study, estimated: Path) -> None:
+def test_stages_and_robust_losses_are_refused(study: Study, estimated: Path) -> None:
     problem = fmident.load_problem(study.problem)
     path = estimated / "result.json"
     found = json.loads(path.read_text())
     found["settings"]["options"]["loss"] = "huber"
     path.write_text(json.dumps(found))
     with refused(Code.NOT_SUPPORTED, ProblemError, match="robust loss 'huber'"):
-        fmident.bootstrap(problem, estimated)
-    found["settings"]["options"]["loss"] = "linear"
-    found["truncation"] = {
-        "rule": "noise", "limit": 1.0, "rank": 2, "singular_values": [9.0, 8.0, 0.0],
-        "parameters": [], "bias": {}, "compared": 0, "p_value": None,
-    }  # fmt: skip
-    path.write_text(json.dumps(found))
-    with refused(Code.NOT_SUPPORTED, ProblemError, match="the estimate is truncated"):
         fmident.bootstrap(problem, estimated)
     stages = '\n[[stages]]\nname = "first"\nfree = ["k"]\n\n[[stages]]\nname = "second"\n'
     study.problem.write_text(study.problem.read_text() + stages)

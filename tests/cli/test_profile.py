@@ -331,34 +331,3 @@ def test_a_folder_and_a_robust_loss(study: Study) -> None:
     assert not (study.folder / ".profiles.run").exists()
     with pytest.raises(ValueError, match="result folder"):
         fmident.profile(problem, resume=True)
-
-
-def test_a_truncated_estimate_is_told_of(study: Study) -> None:
-    """The force in two units: m, d and k are known up to a factor; profiles hold none of it."""
-    study.change('x = { column = "position", sigma = 2e-5 }', X_AND_GAIN)
-    study.change("[[experiments]]", GAIN)
-    problem = fmident.load_problem(study.problem, overrides={"estimator.truncate": "auto"})
-    result = fmident.estimate(problem)
-    assert result.truncation is not None
-    assert result.truncation.rank == 3
-    assert set(result.truncation.held) == {"m", "d", "k", "gain"}
-    ratios = [result.values[n] / result.values["gain"] for n in ("m", "d", "k")]
-    np.testing.assert_allclose(ratios, [3.0, 4.0, 400.0], rtol=2e-3)
-    found = fmident.profile(problem, result, parameters=["k"])
-    assert found.profiles[0].verdict.kind != "agrees"
-    assert "held-at-start" in {f.code for f in found.findings}
-
-
-X_AND_GAIN = 'x = { column = "position", sigma = 2e-5, gain = "gain" }'
-GAIN = """[parameters.gain]
-initial = 1.2
-bounds = [0.1, 10.0]
-
-[[experiments]]"""
-
-
-def test_stages_refuse_truncation(study: Study) -> None:
-    study.problem.write_text(study.problem.read_text() + STAGES)
-    problem = fmident.load_problem(study.problem, overrides={"estimator.truncate": "auto"})
-    with refused(Code.NOT_SUPPORTED, ProblemError, match="'rough' holds at the start"):
-        fmident.estimate(problem)

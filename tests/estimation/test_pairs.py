@@ -35,7 +35,6 @@ FEATURES: dict[str, dict[str, Any]] = {
     "coloured noise": {"data": "coloured"},
     "noise model": {"output": 'noise = { model = "ar" }'},
     "robust loss": {"estimator": 'loss = "soft_l1"'},
-    "truncated": {"estimator": 'truncate = "auto"'},
     "stages": {"stages": True},
 }
 PAIRS = list(itertools.combinations(FEATURES, 2))

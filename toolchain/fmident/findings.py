@@ -19,7 +19,6 @@ SEVERITIES: Mapping[str, Severity] = MappingProxyType(
         "interrupted": "warning",
         "not-converged": "warning",
         "second-minimum": "warning",
-        "start-contradicted": "warning",
         "prior-contradicted": "warning",
         # Of an estimate and of a check.
         "initial-simulation-fails": "error",
@@ -38,7 +37,6 @@ SEVERITIES: Mapping[str, Severity] = MappingProxyType(
         "rank-undecided": "warning",
         "derivatives-inexact": "warning",
         "no-uncertainty": "warning",
-        "held-at-start": "warning",
         "at-bound": "warning",
         "constraint-active": "warning",
         "nearly-collinear": "warning",
@@ -64,7 +62,6 @@ SEVERITIES: Mapping[str, Severity] = MappingProxyType(
         "interval-curved": "note",
         "interval-by-profile": "note",
         "interval-poor": "note",
-        "interval-of-start": "note",
         "derivatives-tightened": "note",
         "solver-error-unknown": "note",
         "prior-conflict": "note",

@@ -21,7 +21,7 @@ import types
 import typing
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -162,11 +162,18 @@ class OptionError(ValueError):
 class Options:
     """Base of options whose annotations are checked.
 
+    Class attributes
+    ----------------
+    instead
+        Options of earlier versions, and what to do instead: the hint where one is given.
+
     Raises
     ------
     OptionError
         A value that is out of its range, or requires another option.
     """
+
+    instead: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         """Check the annotations; a derived class that adds to this calls it first."""

@@ -28,7 +28,6 @@ from fmident_estimators.least_squares.events import past_events
 from fmident_estimators.least_squares.losses import robust_cost, scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress, Run
-from fmident_estimators.least_squares.truncated import truncated_estimate
 from fmident_estimators.population import Box, latin_hypercube
 
 _USUAL_ITERATIONS = 5
@@ -65,11 +64,6 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         if options.candidates:
             Box.of(problem, f"candidates = {options.candidates}")
         _refuse_bounded_priors(problem, options)
-        _refuse_truncated(problem, options)
-
-    def holds_directions(self, options: LeastSquaresOptions) -> bool:
-        """Return whether the singular value decomposition is truncated."""
-        return options.truncate is not None
 
     def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
         """Return the simulations for difference steps and some iterations per start."""
@@ -99,7 +93,6 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         with priors; `JacobianError` if all simulations near a single start fail.
         """
         _refuse_bounded_priors(problem, options)
-        _refuse_truncated(problem, options)
         if options.solver == "ceres":
             monitor.note(
                 'solver = "ceres" has left: SciPy\'s trust region searches, which finds the same'
@@ -138,8 +131,6 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
                 f"no search reached an end; last failed simulation: {evaluator.last_failure}",
             )
         best = past_events(run, results, breaks)
-        if options.truncate is not None:
-            return truncated_estimate(run, best)
         if options.loss != "linear":
             monitor.note(
                 f"The loss '{options.loss}' was minimised; the cost shown is half the plain sum of "
@@ -209,26 +200,6 @@ def _refuse_bounded_priors(problem: Problem, options: LeastSquaresOptions) -> No
         raise ProblemError(
             f"the loss '{options.loss}' would also bound what priors count",
             hint='use loss = "linear", or remove the priors',
-            code=Code.NOT_SUPPORTED,
-        )
-
-
-def _refuse_truncated(problem: Problem, options: LeastSquaresOptions) -> None:
-    if options.truncate is None:
-        return
-    what = ""
-    if Priors.of(problem).count:
-        what = "priors, which are another way to regularise"
-    elif any(m.noise is not None for e in problem.experiments for m in e.measurements):
-        what = "a model of the noise"
-    elif problem.constraints:
-        what = "constraints"
-    elif not problem.cost.gives_intervals:
-        what = f"the cost '{problem.cost.name}', which has no standard errors"
-    if what:
-        raise ProblemError(
-            f"truncate does not go together with {what}",
-            hint="leave one of them out",
             code=Code.NOT_SUPPORTED,
         )
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from fmident.errors import Code
 from fmident.options import (
-    INSIDE_UNIT,
     NOT_NEGATIVE,
     POSITIVE,
     OptionError,
@@ -50,15 +49,14 @@ class LeastSquaresOptions(Options):
         Number of Latin hypercube points in the bounds. If the search from the initial point
         takes long or does not explain the data, their costs show where other searches
         start, one after the other, until one does.
-    truncate
-        Truncated singular value decomposition: the estimate moves only along directions
-        that the data determine, and keeps the initial values along the others. ``"auto"``:
-        directions determined better than one ``scale`` of the parameters (a factor of e
-        with log scaling); a number: all above this fraction of the largest singular value
-        of the Jacobian in these scales.
     initial_trust_region
         Of Ceres in older files; without effect.
     """
+
+    instead: ClassVar[Mapping[str, str]] = {
+        "truncate": "give each parameter that the data leave open a prior, whose mean is its"
+        " initial value and whose sd says how far that may be off; or fix it, or tie it to others"
+    }
 
     solver: Literal["scipy", "ceres"] = "scipy"
     method: Literal["auto", "trf", "dogbox"] = "auto"
@@ -71,7 +69,6 @@ class LeastSquaresOptions(Options):
     starts: Annotated[int, Range(least=1)] = 1
     seed: Annotated[int, NOT_NEGATIVE] = 0
     candidates: Annotated[int, NOT_NEGATIVE] = 0
-    truncate: Annotated[float, INSIDE_UNIT] | Literal["auto"] | None = None
     initial_trust_region: Annotated[float | None, POSITIVE, Requires("solver", "ceres")] = None
 
     def __post_init__(self) -> None:
@@ -81,8 +78,4 @@ class LeastSquaresOptions(Options):
                 f"candidates = {self.candidates} and starts = {self.starts} are two ways to start"
                 " elsewhere: leave one of them out",
                 "candidates",
-            )
-        if self.truncate is not None and self.loss != "linear":
-            raise OptionError(
-                f"truncate takes no robust loss ('{self.loss}')", "truncate", Code.NOT_SUPPORTED
             )

@@ -177,14 +177,12 @@ def singular_directions(matrix: F64) -> tuple[F64, F64]:
 class LocalSearch:
     """One search in the search space of the problem.
 
-    `start` holds physical parameters, shape (n,); `number` counts the starts from 1; `rows`
-    are the residuals to minimise, those of the evaluator by default. `cautious` is set when
-    the search begins again from its start because longer steps led to a plateau.
+    `start` holds physical parameters, shape (n,); `number` counts the starts from 1.
+    `cautious` is set when the search begins again from its start because longer steps led to a
+    plateau.
     """
 
-    def __init__(
-        self, run: Run, start: F64, number: int = 1, rows: SearchedRows | None = None
-    ) -> None:
+    def __init__(self, run: Run, start: F64, number: int = 1) -> None:
         problem, evaluator = run.problem, run.evaluator
         self.options = run.options
         self.space = evaluator.space
@@ -203,7 +201,7 @@ class LocalSearch:
         self._names = [q.name for q in problem.free]
         self._lower, self._upper = problem.lower, problem.upper
         self._evaluator = evaluator
-        self._rows = SearchedRows(problem, evaluator) if rows is None else rows
+        self._rows = SearchedRows(problem, evaluator)
         self._balancing = False
         self._matching = EventMatching(problem)
         self._progress = run.progress
@@ -249,7 +247,7 @@ class LocalSearch:
         other rounding.
         """
         robust = self.options.loss != "linear"
-        other = self._rows.weighed or self._rows.adds or not robust
+        other = self._rows.weighed or not robust
         return self._evaluator.cost(self.physical(z)) if other else self.cost(z)
 
     def cost_of(self, residuals: F64) -> float:

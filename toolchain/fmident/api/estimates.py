@@ -16,7 +16,7 @@ from fmident.api.run import Analysis, Result, Run, RunArguments, perform, with_a
 from fmident.arrays import F64
 from fmident.checking import data_findings, quick_findings, refuse, start_findings
 from fmident.errors import Code, Diagnostic, EstimationError, ProblemError
-from fmident.estimation.checks import build_options, check_initial_simulation, suited
+from fmident.estimation.checks import check_initial_simulation, suited
 from fmident.estimation.comparisons import InputSignal
 from fmident.estimation.diagnostics.noise import asks_for_noise
 from fmident.estimation.fits import validated
@@ -109,10 +109,12 @@ class Estimation(Analysis[EstimationResult]):
             result, report = _estimate_in_stages(problem, observed, identity, executors, check)
         else:
             with run.evaluator(problem, executors) as (evaluator, executor):
-                options = build_options(estimator, problem.estimator.options)
                 check_initial_simulation(problem, evaluator)
                 findings = quick_findings(
-                    problem, evaluator, description, inert_allowed=estimator.takes_inert(options)
+                    problem,
+                    evaluator,
+                    description,
+                    inert_allowed=estimator.accepts_inert_parameters,
                 )
                 refuse(findings)
                 run.report([f.diagnostic for f in findings if f.severity == "warning"])

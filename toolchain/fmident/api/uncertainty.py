@@ -205,20 +205,13 @@ def _differences(
             )
             return [finding("stage-held-changed", text)]
         before = next((s.cost_final for s in result.stages if s.name == stage.name), before)
-    notes = []
-    if result.truncation is not None:
-        text = (
-            "The estimate is truncated, the profiles hold nothing: they show what the data "
-            "say of each parameter, whatever it started from."
-        )
-        notes.append(finding("held-at-start", text))
     if (loss := loss_of(result)) == "linear":
-        return notes + changed_since(part, result, cost, before)
+        return changed_since(part, result, cost, before)
     text = (
         f"The estimate has the robust loss '{loss}', the profiles have none: they are "
         "those of plain least squares."
     )
-    return [*notes, finding("loss-ignored", text)]
+    return [finding("loss-ignored", text)]
 
 
 def _counted(part: Problem, stage: Stage, result: EstimationResult) -> Counted | None:
@@ -312,7 +305,7 @@ def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, fl
     white noise, and of a stage those with the held values assumed exact.
     """
     modelled = result.noise is not None and result.noise.modelled
-    if loss_of(result) != "linear" or result.truncation is not None or modelled:
+    if loss_of(result) != "linear" or modelled:
         return {}
     errors = {e.name: e.standard_error for e in result.estimates if e.searched and not e.held}
     for stage in result.stages:
@@ -447,15 +440,6 @@ def _refuse(problem: Problem, result: EstimationResult | None = None) -> None:
         hint = (
             "estimate with --set estimator.loss=linear, after excluding outliers "
             "([experiments.prepare]); the intervals of the robust estimate count its loss"
-        )
-    elif result is not None and result.truncation is not None:
-        message = (
-            "the estimate is truncated, and replicates are fitted in all directions: their spread"
-            " would be that of another estimate"
-        )
-        hint = (
-            "fix parameters in place of truncating; the intervals of the result are those of"
-            " the truncated estimate"
         )
     else:
         return

@@ -94,11 +94,7 @@ def check_problem(
     # Costs of other kinds are minimised by the estimator; what data tell is seen in time.
     in_time = replace(problem, cost=TimeDomain())
     evaluator = evaluator.for_problem(in_time)
-    inert_allowed = estimator is not None and (
-        estimator.takes_inert(options)
-        if isinstance(options, estimator.options_type)
-        else estimator.accepts_inert_parameters
-    )
+    inert_allowed = estimator is not None and estimator.accepts_inert_parameters
     subject = SimulatedSubject(
         in_time,
         description,

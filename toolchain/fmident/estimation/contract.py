@@ -129,32 +129,6 @@ class Draws:
         return self.values.reshape(-1, self.values.shape[2])
 
 
-@dataclass(frozen=True, eq=False)
-class HeldDirections:
-    """Directions in which an estimate stayed at the start for lack of information.
-
-    Parameters
-    ----------
-    moved
-        Directions along which the estimate is that of least squares, in the search space,
-        orthonormal columns, shape (n, r); zero for parameters on a bound. Orthogonal to
-        them it is at the problem's initial values.
-    rule
-        ``"noise"``: directions that the data determine to better than `limit` units of the
-        search space; ``"relative"``: those with a singular value above `limit` times the
-        largest.
-    limit
-        Of the rule.
-    least_cost
-        Cost of the search without held directions.
-    """
-
-    moved: F64
-    rule: Literal["noise", "relative"]
-    limit: float
-    least_cost: float
-
-
 class Flag(IntEnum):
     """State of an online estimation at an instant."""
 
@@ -244,8 +218,6 @@ class Estimate:
     draws
         From the posterior distribution: standard errors, covariance and intervals are then
         those of the draws, and `parameters` their medians.
-    held_directions
-        Directions held at the start; ``None``: none.
     base
         Combinations of parameters that it has solved for, including single parameters, if
         it knows that only these affect the outputs, and no bound keeps one of them from its
@@ -261,7 +233,6 @@ class Estimate:
     residual_scores: ResidualScores | None = None
     ended_by: Ending | None = None
     draws: Draws | None = None
-    held_directions: HeldDirections | None = None
     base: tuple[DeterminedCombination, ...] = ()
 
 
@@ -379,18 +350,6 @@ class Estimator(ABC, Generic[Options]):
         fmident.errors.ProblemError
             What is missing. Without a location it receives that of the estimator's table.
         """
-
-    def holds_directions(self, options: Options) -> bool:
-        """Return whether it may hold directions at the start (:class:`HeldDirections`).
-
-        Stages reject that, because they do not pass held directions on. `options` is an
-        instance of `options_type`.
-        """
-        return False
-
-    def takes_inert(self, options: Options) -> bool:
-        """Return whether it handles free parameters without influence on the outputs."""
-        return self.accepts_inert_parameters or self.holds_directions(options)
 
     def expected_simulations(self, options: Options, problem: Problem) -> int | None:
         """Return the expected number of FMU runs, for the user's planning.

@@ -26,7 +26,6 @@ from fmident.findings import Finding, Noted, in_order
 from fmident.problem.cost import TimeDomain
 from fmident.problem.residuals import DerivativeOrigin, summary_of
 from fmident.statistics.identifiability import DeterminedCombination, Identifiability
-from fmident.statistics.truncated import Truncation
 from fmident.views import Panels, plot, view
 
 if TYPE_CHECKING:
@@ -457,8 +456,6 @@ class EstimationResult(Noted, Drawable):
     draws
         From the posterior distribution; ``None`` of estimators that do not draw. Standard errors,
         covariance and intervals are then theirs.
-    truncation
-        What was held at the start since the data do not determine it; ``None``: nothing.
     whitened
         The fits with innovations in place of residuals, where the noise was modelled; not stored.
     base_parameters
@@ -504,7 +501,6 @@ class EstimationResult(Noted, Drawable):
     priors: PriorKnowledge | None = None
     noise: CountedNoise | None = None
     draws: DrawnPosterior | None = None
-    truncation: Truncation | None = None
     whitened: tuple[OutputFit, ...] = ()
     base_parameters: tuple[BaseParameter, ...] = ()
 

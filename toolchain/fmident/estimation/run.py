@@ -273,7 +273,7 @@ class _Search:
         """Search from the initial values of a problem."""
         estimator = self.estimator
         try:
-            if not (self.again or estimator.takes_inert(self.options)):
+            if not (self.again or estimator.accepts_inert_parameters):
                 check_influence(problem, evaluator, descends=estimator.descends)
             method = estimator.minimise if self.minimise else estimator.estimate
             result: object = method(problem, evaluator, self.options, self.monitor)
@@ -492,8 +492,7 @@ def _summarise(
 def _is_least_squares(estimate: Estimate) -> bool:
     """Return whether the intervals are those of plain least squares."""
     weighted = estimate.residual_weights is not None or estimate.residual_scores is not None
-    chosen = bool(estimate.base) or estimate.held_directions is not None
-    return estimate.draws is None and not (weighted or chosen)
+    return estimate.draws is None and not (weighted or estimate.base)
 
 
 def _result(
@@ -547,7 +546,6 @@ def _result(
         whitened=fit.fits if known and isinstance(problem.cost, Prewhitened) else (),
         sensitivities=parameters.output_sensitivities(fit),
         priors=fit.priors,
-        truncation=None if known is None else known.truncated,
         draws=parameters.drawn_posterior(fit),
         base_parameters=base,
         derivative_origins=evaluator.derivative_origins,
@@ -708,6 +706,5 @@ WITH_INTERVALS: Sequence[Diagnostic] = (
     fits.correlated_residuals,
     signals.delay_notes,
     signals.input_notes,
-    parameters.truncation_notes,
 )
 """Diagnostics of an estimate with statistics, in the order of a report."""

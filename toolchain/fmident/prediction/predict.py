@@ -79,8 +79,6 @@ def covariance_of(problem: Problem, result: EstimationResult) -> tuple[F64, floa
         )
     if covariance.size and bool(np.isnan(np.diag(covariance)).all()):
         hint = "its notes say why; 'fmident predict --bootstrap' needs none"
-        if result.truncation is not None:
-            hint = "it is truncated: predict from an estimate with priors, or with parameters fixed"
         raise EstimationError("the result has no standard errors", hint=hint)
     return covariance, _freedom(problem, result)
 

@@ -188,8 +188,6 @@ def why_not(result: EstimationResult, table: pd.DataFrame | None) -> str:
         return f"the loss '{loss}' is not the likelihood of Gaussian noise"
     if result.priors is not None:
         return "with priors its estimate is not the maximum of the likelihood"
-    if result.truncation is not None:
-        return "it held at the start what the data do not determine, and is not the maximum"
     if result.draws is not None:
         return "its values are medians of draws, not the maximum of the likelihood"
     if result.residuals is None:

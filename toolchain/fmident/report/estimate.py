@@ -67,9 +67,6 @@ _MOST_INPUTS = 6
 _MOST_INPUTS_DRAWN = 16
 """Inputs of an experiment that are drawn."""
 
-_MOST_STARTS = 12
-"""Parameters up to which the bias of each by each start is shown."""
-
 _MOST_SHIFTS, _LEAST_SHIFT = 4, 1e-3
 _LEAST_SHARE = 0.001
 _MOST_EXPERIMENTS = 30
@@ -79,11 +76,7 @@ _BLUE, _ORANGE = "11,92,173", "200,80,30"
 # ------------------------------------------------------------------------------ parameters
 
 
-def remark(
-    estimate: ParameterEstimate,
-    judged: Identifiability | None = None,
-    held: Mapping[str, str] | None = None,
-) -> str:
+def remark(estimate: ParameterEstimate, judged: Identifiability | None = None) -> str:
     """Return a remark on what is special about a parameter, or an empty string.
 
     Without an identifiability result, for instance next to a jump of the cost, a missing
@@ -93,8 +86,6 @@ def remark(
         return "fixed"
     if estimate.expression:
         return estimate.follows
-    if (estimate.base or estimate.is_open) and held is not None and estimate.name in held:
-        return held[estimate.name]
     if estimate.base:
         return merged_into(estimate.base)
     if estimate.at_bound:
@@ -126,17 +117,10 @@ def uncertain(e: ParameterEstimate) -> list[str]:
 
 def _parameters(result: EstimationResult) -> list[Block]:
     white = {} if result.noise is None else result.noise.white_errors
-    held: dict[str, str] = {}
-    if result.truncation is not None:
-        still = result.truncation.untouched
-        held = {
-            n: "at the start" if n in still else "partly from the start"
-            for n in result.truncation.held
-        }
     rows = []
     for e in result.estimates:
         value, *rest = uncertain(e)
-        comment = remark(e, result.identifiability, held)
+        comment = remark(e, result.identifiability)
         quiet = comment == "fixed" or comment.startswith("in ")
         rows.append(
             [
@@ -448,50 +432,6 @@ def _draws(result: EstimationResult) -> list[Block]:
     ]  # fmt: skip
 
 
-def _truncation(result: EstimationResult) -> list[Block]:
-    truncation = result.truncation
-    if truncation is None:
-        return []
-    rows = [
-        [
-            Cell(p.name, "code"),
-            plain(p.start),
-            with_error(p.value, p.standard_error)[0],
-            f"{100.0 * p.resolution:.3g} %",
-            "" if p.resolved else plain(p.start_error, 2),
-            *(
-                ("", "")
-                if p.name in truncation.untouched
-                else (
-                    with_error(p.value, p.standard_error)[1],
-                    interval(p.interval_95, p.standard_error),
-                )
-            ),
-            unit_text(p.unit),
-        ]
-        for p in truncation.parameters
-    ]
-    header = ["parameter", "start", "value", "from data", "+- of start", "+- of noise",
-              "95 % if the start holds", "unit"]  # fmt: skip
-    about = (
-        "From data: how much of the value the data determine; the rest is where the parameter"
-        " started. ± of start: error of the value if each start is wrong by one scale, which no"
-        " interval counts. ± of noise: standard error if the start is right along what was held."
-    )
-    blocks: list[Block] = [
-        Text(truncation.sentence, about=True),
-        Text(about, about=True),
-        Table(header, rows, "<>>>>>><", ["value", "start", "unit"]),
-    ]
-    held = [name for name in truncation.held if name not in truncation.untouched]
-    if 0 < len(held) <= _MOST_STARTS:
-        moves = [[name, *(plain(truncation.bias[name][of], 3) for of in held)] for name in held]
-        title = "Change of each value if the start of one of them changes by 1:"
-        titles = ["value", *(f"start of {name}" for name in held)]
-        blocks += [Text(title, about=True), Table(titles, moves, page_only=titles)]
-    return blocks
-
-
 def _correlation(result: EstimationResult) -> list[Block]:
     names = [e.name for e in result.estimates if e.searched]
     matrix = np.asarray(result.correlation, dtype=np.float64)
@@ -766,7 +706,6 @@ ESTIMATE: Contents[EstimationResult] = Contents(
         Part("Validation", _validation, brief=True, rest="validation.csv has them"),
         Part("Priors", _priors, brief=True),
         Part("Posterior", _draws, brief=True),
-        Part("What was held at the start", _truncation, brief=True),
         Part("Stages", _stages, brief=True),
         Part("Correlation of the estimates", _correlation),
         Part("Estimates over time", _series, rest="series.csv has them"),

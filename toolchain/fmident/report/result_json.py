@@ -42,7 +42,6 @@ from fmident.findings import Finding, finding
 from fmident.report.codec import Codec, Form, Json, Layout, read_file, written_by
 from fmident.report.verdict import findings_of
 from fmident.statistics.identifiability import FixingStep, Identifiability
-from fmident.statistics.truncated import TruncatedParameter, Truncation
 
 FILE_NAME, PAGE = "result.json", "report.html"
 
@@ -309,8 +308,6 @@ LAYOUTS: dict[type, Layout] = {
         omitted={"values": np.empty((0, 0, 0)), "densities": np.empty((0, 0))}
     ),
     DrawnParameter: Layout(computed={"error": lambda p: p.error}),
-    Truncation: Layout(computed={"held": lambda t: t.held, "conflict": lambda t: t.conflict}),
-    TruncatedParameter: Layout(null={"interval_95": OPEN}),
     ConstraintCheck: Layout(missing=dict.fromkeys(("equality", "active", "violated"), False)),
     StageUncertainty: Layout(keys={"conditional_errors": "conditional_standard_errors"}),
     StageResult: Layout(

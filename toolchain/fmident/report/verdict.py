@@ -201,11 +201,7 @@ def _more_of_the_search(result: EstimationResult) -> str:
 
 
 def _prior(result: EstimationResult) -> Iterator[Finding]:
-    """Yield which priors, or start values that were held, the data contradict."""
-    if result.truncation is not None and result.truncation.conflict:
-        yield finding(
-            "start-contradicted", "the data contradict the start values that truncation held"
-        )
+    """Yield which priors the data contradict."""
     if result.priors is not None and result.priors.conflict:
         several = "s" * (len(result.priors.conflict) > 1)
         names = listed([c.name for c in result.priors.conflict])
@@ -391,7 +387,7 @@ def _members(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -
     """Yield which parameters act in base parameters alone, unless an estimator chose that."""
     chosen = {s.name for s in result.stages if s.identifiability and s.identifiability.by_choice}
     names = [e.name for e in estimates if e.base and e.stage not in chosen]
-    if not names or result.truncation is not None:  # then they come partly from the start
+    if not names:
         return
     base = [e for e in result.base_parameters if {*e.members} & {*names}]
     few = len(base) <= _MOST_NAMED
@@ -417,17 +413,7 @@ def _without_errors(
     result: EstimationResult, estimates: Sequence[ParameterEstimate]
 ) -> Iterator[Finding]:
     """Yield what is to be said of parameters without a finite standard error."""
-    held = () if result.truncation is None else result.truncation.held
-    lost = [
-        e.name
-        for e in estimates
-        if not math.isfinite(e.standard_error) and (e.name in held or not e.base)
-    ]
-    if partly := [name for name in lost if name in held]:
-        lost = [name for name in lost if name not in held]
-        verb = "comes" if len(partly) == 1 else "come"
-        text = f"{_parameters(partly)} {verb} partly from the start values"
-        yield finding("held-at-start", text)
+    lost = [e.name for e in estimates if not math.isfinite(e.standard_error) and not e.base]
     # A stage may depend on values that it held and no data determine.
     alone: dict[str, float] = {}
     for stage in result.stages:
@@ -476,7 +462,7 @@ def _correlation(result: EstimationResult) -> Iterator[Finding]:
 
 def _facts(result: EstimationResult) -> Iterator[Finding]:
     """Yield what is said of every result."""
-    judged, truncation, worst = result.identifiability, result.truncation, _worst(result)
+    judged, worst = result.identifiability, _worst(result)
     if judged is not None:
         words = _which_are_meant(result, judged.verdict)
         poor = [e.name for e in result.estimates if e.searched and e.poorly_determined]
@@ -486,8 +472,6 @@ def _facts(result: EstimationResult) -> Iterator[Finding]:
         yield finding("identifiability", words)
         if judged.fixing and not judged.full_rank:
             yield finding("fix-first", fixing_sentence(judged.fixing))
-    if truncation is not None:
-        yield finding("identifiability", truncation.sentence)
     if result.noise is not None:
         yield finding("noise-counted", result.noise.summary)
     active = [c for c in result.constraints if c.active]

@@ -52,7 +52,6 @@ from fmident.statistics.intervals import (
 from fmident.statistics.noise.covariance import NoiseFinding
 from fmident.statistics.prior import PriorRows, with_prior_rows, without_invisible
 from fmident.statistics.residuals import ResidualScores
-from fmident.statistics.truncated import Subspace
 
 LEVEL = 0.95
 
@@ -96,8 +95,6 @@ class LocalModel:
         Constraints and bounds; by default none.
     holding
         Which inequalities hold the estimate, shape (l,); by default as their multipliers say.
-    within
-        The only directions along which the estimate is that of least squares; by default all.
     kinks
         Parameters whose derivatives are wrong, since the cost jumps or bends, shape (n,).
     """
@@ -115,7 +112,6 @@ class LocalModel:
     coloured: NoiseFinding | None = None
     feasible: FeasibleSet | None = None
     holding: Flags | None = None
-    within: Subspace | None = None
     kinks: Flags | None = None
 
     # ------------------------------------------------------------------ tangent space
@@ -291,8 +287,6 @@ class LocalModel:
     @property
     def degrees_of_freedom(self) -> int:
         """Samples beyond those that determine the parameters."""
-        if self.within is not None:
-            return self.samples + self.priors - int(self.within.moved.shape[1])
         if self.prior is not None:
             return self.samples - self.moving.size
         return self.samples - int(self.analysis.rank)
@@ -304,18 +298,13 @@ class LocalModel:
             return self.scores.variance(self.analysis.rank)
         if self.sigma_known:
             return 1.0
-        if self.within is not None:
-            whole = replace(self, within=None)
-            if self.degrees_of_freedom <= 0:
-                return whole.residual_variance
-            return _variance(whole.right, self.degrees_of_freedom)
         right = self.residuals if self.prior is not None else self.right
         return _variance(right, self.degrees_of_freedom)
 
     @cached_property
     def noise(self) -> float:
         """Standard deviation of the rows' noise."""
-        if self.prior is None or self.sigma_known or self.within is not None:
+        if self.prior is None or self.sigma_known:
             return float(np.sqrt(self.residual_variance))
         jacobian = self.derivatives[0][:, self.moving]
         reach = np.linalg.norm(jacobian, axis=0) * np.abs(self.values[self.moving])
@@ -334,10 +323,6 @@ class LocalModel:
     @cached_property
     def response(self) -> F64:
         """Changes of the parameters per change of a row, but for the sign, shape (n, m)."""
-        if self.within is not None:
-            within = np.where(self.on_bound[:, np.newaxis], 0.0, self.within.directions)
-            inverse = np.asarray(np.linalg.pinv(self.rows @ within), dtype=np.float64)
-            return np.asarray(within @ inverse, dtype=np.float64)
         analysis, rank, moving = self.analysis, self.analysis.rank, self.moving
         right, singular = analysis.right[:, :rank], analysis.singular_values[:rank]
         left = analysis.scaled(self.rows[:, moving]) @ right / singular
@@ -378,22 +363,12 @@ class LocalModel:
     @cached_property
     def open_directions(self) -> F64:
         """Directions of the parameters that the data leave open, as columns, shape (n, d)."""
-        if self.within is not None:
-            return np.where(self.resolved[:, np.newaxis], 0.0, self.within.across)
         analysis, basis = self.analysis, self.tangent.basis[:, self.moving]
         shares = np.where(analysis.involved[:, np.newaxis], analysis.right[:, analysis.rank :], 0.0)
         moves = shares / analysis.lengths[:, np.newaxis]
         directions = basis @ moves
         whole = np.abs(basis) @ np.abs(moves)
         return np.where(np.abs(directions) > CANCELLED * whole, directions, 0.0)
-
-    @property
-    def resolved(self) -> Flags:
-        """Whether the data alone determine a parameter along the directions of `within`, (n,)."""
-        if self.within is None:
-            return ~self.is_open
-        errors = np.linalg.norm(self.answer_to_noise, axis=1)
-        return self.within.resolved(errors) | self.on_bound
 
     @property
     def is_open(self) -> Flags:
@@ -419,7 +394,7 @@ class LocalModel:
     @cached_property
     def covariance(self) -> F64:
         """Covariance of the parameters, NaN for what has no standard error, shape (n, n)."""
-        if self.coloured is None and self.within is None and not self.tangent.pivots.any():
+        if self.coloured is None and not self.tangent.pivots.any():
             moving, back = self.moving, self.analysis.back
             covariance = np.full((self.values.size,) * 2, np.nan)
             covariance[np.ix_(moving, moving)] = self.noise**2 * (back @ back.T)

@@ -16,6 +16,7 @@ from fmident.options import (
     Advice,
     InFile,
     OptionError,
+    Options,
     Short,
     annotations_of,
     check_options,
@@ -124,15 +125,17 @@ class Section:
         hints = annotations_of(declared)
         fields = _keys_of(declared)
         word, of_owner = ("option", f" of '{owner}'") if owner else ("key", "")
+        instead = declared.instead if issubclass(declared, Options) else {}
         for key in self.content:
             if key not in fields and key not in besides:
                 known = [*fields, *besides]
+                nearest = did_you_mean(key, known, kind=word) if known else "it has none"
                 raise self.error(
                     f"{self.title}: '{owner}' has no option '{key}'"
                     if owner
                     else f"unknown key '{key}' in {self.title}",
                     key,
-                    hint=did_you_mean(key, known, kind=word) if known else "it has none",
+                    hint=instead.get(key, nearest),
                     code=Code.UNKNOWN_KEY,
                 )
         for key, one in fields.items():

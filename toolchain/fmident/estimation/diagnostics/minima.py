@@ -513,7 +513,7 @@ def look_farther(fit: Fit, *, compares_costs: bool) -> Farther:
     indices, silent = model.moving, model.analysis.without_influence
     tried, columns = _placed(problem, p, indices[silent])
     scaled = np.empty((0, p.size))
-    if compares_costs and estimate.draws is None and estimate.held_directions is None:
+    if compares_costs and estimate.draws is None:
         scaled = _scaled(fit)
     if not len(tried) and not len(scaled):
         return Farther({})

@@ -30,7 +30,6 @@ from fmident.problem.residuals import residual_layout
 from fmident.statistics.identifiability import DeterminedCombination
 from fmident.statistics.local_model import LocalModel
 from fmident.units import in_si, parse_unit
-from fmident.words import counted
 
 if TYPE_CHECKING:
     from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics
@@ -424,16 +423,3 @@ def conflict_of(check: PriorCheck) -> str:
     if np.isfinite(check.data_value):
         text += f", but {check.data_value:.4g} +- {check.data_error:.2g}{unit} by the data alone"
     return f"{text}, {abs(check.deviation):.2g} standard deviations apart"
-
-
-def truncation_notes(fit: Fit) -> Iterator[Finding]:
-    """Note that the data contradict what was held."""
-    held = None if fit.uncertainty is None else fit.uncertainty.truncated
-    if held is not None and held.conflict:
-        yield finding(
-            "interval-of-start",
-            "The data contradict the start values that were held: the fit would be better without"
-            f" them, by more than chance allows ({counted(held.compared, 'direction')} compared,"
-            f" p = {held.p_value:.2g}). The start is wrong by more than one scale there",
-            "Give a larger scale to what is known less, or correct the start.",
-        )

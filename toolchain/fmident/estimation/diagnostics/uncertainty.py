@@ -18,12 +18,7 @@ from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.verification import Judgement
 from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.findings import Finding, finding
-from fmident.statistics.distributions import (
-    chi_squared_tail,
-    f_tail,
-    student_intervals,
-    student_quantile,
-)
+from fmident.statistics.distributions import student_quantile
 from fmident.statistics.identifiability import Identifiability
 from fmident.statistics.local_model import LocalModel
 from fmident.statistics.prior import PriorRows
@@ -32,11 +27,10 @@ from fmident.statistics.prior_contribution import (
     prior_contribution,
     prior_sentences,
 )
-from fmident.statistics.truncated import Subspace, TruncatedParameter, Truncation
 from fmident.words import counted, quoted
 
 if TYPE_CHECKING:
-    from fmident.estimation.contract import Estimate, HeldDirections
+    from fmident.estimation.contract import Estimate
     from fmident.problem.model import Problem
 
 
@@ -75,9 +69,6 @@ _FEW = 5.0
 
 Flags = npt.NDArray[np.bool_]
 
-_SAME_COST = 1e-6
-"""Relative difference of costs that is rounding."""
-
 _AWAY = 0.5
 """Standard errors from the minimum from which on intervals cover visibly less: 92 %, not 95 %."""
 
@@ -93,7 +84,6 @@ class VerifiedStatistics:
     identifiability: Identifiability
     prior: PriorContribution | None = None
     active: Active | None = None
-    truncated: Truncation | None = None
     derivatives: DerivativeCheck = field(default_factory=DerivativeCheck)
     exact: bool = False
 
@@ -118,8 +108,8 @@ def uncertainty(
     open then is withheld. Exact sensitivities are compared with those at a hundredth of the
     tolerance, which replace them if the difference matters.
 
-    `estimate` has the weights of the residuals (those of weight zero do not count), the scores
-    of a robust loss and the held directions. Without `verify`, the error of the derivatives is
+    `estimate` has the weights of the residuals (those of weight zero do not count) and the scores
+    of a robust loss. Without `verify`, the error of the derivatives is
     only predicted from the measured noise and curvature. `counts_noise` includes noise other
     than white noise of one size; `compare_interfaces` uses Model Exchange to measure the error
     of an FMU that ignores the tolerance; without `bounded`, as away from the minimum, only
@@ -264,20 +254,14 @@ class _Verification:
 
     def completed(self, model: LocalModel) -> VerifiedStatistics:
         """Return the local model with what is said of it."""
-        problem, p, estimate = self._problem, self._p, self._estimate
         model = replace(model, holding=replace(model, holding=None).holds)  # as verified
         identifiability, prior = model.identifiability, prior_contribution(model)
         if prior is not None:
             more = prior_sentences(prior, model.names, model.moving.size)
             verdict = f"{identifiability.verdict} {more}".rstrip()
             identifiability = replace(identifiability, verdict=verdict)
-        active, truncated = active_constraints(problem, p, model), None
-        if active is None and estimate is not None and estimate.held_directions is not None:
-            directions = estimate.held_directions
-            units = self._evaluator.space.derivative(p)
-            model = replace(model, within=Subspace(directions.moved, units))
-            truncated = truncation(problem, self._evaluator, model, directions)
-        return VerifiedStatistics(model, identifiability, prior, active, truncated)
+        active = active_constraints(self._problem, self._p, model)
+        return VerifiedStatistics(model, identifiability, prior, active)
 
     def effect_of(self, error: F64, model: LocalModel, *, ignores_tolerance: bool) -> _Effect:
         """Return the effect of an error of the residuals of the data on the estimate."""
@@ -351,64 +335,6 @@ class _Verification:
 def _worth(model: LocalModel) -> tuple[int, float]:
     """Return a sort key that is lower for a better model."""
     return len(model.undecided), float(model.doubts.max(initial=0.0))
-
-
-def truncation(
-    problem: Problem, evaluator: Evaluator, model: LocalModel, directions: HeldDirections
-) -> Truncation:
-    """Return what data and start contribute to an estimate that moved along some directions."""
-    subspace, p, on_bound = model.within, model.values, model.on_bound
-    assert subspace is not None
-    errors: F64 = np.linalg.norm(model.answer_to_noise, axis=1)
-    intervals = student_intervals(p, errors, model.parameter_freedoms)
-    noise = model.noise if model.noise > 0.0 else 1.0
-    whole = replace(model, within=None)
-    scaled = whole.rows[:, ~on_bound] * subspace.units[~on_bound] / noise
-    singular = np.linalg.svd(np.linalg.qr(scaled, mode="r"), compute_uv=False)
-    shares = np.clip(np.diag(subspace.resolution), 0.0, 1.0)
-    bias = np.eye(p.size) - subspace.resolution
-    bias *= subspace.units[:, np.newaxis] / subspace.units
-    inside, names = np.flatnonzero(~on_bound).tolist(), list(model.names)
-    rank = subspace.moved.shape[1]
-    costs = evaluator.cost(p), directions.least_cost
-    return Truncation(
-        directions.rule,
-        directions.limit,
-        rank,
-        tuple(singular.tolist()),
-        tuple(
-            TruncatedParameter(
-                problem.free[j].name,
-                problem.free[j].unit,
-                problem.free[j].initial,
-                float(p[j]),
-                float(subspace.units[j]),
-                float(shares[j]),
-                float(subspace.start_errors[j]),
-                float(errors[j]),
-                (float(intervals[j, 0]), float(intervals[j, 1])),
-                bool(model.resolved[j]),
-            )
-            for j in inside
-        ),
-        {names[j]: {names[k]: float(bias[j, k]) for k in inside} for j in inside},
-        *_contradiction(problem, costs, whole.analysis.rank - rank, model.freedom),
-    )
-
-
-def _contradiction(
-    problem: Problem, costs: tuple[float, float], compared: int, freedom: float
-) -> tuple[int, float]:
-    """Return the number of compared directions, and the probability of the increase in cost."""
-    higher = costs[0] - costs[1]
-    if compared <= 0 or not higher >= -_SAME_COST * costs[0]:
-        return 0, float("nan")
-    if problem.sigma_known:
-        return compared, chi_squared_tail(compared, max(2.0 * higher, 0.0))
-    left = freedom - compared
-    if left <= 0.0 or not costs[1] > 0.0:
-        return 0, float("nan")
-    return compared, f_tail(compared, left, max(higher, 0.0) / compared / (costs[1] / left))
 
 
 def few_samples(fit: Fit) -> Iterator[Finding]:

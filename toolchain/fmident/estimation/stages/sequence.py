@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Code, EstimationError, FmidentError, ProblemError
+from fmident.errors import EstimationError, FmidentError
 from fmident.estimation.checks import build_options, suited
 from fmident.estimation.comparisons import CountedNoise, OutputFit, OutputSensitivity
 from fmident.estimation.contract import Estimator, Generation, Iteration
@@ -143,14 +143,6 @@ def _searched_names(problem: Problem, estimator_of: Callable[[str], Estimator[An
         searched |= {q.name for q in suited(stage.problem, estimator).free}
         options = build_options(estimator, stage.problem.estimator.options)
         estimator.check_problem(stage.problem, options)
-        if estimator.holds_directions(options):
-            raise ProblemError(
-                f"stage '{stage.name}' holds at the start what the data do not determine, and"
-                " stages do not hand on how uncertain that is",
-                location=problem.where("stages") or None,
-                hint="truncate in a problem without stages, begun at the values of these",
-                code=Code.NOT_SUPPORTED,
-            )
     return [q.name for q in problem.parameters if q.name in searched]
 
 
