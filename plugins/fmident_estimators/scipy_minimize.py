@@ -16,7 +16,7 @@ correction of Fletcher, Practical Methods of Optimization, 2nd ed., 1987, sectio
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -30,6 +30,7 @@ from fmident.problem.constraints import VIOLATED, Constraints, nearest_feasible
 from fmident.problem.model import Problem
 from fmident_estimators import registers
 from fmident_estimators.descent import SearchedRows, simulations_of_a_jacobian
+from fmident_estimators.losses import Loss, LossName
 
 _USUAL_ITERATIONS = 12
 _MANY_ITERATIONS = 60
@@ -67,12 +68,18 @@ class ScipyMinimizeOptions(Options):
     step_tolerance
         Converged when the remaining constrained Gauss-Newton step is shorter than this
         fraction of each parameter, or lowers the cost by less than can be computed.
+    loss
+        Robust loss on each residual of the data; ``"linear"`` is none.
+    loss_scale
+        Whitened residual above which the loss departs from the square.
     """
 
     method: Literal["trust-constr", "SLSQP"] = "trust-constr"
     max_iterations: Annotated[int, Range(least=1)] = 200
     cost_tolerance: Annotated[float, POSITIVE] = 1e-6
     step_tolerance: Annotated[float, POSITIVE] = 1e-7
+    loss: LossName = "linear"
+    loss_scale: Annotated[float, POSITIVE] = 1.0
 
 
 class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
@@ -85,6 +92,10 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
     descends: ClassVar[bool] = True
     keeps_constraints: ClassVar[bool] = True
     options_type: ClassVar[type[ScipyMinimizeOptions]] = ScipyMinimizeOptions
+
+    def check_problem(self, problem: Problem, options: ScipyMinimizeOptions) -> None:
+        """Reject a robust loss beside priors without sigma."""
+        Loss.of(problem, options.loss, options.loss_scale)
 
     def expected_simulations(self, options: ScipyMinimizeOptions, problem: Problem) -> int:
         """Return some iterations with one gradient each."""
@@ -106,8 +117,11 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
         monitor: Monitor,
     ) -> Estimate:
         """Search from the initial values, or from the nearest ones that satisfy the constraints."""
-        functions = Functions(problem, evaluator, monitor, _start(problem, evaluator))
+        loss = Loss.of(problem, options.loss, options.loss_scale)
+        functions = Functions(problem, evaluator, monitor, _start(problem, evaluator), loss)
         functions.report(functions.z0)
+        if loss.robust:
+            monitor.note(loss.note)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # SciPy's, of what the end of the search says
             outcome = _minimised(functions, options)
@@ -124,6 +138,9 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
             "method_message": str(outcome.message).strip(),
             "method_status": int(outcome.status),
         }
+        estimate = Estimate(
+            p, "limit", text, details, residual_scores=loss.scores(evaluator.residuals(p))
+        )
         left = functions.violation(ended.z)
         limited = ended.steps >= options.max_iterations
         if left > VIOLATED:
@@ -133,12 +150,13 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
                 " parameters"
             )
         elif ended.arrived:
-            return Estimate(p, "converged", f"{text}; nothing is left to go", details)
+            message = f"{text}; nothing is left to go"
+            return replace(estimate, status="converged", message=message)
         elif limited:
             text += "; the limit of iterations is reached"
         else:
             text += "; no further step is lower"
-        return Estimate(p, "limit", text, details, ended_by="limit" if limited else "stuck")
+        return replace(estimate, message=text, ended_by="limit" if limited else "stuck")
 
 
 def _start(problem: Problem, evaluator: Evaluator) -> F64:
@@ -350,8 +368,14 @@ class Functions:
     """Cost and constraints for SciPy, from a physical start."""
 
     def __init__(
-        self, problem: Problem, evaluator: Evaluator, monitor: Monitor, start: F64
+        self,
+        problem: Problem,
+        evaluator: Evaluator,
+        monitor: Monitor,
+        start: F64,
+        loss: Loss,
     ) -> None:
+        self._loss = loss
         self.constraints = Constraints.of(problem)
         self.equalities = self.constraints.equalities
         self.scale = self.constraints.scale(start)
@@ -361,7 +385,7 @@ class Functions:
         self.lower, self.upper = self._space.lower, self._space.upper
         self._start, self.z0 = start, self._space.from_physical(start)
         self.hold(self.z0)
-        self._largest = self._unit = max(self.rows.cost(start), np.finfo(np.float64).tiny)
+        self._largest = self._unit = max(self._cost(start), np.finfo(np.float64).tiny)
         self._best: tuple[float, float, F64] | None = None
 
     @property
@@ -377,14 +401,21 @@ class Functions:
 
     def cost(self, z: F64) -> float:
         """Return the cost relative to that at the start; large where a simulation fails."""
-        value = self.rows.cost(self.physical(z))
+        value = self._cost(self.physical(z))
         if not np.isfinite(value):
             return _FAILED * self._largest / self._unit
         self._largest = max(self._largest, value)
         return value / self._unit
 
+    def _cost(self, p: F64) -> float:
+        """Return the cost at physical parameters, robust loss included."""
+        return self._loss.cost(self.rows.residuals(p)) if self._loss.robust else self.rows.cost(p)
+
     def gradient(self, z: F64) -> F64:
         """Return the gradient of :meth:`cost`, shape (n,)."""
+        if self._loss.robust:
+            slope: F64 = self.jacobian(z).T @ self.residuals(z) / self._unit
+            return slope
         p = self.physical(z)
         return self.rows.gradient(p) * self._space.derivative(p) / self._unit
 
@@ -395,9 +426,12 @@ class Functions:
         return product
 
     def jacobian(self, z: F64) -> F64:
-        """Return the derivatives of the residuals, shape (m, n)."""
+        """Return the derivatives of :meth:`residuals`, shape (m, n)."""
         p = self.physical(z)
         derivatives: F64 = self.rows.jacobian(p) * self._space.derivative(p)
+        if self._loss.robust:
+            _, slopes = self._loss.residuals(self.rows.residuals(p))
+            derivatives = slopes[:, np.newaxis] * derivatives
         return derivatives
 
     def hold(self, z: F64) -> None:
@@ -406,8 +440,8 @@ class Functions:
             self.rows.hold(self.physical(z))
 
     def residuals(self, z: F64) -> F64:
-        """Return the residuals, shape (m,); NaN where the simulation fails."""
-        return self.rows.residuals(self.physical(z))
+        """Return residuals whose squares sum to the cost, (m,); NaN where the simulation fails."""
+        return self._loss.residuals(self.rows.residuals(self.physical(z)))[0]
 
     def values(self, z: F64) -> F64:
         """Return the constraints, shape (k,)."""
@@ -445,7 +479,8 @@ class Functions:
     def report(self, z: F64) -> None:
         """Report the end of an iteration; the first is the start."""
         p = self.physical(z)
-        cost, left = self._evaluator.cost(p), self.violation(z)
+        cost = self._cost(p) if self._loss.robust else self._evaluator.cost(p)
+        left = self.violation(z)
         violation = 0.0 if left <= 1e-6 else left
         if np.isfinite(cost) and (self._best is None or (violation, cost) < self._best[:2]):
             self._best = (violation, cost, p)

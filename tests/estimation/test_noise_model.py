@@ -232,20 +232,75 @@ def test_white_noise_of_own_size_weights_outputs_by_their_noise() -> None:
     assert a.standard_error == pytest.approx(weights.sum() ** -0.5, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("cma-es", {"generations": 1}, "does not search again from where it ended"),
-        ("least-squares", {"loss": "huber"}, "together with a robust loss"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(
-    name: str, options: dict[str, Any], message: str
-) -> None:
+def test_an_estimator_that_does_not_search_again_is_refused() -> None:
     problem = made(3, NoiseChoice())
     bounded = tuple(dataclasses.replace(q, lower=0.01, upper=5.0) for q in problem.parameters)
-    with refused(Code.NOT_SUPPORTED, ProblemError, match=message):
-        run(dataclasses.replace(problem, parameters=bounded), name, options)
+    with refused(Code.NOT_SUPPORTED, ProblemError, match="does not search again from where"):
+        run(dataclasses.replace(problem, parameters=bounded), "cma-es", {"generations": 1})
+
+
+def heavy_line(seed: int, correlation: float = 0.7) -> Problem:
+    """Return a line with innovations of which one in ten is ten times as large as the others."""
+    generator = np.random.default_rng(seed)
+    innovations = generator.standard_normal(TIMES.size)
+    innovations[generator.random(TIMES.size) < 0.1] *= 10.0
+    innovations[0] /= np.sqrt(1.0 - correlation**2)
+    noise = 0.01 * signal.lfilter([1.0], [1.0, -correlation], innovations)
+    measured = straight(TIMES, {}, **TRUTH)["y"] + noise
+    parameters = [Parameter(n, 1.3 * v, variable=n) for n, v in TRUTH.items()]
+    return with_noise(python_problem({"y": measured}, TIMES, parameters), NoiseChoice(order=1))
+
+
+def of_straight(problem: Problem, name: str, loss: str) -> EstimationResult:
+    estimator = load_plugins().estimators.get(name)()
+    with Evaluator(problem, PythonExecutor(problem, straight)) as evaluator:
+        return run_estimation(problem, evaluator, estimator, {"loss": loss})
+
+
+@pytest.mark.parametrize("name", ["least-squares", "scipy-minimize"])
+def test_a_robust_loss_is_that_of_the_innovations(name: str) -> None:
+    """Against an M-estimate of whitened rows, and its sandwich."""
+    problem = heavy_line(1)
+    found = of_straight(problem, name, "soft_l1")
+    assert found.status == "converged"
+    assert found.noise is not None
+    (output,) = found.noise.outputs
+    phi, deviation = output.coefficients[0], output.deviation
+    (measured,) = measured_signals(problem)
+    columns = np.column_stack([np.ones_like(TIMES), TIMES, np.sign(np.sin(9.0 * TIMES))])
+
+    def whitened(rows: np.ndarray) -> np.ndarray:
+        first = np.sqrt(1.0 - phi**2) * rows[:1]
+        return np.concatenate([first, rows[1:] - phi * rows[:-1]]) / deviation
+
+    right = whitened(measured.scale * measured.measured)
+    rows = whitened(measured.scale[:, np.newaxis] * columns)
+    exact = optimize.least_squares(
+        lambda p: rows @ p - right, [1.0, 0.7, 0.05], loss="soft_l1", xtol=1e-14, ftol=1e-14
+    )
+    root = np.sqrt(1.0 + (rows @ exact.x - right) ** 2)
+    values, slopes = (rows @ exact.x - right) / root, root**-3.0
+    count, n = rows.shape
+    factor = 1.0 + n / count * np.var(slopes) / np.mean(slopes) ** 2
+    variance = factor**2 * values @ values / (count - n) / np.mean(slopes) ** 2
+    errors = np.sqrt(variance * np.diag(np.linalg.inv(rows.T @ rows)))
+    assert (np.abs(np.array(list(found.values.values())) - exact.x) < 0.02 * errors).all()
+    for estimate, error in zip(found.estimates, errors, strict=True):
+        assert 0.999 * error <= estimate.standard_error < 1.1 * error
+    plain = of_straight(problem, name, "linear")
+    assert found.estimates[2].standard_error < 0.6 * plain.estimates[2].standard_error
+
+
+@pytest.mark.nightly
+def test_robust_intervals_of_innovations_hold_the_truth() -> None:
+    """200 records: a share of 95 % has a standard deviation of 1.5 %."""
+    inside = np.zeros(3)
+    for seed in range(200):
+        found = of_straight(heavy_line(seed), "least-squares", "huber")
+        ends = np.array([e.interval_95 for e in found.estimates])
+        truth = np.array(list(TRUTH.values()))
+        inside += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+    assert (inside >= 181).all()
 
 
 def straight(times: np.ndarray, inputs: object, a: float, k: float, b: float) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from fmident.estimation import EstimationResult, build_options
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter, Problem
 from fmident_estimators.least_squares.estimator import LeastSquares, starting_points
-from fmident_estimators.least_squares.losses import robust_cost, robust_residuals, scores
+from fmident_estimators.losses import Loss
 
 from ..refused import refused
 
@@ -112,14 +112,21 @@ def test_outliers_do_not_pull_a_robust_fit(loss: str, make_problem: Make, run: R
 
 def _scores_are_the_derivatives_of_the_cost(loss: Any, scale: float, residuals: Any) -> None:
     h = 1e-6
-    found = scores(loss, scale, residuals)
+    robust = Loss(loss, scale)
+
+    def scores(values: Any) -> Any:
+        found = robust.scores(values)
+        assert found is not None
+        return found
+
+    found = scores(residuals)
     away = np.abs(np.abs(residuals) - scale) > 1e-3  # Huber's score has a corner there
     for r, value, slope in zip(
         residuals[away], found.values[away], found.slopes[away], strict=True
     ):
-        up, down = (robust_cost(loss, scale, np.array([r + d])) for d in (h, -h))
+        up, down = (robust.cost(np.array([r + d])) for d in (h, -h))
         assert value == pytest.approx((up - down) / (2.0 * h), abs=1e-6)
-        up, down = (scores(loss, scale, np.array([r + d])).values[0] for d in (h, -h))
+        up, down = (scores(np.array([r + d])).values[0] for d in (h, -h))
         assert slope == pytest.approx((up - down) / (2.0 * h), abs=1e-6)
 
 
@@ -129,15 +136,42 @@ def test_losses_are_those_of_scipy(loss: Any) -> None:
     scale = 1.4
     # SciPy's cost at the start of a problem whose residuals are these.
     found = least_squares(lambda x: residuals + 0.0 * x, [0.0], loss=loss, f_scale=scale)
-    ours = robust_cost(loss, scale, residuals)
+    ours = Loss(loss, scale).cost(residuals)
     assert ours == pytest.approx(found.cost, rel=1e-12)
-    transformed, slope = robust_residuals(loss, scale, residuals)
-    _scores_are_the_derivatives_of_the_cost(loss, scale, residuals)
+    transformed, slope = Loss(loss, scale).residuals(residuals)
+    if loss == "linear":
+        assert Loss(loss, scale).scores(residuals) is None
+    else:
+        _scores_are_the_derivatives_of_the_cost(loss, scale, residuals)
     assert 0.5 * transformed @ transformed == pytest.approx(ours, rel=1e-12)
     h = 1e-6
-    up, _ = robust_residuals(loss, scale, residuals + h)
-    down, _ = robust_residuals(loss, scale, residuals - h)
+    up, _ = Loss(loss, scale).residuals(residuals + h)
+    down, _ = Loss(loss, scale).residuals(residuals - h)
     np.testing.assert_allclose(slope, (up - down) / (2 * h), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["huber", "soft_l1", "cauchy"])
+def test_rows_of_priors_count_with_their_squares(name: Any) -> None:
+    data, deviations = np.array([-30.0, -2.0, 0.0, 0.5, 12.0]), np.array([4.0, -7.0])
+    residuals, loss = np.append(data, deviations), Loss(name, 1.4, priors=2)
+    whole = Loss(name, 1.4).cost(data) + 0.5 * deviations @ deviations
+    found = least_squares(lambda x: residuals + 0.0 * x, [0.0], loss=loss.scipy, f_scale=1.4)
+    assert loss.cost(residuals) == pytest.approx(whole, rel=1e-14)
+    assert found.cost == pytest.approx(whole, rel=1e-14)
+    transformed, slope = loss.residuals(residuals)
+    assert 0.5 * transformed @ transformed == pytest.approx(whole, rel=1e-14)
+    np.testing.assert_array_equal(slope[5:], 1.0)
+    scores, plain = loss.scores(residuals), Loss(name, 1.4).scores(data)
+    assert scores is not None
+    assert plain is not None
+    np.testing.assert_array_equal(scores.values, plain.values)
+    with np.errstate(all="raise"):
+        values = loss.scipy(np.array([0.0, 0.3, 2.0, 9.0, 49.0]))
+    s, step = np.array([0.3, 2.0, 9.0]), 1e-5  # rho and its two derivatives
+    ends = [loss.scipy(np.concatenate([[0.0], s + h, [9.0, 49.0]])) for h in (step, -step)]
+    for order in (0, 1):
+        slopes = (ends[0][order, 1:3] - ends[1][order, 1:3]) / (2.0 * step)
+        np.testing.assert_allclose(values[order + 1, 1:3], slopes, rtol=1e-6)
 
 
 def test_two_parameters_that_act_as_one_are_named(make_problem: Make, run: Run) -> None:

@@ -16,18 +16,15 @@ from typing import ClassVar
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import Code, ProblemError
 from fmident.estimation.contract import Estimate, Estimator, Monitor
 from fmident.estimation.monitor import agreeing
 from fmident.evaluation import Evaluator, EventMatching, JacobianError
 from fmident.problem.model import Problem
-from fmident.problem.priors import Priors
-from fmident.statistics.residuals import ResidualScores
 from fmident_estimators.descent import simulations_of_a_jacobian
 from fmident_estimators.least_squares.events import past_events
-from fmident_estimators.least_squares.losses import robust_cost, scores
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress, Run
+from fmident_estimators.losses import Loss
 from fmident_estimators.population import Box, latin_hypercube
 
 _USUAL_ITERATIONS = 5
@@ -58,12 +55,12 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
     options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
 
     def check_problem(self, problem: Problem, options: LeastSquaresOptions) -> None:
-        """Reject starts and candidates without finite bounds, and robust losses with priors."""
+        """Reject starts and candidates without finite bounds, and priors without sigma."""
         if options.starts > 1:
             Box.of(problem, f"starts = {options.starts}")
         if options.candidates:
             Box.of(problem, f"candidates = {options.candidates}")
-        _refuse_bounded_priors(problem, options)
+        Loss.of(problem, options.loss, options.loss_scale)
 
     def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
         """Return the simulations for difference steps and some iterations per start."""
@@ -92,7 +89,6 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         Raises `ProblemError` for several starts without finite bounds and for a robust loss
         with priors; `JacobianError` if all simulations near a single start fail.
         """
-        _refuse_bounded_priors(problem, options)
         if options.solver == "ceres":
             monitor.note(
                 'solver = "ceres" has left: SciPy\'s trust region searches, which finds the same'
@@ -103,7 +99,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         points = starting_points(problem, options)
         breaks = EventMatching(problem).may_move(evaluator, problem.initial)
 
-        costs = _costs(evaluator, points, options)
+        costs = _costs(evaluator, points, run.loss)
         if len(points) > 1:
             for k in np.flatnonzero(np.isfinite(costs)):
                 progress.report(points[k], float(costs[k]), int(k) + 1)
@@ -131,12 +127,8 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
                 f"no search reached an end; last failed simulation: {evaluator.last_failure}",
             )
         best = past_events(run, results, breaks)
-        if options.loss != "linear":
-            monitor.note(
-                f"The loss '{options.loss}' was minimised; the cost shown is half the plain sum of "
-                "squares. The intervals are those of this loss, with the noise that the residuals "
-                "show: outliers widen them little."
-            )
+        if run.loss.robust:
+            monitor.note(run.loss.note)
         message = best.message
         if len(points) > 1:
             reached = agreeing([r.cost for r in results], best.cost)
@@ -151,27 +143,16 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
             best.status,
             message,
             details,
-            residual_scores=_scores(evaluator, best.parameters, options),
+            residual_scores=run.loss.scores(evaluator.residuals(best.parameters)),
             ended_by=best.ended_by,
         )
 
 
-def _scores(evaluator: Evaluator, p: F64, options: LeastSquaresOptions) -> ResidualScores | None:
-    """Return the scores of the residuals if a robust loss was minimised."""
-    if options.loss == "linear":
-        return None
-    residuals = evaluator.residuals(p)
-    if not bool(np.isfinite(residuals).all()):
-        return None
-    return scores(options.loss, options.loss_scale, residuals)
-
-
-def _costs(evaluator: Evaluator, points: F64, options: LeastSquaresOptions) -> F64:
+def _costs(evaluator: Evaluator, points: F64, loss: Loss) -> F64:
     """Return the costs at points as one batch, robust loss included, (k, n) -> (k,)."""
-    if options.loss == "linear":
+    if not loss.robust:
         return evaluator.costs(points)
-    residuals = evaluator.residuals_many(points)
-    costs = [robust_cost(options.loss, options.loss_scale, row) for row in residuals]
+    costs = [loss.cost(row) for row in evaluator.residuals_many(points)]
     return np.where(np.isfinite(costs), costs, np.inf)
 
 
@@ -193,15 +174,6 @@ def hypercube(problem: Problem, count: int, seed: int, what: str) -> F64:
     generator = np.random.default_rng(seed)
     unit = latin_hypercube(count, len(problem.free), generator)
     return Box.of(problem, what).physical(unit)
-
-
-def _refuse_bounded_priors(problem: Problem, options: LeastSquaresOptions) -> None:
-    if options.loss != "linear" and Priors.of(problem).count:
-        raise ProblemError(
-            f"the loss '{options.loss}' would also bound what priors count",
-            hint='use loss = "linear", or remove the priors',
-            code=Code.NOT_SUPPORTED,
-        )
 
 
 @dataclass(frozen=True)
@@ -236,7 +208,7 @@ def search_with_candidates(run: Run, start: F64, candidates: F64) -> list[LocalR
 
     ends = [search_from(start, _LONG, 1)]
     if not ends[0].explained:
-        costs = _costs(evaluator, candidates, run.options)
+        costs = _costs(evaluator, candidates, run.loss)
         for number, k in enumerate(np.argsort(costs)[:MOST_SEARCHES], 2):
             if _best(ends).explained or not np.isfinite(costs[k]):
                 break

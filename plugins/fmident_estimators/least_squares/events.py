@@ -17,14 +17,13 @@ The usual search starts again from the result, on the cost itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.evaluation import EventMatching, JacobianError
-from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.search import (
     LocalResult,
@@ -167,9 +166,7 @@ def _beside(run: Run, best: LocalResult) -> LocalResult:
         )
         physical = space.to_physical(np.clip(points, space.lower, space.upper))
         physical = np.clip(physical, problem.lower, problem.upper)
-        loss, scale = run.options.loss, run.options.loss_scale
-        residuals = evaluator.residuals_many(physical)
-        costs = [robust_cost(loss, scale, row) for row in residuals]
+        costs = [run.loss.cost(row) for row in evaluator.residuals_many(physical)]
         k = int(np.argmin(costs))
         if not costs[k] < (1.0 - _LOWER) * best.cost:
             return best
@@ -193,8 +190,8 @@ class EventSearch:
     """Finds parameters from which the usual search can start."""
 
     def __init__(self, run: Run, matching: EventMatching) -> None:
-        self._evaluator, self._options, self._matching = run.evaluator, run.options, matching
-        self._space = run.evaluator.space
+        self._evaluator, self._matching, self._space = run.evaluator, matching, run.evaluator.space
+        self._loss = replace(run.loss, priors=0)  # of parts of the data
 
     def run(self, start: F64, *, blurred: bool = False) -> Iterator[F64]:
         """Yield the estimate after each growing part of the record.
@@ -250,9 +247,7 @@ class EventSearch:
                     matched = self._matching.blur(row, part.window, part.rows)
                 else:
                     matched = self._matching.match(row, part.window)[part.rows]
-                compared[k], _ = robust_residuals(
-                    self._options.loss, self._options.loss_scale, matched
-                )
+                compared[k], _ = self._loss.residuals(matched)
         return compared
 
     def _costs(self, residuals: F64) -> F64:

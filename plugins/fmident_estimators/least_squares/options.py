@@ -14,7 +14,7 @@ from fmident.options import (
     Range,
     Requires,
 )
-from fmident_estimators.least_squares.losses import LossName
+from fmident_estimators.losses import LossName
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class LeastSquaresOptions(Options):
     method
         SciPy's algorithm; ``"auto"`` chooses by bounds and rank.
     loss
-        Robust loss on each residual; ``"linear"`` is none.
+        Robust loss on each residual of the data; ``"linear"`` is none.
     loss_scale
         Whitened residual above which the loss departs from the square.
     max_iterations

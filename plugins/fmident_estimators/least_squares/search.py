@@ -26,8 +26,8 @@ from fmident.statistics.identifiability import DirectionErrors, analyse_rank
 from fmident_estimators.descent import SearchedRows
 from fmident_estimators.least_squares.arrival import NOISE, Errors, Rest, if_too_coarse, rest
 from fmident_estimators.least_squares.kinks import minimum_at_kink
-from fmident_estimators.least_squares.losses import robust_cost, robust_residuals
 from fmident_estimators.least_squares.options import LeastSquaresOptions
+from fmident_estimators.losses import Loss
 
 _LATELY = 2
 """Iterations within which a failed simulation casts doubt on convergence."""
@@ -136,6 +136,11 @@ class Run:
     options: LeastSquaresOptions
     progress: Progress
 
+    @property
+    def loss(self) -> Loss:
+        """Loss on the residuals of the data."""
+        return Loss.of(self.problem, self.options.loss, self.options.loss_scale)
+
 
 class End(Exception):  # noqa: N818 - no error
     """Ends a solver at a point of the search space."""
@@ -204,7 +209,7 @@ class LocalSearch:
         self._rows = SearchedRows(problem, evaluator)
         self._balancing = False
         self._matching = EventMatching(problem)
-        self._progress = run.progress
+        self._progress, self._loss = run.progress, run.loss
 
     def physical(self, z: F64) -> F64:
         """Return the physical point within the bounds, without rounding at the start."""
@@ -246,13 +251,13 @@ class LocalSearch:
         It is the evaluator's sum if there is one, since another sum of the same squares has
         other rounding.
         """
-        robust = self.options.loss != "linear"
-        other = self._rows.weighed or not robust
-        return self._evaluator.cost(self.physical(z)) if other else self.cost(z)
+        if not self._loss.robust:
+            return self._evaluator.cost(self.physical(z))
+        return self.cost_of(self._evaluator.residuals(self.physical(z)))
 
     def cost_of(self, residuals: F64) -> float:
         """Return the cost of residuals, robust loss included."""
-        return robust_cost(self.options.loss, self.options.loss_scale, residuals)
+        return self._loss.cost(residuals)
 
     def jacobian(self, z: F64) -> F64:
         """Return the derivative of the residuals in the search space, shape (m, n)."""
@@ -347,7 +352,7 @@ class LocalSearch:
                     bounds=(lower, upper),
                     method=method,
                     x_scale="jac",
-                    loss=options.loss,
+                    loss=self._loss.scipy,
                     f_scale=options.loss_scale,
                     ftol=_tolerance(options.cost_tolerance),
                     xtol=_EPS,
@@ -479,7 +484,7 @@ class LocalSearch:
 
     def _weighted(self, residuals: F64, jacobian: F64) -> tuple[F64, F64]:
         """Return residuals and Jacobian with which a robust loss is a sum of squares."""
-        weighted, slope = robust_residuals(self.options.loss, self.options.loss_scale, residuals)
+        weighted, slope = self._loss.residuals(residuals)
         return weighted, jacobian * slope[:, np.newaxis]
 
     def _look_ahead(self, z: F64, p: F64, jacobian: F64, errors: Errors) -> None:

@@ -211,8 +211,8 @@ class Estimate:
     series
         Estimates over time, of online estimators.
     residual_scores
-        Of the whitened residuals at `parameters` if a robust loss was minimised, so that
-        the uncertainty is that of such an estimate; not together with `residual_weights`.
+        Of the whitened residuals of the data at `parameters` if a robust loss was minimised, so
+        that the uncertainty is that of such an estimate; not together with `residual_weights`.
     ended_by
         What ended a search with the status ``"limit"``; ``None`` means ``"limit"``.
     draws

@@ -60,6 +60,7 @@ from fmident.problem.priors import Priors
 from fmident.problem.residuals import check_cost
 from fmident.statistics.distributions import correlation_of
 from fmident.statistics.identifiability import DeterminedCombination
+from fmident.statistics.residuals import ResidualScores
 from fmident.words import counted
 
 if TYPE_CHECKING:
@@ -372,6 +373,7 @@ def _mistakes_in_arrays(
                 f"returned residual weights of shape {np.shape(weights)}, but {count} finite"
                 " numbers are expected"
             )
+        count = evaluator.data_residuals(np.clip(p, problem.lower, problem.upper)).size
         if scores is not None and not scores.values.shape == scores.slopes.shape == (count,):
             yield (
                 f"returned residual scores of shapes {scores.values.shape} and"
@@ -639,7 +641,7 @@ def _judged(fit: Fit, outcome: _Outcome) -> VerifiedStatistics:
         return statistics
     fit = replace(fit, uncertainty=statistics)
     scores = estimate.residual_scores
-    weights = None if scores is None else scores.weights(evaluator.residuals(p))
+    weights = None if scores is None else _weights(scores, fit)
     jumps = minima.look_around(fit, weights)
     outcome.notes += minima.jump_notes(fit, jumps)
     if jumps.lower is not None:
@@ -659,6 +661,12 @@ def _judged(fit: Fit, outcome: _Outcome) -> VerifiedStatistics:
     if silent and not farther.near:  # derivatives see nothing where events make outputs jump
         outcome.limit("plateau", _PLATEAU)
     return minima.acting_farther(fit, farther)
+
+
+def _weights(scores: ResidualScores, fit: Fit) -> F64:
+    """Return the weights of the residuals of data and priors, shape (m + q,)."""
+    data = scores.weights(fit.evaluator.data_residuals(fit.p))
+    return np.append(data, np.ones(Priors.of(fit.problem).count))
 
 
 def _scale(fit: Fit) -> float:

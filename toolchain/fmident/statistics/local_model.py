@@ -86,7 +86,7 @@ class LocalModel:
         Lengths of the errors of the Jacobian's columns, ``None`` if exact, or the difference of
         two independent estimates of it.
     scores
-        Of a robust loss, from which the variance follows, for known noise, too; not with `prior`.
+        Of a robust loss, from which the variance follows, for known noise, too.
     prior
         Of the parameters, with absolute standard deviations.
     coloured
@@ -203,7 +203,7 @@ class LocalModel:
         if float(np.linalg.norm(own)) <= _VISIBLE * float(np.linalg.norm(column)):
             return 0.0
         noise = free.noise * float(np.linalg.norm(own))
-        if self.coloured is not None:
+        if self.coloured is not None or free.prior_noise != free.noise:
             noise = float(np.linalg.norm(free._mixed((left @ own)[np.newaxis])))
         push = float(own @ residuals)
         if not noise > 0.0:
@@ -239,7 +239,7 @@ class LocalModel:
         if self.prior is None:
             return jacobian, right, spread
         prior = self.prior.along(self.tangent.basis)
-        return with_prior_rows(jacobian, right, spread, prior, self.noise)
+        return with_prior_rows(jacobian, right, spread, prior, self.prior_noise)
 
     @property
     def rows(self) -> F64:
@@ -312,6 +312,18 @@ class LocalModel:
         return max(float(np.sqrt(_variance(self.residuals, self.degrees_of_freedom))), least)
 
     @property
+    def prior_noise(self) -> float:
+        """Standard deviation of the noise of the rows of priors, which scales them.
+
+        It is that of the data. Where the noise is known, a robust loss has a smaller curvature than
+        squares: beside rows of the data over its root, those of priors have to be larger.
+        """
+        if self.scores is None or self.prior is None or not self.sigma_known:
+            return self.noise
+        slope = self.scores.mean_slope
+        return 1.0 / float(np.sqrt(slope)) if slope > 0.0 else 1.0
+
+    @property
     def freedom(self) -> float:
         """Degrees of freedom of the noise; infinite if it is known."""
         if self.sigma_known and self.scores is None:
@@ -337,10 +349,16 @@ class LocalModel:
     def _mixed(self, responses: F64) -> F64:
         """Return the answers of quantities to noise of variance 1 from those to the rows."""
         if self.coloured is None:
-            mixed: F64 = self.noise * responses
-            return mixed
+            return self._white(responses)
         data = self.coloured.answers(responses[:, : self.samples])
-        return np.hstack([data, self.noise * responses[:, self.samples :]])
+        return np.hstack([data, self.prior_noise * responses[:, self.samples :]])
+
+    def _white(self, responses: F64) -> F64:
+        """Return the same for white noise of one size."""
+        if self.prior_noise == self.noise:
+            return np.asarray(self.noise * responses)
+        data, priors = np.hsplit(responses, [self.samples])
+        return np.hstack([self.noise * data, self.prior_noise * priors])
 
     @cached_property
     def answer_to_noise(self) -> F64:
@@ -394,7 +412,8 @@ class LocalModel:
     @cached_property
     def covariance(self) -> F64:
         """Covariance of the parameters, NaN for what has no standard error, shape (n, n)."""
-        if self.coloured is None and not self.tangent.pivots.any():
+        one_size = self.coloured is None and self.prior_noise == self.noise
+        if one_size and not self.tangent.pivots.any():
             moving, back = self.moving, self.analysis.back
             covariance = np.full((self.values.size,) * 2, np.nan)
             covariance[np.ix_(moving, moving)] = self.noise**2 * (back @ back.T)
@@ -418,7 +437,7 @@ class LocalModel:
     @property
     def white_errors(self) -> F64:
         """Standard errors for white noise of one size, shape (n,)."""
-        errors: F64 = self.noise * np.linalg.norm(self.response, axis=1)
+        errors: F64 = np.linalg.norm(self._white(self.response), axis=1)
         return errors
 
     def freedoms(self, rows: F64, known: F64 | None = None) -> F64:
@@ -430,7 +449,7 @@ class LocalModel:
         is the part of each variance that is not noise, by default that of the priors.
         """
         responses = rows @ self.response
-        data, rest = responses[:, : self.samples], self.noise * responses[:, self.samples :]
+        data, rest = responses[:, : self.samples], self.prior_noise * responses[:, self.samples :]
         if self.coloured is None:
             degrees = np.full(len(rows), self.freedom)
         else:

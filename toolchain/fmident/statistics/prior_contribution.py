@@ -82,7 +82,7 @@ def prior_contribution(model: LocalModel) -> PriorContribution | None:
         return None
     prior, moving, count = model.prior.along(model.tangent.basis), model.moving, model.values.size
     jacobian, spread, errors = model.derivatives
-    residuals, known_noise = model.residuals, model.sigma_known
+    residuals, known_noise = model.right[: model.samples], np.isinf(model.freedom)
     data = analyse_rank(
         jacobian[:, moving],
         None if errors is None else errors[moving],
@@ -94,6 +94,8 @@ def prior_contribution(model: LocalModel) -> PriorContribution | None:
     least = max(float(residuals @ residuals - pulled @ pulled), 0.0)
     freedom = residuals.size - data.rank
     variance = 1.0 if known_noise else least / freedom if freedom > 0 else np.nan
+    if model.scores is not None:
+        variance = model.scores.variance(data.rank)
 
     clear = ~data.involved & ~data.without_influence
     data_values, data_errors = np.full(count, np.nan), np.full(count, np.nan)

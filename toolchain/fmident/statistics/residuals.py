@@ -96,7 +96,7 @@ class ResidualScores:
     @property
     def as_residuals(self) -> F64:
         """Residuals of a least-squares problem with the same next step, shape (m,)."""
-        return self.values / self._mean_slope
+        return self.values / self.mean_slope
 
     def weights(self, residuals: F64) -> F64:
         """Return the weights for which the sum of squares has the slope of the loss, shape (m,).
@@ -115,14 +115,15 @@ class ResidualScores:
         """
         count = self.values.size
         freedom = count - parameters
-        mean = self._mean_slope
+        mean = self.mean_slope
         if freedom <= 0 or not mean > 0.0:
             return float("nan")
         correction = 1.0 + parameters / count * float(np.var(self.slopes)) / mean**2
         return correction**2 * float(self.values @ self.values) / freedom / mean**2
 
     @property
-    def _mean_slope(self) -> float:
+    def mean_slope(self) -> float:
+        """Curvature of the loss in relation to that of squares, on average."""
         return float(np.mean(self.slopes))
 
 

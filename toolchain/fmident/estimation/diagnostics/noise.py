@@ -195,18 +195,20 @@ def noise_of(
     used: npt.NDArray[np.bool_] | None = None,
     *,
     counts: bool = True,
+    size: float = 1.0,
 ) -> NoiseFinding | None:
     """Return the noise of residuals if it is not white noise of one size.
 
     ``None`` also if residuals do not belong to samples, or are only rounding errors.
     `residuals` and `jacobian` have only rows that count, marked by `used`; `counts` says
-    whether the noise is requested at all.
+    whether the noise is requested at all. `size` is the standard deviation of innovations whose
+    model was estimated with the parameters.
     """
     if not counts or not problem.cost.gives_intervals:
         return None
     if isinstance(problem.cost, Prewhitened):
         together = sampled_together(problem, used)
-        return whitened_finding(problem.cost.model, residuals, jacobian, together)
+        return whitened_finding(problem.cost.model, residuals, jacobian, together, size)
     if (
         not isinstance(problem.cost, TimeDomain)
         or (used is not None and used.size != residual_layout(problem).size)
@@ -626,12 +628,11 @@ def in_turn(
     weighted the residuals differently, `JacobianError` if the simulation fails around the
     estimate.
     """
-    if estimate.residual_scores is not None or estimate.residual_weights is not None:
+    if estimate.residual_weights is not None:
         raise ProblemError(
-            "the noise of an output cannot be modelled together with a robust loss or weights of"
-            " the estimator's own",
+            "the noise of an output cannot be modelled together with weights of the estimator",
             location=problem.where("estimator"),
-            hint="leave out 'loss', or leave out 'noise': the standard errors count its colour",
+            hint="leave out 'noise': the standard errors count its colour",
             code=Code.NOT_SUPPORTED,
         )
     asked = NoiseAsked.of(problem)

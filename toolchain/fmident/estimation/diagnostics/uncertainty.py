@@ -221,7 +221,8 @@ class _Verification:
                 right, columns = model.right[: model.samples], self._weighted(jacobian)
                 # What a bound takes from the fit is not noise.
                 fitted = columns @ model.released.tangent.basis
-                noise = noise_of(problem, right, fitted, self._used)
+                size = 1.0 if model.scores is None else model.noise
+                noise = noise_of(problem, right, fitted, self._used, size=size)
                 again = replace(model, coloured=noise, holding=None)
                 same = bool((again.holds == model.holds).all())
                 model = replace(again, holding=again.holds)

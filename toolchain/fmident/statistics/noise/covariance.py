@@ -132,9 +132,9 @@ class NoiseFinding:
 
     An output may be `coloured` in time, outputs may have `unequal` sizes, and the size may
     be `uneven` along a record. With `whitened`, residuals and Jacobian were whitened with
-    the model, and `unsure` has the Jacobian and a factor of the part missing from its
-    covariance because the model is estimated, shape (n, k). If the residuals contradict the
-    model, `sums` of scores give the covariance.
+    the model to the standard deviation `size`, and `unsure` has the Jacobian and a factor of the
+    part missing from its covariance because the model is estimated, shape (n, k). If the residuals
+    contradict the model, `sums` of scores give the covariance.
     """
 
     model: NoiseModel
@@ -143,6 +143,7 @@ class NoiseFinding:
     unequal: bool
     uneven: bool
     whitened: bool = False
+    size: float = 1.0
     sums: ScoreSums | None = None
     unsure: tuple[F64, F64] | None = None
 
@@ -157,10 +158,12 @@ class NoiseFinding:
             responses[:, : sum(self.sums.counts)] = answers @ self.sums.weights
             return responses
         if self.whitened:
-            responses = answers if self.model.scales is None else answers * self.model.scales
+            scales = self.size if self.model.scales is None else self.model.scales
+            responses = answers * scales
             responses = self.model.mixed(responses)
             if self.unsure is None:
                 return responses
+            # An error of the model acts on whole innovations, not on scores that bound them.
             jacobian, more = self.unsure
             known = np.sum(responses**2, axis=1, keepdims=True)
             added = np.sum((answers @ jacobian @ more) ** 2, axis=1, keepdims=True)
@@ -319,9 +322,13 @@ def with_uneven_noise(model: NoiseModel, residuals: F64, jacobian: F64) -> tuple
 
 
 def whitened_finding(
-    model: NoiseModel, residuals: F64, jacobian: F64, together: Sequence[Indices] = ()
+    model: NoiseModel,
+    residuals: F64,
+    jacobian: F64,
+    together: Sequence[Indices] = (),
+    size: float = 1.0,
 ) -> NoiseFinding:
-    """Return the noise of an estimate whose residuals were whitened with a model."""
+    """Return the noise of an estimate whose residuals were whitened with a model to a `size`."""
     left = spanned(jacobian)
     innovations = residuals - left @ (left.T @ residuals)
     untouched = without_parameters(model.outputs, residuals, left)[0]
@@ -338,6 +345,7 @@ def whitened_finding(
         len(model.outputs) > 1,
         uneven,
         whitened=True,
+        size=size,
         unsure=(jacobian, _unsure(plain, jacobian)),
     )
 
