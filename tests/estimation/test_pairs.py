@@ -134,6 +134,33 @@ def test_a_pair_has_intervals_within_bounds_or_is_refused(
         assert ends[1, 1] <= 1.9
 
 
+UNWEIGHED = {"prior", "noise model", "robust loss"}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("triple", list(itertools.combinations(FEATURES, 3)), ids="-".join)
+def test_triples_have_intervals_where_their_pairs_have(
+    folder: Path, triple: tuple[str, ...]
+) -> None:
+    """But for those beside which no `sigma` can weigh a prior."""
+    cells = [table()[pair] for pair in itertools.combinations(triple, 2)]
+    file = folder / f"{'-'.join(triple)}.toml"
+    sigma = 0.1 if WITH_SIGMA in cells and "noise model" not in triple else None
+    file.write_text(text(*triple, sigma=sigma), encoding="utf-8")
+    if "refused" in cells or set(triple) >= UNWEIGHED:
+        with pytest.raises(ProblemError) as caught:
+            fmident.estimate(file, report=lambda _: None)
+        assert caught.value.code == Code.NOT_SUPPORTED
+        return
+    result = fmident.estimate(file, report=lambda _: None)
+    assert result.converged()
+    ends = result.parameters[["interval_95_low", "interval_95_high"]].to_numpy(dtype=float)
+    assert np.isfinite(ends).all()
+    assert (ends[:, 0] < ends[:, 1]).all()
+    if "bound" in triple:
+        assert ends[1, 1] <= 1.9
+
+
 COLUMNS = np.column_stack(
     [np.ones(101), np.linspace(0.0, 1.0, 101), np.linspace(0.0, 1.0, 101) ** 2]
 )
