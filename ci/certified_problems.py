@@ -280,8 +280,8 @@ def table(
                 good = digits(found[order], case.values)
                 # The certified ones are those for white noise.
                 white = {} if result.noise is None else result.noise.white_errors
-                table = result.parameters["standard_error"]
-                deviations = np.array([white.get(n, table[n]) for n in table.index])
+                modelled = result.parameters["standard_error"]
+                deviations = np.array([white.get(n, error) for n, error in modelled.items()])
                 errors = digits(deviations[order], case.deviations)
                 claimed = result.status == "converged" and good < REQUIRED
                 wrong += claimed

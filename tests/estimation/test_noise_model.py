@@ -291,16 +291,21 @@ def test_a_robust_loss_is_that_of_the_innovations(name: str) -> None:
     assert found.estimates[2].standard_error < 0.6 * plain.estimates[2].standard_error
 
 
-@pytest.mark.nightly
-def test_robust_intervals_of_innovations_hold_the_truth() -> None:
-    """200 records: a share of 95 % has a standard deviation of 1.5 %."""
+def shares_of_truth(loss: str) -> np.ndarray:
+    """Return how often the intervals hold the truth in 400 records of :func:`heavy_line`."""
     inside = np.zeros(3)
-    for seed in range(200):
-        found = of_straight(heavy_line(seed), "least-squares", "huber")
+    for seed in range(400):
+        found = of_straight(heavy_line(seed), "least-squares", loss)
         ends = np.array([e.interval_95 for e in found.estimates])
         truth = np.array(list(TRUTH.values()))
         inside += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
-    assert (inside >= 181).all()
+    return inside / 400
+
+
+@pytest.mark.nightly
+def test_robust_intervals_of_innovations_hold_the_truth() -> None:
+    """A share of 95 % has a standard deviation of 1.1 %, three of which are allowed."""
+    assert (shares_of_truth("huber") >= 0.95 - 3.0 * np.sqrt(0.95 * 0.05 / 400)).all()
 
 
 def straight(times: np.ndarray, inputs: object, a: float, k: float, b: float) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
     options_type: ClassVar[type[LeastSquaresOptions]] = LeastSquaresOptions
 
     def check_problem(self, problem: Problem, options: LeastSquaresOptions) -> None:
-        """Reject starts and candidates without finite bounds, and priors without sigma."""
+        """Reject starts and candidates without bounds, and a loss that cannot weigh priors."""
         if options.starts > 1:
             Box.of(problem, f"starts = {options.starts}")
         if options.candidates:
@@ -86,8 +86,8 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
     ) -> Estimate:
         """Search from all starts in parallel, and return the best local minimum.
 
-        Raises `ProblemError` for several starts without finite bounds and for a robust loss
-        with priors; `JacobianError` if all simulations near a single start fail.
+        Raises `ProblemError` for several starts without finite bounds, and for a robust loss with
+        priors but without sigma; `JacobianError` if all simulations near a single start fail.
         """
         if options.solver == "ceres":
             monitor.note(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -136,7 +137,7 @@ class Run:
     options: LeastSquaresOptions
     progress: Progress
 
-    @property
+    @cached_property
     def loss(self) -> Loss:
         """Loss on the residuals of the data."""
         return Loss.of(self.problem, self.options.loss, self.options.loss_scale)

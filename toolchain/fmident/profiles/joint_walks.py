@@ -11,11 +11,9 @@ from functools import cached_property, partial
 from itertools import compress
 
 import numpy as np
-import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import EstimationError, ProblemError, unknown_name
-from fmident.estimation.diagnostics.constraints import parameters_at_bound
 from fmident.estimation.diagnostics.noise import Prewhitened, check_noise, noise_of, with_noise_at
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator
@@ -402,11 +400,10 @@ def _optimum(
         )
     tolerance = _TOLERANCE * rise_of(tau, variance)
     state = descend(landscape, state, None, tolerance, exact=0.0).state
-    held = parameters_at_bound(problem, state.p)
     white = uncertainty(
         problem, evaluator, state.p, counts_noise=False, compare_interfaces=False
     ).local
-    return Optimum(problem, evaluator, state, sizes, held, white, counted)
+    return Optimum(problem, evaluator, state, sizes, white, counted)
 
 
 def _plan(optimum: Optimum, level: float, accuracy: float) -> Plan:
@@ -481,16 +478,14 @@ def compared_with(
 class Optimum:
     """The estimate, from which all walks begin, and its uncertainty.
 
-    `sizes` are the parameter scales in the search space and `held` the parameters on a bound, shape
-    (n,); a profiled one may leave its bound. `white` are the statistics for white noise, and
-    `given` is what else is to be counted.
+    `sizes` are the parameter scales in the search space, shape (n,), `white` are the statistics for
+    white noise, and `given` is what else is to be counted.
     """
 
     problem: Problem
     evaluator: Evaluator
     state: State
     sizes: F64
-    held: npt.NDArray[np.bool_]
     white: LocalModel
     given: Counted | None
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from fmident.arrays import F64, root_mean_square
 from fmident.estimation.diagnostics import Fit
@@ -66,8 +65,6 @@ _EPS = float(np.finfo(np.float64).eps)
 
 _FEW = 5.0
 """Degrees of freedom below which intervals are far wider than two standard errors: 2.8 for 4."""
-
-Flags = npt.NDArray[np.bool_]
 
 _AWAY = 0.5
 """Standard errors from the minimum from which on intervals cover visibly less: 92 %, not 95 %."""
