@@ -31,7 +31,7 @@ equation
   der(x) = 1.0;
 end Curve;
 """
-PAGE = Path(__file__).parents[2] / "docs/explanation/uncertainty.md"
+PAGE = Path(__file__).parents[2] / "docs/explanation/local-model.md"
 HEADING = "| | prior |"
 FEATURES: dict[str, dict[str, Any]] = {
     "prior": {"c": 'prior = { distribution = "normal", mean = 0.6, sd = 0.2 }'},
