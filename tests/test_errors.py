@@ -42,7 +42,7 @@ from .test_architecture import COSTS, DASK, ESTIMATORS, HOST, modules, name_of, 
 FOREIGN = {
     "toolchain/fmident/operating_system/posix.py",
     "toolchain/fmident/operating_system/windows.py",
-    "toolchain/fmident/compilers/embedded/frontend/reading/bridge.py",
+    "toolchain/fmident/compilers/embedded/frontend/reading/rumoca.py",
     "toolchain/fmident/compilers/embedded/frontend/reading/rumoca_worker.py",
 }
 """These read what the dynamic loader and rumoca say, which have nothing but prose."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fmident.checking.report import CheckReport, ParameterCheck, in_stages
+from fmident.checking.result import CheckReport, ParameterCheck, in_stages
 from fmident.estimation.result import EstimationResult
 from fmident.findings import Finding, finding
 from fmident.problem.model import Problem

@@ -96,7 +96,7 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
 register(
     {
         "fmident.api.problems": ("problem_in_memory", "write_problem"),
-        "fmident.checking.text": ("check_view",),
+        "fmident.report.check": ("check_view",),
         "fmident.report.bootstrap": ("BOOTSTRAP",),
         "fmident.report.cross_validation": ("CROSS_VALIDATION",),
         "fmident.report.figures.plots": (

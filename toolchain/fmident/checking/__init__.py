@@ -7,7 +7,7 @@ from fmident.checking.problem_check import (
     refuse,
     start_findings,
 )
-from fmident.checking.report import (
+from fmident.checking.result import (
     BoundsCheck,
     CheckReport,
     EffortCheck,
@@ -20,7 +20,7 @@ from fmident.checking.report import (
     SensitivityCheck,
     in_stages,
 )
-from fmident.checking.text import check_html, check_page
+from fmident.report.check import check_html, check_page
 
 __all__ = [
     "BoundsCheck",

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy
 
 from fmident.arrays import F64, root_mean_square
-from fmident.checking.report import FEWEST_SAMPLES, GlobalMethod, GlobalSensitivity, OutputIndices
+from fmident.checking.result import FEWEST_SAMPLES, GlobalMethod, GlobalSensitivity, OutputIndices
 from fmident.checking.subject import SimulatedSubject
 from fmident.errors import ProblemError
 from fmident.estimation.checks import box

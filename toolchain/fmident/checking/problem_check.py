@@ -17,7 +17,7 @@ import numpy as np
 from fmident.arrays import F64, root_mean_square
 from fmident.checking import inputs, magnitudes, samples, sensitivities, simulations
 from fmident.checking.global_sensitivity import global_findings, global_sensitivity
-from fmident.checking.report import (
+from fmident.checking.result import (
     CheckReport,
     GlobalMethod,
     OutputCheck,

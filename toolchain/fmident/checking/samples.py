@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.checking.report import ExperimentCheck
+from fmident.checking.result import ExperimentCheck
 from fmident.checking.sensitivities import Sensitivities, initial_sensitivities
 from fmident.checking.subject import Key, SimulatedSubject, Subject
 from fmident.data.experiment import Experiment, Measurement

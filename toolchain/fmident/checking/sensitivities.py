@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.checking.report import Influence, SensitivityCheck
+from fmident.checking.result import Influence, SensitivityCheck
 from fmident.checking.subject import SimulatedSubject
 from fmident.estimation.checks import InertParameter, inert_finding, inert_parameters, points_inside
 from fmident.estimation.diagnostics import sizes_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.checking.report import BoundsCheck, EffortCheck
+from fmident.checking.result import BoundsCheck, EffortCheck
 from fmident.checking.subject import SimulatedSubject
 from fmident.data.experiment import Experiment
 from fmident.errors import FmuError

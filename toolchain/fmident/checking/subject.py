@@ -19,7 +19,7 @@ from fmident.findings import Finding
 from fmident.problem.residuals import predict
 
 if TYPE_CHECKING:
-    from fmident.checking.report import GlobalMethod
+    from fmident.checking.result import GlobalMethod
     from fmident.estimation.contract import Estimator
     from fmident.fmu import ModelDescription, Variable
     from fmident.problem.model import Problem

@@ -47,7 +47,7 @@ def test_several_errors_are_told_at_once(tmp_path: Path) -> None:
 def test_what_takes_all_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The limit is below that of any sound class: what counts is that it is kept and named.
     monkeypatch.setattr(
-        "fmident.compilers.embedded.frontend.reading.bridge.MEMORY_BYTES", 500_000_000
+        "fmident.compilers.embedded.frontend.reading.rumoca.MEMORY_BYTES", 500_000_000
     )
     source = (
         "model M\n  Real x[1000000000];\nequation\n  for i in 1:1000000000 loop\n"

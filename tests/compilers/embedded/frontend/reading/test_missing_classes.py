@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fmident.compilers.embedded.frontend import load_model
-from fmident.compilers.embedded.frontend.reading.bridge import diagnose
 from fmident.compilers.embedded.frontend.reading.names import Names
+from fmident.compilers.embedded.frontend.reading.rumoca import diagnose
 from fmident.compilers.sources import read_tree
 from fmident.errors import CompilationError, Location
 

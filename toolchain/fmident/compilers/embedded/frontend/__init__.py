@@ -20,15 +20,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from fmident.compilers.embedded.frontend.assemble import Assembled, assemble
-from fmident.compilers.embedded.frontend.reading.bridge import (
+from fmident.compilers.embedded.frontend.reading.flat_reader import read_checked
+from fmident.compilers.embedded.frontend.reading.names import Names
+from fmident.compilers.embedded.frontend.reading.rewrites import error_calls
+from fmident.compilers.embedded.frontend.reading.rumoca import (
     PROBE_VARIABLE,
     Flattened,
     SourceMap,
     flatten,
 )
-from fmident.compilers.embedded.frontend.reading.flat_reader import read_checked
-from fmident.compilers.embedded.frontend.reading.names import Names
-from fmident.compilers.embedded.frontend.reading.rewrites import error_calls
 from fmident.compilers.embedded.frontend.reading.scan_check import (
     check_sources,
     circular_definition,

@@ -1,4 +1,4 @@
-"""Process that runs rumoca; started by ``bridge``, imports little of fmident.
+"""Process that runs rumoca; started by ``rumoca``, imports little of fmident.
 
 rumoca can panic or overflow its stack on unexpected source and then prints to the
 console. A separate process turns that into an error message.

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fmident.checking.report import CheckReport, EffortCheck, GlobalSensitivity, OutputIndices
 from fmident.findings import Finding
 from fmident.report.estimate import merged_into
 from fmident.report.figures import style
@@ -19,6 +19,9 @@ from fmident.report.sections import Block, Page, Plot, Section, Summary, Table, 
 from fmident.report.terminal import sections_text
 from fmident.statistics.identifiability import fixing_sentence
 from fmident.words import duration, percent, plain, unit_text, wrap
+
+if TYPE_CHECKING:
+    from fmident.checking.result import CheckReport, EffortCheck, GlobalSensitivity, OutputIndices
 
 _MOST_OUTPUTS = 12
 _MOST_EXPERIMENTS = 8
