@@ -11,7 +11,7 @@ import pytest
 from fmident.catalog import CatalogError, Interface, Signal, find_catalog, read_catalog
 from fmident.catalog.file import expand_name
 from fmident.errors import Code
-from fmident.validation import read_trajectory
+from fmident.validation import read_recording
 
 from ..refused import refused
 
@@ -217,9 +217,9 @@ def test_our_references_are_all_used_and_fit() -> None:
     for entry in read_catalog(OURS).entries:
         for reference in entry.references:
             used.add(reference.file.name)
-            trajectory = read_trajectory(reference.file)
+            recording = read_recording(reference.file)
             known = {*entry.interface.inputs, *entry.interface.outputs, *reference.without}
-            inner = {n for n in trajectory.signals if "." in n}
-            assert set(trajectory.signals) - inner <= known
-            assert trajectory.times.size > 100
+            inner = {n for n in recording.signals if "." in n}
+            assert set(recording.signals) - inner <= known
+            assert recording.times.size > 100
     assert used == {f.name for f in (ROOT / "fmus" / "reference").glob("*.csv")}

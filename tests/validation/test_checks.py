@@ -16,7 +16,7 @@ from fmident.errors import DataError, FmuError
 from fmident.validation import Check, FmuPlan, FmuReport, plan_fmu, validate, validate_fmu
 from fmident.validation.checks.contents import check_description
 from fmident.validation.children import FOLLOWING
-from fmident.validation.fmu_plan import Reference, read_trajectory
+from fmident.validation.fmu_plan import Reference, read_recording
 
 from ..fmu.build import Fixture, build, real
 from .conftest import VARIABLES
@@ -57,7 +57,7 @@ def write_reference(
 
 def test_good_fmu_passes_everything(flawed: BuildFlawed, tmp_path: Path) -> None:
     experiment = ReferenceExperiment(write_reference(tmp_path), tube=1e-12)
-    references = (Reference(read_trajectory(experiment.file), experiment),)
+    references = (Reference(read_recording(experiment.file), experiment),)
     report = run(plan(flawed(), references=references))
     assert [(c.name, c.outcome) for c in report.checks] == [
         (name, "ok")
@@ -183,12 +183,12 @@ def test_parameter_without_effect(flawed: BuildFlawed) -> None:
 
 def test_reference_that_is_left(flawed: BuildFlawed, tmp_path: Path) -> None:
     experiment = ReferenceExperiment(write_reference(tmp_path, shift=0.01), tube=1e-3)
-    references = (Reference(read_trajectory(experiment.file), experiment),)
+    references = (Reference(read_recording(experiment.file), experiment),)
     check = by_name(run(plan(flawed(), references=references)))["reference reference"]
     assert not check.passed
     assert "'x' deviates most: 5.8e-03 of its range at t = 1 s, allowed 1e-03" in check.detail
     wider = replace(experiment, tubes={"x": 6e-3})
-    references = (Reference(read_trajectory(experiment.file), wider),)
+    references = (Reference(read_recording(experiment.file), wider),)
     assert by_name(run(plan(flawed(), references=references)))["reference reference"].passed
 
 
@@ -203,7 +203,7 @@ def test_reference_that_does_not_fit(
     flawed: BuildFlawed, tmp_path: Path, header: str, fragment: str
 ) -> None:
     experiment = ReferenceExperiment(write_reference(tmp_path, header=header))
-    references = (Reference(read_trajectory(experiment.file), experiment),)
+    references = (Reference(read_recording(experiment.file), experiment),)
     check = by_name(run(plan(flawed(), references=references)))["reference reference"]
     assert not check.passed
     assert "y" in check.detail or fragment in check.detail
@@ -227,11 +227,11 @@ def test_users_reference_may_hold_more(flawed: BuildFlawed, tmp_path: Path) -> N
         ("# parameters: a=one\ntime,x\n0,1\n1,2\n", "'a=one' is not of the form"),
     ],
 )
-def test_trajectory_that_cannot_be_read(tmp_path: Path, text: str, fragment: str) -> None:
+def test_recording_that_cannot_be_read(tmp_path: Path, text: str, fragment: str) -> None:
     file = tmp_path / "r.csv"
     file.write_text(text)
     with pytest.raises(DataError, match=fragment):
-        read_trajectory(file)
+        read_recording(file)
 
 
 def test_no_output(flawed: BuildFlawed) -> None:

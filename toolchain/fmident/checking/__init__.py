@@ -1,4 +1,4 @@
-"""Checks before a run: feasibility of the estimation, and its expected accuracy."""
+"""``fmident check``: whether a problem can be estimated, and how accurately, before a run."""
 
 from fmident.checking.problem_check import (
     check_problem,

@@ -17,7 +17,7 @@ from fmident.findings import Finding
 from fmident.problem.residuals import compared_sigma, residual_layout
 
 _LOOSE = 0.1
-"""Error of an index from which on more samples are advised."""
+"""Error of an index above which more samples are advised."""
 
 _BATCH, _INSTANTS = 256, 60
 _LEVELS = 4
@@ -210,8 +210,8 @@ def global_findings(subject: SimulatedSubject) -> Iterator[Finding]:
             "global-sensitivity",
             ("parameters",),
             f"the global sensitivities are those of {found.used} of {found.method.count} "
-            f"samples: {found.failed} of {found.points} simulations fail, and where they do "
-            "the model is not looked at",
+            f"samples: {found.failed} of {found.points} simulations fail, and the indices leave "
+            "out the points where they do",
             narrow,
         )
     if found.negligible:

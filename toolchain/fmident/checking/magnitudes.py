@@ -29,7 +29,7 @@ from fmident.units import parse_unit
 _ENOUGH = 10
 _SAME_SHAPE = 0.95
 HUGE = 300.0
-"""Factor from which on hardly anything but a wrong unit explains it."""
+"""Factor above which hardly anything but a wrong unit explains it."""
 
 _FREEZING = 273.15
 
@@ -75,7 +75,7 @@ _OTHER = 1.5
 """Ratio of units below which these cannot be told apart from wrong initial values."""
 
 _STEP = 0.5
-"""Times between samples from which on they may be milliseconds, s."""
+"""Times between samples above which they may be milliseconds, s."""
 
 _SMALLER = {"ms": 1e-3, "us": 1e-6}
 
@@ -107,7 +107,7 @@ _MOST = 3
 """Experiments that are simulated once more."""
 
 _BEGINNINGS = (1.0, 0.25, 0.1)
-"""Parts of a record that are looked at, from its beginning: an oscillation at a wrong start is out
+"""Parts of a record that are compared, from its beginning: an oscillation at a wrong start is out
 of phase after some periods."""
 
 
@@ -277,7 +277,7 @@ def _time_finding(
 class _Trial:
     """Simulations of one experiment with other time scales and parameters.
 
-    Only the leading `share` of the samples is looked at.
+    Only the leading `share` of the samples is compared.
     """
 
     subject: SimulatedSubject

@@ -34,7 +34,7 @@ _NEGLIGIBLE = 0.01
 """Part of the variance of each output below which a parameter can as well be fixed."""
 
 _ONLY = 0.1
-"""Relative error from which on a parameter is determined badly."""
+"""Relative error above which a parameter is determined badly."""
 
 CODEC = Codec(
     {
@@ -298,9 +298,9 @@ class OutputIndices:
 class GlobalSensitivity:
     """Sensitivities of the outputs to parameters varied within their bounds.
 
-    The n parameters went from `lower` to `upper`, shape (n,); of so many `points` some `failed`,
-    and `used` trajectories or base points are without a failure. `outputs` are those that vary at
-    all; none if too few simulations succeeded.
+    The n parameters went from `lower` to `upper`, shape (n,). Of the `points`, `failed` could not
+    be simulated, and `used` trajectories or base points are without a failure. `outputs` are those
+    that vary at all; none if too few simulations succeeded.
     """
 
     method: GlobalMethod
@@ -346,16 +346,16 @@ class GlobalSensitivity:
 
 @dataclass(frozen=True, repr=False)
 class CheckReport:
-    """Everything :func:`fmident.check` found.
+    """Result of :func:`fmident.check`.
 
     Parameters
     ----------
     findings
         The gravest first; of a problem in stages those of all stages.
     sensitivities, effort, bounds
-        ``None`` where it did not come to that.
+        ``None`` if an earlier error prevented them.
     priors
-        By the name of the parameter, what is known of it before the data, and the share of all
+        By the name of the parameter, its prior in words, and the share of all
         priors in the predicted variance.
     cost, intervals
         Name of the cost, and whether it gives standard errors. If not, everything is still
@@ -367,9 +367,9 @@ class CheckReport:
     simulations, seconds
         Runs of the FMU, and the wall time, that the check took.
     quick
-        Whether only the initial point was looked at.
+        Whether only the initial point was simulated.
     global_sensitivity
-        Which parameters matter anywhere in the bounds, where that was asked for.
+        Which parameters matter anywhere within the bounds; ``None`` unless requested.
     stage, stages
         Name of the stage that this is about, or a report of each stage, at the initial values.
     """

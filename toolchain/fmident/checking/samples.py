@@ -36,7 +36,7 @@ _WORDS = {
 """The unit of a column, by the last word of its name."""
 
 _EPOCH_MS = 1e11
-"""Milliseconds since 1970 in the year 1973; so many seconds are three thousand years."""
+"""Milliseconds since 1970 in the year 1973; as seconds, three thousand years."""
 
 _BETTER, _EXPLAINED = 0.25, 0.1
 """Cost with a delay over that without, and residuals with it in parts of the spread of the
@@ -115,7 +115,7 @@ def _steps(subject: Subject, keys: Key, e: Experiment) -> Iterator[Finding]:
             keys,
             f"the data of experiment '{e.name}' have a gap of {steps[k]:.4g} s after"
             f" {e.times[k]:.6g} s{more}, where samples come every {median:.4g} s",
-            "the inputs are interpolated over it: make two experiments of it, or cut it off"
+            "the inputs are interpolated over it: split the experiment in two, or cut it off"
             " with 'window'"
             if e.inputs
             else "",
@@ -128,7 +128,7 @@ def _steps(subject: Subject, keys: Key, e: Experiment) -> Iterator[Finding]:
             keys,
             f"in experiment '{e.name}' two samples at {e.times[k]:.9g} s are only"
             f" {steps[k]:.2g} s apart ({counted(near.size, 'such pair')})",
-            "these look like one instant whose stamps differ: remove one of each pair",
+            "each pair looks like one instant with two time stamps: remove one of them",
         )
     spread = float(np.std(np.delete(steps, gaps))) if gaps.size < steps.size else 0.0
     if spread > _REGULAR * median and not near.size:
@@ -147,7 +147,7 @@ def _output(subject: Subject, keys: Key, e: Experiment, m: Measurement) -> Itera
             "output-constant",
             keys,
             f"the measured '{m.name}' of experiment '{e.name}' is {known[0]:.6g} at all times",
-            "look whether the column is the right one and the sensor was on",
+            "check that the column is the right one and that the sensor was on",
         )
         return
     if 1.0 - known.size / m.values.size > _MANY_MISSING and known.size < 20:

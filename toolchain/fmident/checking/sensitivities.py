@@ -32,7 +32,7 @@ from fmident.statistics.identifiability import (
 from fmident.words import counted, listed, percent, plain, quoted
 
 _ELSEWHERE = 3
-"""Other points at which sensitivities are looked at."""
+"""Number of other points at which sensitivities are computed."""
 
 _COLLINEAR = 15.0
 """Brun, Reichert and Kuensch (2001) call 10 to 15 critical."""
@@ -41,7 +41,7 @@ _POOR = 0.25
 _SILENT = 1e-9
 _FEW_PAIRS = 3
 _PART_OF_IT = 0.2
-"""Component of the weakest direction from which on a parameter is part of it."""
+"""Component of the weakest direction above which a parameter is part of it."""
 
 
 @dataclass(frozen=True)

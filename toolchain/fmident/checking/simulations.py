@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 _INSIDE, _CORNERS = 8, 4
 _MANY = 0.5
 _NOISY = 0.1
-"""Noise of the simulation in units of sigma from which on the data deserve a better one."""
+"""Noise of the simulation, in units of sigma, above which a tighter tolerance is advised."""
 
 _FINER, _MOST_SAMPLES = 8, 200_000
 """Steps of a finer grid per sample, and samples of it, at most."""
 
 _ALIASED, _TOO_COARSE = 1e-2, 0.1
-"""Part of the power above half the sampling rate, and of the spread that a line between samples
-misses, from which on the sampling is too coarse."""
+"""The sampling is too coarse above this part of the power beyond half the sampling rate and this
+part of the spread that lines between samples miss."""
 
 _BAND = 0.99
 
 _VERIFIED = 5
-"""Simulations per parameter that verified derivatives take where they are hard to come by."""
+"""Simulations per parameter that verified derivatives take where the first two steps disagree."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _simulated_finely(subject: SimulatedSubject, e: Experiment, finest: int) -> 
     try:
         outputs = subject.evaluator.simulate_outputs(fine, e.output_variables, point)[0]
     except FmuError:
-        return None  # an FMU that rejects the inputs only loses what is said of the sampling
+        return None  # an FMU that rejects the inputs only loses the findings on its sampling
     return FineGrid(times, outputs, factor) if bool(np.isfinite(outputs).all()) else None
 
 

@@ -1,4 +1,4 @@
-"""The object of a check, and what several checks need of it."""
+"""The problem under check, and values that several checks share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Key = tuple[str | int, ...]
 """Keys of a value in the problem file."""
 
 _BUDGET = 20.0
-"""Seconds for each of the things that need other points than the initial one."""
+"""Time budget of each check that simulates at other points than the initial one, s."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Stopwatch:
         return min(self._each, default=math.nan)
 
     def affordable(self, wanted: int, simulations: float) -> int:
-        """Return how many of `wanted` items of so many simulations fit into the time budget.
+        """Return how many of `wanted` items of `simulations` each fit into the time budget.
 
         The first series may have been dominated by loading and compiling, so the initial point is
         simulated again before any item is dropped.

@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from pathlib import Path
 from types import UnionType
+from typing import Any
 
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.platforms import RECORD_PATH, encode_record, make_record, read_record
@@ -31,25 +32,24 @@ class CheckedCompiler(Compiler):
 
     def unavailable(self) -> str | None:
         """Return the answer of the plugin's compiler."""
-        with code_of_plugin(f"'unavailable' of {self._what}", self._module):
-            reason = self._inner.unavailable()
-        if reason is not None:
-            self._expect(reason, str, "unavailable", "a text or None")
+        reason: str | None = self._answer("unavailable", str | None, "a text or None")
         return reason
 
     def version(self) -> str:
         """Return the answer of the plugin's compiler."""
-        with code_of_plugin(f"'version' of {self._what}", self._module):
-            version = self._inner.version()
-        self._expect(version, str, "version", "a text")
+        version: str = self._answer("version", str, "a text")
         return version
 
     def tools(self) -> dict[str, str]:
         """Return the tools of the plugin's compiler."""
-        with code_of_plugin(f"'tools' of {self._what}", self._module):
-            tools = self._inner.tools()
-        self._expect(tools, dict, "tools", "a dictionary")
+        tools: dict[str, str] = self._answer("tools", dict, "a dictionary")
         return tools
+
+    def _answer(self, method: str, kind: type[object] | UnionType, wanted: str) -> Any:
+        with code_of_plugin(f"'{method}' of {self._what}", self._module):
+            answer = getattr(self._inner, method)()
+        self._expect(answer, kind, method, wanted)
+        return answer
 
     def build(self, request: BuildRequest) -> BuildResult:
         """Compile one class; add a build record if the FMU has none.

@@ -1,11 +1,9 @@
-"""Platforms that an FMU can hold binaries for: their names in FMI 2.0, in FMI 3.0 and here.
+"""Platforms of an FMU's binaries, and the record of what an FMU was built from.
 
 Source: FMI specification 2.0.4, section 2.3, and 3.0.1, section 2.5.1.4 ("Platform Tuple").
 
-Tell whether an FMU still is what its sources, options and compiler would give.
-
-Every FMU that fmident builds carries a record of what it was made from, as
-``resources/fmident.json``.
+Every FMU that fmident builds carries the record as ``resources/fmident.json``. It shows whether
+the FMU still is what its sources, options and compiler would give.
 """
 
 from __future__ import annotations
@@ -69,7 +67,7 @@ def this_platform() -> Platform:
         if platform.tuple == here:
             return platform
     raise CompilationError(
-        f"binaries for this machine's platform, '{here}', are not known how to make",
+        f"fmident cannot make binaries for this machine's platform, '{here}'",
         hint=f"name one of these with --platforms: {', '.join(p.name for p in PLATFORMS)}",
     )
 

@@ -91,7 +91,7 @@ def _sentences(report: CheckReport) -> list[str]:
 
 
 def _sections(report: CheckReport, most: int | None = None) -> Iterator[Section]:
-    """Yield the tables, of at most so many outputs over the bounds, and what is said below."""
+    """Yield the tables, with at most `most` outputs over the bounds, and the closing sentences."""
     if report.stages:
         return
     tables = {

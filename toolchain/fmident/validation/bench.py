@@ -17,8 +17,8 @@ from fmident.fmu.life_cycle.holder import Reuse
 from fmident.fmu.model_description.description import InterfaceKind
 from fmident.fmu.setup import Interpolation, between
 from fmident.units import convert, parse_unit
-from fmident.validation.check import Outcome
 from fmident.validation.fmu_plan import FmuPlan, Reference
+from fmident.validation.result import Outcome
 
 _DEFAULT_SPAN = 1.0
 _TRIAL_ROWS = 2000
@@ -147,37 +147,37 @@ class Bench(Closes):
         Raises `FmuError` if a column or parameter is not a variable of this FMU, or has another
         dimension.
         """
-        trajectory, asked = reference.trajectory, reference.experiment
-        unknown = [n for n in (*trajectory.signals, *trajectory.parameters) if n not in self._known]
+        recording, asked = reference.recording, reference.experiment
+        unknown = [n for n in (*recording.signals, *recording.parameters) if n not in self._known]
         surprising = [n for n in unknown if n not in asked.without]
         if surprising and reference.strict:
             self.description.variable(surprising[0])  # raises with the nearest names
         signals = {
-            n: self._in_own_unit(n, values, trajectory.units[n])
-            for n, values in trajectory.signals.items()
+            n: self._in_own_unit(n, values, recording.units[n])
+            for n, values in recording.signals.items()
             if n in self._known
         }
         inputs = {v.name for v in self.description.inputs}
         outputs = tuple(n for n in signals if n not in inputs)
         if not outputs:
             raise FmuError(
-                f"the reference '{trajectory.name}' has no column that the FMU computes",
+                f"the reference '{recording.name}' has no column that the FMU computes",
                 hint="name columns like the FMU's outputs: "
                 + ", ".join(v.name for v in self.description.outputs[:6]),
             )
-        times = between(trajectory.times, asked.refine)
+        times = between(recording.times, asked.refine)
         driven = {n: v for n, v in signals.items() if n in inputs and n not in asked.inputs}
-        held = trajectory.interpolation == "hold"
+        held = recording.interpolation == "hold"
         if asked.refine > 1:
-            known = trajectory.times
+            known = recording.times
             last = np.searchsorted(known, times, side="right") - 1
             driven = {n: v[last] if held else np.interp(times, known, v) for n, v in driven.items()}
         setup = self._setup(times, asked.inputs, driven, outputs, asked.tolerance)
-        if trajectory.interpolation is not None:
-            setup = replace(setup, interpolation=trajectory.interpolation)
-        parameters = {n: v for n, v in trajectory.parameters.items() if n in self._known}
+        if recording.interpolation is not None:
+            setup = replace(setup, interpolation=recording.interpolation)
+        parameters = {n: v for n, v in recording.parameters.items() if n in self._known}
         return Experiment(
-            trajectory.name,
+            recording.name,
             setup,
             {**parameters, **asked.start_values},
             np.column_stack([signals[n] for n in outputs]),

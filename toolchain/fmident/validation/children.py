@@ -15,7 +15,6 @@ from fmident.errors import FmidentError, FmuError, SimulationError
 from fmident.fmu import read_description
 from fmident.fmu.processes.child import START_LIMIT, Child, End, Parent, ScratchFolder
 from fmident.validation.bench import Bench
-from fmident.validation.check import Check, FmuReport
 from fmident.validation.checks.contents import check_contents, check_description, check_identity
 from fmident.validation.checks.interface import check_interface, check_parameters
 from fmident.validation.checks.model_exchange import check_model_exchange, supports_model_exchange
@@ -24,6 +23,7 @@ from fmident.validation.checks.repeatability import check_memory, check_repeatab
 from fmident.validation.checks.rules import check_rules
 from fmident.validation.checks.step_sizes import check_step_sizes
 from fmident.validation.fmu_plan import FmuPlan
+from fmident.validation.result import Check, FmuReport
 
 _START_UP, _RELEASE, _END = "start", "release", "end"
 _POLL = 0.02
@@ -207,7 +207,7 @@ def checks_of(plan: FmuPlan) -> dict[str, CheckFunction]:
         checks["interface"] = check_interface
     checks[SIMULATION] = check_simulation
     for reference in plan.references:
-        name = f"reference {reference.trajectory.name}"
+        name = f"reference {reference.recording.name}"
         checks[name] = partial(check_reference, reference=reference, name=name)
     if plan.interface is not None and plan.interface.identifiable:
         checks["parameters"] = check_parameters

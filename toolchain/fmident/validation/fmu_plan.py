@@ -21,8 +21,8 @@ _TIME_NAMES = ("time", "t")
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
-    """A recorded trajectory in memory.
+class Recording:
+    """Signals of a reference file.
 
     `name` is that of the file without folder and suffix; `times` are in s, and times and
     signals have shape (n,). `units` are ``None`` if the header gives none. `parameters` and
@@ -40,9 +40,9 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A trajectory and the criteria for following it."""
+    """A recording and the criteria for following it."""
 
-    trajectory: Trajectory
+    recording: Recording
     experiment: ReferenceExperiment
     strict: bool = True
     """Every column and parameter of the file must be a variable of the FMU."""
@@ -85,12 +85,12 @@ def plan_fmu(
     ignored. `resets` and `only` are as in :class:`FmuPlan`. Raises `DataError` for a
     reference that cannot be read.
     """
-    more = tuple(Reference(read_trajectory(r.file), r, strict=False) for r in references)
+    more = tuple(Reference(read_recording(r.file), r, strict=False) for r in references)
     if entry is None:
         return FmuPlan(path, references=more, resets=resets, only=only)
     settings = entry.settings_of(compiler_of(path, entry.compilers))
     known = tuple(
-        Reference(read_trajectory(r.file), _widened(r, settings.tube)) for r in entry.references
+        Reference(read_recording(r.file), _widened(r, settings.tube)) for r in entry.references
     )
     return FmuPlan(
         path,
@@ -110,8 +110,8 @@ def compiler_of(path: Path, known: Sequence[str]) -> str:
     return next((name for name in known if name.casefold() in compiler), "")
 
 
-def read_trajectory(path: Path) -> Trajectory:
-    """Read a recorded trajectory from a CSV file.
+def read_recording(path: Path) -> Recording:
+    """Read a recording from a CSV file.
 
     It has a column ``time [s]``, then signals as ``name [unit]`` with the FMU's names.
     Lines that start with ``#`` are comments, possibly ``# parameters: name=value ...`` and
@@ -135,7 +135,7 @@ def read_trajectory(path: Path) -> Trajectory:
         gaps = values != values
         if gaps.any():
             raise DataError(f"column '{name}' has a gap", location=table.where(int(gaps.argmax())))
-    return Trajectory(
+    return Recording(
         path.stem,
         table.column(time),
         signals,

@@ -144,12 +144,12 @@ class EmbeddedCompiler(Compiler):
 
 def _left_out(model: OdeModel) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each feature that the FMU does not offer, with the reason."""
-    if model.constraints is not None:
+    if model.constraints.equations:
         yield Diagnostic(
             "note",
             f"the FMU of '{model.name}' is for Co-Simulation only: after each step its states"
-            f" return to '{model.constraints.equations[0]}', which in Model Exchange nobody would"
-            " see to",
+            f" are projected onto '{model.constraints.equations[0]}', which an integrator outside"
+            " the FMU does not do",
             rule="no-model-exchange",
         )
 

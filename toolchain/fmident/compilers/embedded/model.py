@@ -180,12 +180,12 @@ class Loops:
     They are at the end of the vector ``c``: first the unknowns of all loops, those of
     `initial` last, then for each loop the inverse of ``d g / d unknowns``, dense
     column-major. Only initial states depend on `initial` loops, which contain no state.
-    `starts` is ``(p, c) -> (z)``: initial guesses of all unknowns.
+    `starts` is ``(p, c) -> (z)``: initial guesses of all unknowns, ``None`` without loops.
     """
 
-    running: tuple[Loop, ...]
-    initial: tuple[Loop, ...]
-    starts: Function
+    running: tuple[Loop, ...] = ()
+    initial: tuple[Loop, ...] = ()
+    starts: Function = None
 
     @property
     def all(self) -> tuple[Loop, ...]:
@@ -208,11 +208,11 @@ class Constraints:
     """Constraints between states that their derivatives do not ensure.
 
     `residual` is ``(t, x, u, p, c) -> (r)``, zero for consistent states, and depends on
-    time, states and parameters only.
+    time, states and parameters only; it is ``None`` without constraints.
     """
 
-    equations: tuple[str, ...]
-    residual: Function
+    equations: tuple[str, ...] = ()
+    residual: Function = None
 
 
 @dataclass(frozen=True)
@@ -261,9 +261,9 @@ class OdeModel:
     events
         ``None`` for a model without events.
     loops
-        ``None`` for a model without iterated algebraic loops.
+        Iterated algebraic loops.
     constraints
-        ``None`` for a model whose states are independent.
+        Those between the states.
     """
 
     name: str
@@ -289,8 +289,8 @@ class OdeModel:
     library_version: str = ""
     frozen: Mapping[str, FrozenParameter] = field(default_factory=dict)
     events: Events | None = None
-    loops: Loops | None = None
-    constraints: Constraints | None = None
+    loops: Loops = Loops()
+    constraints: Constraints = Constraints()
 
     @property
     def held_count(self) -> int:
@@ -300,4 +300,4 @@ class OdeModel:
     @property
     def count_behind(self) -> int:
         """Number of elements of ``c`` after the calculated parameters."""
-        return self.held_count + (self.loops.count if self.loops else 0)
+        return self.held_count + self.loops.count

@@ -78,7 +78,7 @@ def deliver(fmu: Path, output: Path, description: Element, record: bytes) -> Non
     fmu
         What omc wrote.
     output
-        Where it shall be; replaced only when the copy is complete.
+        Path of the FMU; replaced only when the copy is complete.
     description
         Root of the description to put in.
     record
@@ -197,7 +197,7 @@ def integration_notes(description: ModelDescription) -> tuple[Diagnostic, ...]:
                 " as Model Exchange, because OpenModelica's Co-Simulation sees events at"
                 " communication points only",
                 None,
-                'interface = "co-simulation" in [evaluation] takes that all the same',
+                'interface = "co-simulation" in [evaluation] simulates as Co-Simulation',
                 "late-events",
             ),
         )

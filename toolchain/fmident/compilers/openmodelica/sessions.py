@@ -282,7 +282,7 @@ class Tap:
         return text
 
     def leave(self) -> bool:
-        """Close the socket; return whether omc was asked to quit, which it must be idle for."""
+        """Close the socket; return whether omc, if idle, was asked to quit."""
         if not self._busy:
             self._socket.send_string("quit()")
         self._socket.close(linger=1000)

@@ -9,7 +9,7 @@ from pathlib import Path
 from fmident.fmu.model_description.variables import structured_name
 from fmident.fmu.native_code.library import fmpy
 from fmident.validation.bench import Bench
-from fmident.validation.check import Check
+from fmident.validation.result import Check
 from fmident.words import counted
 
 

@@ -12,7 +12,7 @@ from fmident.errors import SimulationError, UnitError
 from fmident.fmu import Variable, influence
 from fmident.units import parse_unit
 from fmident.validation.bench import Bench, Experiment
-from fmident.validation.check import Check
+from fmident.validation.result import Check
 from fmident.words import counted
 
 _ROWS = 200

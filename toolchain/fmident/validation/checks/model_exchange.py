@@ -12,8 +12,8 @@ from fmident.errors import FmidentError
 from fmident.fmu import SimulationSetup, open_fmu, read_description
 from fmident.fmu.setup import between, resampled
 from fmident.validation.bench import Bench
-from fmident.validation.check import Check
 from fmident.validation.checks.accuracy import Limits, limits, magnitudes
+from fmident.validation.result import Check
 
 USUAL_TOLERANCE = 1e-6
 """Tolerance of a Co-Simulation that declares none."""
@@ -22,8 +22,8 @@ PRECISE = 1e-11
 """Tolerance of the integration that is taken for right."""
 
 STEP_TUBE = 1e-4
-"""How much results may differ between communication steps or tolerances, over range, where nobody
-said."""
+"""How much results may differ between communication steps or tolerances, over range, by
+default."""
 
 PARTS = 4
 """Steps of the integrator within one communication step at least: an input that starts at

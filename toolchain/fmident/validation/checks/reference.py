@@ -13,24 +13,24 @@ import numpy as np
 
 from fmident.arrays import F64
 from fmident.validation.bench import Bench
-from fmident.validation.check import Check
 from fmident.validation.fmu_plan import Reference
+from fmident.validation.result import Check
 
 _NO_RANGE = 1e-12
 
 
 def check_reference(bench: Bench, reference: Reference, name: str) -> Check:
-    """Reproduce the trajectory; every signal must stay in the tube around it."""
-    asked, trajectory = reference.experiment, reference.trajectory
+    """Reproduce the recording; every signal must stay in the tube around it."""
+    asked, recording = reference.experiment, reference.recording
     experiment = bench.reference(reference)
     outputs = bench.simulate(experiment.setup, experiment.values)[:: experiment.stride]
     assert experiment.expected is not None  # an experiment of a reference has it
     excesses: list[tuple[float, str, Excess]] = []
     for column, signal in enumerate(experiment.setup.output_names):
         excess = largest_excess(
-            trajectory.times,
+            recording.times,
             experiment.expected[:, column],
-            trajectory.times,
+            recording.times,
             outputs[:, column],
             asked.tube_time,
         )
@@ -40,7 +40,7 @@ def check_reference(bench: Bench, reference: Reference, name: str) -> Check:
     allowed = asked.tubes.get(signal, asked.tube)
     detail = (
         f"'{signal}' deviates most: {worst.deviation:.1e} of its range at t = {worst.time:g} s, "
-        f"allowed {allowed:.0e}; {len(excesses)} signals, {trajectory.times.size} instants"
+        f"allowed {allowed:.0e}; {len(excesses)} signals, {recording.times.size} instants"
     )
     passed = share <= 1.0
     if not passed:

@@ -12,8 +12,8 @@ from fmident.arrays import F64
 from fmident.errors import FmidentError
 from fmident.fmu import ModelDescription, Simulator, Value
 from fmident.validation.bench import Bench, Experiment
-from fmident.validation.check import Check
 from fmident.validation.checks.accuracy import magnitudes
+from fmident.validation.result import Check
 
 ALLOWED = 1e-9
 """Largest difference between equal runs over a signal's range, for FMUs of other tools."""

@@ -16,8 +16,8 @@ from typing import Any
 
 from fmident.errors import UnitError
 from fmident.fmu.native_code.library import fmpy
-from fmident.validation.check import Check, Outcome
 from fmident.validation.checks.interface import same_meaning
+from fmident.validation.result import Check, Outcome
 
 NAME = "FMI rules"
 STANDARDS = {2: "FMI 2.0.5", 3: "FMI 3.0.2"}
@@ -106,7 +106,7 @@ def _variables(description: Any, major: int) -> Iterator[Broken]:
                     if other.causality in ("input", "independent") or other in states:
                         continue
                     message = (
-                        f"{what}, '{unknown.variable.name}', is said to depend on '{other.name}',"
+                        f"{what}, '{unknown.variable.name}', has a dependency on '{other.name}',"
                         f" which is of causality '{other.causality}' and not a state"
                     )
                     yield Broken("dependencies", message, unknown.sourceline)

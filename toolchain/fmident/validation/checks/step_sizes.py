@@ -9,9 +9,9 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.fmu.setup import resampled
 from fmident.validation.bench import Bench, Experiment
-from fmident.validation.check import Check
 from fmident.validation.checks.accuracy import magnitudes
 from fmident.validation.checks.model_exchange import STEP_TUBE, own_tolerance
+from fmident.validation.result import Check
 
 _MOST_ROWS = 4001
 

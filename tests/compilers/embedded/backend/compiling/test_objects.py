@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fmident import files
 from fmident.compilers.embedded.backend import compiling
 from fmident.compilers.embedded.backend.compiling import Unit, make_objects, missing_tools
 from fmident.compilers.embedded.backend.fmu import build_fmu
@@ -116,7 +117,7 @@ def test_a_full_disk_leaves_nothing_behind(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(compiling.tempfile, "NamedTemporaryFile", full)
+    monkeypatch.setattr(files.tempfile, "mkstemp", full)
     assert compiled(tmp_path / "1", UNIT, a_c="int a;") == ["a.c"]
     assert list(cache.iterdir()) == []
 

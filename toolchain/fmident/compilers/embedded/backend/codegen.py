@@ -122,6 +122,9 @@ def generate(
 
 
 def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]:
+    constraints = []
+    if model.constraints.equations:
+        constraints = [with_jacobian("fmident_constraints", model.constraints.residual, 1)]
     return [
         combined("fmident_calculated_parameters", model.calculated_parameters),
         combined("fmident_initial_states", model.initial_states),
@@ -139,11 +142,7 @@ def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]
         *derivatives.switching,
         *event_functions(model),
         *loop_functions(model),
-        *(
-            [with_jacobian("fmident_constraints", model.constraints.residual, 1)]
-            if model.constraints
-            else []
-        ),
+        *constraints,
     ]
 
 
@@ -198,8 +197,10 @@ _ONE_MODEL = """\
 
 def needs_cvode(model: OdeModel, integrator: str) -> bool:
     """Return whether CVODE may be chosen for the model, so that it must be linked."""
-    large = len(model.states) > LARGEST_ROSENBROCK and not (model.events or model.constraints)
-    return bool(model.states) and (integrator == "cvode" or (integrator == "auto" and large))
+    large = len(model.states) > LARGEST_ROSENBROCK
+    smooth = not (model.events or model.constraints.equations)
+    chosen = integrator == "cvode" or (integrator == "auto" and large and smooth)
+    return bool(model.states) and chosen
 
 
 def _kind(model: OdeModel, integrator: str, version: Version) -> str:
@@ -207,8 +208,8 @@ def _kind(model: OdeModel, integrator: str, version: Version) -> str:
     kinds = {
         "STATES": bool(model.states),
         "EVENTS": model.events is not None,
-        "ITERATIONS": model.loops is not None,
-        "CONSTRAINED": model.constraints is not None,
+        "ITERATIONS": bool(model.loops.all),
+        "CONSTRAINED": bool(model.constraints.equations),
         "CVODE": needs_cvode(model, integrator),
         "FMI3": version == "3.0",
     }
@@ -226,9 +227,9 @@ def _sizes(
         "INTEGRATOR": INTEGRATORS.index(integrator),
         # CVODE knows neither events nor constraints.
         "LARGEST_ROSENBROCK": (
-            len(model.states) if model.events or model.constraints else LARGEST_ROSENBROCK
+            len(model.states) if model.events or model.constraints.equations else LARGEST_ROSENBROCK
         ),
-        "CONSTRAINTS": len(model.constraints.equations) if model.constraints else 0,
+        "CONSTRAINTS": len(model.constraints.equations),
         "JACOBIAN_ELEMENTS": len(derivatives.of_rates.rows),
         "COST_RHS": cost["fmident_rhs"],
         "COST_JACOBIAN": cost["fmident_jacobian"],
@@ -294,7 +295,7 @@ def _matrix(name: str, matrix: Matrix) -> list[str]:
 
 
 def _loops(model: OdeModel) -> list[str]:
-    loops = model.loops.all if model.loops else ()
+    loops = model.loops.all
     return [
         loop_table(model),
         _numbers("fmident_loop_nominals", (n for loop in loops for n in loop.nominals)),
@@ -340,9 +341,7 @@ def _data(
             _flags("fmident_relation_matters", relations_that_matter(model)),
             _flags("fmident_assert_is_error", (a.level == "error" for a in model.asserts)),
             *_loops(model),
-            _strings(
-                "fmident_constraint_texts", model.constraints.equations if model.constraints else ()
-            ),
+            _strings("fmident_constraint_texts", model.constraints.equations),
         ]
     )
 
@@ -375,7 +374,7 @@ def relations_that_matter(model: OdeModel) -> list[bool]:
         model.local_values,
         model.assert_values,
         events.live,
-        *(loop.residual for loop in (model.loops.all if model.loops else ())),
+        *(loop.residual for loop in model.loops.all),
     ]
     used = {
         column - len(model.calculated)

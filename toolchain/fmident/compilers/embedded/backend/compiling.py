@@ -24,7 +24,6 @@ import shlex
 import shutil
 import struct
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -34,6 +33,7 @@ from pathlib import Path
 from fmident.compilers.embedded.model import Version
 from fmident.compilers.platforms import Platform, this_platform
 from fmident.errors import Code, CompilationError, advice_on
+from fmident.files import whole_file
 from fmident.operating_system import processors
 from fmident.operating_system.cache import cache_folder
 
@@ -57,10 +57,10 @@ FMI3_FILE = "model_fmi3.c"
 
 
 GLIBC = "2.17"
-"""Version of glibc from which on Linux can load what is built."""
+"""Oldest glibc with which Linux loads the binaries."""
 
 MACOS = "11.0"
-"""Version of macOS from which on it can."""
+"""Oldest macOS that loads them."""
 
 _ZIG_TARGETS = {
     "x86_64-linux": f"x86_64-linux-gnu.{GLIBC}",
@@ -414,24 +414,12 @@ def _fetch(cache: Path, key: str, target: Path) -> bool:
 
 def _keep(cache: Path, key: str, content: bytes) -> None:
     """Add an object to the cache, unless there is no space for it."""
-    try:
-        with tempfile.NamedTemporaryFile(dir=cache, prefix="unfinished-", delete=False) as file:
-            unfinished = Path(file.name)
-            try:
-                file.write(hashlib.sha256(content).digest() + content)
-            except OSError:
-                unfinished.unlink(missing_ok=True)
-                return
-        unfinished.replace(cache / key)
-        _remove_old(cache)
-    except OSError:
-        return
-
-
-def _remove_old(cache: Path) -> None:
-    files = sorted(cache.iterdir(), key=lambda file: file.stat().st_mtime)
-    for file in files[: max(0, len(files) - MOST_KEPT)]:
-        file.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        with whole_file(cache / key) as stream:
+            stream.write(hashlib.sha256(content).digest() + content)
+        files = sorted(cache.iterdir(), key=lambda file: file.stat().st_mtime)
+        for file in files[: max(0, len(files) - MOST_KEPT)]:
+            file.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

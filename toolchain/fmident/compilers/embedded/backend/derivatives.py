@@ -436,8 +436,6 @@ class PlacedLoop:
 
 def placed(model: OdeModel) -> Iterator[PlacedLoop]:
     """Yield all loops, the initial ones last."""
-    if model.loops is None:
-        return
     first = len(model.calculated) + model.held_count
     inverse = first + model.loops.unknowns
     for loop in model.loops.all:
@@ -452,10 +450,7 @@ def with_loops(model: OdeModel, arguments: Sequence[ca.SX], seeds: Sequence[ca.S
     `arguments` are t, x, u, p and c; `seeds` has the direction of each, of shape (n, 1) or
     (n, m), without use of its loop entries.
     """
-    sc = seeds[-1]
-    if model.loops is None:
-        return sc
-    sc = ca.SX(sc)
+    sc = ca.SX(seeds[-1])
     for one in placed(model):
         residual = ca.vec(one.loop.residual(*arguments))
         matrix = ca.jacobian(residual, ca.vertcat(*arguments))
@@ -472,7 +467,7 @@ def total_jacobian(model: OdeModel, value: ca.SX, arguments: Sequence[ca.SX]) ->
     if value.numel() == 0 or n == 0:
         return ca.SX(value.numel(), n)
     matrix = ca.jacobian(value, x)
-    if model.loops is not None:
+    if model.loops.all:
         seeds = [ca.SX(a.numel(), n) for a in arguments]
         seeds[1] = ca.SX.eye(n)
         matrix += ca.mtimes(ca.jacobian(value, c), with_loops(model, arguments, seeds))
@@ -481,7 +476,7 @@ def total_jacobian(model: OdeModel, value: ca.SX, arguments: Sequence[ca.SX]) ->
 
 def loop_functions(model: OdeModel) -> list[Function]:
     """Return the residual functions that the runtime iterates; empty without loops."""
-    if model.loops is None:
+    if not model.loops.all:
         return []
     loops = [
         with_jacobian(_name(k), one.loop.residual, 4, one.unknowns)
@@ -498,11 +493,11 @@ def loop_sizes(model: OdeModel) -> Mapping[str, int]:
     """Return the macros of ``model_sizes.h`` that count loops."""
     loops = model.loops
     return {
-        "NZ": loops.unknowns if loops else 0,
-        "NK": loops.count - loops.unknowns if loops else 0,
-        "LOOPS": len(loops.all) if loops else 0,
-        "RUNNING_LOOPS": len(loops.running) if loops else 0,
-        "LARGEST_LOOP": max((loop.size for loop in loops.all), default=0) if loops else 0,
+        "NZ": loops.unknowns,
+        "NK": loops.count - loops.unknowns,
+        "LOOPS": len(loops.all),
+        "RUNNING_LOOPS": len(loops.running),
+        "LARGEST_LOOP": max((loop.size for loop in loops.all), default=0),
     }
 
 
@@ -512,7 +507,5 @@ def loop_table(model: OdeModel) -> str:
         f"  {{{_name(k)}, {one.loop.size}, {one.first}, {one.inverse}, {int(one.loop.linear)}}},\n"
         for k, one in enumerate(placed(model))
     ]
-    declared = [
-        f"fmident_Function {_name(k)};\n" for k in range(len(model.loops.all) if model.loops else 0)
-    ]
+    declared = [f"fmident_Function {_name(k)};\n" for k in range(len(model.loops.all))]
     return "".join([*declared, "const Loop fmident_loops[] = {\n", *(rows or ["  {0},\n"]), "};\n"])

@@ -391,7 +391,7 @@ def offers_model_exchange(model: OdeModel) -> bool:
 
     An integrator outside the FMU does not project constrained states back after each step.
     """
-    return model.constraints is None
+    return not model.constraints.equations
 
 
 def indicator_count(model: OdeModel) -> int:
@@ -401,7 +401,7 @@ def indicator_count(model: OdeModel) -> int:
 
 def needs_completed_steps(model: OdeModel) -> bool:
     """Return whether loops or assertions need a call after each completed step."""
-    return bool(model.loops or model.asserts)
+    return bool(model.loops.all or model.asserts)
 
 
 def states_moved_at_events(model: OdeModel) -> frozenset[str]:

@@ -92,7 +92,7 @@ def build_fmu(
     content. `progress` is called with one line before long steps. Raises `CompilationError`
     if tools are missing or the C compiler fails; the C source is then kept.
     """
-    if (model.events or model.constraints) and integrator == "cvode":
+    if (model.events or model.constraints.equations) and integrator == "cvode":
         what = "events" if model.events else "states that are bound to each other"
         raise CompilationError(
             f"'{model.name}' has {what}, which the integrator 'cvode' does not see",
@@ -123,7 +123,7 @@ def build_fmu(
     if needs_cvode(model, integrator):
         licences |= sundials.licences()
     members = {"modelDescription.xml": description.encode(), **libraries}
-    if integrator != "cvode" and model.constraints is None:
+    if integrator != "cvode" and not model.constraints.equations:
         members[EXTENSION_FILE] = EXTENSION_TEXT.encode()
     members["documentation/index.html"] = page(model).encode()
     members |= licence_members({name: licences[name] for name in sorted(licences)})
@@ -193,7 +193,7 @@ def _binaries(
     licences: dict[str, str] = {}
     libraries_of: dict[tuple[str, str], list[bytes]] = {}
     with ScratchFolder("zig") as cache:
-        # What is missing is said before anything is compiled.
+        # Find all compilers first: a missing one is an error before anything is compiled.
         compilers = [compiler_for(platform, cache.path) for platform in platforms]
         for number, compiler in enumerate(compilers, 1):
             platform = compiler.platform
@@ -225,7 +225,7 @@ def _binary(
                 compiler, folder.path, sources, version, optimization=optimization
             )
         except CompilationError as error:
-            if str(folder.path) in (error.hint or ""):  # the source is to be looked at
+            if str(folder.path) in (error.hint or ""):  # the error refers to the source
                 folder.keep()
             raise
 

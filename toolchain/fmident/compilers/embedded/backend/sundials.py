@@ -33,7 +33,7 @@ VARIABLE = "FMIDENT_SUNDIALS"
 
 RELEASE = f"https://github.com/LLNL/sundials/releases/download/v{VERSION}/sundials-{VERSION}.tar.gz"
 PACKED = Path(__file__).resolve().parents[1] / f"sundials-{VERSION}.zip"
-"""Where the wheel has them."""
+"""Place of the sources in the wheel."""
 
 SHA256 = "e8321b3a67ac2a1b117dfef3796d394361ef4d50f57a6eda4f6072d620fe8dab"
 """Of all files that are used: see :func:`checksum`."""
@@ -253,7 +253,7 @@ def _download() -> bytes:
 def _not_downloaded(why: str) -> CompilationError:
     return CompilationError(
         "a model with more than 100 states, or with the integrator 'cvode', needs SUNDIALS "
-        f"{VERSION}, and {RELEASE} cannot be had: {why}",
+        f"{VERSION}, and {RELEASE} cannot be downloaded: {why}",
         hint=f"let {VARIABLE} name that file, downloaded elsewhere; or choose another "
         "integrator: --option integrator=rosenbrock",
         code=Code.NOT_INSTALLED,

@@ -68,7 +68,7 @@ class Assembled:
     warnings: tuple[tuple[str, str, sx.Span], ...]
     """Rule, text, place."""
     listing: tuple[str, ...]
-    """What became of the equations, line by line."""
+    """Lines of ``fmident build --print equations``."""
 
 
 def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version: str) -> Assembled:
@@ -141,11 +141,11 @@ def _remarks(
     for name in start.deciding:
         text = (
             f"other start values follow from the 'start' of '{name}', which the FMU therefore "
-            "keeps; where it shall be set, make it a parameter"
+            "keeps; to set it, make it a parameter"
         )
         yield "start-decides", text, unknowns.declared[name][0].span
     for name in start.defaulted:
-        text = f"the state '{name}' has no fixed=true; it starts at its 'start' all the same"
+        text = f"the state '{name}' has no fixed=true, and starts at its 'start'"
         yield "start-not-fixed", text, unknowns.declared[name][0].span
     if parameters.notes:
         text = "fixed when compiled, cannot be set: " + "; ".join(parameters.notes)
@@ -170,23 +170,15 @@ class _Builder:
         unknowns, solution = self.unknowns, self.solution
         result = Substitution()
         for name, formula in solution.formulas.items():
-            result.define(self._symbol(name), formula)
+            result.define(unknowns.symbol(name), formula)
         for name, alias in solution.aliases.items():
             other = alias.representative
-            base: Scalar = solution.formulas.get(
-                other,
-                unknowns.inputs[other] if other in unknowns.inputs else unknowns.variables[other],
-            )
+            base: Scalar = solution.formulas.get(other, unknowns.symbol(other))
             result.define(unknowns.variables[name], alias.sign * base)
             if name in unknowns.derivatives:
                 derivative = solution.formulas[f"der({other})"]
                 result.define(unknowns.derivatives[name], alias.sign * derivative)
         return result
-
-    def _symbol(self, name: str) -> v.SX:
-        if name.startswith("der("):
-            return self.unknowns.derivatives[name[4:-1]]
-        return self.unknowns.variables[name]
 
     def build(
         self, start: InitialStates, experiment: ExperimentDefaults, library_version: str
@@ -259,10 +251,8 @@ class _Builder:
             events=events.build(full, self.substitution, self.lowering, self._discrete, self.flat),
             constraints=Constraints(
                 tuple(c.text for c in solution.constraints),
-                model_function("constraints", full, constraints, "r"),
-            )
-            if constraints
-            else None,
+                model_function("constraints", full, constraints, "r") if constraints else None,
+            ),
             loops=loops.build(full, unknowns, solution.aliases, self.lowering, parameters),
         )
         _check_closed(model)
@@ -308,7 +298,7 @@ def _check_closed(model: OdeModel) -> None:
         model.output_values,
         model.local_values,
         model.assert_values,
-        *(loop.residual for loop in (model.loops.all if model.loops else ())),
+        *(loop.residual for loop in model.loops.all),
         *((model.events.update, model.events.starts, model.events.live) if model.events else ()),
     ):
         if function.has_free():
@@ -426,11 +416,11 @@ class LoopFunctions:
         aliases: Mapping[str, Alias],
         lowering: Lowering,
         parameters: ParameterTable,
-    ) -> Loops | None:
-        """Return the loops, or ``None``; `full` are the columns of t, x, u, p and complete c."""
+    ) -> Loops:
+        """Return the loops; `full` are the columns of t, x, u, p and complete c."""
         loops = [*self.running, *self.initial]
         if not loops:
-            return None
+            return Loops()
         built = [
             Loop(
                 names=loop.names,

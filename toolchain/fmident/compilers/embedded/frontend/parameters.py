@@ -179,9 +179,10 @@ class ParameterTable(Scope):
         table = self._lowering.evaluate(given) if isinstance(given, sx.Call) else None
         if isinstance(table, v.TableValue):
             return table
+        kind = f"the type {variable.type_name}" if variable.type_name else "an unnamed type"
         raise Refusal(
             "unsupported-type",
-            f"'{variable.name}' has the type {variable.type_name or 'of a kind not known'}",
+            f"'{variable.name}' has {kind}, which the embedded compiler does not support",
             variable.span,
         )
 
@@ -191,12 +192,12 @@ class ParameterTable(Scope):
         if any(v.is_symbolic(s) for s in scalars):
             raise Refusal(
                 "structural-parameter",
-                f"the equations that there are depend on '{variable.name}', which depends on a "
-                "parameter that can be set",
+                f"'{variable.name}' selects equations, and its value depends on a parameter that "
+                "can be set",
                 variable.span,
                 "make that parameter 'final' or a constant",
             )
-        self.frozen[variable.name] = FrozenParameter("it decides which equations there are")
+        self.frozen[variable.name] = FrozenParameter("it selects the equations of the model")
         self._note(variable, numbers)
         return numbers
 

@@ -82,11 +82,10 @@ def solve_blocks(
     loops without a formula; ``None`` refuses them.
     """
     names = list(targets)
-    residuals = [q.residual for q in equations]
-    incidence = [incidence_of(r, targets) for r in residuals]
+    incidence = [incidence_of(q.residual, targets) for q in equations]
     matching = maximum_matching(incidence, len(names))
     if matching.unmatched_equations or matching.unmatched_unknowns:
-        raise not_matched(equations, residuals, incidence, matching, names, unknowns, states)
+        raise not_matched(equations, incidence, matching, names, unknowns, states)
     substitution = Substitution()
     formulas: dict[str, Scalar] = {}
     for block in blocks(incidence, matching):

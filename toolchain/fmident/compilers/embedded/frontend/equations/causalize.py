@@ -83,7 +83,7 @@ def causalize(
     aliases, remaining = eliminate_aliases(equations, unknowns)
     substitution = Substitution()
     for name, alias in aliases.items():
-        symbol = _symbol(alias.representative, unknowns)
+        symbol = unknowns.symbol(alias.representative)
         substitution.define(unknowns.variables[name], alias.sign * symbol)
     states: list[str] = []
     for name in unknowns.variables:
@@ -126,10 +126,6 @@ def causalize(
 def has_start(name: str, unknowns: Unknowns) -> bool:
     """Return whether an unknown is a variable whose ``start`` is a guess of its value."""
     return name in unknowns.declared and unknowns.declared[name][0].start is not None
-
-
-def _symbol(name: str, unknowns: Unknowns) -> v.SX:
-    return unknowns.inputs[name] if name in unknowns.inputs else unknowns.variables[name]
 
 
 @dataclass(frozen=True)

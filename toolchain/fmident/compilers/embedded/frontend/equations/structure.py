@@ -14,7 +14,6 @@ import casadi as ca
 
 from fmident.compilers.embedded.frontend.equations.system import ScalarEquation, Unknowns
 from fmident.compilers.embedded.frontend.lowering import values as v
-from fmident.compilers.embedded.frontend.lowering.values import Scalar
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal
 
@@ -122,7 +121,6 @@ def listed(items: Sequence[str]) -> str:
 
 def not_matched(
     equations: Sequence[ScalarEquation],
-    residuals: Sequence[Scalar],
     incidence: Sequence[Sequence[int]],
     matching: Matching,
     names: Sequence[str],
@@ -130,14 +128,12 @@ def not_matched(
     states: Sequence[str],
 ) -> Refusal:
     """Return why the system cannot be solved: higher index, unbalanced, or singular."""
-    if matching.unmatched_equations and states:
-        refusal = _higher_index(equations, residuals, incidence, matching, names, unknowns, states)
-        if refusal is not None:
-            return refusal
     surplus = len(equations) - len(names)
     if matching.unmatched_equations:
         start = matching.unmatched_equations[0]
         part = [equations[i] for i in reachable_equations(incidence, matching, start)]
+        if surplus == 0 and (refusal := _higher_index(part, unknowns, states)) is not None:
+            return refusal
         if surplus > 0:
             return Refusal(
                 "too-many-equations",
@@ -174,20 +170,10 @@ def _declared_at(name: str, unknowns: Unknowns) -> sx.Span:
 
 
 def _higher_index(
-    equations: Sequence[ScalarEquation],
-    residuals: Sequence[Scalar],
-    incidence: Sequence[Sequence[int]],
-    matching: Matching,
-    names: Sequence[str],
-    unknowns: Unknowns,
-    states: Sequence[str],
+    part: Sequence[ScalarEquation], unknowns: Unknowns, states: Sequence[str]
 ) -> Refusal | None:
-    """Return a refusal if an equation constrains states instead of giving a derivative."""
-    if len(equations) != len(names):
-        return None
-    start = matching.unmatched_equations[0]
-    part = reachable_equations(incidence, matching, start)
-    used = v.symbols(*(residuals[i] for i in part))
+    """Return a refusal if equations constrain states instead of giving a derivative."""
+    used = v.symbols(*(q.residual for q in part))
     bound = [s for s in states if unknowns.variables[s].element_hash() in used]
     inputs = [name for name, symbol in unknowns.inputs.items() if symbol.element_hash() in used]
     if not bound:
@@ -195,10 +181,10 @@ def _higher_index(
     also = f", and contains the input {listed(inputs)}" if inputs else ""
     return Refusal(
         "higher-index",
-        f"the model has a higher index: {listed([equations[i].text for i in part])} constrains "
+        f"the model has a higher index: {listed([q.text for q in part])} constrains "
         f"{listed(bound)}, which are under der(){also}; some of these equations would have to "
         "be differentiated",
-        equations[start].span,
+        part[0].span,
         "choose other states so that no equation binds them to each other or to inputs; else "
         "compile this class with OpenModelica: --compiler openmodelica",
     )

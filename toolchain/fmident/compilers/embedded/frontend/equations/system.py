@@ -53,6 +53,12 @@ class Unknowns:
     derivative_spans: dict[str, sx.Span] = field(default_factory=dict)
     declared: dict[str, tuple[sx.Variable, int]] = field(default_factory=dict)
 
+    def symbol(self, name: str) -> v.SX:
+        """Return the symbol of an input, a variable or, by ``der(name)``, a derivative."""
+        if name.startswith("der("):
+            return self.derivatives[name[4:-1]]
+        return self.inputs[name] if name in self.inputs else self.variables[name]
+
 
 class Substitution:
     """Replaces solved symbols in expressions; keeps common subexpressions shared."""

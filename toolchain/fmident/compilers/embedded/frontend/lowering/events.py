@@ -42,7 +42,6 @@ class Held:
     symbol: v.SX
     live: Scalar
     text: str
-    span: sx.Span
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,6 @@ class Sample:
     symbol: v.SX
     start: Scalar
     interval: Scalar
-    span: sx.Span
 
 
 @dataclass(frozen=True)
@@ -98,24 +96,24 @@ class Events:
         self._discrete_time |= {s.element_hash() for s in (one.symbol, one.before)}
         return one.symbol
 
-    def hold(self, live: Scalar, text: str, span: sx.Span) -> v.SX:
+    def hold(self, live: Scalar, text: str) -> v.SX:
         """Return the symbol of the value that `live` had at the last event."""
         for known in self.held:
             if known.text == text and ca.is_equal(known.live, live, 20):
                 return known.symbol
         symbol = ca.SX.sym(text)
-        self.held.append(Held(symbol, live, text, span))
+        self.held.append(Held(symbol, live, text))
         self._discrete_time.add(symbol.element_hash())
         return symbol
 
-    def sample(self, start: Scalar, interval: Scalar, span: sx.Span) -> v.SX:
+    def sample(self, start: Scalar, interval: Scalar) -> v.SX:
         """Return the symbol of ``sample(start, interval)``."""
         for known in self.samples:
             pairs = ((known.start, start), (known.interval, interval))
             if all(ca.is_equal(ca.SX(a), ca.SX(b), 20) for a, b in pairs):
                 return known.symbol
         symbol = ca.SX.sym("sample()")
-        self.samples.append(Sample(symbol, start, interval, span))
+        self.samples.append(Sample(symbol, start, interval))
         self._discrete_time.add(symbol.element_hash())
         return symbol
 
@@ -163,7 +161,7 @@ def event_operator(
                     node.span,
                     "give numbers or parameters",
                 )
-        return events.sample(arguments[0], arguments[1], node.span)
+        return events.sample(arguments[0], arguments[1])
     value = arguments[0]
     before = v.elementwise(lambda s: _before(s, node, events, is_time_invariant), in_model[0])
     match node.name:
@@ -231,7 +229,6 @@ class AssertValue:
     condition: Scalar
     message: str
     warning: bool
-    span: sx.Span
 
 
 @dataclass

@@ -139,15 +139,8 @@ class Lowering:
 
     def integer(self, node: sx.Expression, what: str) -> int:
         """Return a constant integer such as a size or a subscript."""
-        value = self.evaluate(node)
-        if not v.is_number(value) or value != int(value):
-            raise Refusal(
-                "unknown-size",
-                f"{what} is not a constant integer",
-                node.span,
-                "give it by a literal, a constant or an Integer parameter",
-            )
-        return int(value)
+        with refusing_at(node.span):
+            return _size(self.evaluate(node), what)
 
     def range_values(self, node: sx.Expression) -> list[Scalar]:
         """Return the elements of the range or vector that a loop runs over."""
@@ -166,13 +159,13 @@ class Lowering:
         if guarded is not True:
             warning = is_warning(statement.level)
             text = message_text(statement.message, self.evaluate)
-            self.state.assertions.append(AssertValue(guarded, text, warning, statement.span))
+            self.state.assertions.append(AssertValue(guarded, text, warning))
 
-    def require(self, condition: Scalar, message: str, span: sx.Span) -> None:
+    def require(self, condition: Scalar, message: str) -> None:
         """Record an assertion of the compiler's own, under the guard of this lowering."""
         guarded = v.logical_or(v.logical_not(self.guard), condition)
         if guarded is not True:
-            self.state.assertions.append(AssertValue(guarded, message, False, span))
+            self.state.assertions.append(AssertValue(guarded, message, False))
 
     def without_events(self) -> AbstractContextManager[None]:
         """Allow relations that vary with time."""
@@ -238,7 +231,7 @@ class Lowering:
             return value
         part = self._subscripted(value, node.subscripts, node.name)
         if any(s is v.UNASSIGNED for s in v.flat(part)):
-            self.scope.value(node.name, node.span)  # says so
+            self.scope.value(node.name, node.span)  # raises
         return part
 
     def _field(self, base: Value, name: str) -> Value:
@@ -293,7 +286,7 @@ class Lowering:
                 "unsupported-subscript", f"a subscript of '{what}' varies between events", span
             )
         element, inside = v.element_at(value, place)
-        self.require(inside, f"a subscript of '{what}' is outside 1 to {len(value)}", span)
+        self.require(inside, f"a subscript of '{what}' is outside 1 to {len(value)}")
         return element
 
     def _binary(self, node: sx.Binary) -> Value:
@@ -332,7 +325,7 @@ class Lowering:
         known = self.state.time_invariant
         if self.no_event or self.state.events.is_discrete_time(value, known):
             return value
-        return self.state.events.hold(value, expression_text(node), node.span)
+        return self.state.events.hold(value, expression_text(node))
 
     def _unary(self, node: sx.Unary) -> Value:
         operand = self.evaluate(node.operand)
@@ -641,12 +634,12 @@ def _of_two(
     return function
 
 
-def _size(value: Value) -> int:
+def _size(value: Value, what: str = "a size") -> int:
     number = v.plain(value)
-    if isinstance(number, bool) or not isinstance(number, int | float) or number != int(number):
+    if not v.is_number(number) or number != int(number):
         raise Refusal(
             "unknown-size",
-            "a size is not a constant integer",
+            f"{what} is not a constant integer",
             hint="give it by a literal, a constant or an Integer parameter",
         )
     return int(number)

@@ -174,16 +174,14 @@ def expect(holds: Scalar, message: str, call: sx.Call, caller: Lowering) -> None
     """Refuse a table for which a condition does not hold; assert one that depends on values."""
     if holds is False:
         raise Refusal("value", message, call.span, "correct the table")
-    caller.require(holds, message, call.span)
+    caller.require(holds, message)
 
 
-def _expect_inside(
-    table: TableValue, u: Scalar, x: Sequence[Scalar], call: sx.Call, caller: Lowering
-) -> None:
+def _expect_inside(table: TableValue, u: Scalar, x: Sequence[Scalar], caller: Lowering) -> None:
     if table.extrapolation != NONE or len(x) == 1:
         return
     inside = v.logical_and(compared(">=", u, x[0]), compared("<=", u, x[-1]))
-    caller.require(inside, f"a {_WORDS[table.kind]} without extrapolation is left", call.span)
+    caller.require(inside, f"a {_WORDS[table.kind]} without extrapolation is left")
 
 
 @dataclass(frozen=True)
@@ -370,7 +368,7 @@ def value_of_one(call: sx.Call, given: Sequence[Value], caller: Lowering) -> Val
     """Return the value of a table of one variable, given the table, its column and the variable."""
     table, u = _table(given[0], "one", call), given[2]
     x, y = _abscissae(table), _ordinates(table, given[1], call)
-    _expect_inside(table, u, x, call, caller)
+    _expect_inside(table, u, x, caller)
     if table.extrapolation == PERIODIC and len(x) > 1:
         u = _in_period(u, x)
     curve = pieces_of(x, y, table.smoothness, table.extrapolation)
@@ -435,7 +433,7 @@ def value_at_time(call: sx.Call, given: Sequence[Value], caller: Lowering) -> Va
     """
     table, t, following, before = _table(given[0], "time", call), *given[2:]
     clock = _Clock(table, t)
-    _expect_inside(table, t - table.shift, clock.x, call, caller)
+    _expect_inside(table, t - table.shift, clock.x, caller)
     waiting = compared("==", following, before)
 
     def ahead(time: Scalar) -> Scalar:
@@ -618,7 +616,7 @@ def _error(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[
     text = arguments[0] if arguments and isinstance(arguments[0], str) else "an error"
     if caller.guard is True:
         raise Refusal("value", text, call.span, "correct the values that lead to this error")
-    caller.require(False, text, call.span)
+    caller.require(False, text)
     return []
 
 

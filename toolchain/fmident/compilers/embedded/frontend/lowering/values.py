@@ -35,23 +35,18 @@ UNSUPPORTED_FUNCTIONS: Mapping[str, str] = {
     "delay": "a delayed signal",
     "spatialDistribution": "a transport delay",
     "cardinality": "the number of connections",
-    "inStream": "a stream connector",
-    "actualStream": "a stream connector",
-    "clock": "clocked equations",
-    "previous": "clocked equations",
-    "hold": "clocked equations",
-    "subSample": "clocked equations",
-    "superSample": "clocked equations",
-    "shiftSample": "clocked equations",
-    "backSample": "clocked equations",
-    "noClock": "clocked equations",
-    "interval": "clocked equations",
-    "firstTick": "clocked equations",
-    "transition": "a state machine",
-    "initialState": "a state machine",
-    "activeState": "a state machine",
-    "ticksInState": "a state machine",
-    "timeInState": "a state machine",
+    **dict.fromkeys(("inStream", "actualStream"), "a stream connector"),
+    **dict.fromkeys(
+        (
+            *("clock", "previous", "hold", "interval", "firstTick", "noClock"),
+            *("subSample", "superSample", "shiftSample", "backSample"),
+        ),
+        "clocked equations",
+    ),
+    **dict.fromkeys(
+        ("transition", "initialState", "activeState", "ticksInState", "timeInState"),
+        "a state machine",
+    ),
 }
 """Built-in operators that the subset does not contain, and what they stand for."""
 

@@ -355,7 +355,7 @@ def _when(chain: Node) -> sx.WhenStatement:
 
 
 def _items(nodes: Sequence[Node]) -> tuple[sx.Statement, ...]:
-    return tuple(_item(node) for node in nodes)
+    return tuple(map(_item, nodes))
 
 
 def _item(node: Node) -> sx.Statement:

@@ -1,7 +1,7 @@
-"""Calls rumoca: source files to its flat model, and error messages to diagnostics.
+"""The parser rumoca: the flat model of a class, or diagnostics made from rumoca's messages.
 
-For source that it cannot parse, rumoca lists all possible tokens. Most often a
-semicolon is missing, and then the diagnostic says just that.
+For source that it cannot parse, rumoca lists all possible tokens. Where a semicolon is missing,
+as most often, the diagnostic names only that.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _UNRESOLVED = re.compile(
 _SPAN = re.compile(r"start: BytePos\((\d+)\)")
 
 DER_OF_EXPRESSION = "der("
-"""Stands for a search for ``der`` of something else than a variable."""
+"""Marks a search for ``der`` of anything but a variable."""
 
 _RULES: Sequence[tuple[str, str, str | None]] = (
     (r"^unresolved component reference|^unresolved Flat reference", "unknown-variable", None),
@@ -84,12 +84,12 @@ _RULES: Sequence[tuple[str, str, str | None]] = (
     (
         r"invalid call of function|expects \d+ argument",
         "argument-count",
-        "give it the arguments that its declaration asks for",
+        "give it the arguments of its declaration",
     ),
     (
         r"unknown modifier|cannot redeclare|is declared final",
         "wrong-modifier",
-        "modify only what the class declares and does not make final",
+        "modify only components that the class declares, and none that is final",
     ),
     (r"dimension mismatch|out of bounds|shape", "shape-mismatch", "correct the sizes"),
     (r"type mismatch", "type-error", "correct the types"),
@@ -168,12 +168,6 @@ class SourceMap:
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
         return Location(name, line, column)
 
-    def text(self, span: Span) -> str:
-        """Return the source text of `span`."""
-        if span.source not in self.files:
-            return ""
-        return self.files[span.source][1].encode()[span.start : span.end].decode(errors="replace")
-
 
 @dataclass(frozen=True)
 class Flattened:
@@ -200,9 +194,9 @@ def flatten(class_name: str, tree: SourceTree, names: Names) -> Flattened:
             answer = _run(stage.request(class_name), scratch)
         if "flat" in answer:
             return Flattened(answer["flat"], stage.sources(answer))
-        if _UNREADABLE in answer["error"]:  # only the file that it is given gets a place
+        if _UNREADABLE in answer["error"]:  # rumoca locates errors in the given file only
             answer = _run(stage.plain_request(class_name), scratch)
-            if "flat" in answer:  # of the file that it is given the layout matters less
+            if "flat" in answer:  # it checks the layout of the given file less strictly
                 return Flattened(answer["flat"], stage.sources(answer))
         unbalanced = _BALANCE.search(answer["error"])
         if unbalanced:
@@ -715,7 +709,7 @@ def _listed(expected: list[str]) -> str:
         "an operator" if _OPERATORS.fullmatch(token) else _shown(token) for token in expected
     )
     listed = list(kinds)
-    if "an operator" in kinds:  # the commonest, and the least telling
+    if "an operator" in kinds:  # nearly always possible, and so the least informative
         listed = [k for k in listed if k != "an operator"] + ["an operator"]
     if len(listed) > 8:
         signs = [k for k in listed if not k[1:2].isalpha()]

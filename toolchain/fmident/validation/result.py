@@ -1,4 +1,4 @@
-"""Results of checks."""
+"""Results of the checks of an FMU, and their JUnit file."""
 
 from __future__ import annotations
 
