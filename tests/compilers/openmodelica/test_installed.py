@@ -80,7 +80,7 @@ def test_libraries_that_use_each_other(home: Path, drive: Path) -> None:
     }
     plan = plan_loading("Drive", own.sources)
     assert plan.missing == {}
-    assert plan.found
+    assert plan.has_class
     assert plan.files[-1] == drive
     assert [f.parent.name.partition(" ")[0] for f in plan.files[:-1]] == [
         "Complex", "ModelicaServices", "Modelica",

@@ -192,42 +192,42 @@ def _variance_parts(cube: F64, values: F64, instants: int, seed: int) -> tuple[d
 
 def global_findings(subject: SimulatedSubject) -> Iterator[Finding]:
     """Yield what the global sensitivities say, or why there are none."""
-    found = subject.once(global_sensitivity)
-    if found is None:
+    result = subject.once(global_sensitivity)
+    if result is None:
         return
     narrow = "narrow the bounds to where the model can be simulated"
-    if found.used < FEWEST_SAMPLES:
+    if result.used < FEWEST_SAMPLES:
         yield subject.warning(
             "global-sensitivity",
             ("parameters",),
-            f"no global sensitivities: {found.failed} of {found.points} simulations inside the "
-            f"bounds fail, and {found.used} of {found.method.count} samples are whole",
+            f"no global sensitivities: {result.failed} of {result.points} simulations inside the "
+            f"bounds fail, and {result.used} of {result.method.count} samples are whole",
             narrow,
         )
         return
-    if found.failed:
+    if result.failed:
         yield subject.note(
             "global-sensitivity",
             ("parameters",),
-            f"the global sensitivities are those of {found.used} of {found.method.count} "
-            f"samples: {found.failed} of {found.points} simulations fail, and the indices leave "
+            f"the global sensitivities are those of {result.used} of {result.method.count} "
+            f"samples: {result.failed} of {result.points} simulations fail, and the indices leave "
             "out the points where they do",
             narrow,
         )
-    if found.negligible:
+    if result.negligible:
         yield subject.note(
             "global-sensitivity",
-            ("parameters", found.negligible[0]),
+            ("parameters", result.negligible[0]),
             "less than 1 % of the variance of each output over the bounds comes from"
-            f" {', '.join(found.negligible)}",
+            f" {', '.join(result.negligible)}",
             "fix it if its value is known well enough; how well the data determine it is its "
             "predicted error",
         )
-    loosest = float(np.nanmax(found.largest_of(f"{found.index}_conf"), initial=0.0))
-    if found.method.name == "sobol" and loosest > _LOOSE:
+    loosest = float(np.nanmax(result.largest_of(f"{result.index}_conf"), initial=0.0))
+    if result.method.name == "sobol" and loosest > _LOOSE:
         yield subject.note(
             "global-sensitivity",
             ("parameters",),
             f"the global sensitivities are known to +-{loosest:.2g} only",
-            f"--samples {4 * found.method.count} halves that",
+            f"--samples {4 * result.method.count} halves that",
         )

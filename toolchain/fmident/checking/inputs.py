@@ -134,7 +134,7 @@ def _alike(subject: Subject, i: int, e: Experiment) -> Iterator[Finding]:
                     ("experiments", i, "inputs", second),
                     f"the inputs '{first}' and '{second}' of experiment '{e.name}' are {how}: what"
                     " they do cannot be told apart",
-                    "look whether both name the right column",
+                    "check that both name the right column",
                 )
 
 
@@ -198,7 +198,7 @@ def _ranges(subject: Subject, i: int, e: Experiment) -> Iterator[Finding]:
                 f"the input '{name}' of experiment '{e.name}' runs from {values.min():.4g} to"
                 f" {values.max():.4g}, while the model allows {low:.4g} to {high:.4g}"
                 f" {subject.unit(name) or ''}".rstrip(),
-                "look at the unit of the column",
+                "check the unit of the column",
             )
 
 
@@ -218,7 +218,7 @@ def parameter_findings(subject: Subject) -> Iterator[Finding]:
                 keys,
                 f"the initial value {p.initial:.4g} of '{p.name}' lies outside of the range"
                 f" {low:.4g} to {high:.4g}{unit} that the model allows",
-                "look at the unit, or change the model",
+                "check the unit, or change the model",
             )
         elif not p.fixed and (-math.inf < p.lower < low or high < p.upper < math.inf):
             yield subject.note(
@@ -235,7 +235,7 @@ def parameter_findings(subject: Subject) -> Iterator[Finding]:
                     keys,
                     f"the initial value {p.initial:.4g} of '{p.name}' is {ratio:.3g} times the"
                     f" model's own value {start:.4g}{unit}",
-                    f"right if meant so; values are in{unit or ' the unit of the model'}",
+                    f"correct if intended; values are in{unit or ' the unit of the model'}",
                 )
 
 

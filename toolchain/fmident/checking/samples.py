@@ -12,7 +12,7 @@ from fmident.checking.result import ExperimentCheck
 from fmident.checking.sensitivities import Sensitivities, initial_sensitivities
 from fmident.checking.subject import Key, SimulatedSubject, Subject
 from fmident.data.experiment import Experiment, Measurement
-from fmident.estimation.diagnostics.signals import Place, with_delays
+from fmident.estimation.diagnostics.signals import Place, scaled_least_squares, with_delays
 from fmident.findings import Finding
 from fmident.problem.priors import Priors
 from fmident.problem.residuals import residual_layout, whitened_residuals
@@ -198,7 +198,7 @@ def _delay(subject: Subject, keys: Key, e: Experiment, m: Measurement) -> Iterat
                 "delay-long",
                 keys,
                 f"{what} more than half of experiment '{e.name}', which lasts {length:.4g} s",
-                "delays are in seconds: look at the unit",
+                "delays are in seconds: check the unit",
             )
             return
     if 0.0 < largest < step:
@@ -226,8 +226,9 @@ def shift_findings(subject: SimulatedSubject) -> Iterator[Finding]:
     before, count = known.residuals, problem.initial.size
     if not slopes or before.size <= count + len(slopes):
         return
-    alone = _step(known.jacobian, before)
-    together = _step(np.column_stack([known.jacobian, *slopes.values()]), before)
+    alone = scaled_least_squares(known.jacobian, -before)
+    columns = np.column_stack([known.jacobian, *slopes.values()])
+    together = scaled_least_squares(columns, -before)
     delays = dict(zip(slopes, together[count:], strict=True))
     points = problem.initial + np.stack([alone, together[:count]])
     alone, together = np.clip(points, problem.lower, problem.upper)
@@ -273,11 +274,3 @@ def _slopes(subject: SimulatedSubject) -> dict[Place, F64]:
         if column.any():
             slopes[i, k] = column
     return slopes
-
-
-def _step(jacobian: F64, residuals: F64) -> F64:
-    """Return the Gauss-Newton step."""
-    norms = np.linalg.norm(jacobian, axis=0)
-    safe = np.where(norms > 0.0, norms, 1.0)
-    step: F64 = np.linalg.lstsq(jacobian / safe, -residuals, rcond=1e-8)[0] / safe
-    return step

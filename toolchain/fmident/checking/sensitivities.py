@@ -76,7 +76,7 @@ class Sensitivities:
         return active is not None and bool(active.holding.any())
 
     @property
-    def kept(self) -> list[int]:
+    def independent(self) -> list[int]:
         """Parameters that are not determined by others through constraints."""
         if not self.constrained:
             return list(range(self.sizes.size))
@@ -239,8 +239,8 @@ def sensitivity_check(subject: SimulatedSubject) -> SensitivityCheck | None:
             problem, subject.evaluator, p, inside, identifiability, ()
         )
     values = identifiability.singular_values
-    kept = known.kept
-    names = tuple(problem.free[j].name for j in kept)
+    independent = known.independent
+    names = tuple(problem.free[j].name for j in independent)
     determined = tuple(c.text for c in identifiability.determined)
     verdict = identifiability.verdict
     before = tuple(c.text for c in statistics.identifiability.determined)
@@ -248,19 +248,19 @@ def sensitivity_check(subject: SimulatedSubject) -> SensitivityCheck | None:
         # Sensitivities at several points speak where simulations do not.
         products = product_verdict(names, [known.at(p), *elsewhere], identifiability)
         determined, verdict = products or (determined, verdict)
-    scaled = np.linalg.svd((known.jacobian * known.sizes)[:, kept], compute_uv=False)
+    scaled = np.linalg.svd((known.jacobian * known.sizes)[:, independent], compute_uv=False)
     return SensitivityCheck(
         names=names,
         singular_values=values,
         scaled_singular_values=np.asarray(scaled, dtype=np.float64),
         rank=identifiability.rank,
         collinearity=1.0 / float(values[-1]) if values.size and values[-1] > 0.0 else math.inf,
-        correlation=statistics.local.correlation[np.ix_(kept, kept)],
+        correlation=statistics.local.correlation[np.ix_(independent, independent)],
         verdict=verdict,
         determined=determined,
         sigma_known=problem.sigma_known,
         ranks_elsewhere=tuple(e.rank for e in elsewhere),
-        fixing=ranked_for_fixing(names, known.jacobian[:, kept], known.sizes[kept]),
+        fixing=ranked_for_fixing(names, known.jacobian[:, independent], known.sizes[independent]),
         base_parameters=base_parameters(
             problem, p, replace(statistics, identifiability=identifiability)
         ),
@@ -289,7 +289,7 @@ def identifiability_findings(subject: SimulatedSubject) -> Iterator[Finding]:
     known, check = subject.once(initial_sensitivities), subject.once(sensitivity_check)
     if isinstance(known, JacobianError) or check is None or subject.once(inert):
         return
-    identifiability, count = known.statistics.identifiability, len(known.kept)
+    identifiability, count = known.statistics.identifiability, len(known.independent)
     tolerant = subject.inert_allowed
     if identifiability.undecided:
         yield subject.finding("warning", "rank-undecided", (), _without_rank(check, undecided=True))
@@ -339,7 +339,7 @@ def _collinear(known: Sensitivities, check: SensitivityCheck) -> str:
     if pairs:
         worst = sorted(pairs, key=lambda pair: -pair[0])[:_FEW_PAIRS]
         return f"the data hardly tell apart {', '.join(text for _, text in worst)}"
-    weakest = analyse_rank(known.jacobian[:, known.kept]).right[:, -1]
+    weakest = analyse_rank(known.jacobian[:, known.independent]).right[:, -1]
     order = np.argsort(-np.abs(weakest))
     weak = [names[int(j)] for j in order if abs(weakest[j]) > _PART_OF_IT]
     return f"{listed(weak)} can nearly make up for each other"

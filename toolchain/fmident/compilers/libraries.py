@@ -57,7 +57,7 @@ class OwnSource:
 
 def own_source(
     path: Path,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = os.environ,
     *,
     more: Sequence[Path] = (),
     library: bool = False,
@@ -69,8 +69,7 @@ def own_source(
     `CompilationError` if the file does not exist or is not Modelica.
     """
     own = _package_of(path)
-    variables = os.environ if environment is None else environment
-    usual = search_folders(own, variables)
+    usual = search_folders(own, environment)
     folders = tuple(dict.fromkeys((*usual, *more)))
     libraries: dict[str, Path] = {}
     notes: list[Diagnostic] = []
@@ -87,7 +86,7 @@ def own_source(
             if place is None:
                 # Whether a class needs more of it than the stand-in has, the compiler says.
                 if version is not None and name != "Modelica":
-                    notes.append(_not_found(name, version, variables))
+                    notes.append(_not_found(name, version, environment))
                 continue
             libraries[name] = place
             waiting.append(place)
@@ -161,16 +160,15 @@ def find_library(name: str, version: str, folders: Sequence[Path]) -> Path | Non
     return next(iter((*exact, *unnamed, *alike, *candidates)), None)
 
 
-def installed_library(name: str, environment: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+def installed_library(name: str, environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     """Return an installed library, in the newest version, and the libraries it uses."""
-    variables = os.environ if environment is None else environment
-    place = find_library(name, "", search_folders(None, variables))
+    place = find_library(name, "", search_folders(None, environment))
     return own_source(place, environment, library=True).sources if place else ()
 
 
-def installed_names(environment: Mapping[str, str] | None = None) -> frozenset[str]:
+def installed_names(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
     """Return the names of the libraries that :func:`installed_library` finds."""
-    return _names_in(search_folders(None, os.environ if environment is None else environment))
+    return _names_in(search_folders(None, environment))
 
 
 def _names_in(folders: Iterable[Path]) -> frozenset[str]:
@@ -271,10 +269,9 @@ def _not_found(name: str, version: str, environment: Mapping[str, str]) -> Diagn
     )
 
 
-def modelica_path(environment: Mapping[str, str] | None = None) -> str:
+def modelica_path(environment: Mapping[str, str] = os.environ) -> str:
     """Return a description of the contents of each entry of ``MODELICAPATH``."""
-    variables = os.environ if environment is None else environment
-    parts = [part for part in variables.get(VARIABLES[0], "").split(os.pathsep) if part]
+    parts = [part for part in environment.get(VARIABLES[0], "").split(os.pathsep) if part]
     if not parts:
         return f"{VARIABLES[0]} is not set"
     return f"{VARIABLES[0]} names " + ", ".join(f"'{p}', {_contents(p)}" for p in parts)

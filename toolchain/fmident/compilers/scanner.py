@@ -90,7 +90,7 @@ class _Open:
 
 def classes(text: str, file: Path) -> list[ClassText]:
     """Return the classes defined in a text, inner ones first."""
-    return _Classes(text, file).found
+    return _Classes(text, file).classes
 
 
 def top_level_classes(text: str) -> tuple[str, ...]:
@@ -117,13 +117,13 @@ def used_libraries(text: str) -> dict[str, str]:
 
 
 class _Classes:
-    """Collects the classes of a text in one pass over its tokens, in `found`.
+    """Collects the classes of a text in one pass over its tokens, in `classes`.
 
     `outermost` are the names of those in no other class, even if their end is missing.
     """
 
     def __init__(self, text: str, file: Path) -> None:
-        self.found: list[ClassText] = []
+        self.classes: list[ClassText] = []
         self.outermost: list[str] = []
         self._file = file
         self._length = len(text)
@@ -198,7 +198,7 @@ class _Classes:
         outer = [self._prefix] if self._prefix else []
         name = ".".join([*outer, *(o.name for o in self._stack), one.name])
         own = tuple(one.tokens)
-        self.found.append(
+        self.classes.append(
             ClassText(name, one.keyword, self._file, one.start, end, own, one.prefixes)
         )
 

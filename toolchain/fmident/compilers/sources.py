@@ -179,7 +179,7 @@ class ClassIndex(Mapping[str, ClassText]):
     def __init__(self, texts: Mapping[Path, str]) -> None:
         self._texts = dict(texts)
         self._waiting = dict.fromkeys(self._texts)
-        self._found: dict[str, ClassText] = {}
+        self._scanned: dict[str, ClassText] = {}
         self._places: dict[str, Path] | None = None
         if sum(map(len, self._texts.values())) <= SCANNED_AT_ONCE:
             self._scan_all()
@@ -191,7 +191,7 @@ class ClassIndex(Mapping[str, ClassText]):
         if entry is None:
             return ""
         self._scan(entry)
-        own = next((c.name for c in self._found.values() if c.file == entry), "")
+        own = next((c.name for c in self._scanned.values() if c.file == entry), "")
         return own.split(".")[0]
 
     def text(self, file: Path) -> str:
@@ -199,19 +199,19 @@ class ClassIndex(Mapping[str, ClassText]):
         return self._texts[file]
 
     def __getitem__(self, name: str) -> ClassText:
-        if name not in self._found and self._waiting:
+        if name not in self._scanned and self._waiting:
             place = self._place(name)
             if place is not None:
                 self._scan(place)
-        return self._found[name]
+        return self._scanned[name]
 
     def __iter__(self) -> Iterator[str]:
         self._scan_all()
-        return iter(self._found)
+        return iter(self._scanned)
 
     def __len__(self) -> int:
         self._scan_all()
-        return len(self._found)
+        return len(self._scanned)
 
     def mentions(self, names: frozenset[str]) -> frozenset[str]:
         """Return those of the names that occur as words in the code of some class."""
@@ -219,7 +219,7 @@ class ClassIndex(Mapping[str, ClassText]):
         for file, text in self._texts.items():
             if any(name in text for name in names - result):
                 self._scan(file)
-                items = (c for c in self._found.values() if c.file == file)
+                items = (c for c in self._scanned.values() if c.file == file)
                 result |= names & {t.text for item in items for t in item.tokens}
         return frozenset(result)
 
@@ -246,7 +246,7 @@ class ClassIndex(Mapping[str, ClassText]):
             return
         del self._waiting[file]
         for item in classes(self._texts[file], file):
-            self._found.setdefault(item.name, item)
+            self._scanned.setdefault(item.name, item)
 
     def _scan_all(self) -> None:
         for file in list(self._waiting):

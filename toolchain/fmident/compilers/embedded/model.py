@@ -105,7 +105,7 @@ class Events:
     Held values follow the calculated parameters in the vector ``c``, in this order:
     relations, the phases ``initial()`` and ``terminal()``, samples, discrete variables,
     conditions of when-equations. The last two form the vector ``d``; ``pre`` is its value
-    before the event.
+    before the event. Without events the functions are ``None``.
 
     Parameters
     ----------
@@ -127,19 +127,24 @@ class Events:
         ``(t, x, u, p, c, pre) -> (d, x)`` at an event, with the states after it.
     """
 
-    variables: tuple[ScalarVariable, ...]
-    outputs: frozenset[str]
-    hidden: int
-    relations: tuple[str, ...]
-    live: Function
-    samples: Function
-    starts: Function
-    update: Function
+    variables: tuple[ScalarVariable, ...] = ()
+    outputs: frozenset[str] = frozenset()
+    hidden: int = 0
+    relations: tuple[str, ...] = ()
+    live: Function = None
+    samples: Function = None
+    starts: Function = None
+    update: Function = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there are events."""
+        return self.update is not None
 
     @property
     def sample_count(self) -> int:
         """Number of samples."""
-        return int(self.samples.numel_out(0)) // 2
+        return int(self.samples.numel_out(0)) // 2 if self.any else 0
 
     @property
     def discrete_count(self) -> int:
@@ -149,7 +154,8 @@ class Events:
     @property
     def held_count(self) -> int:
         """Number of elements after the calculated parameters."""
-        return len(self.relations) + 2 + self.sample_count + self.discrete_count
+        phases = 2 if self.any else 0
+        return len(self.relations) + phases + self.sample_count + self.discrete_count
 
 
 @dataclass(frozen=True)
@@ -259,7 +265,7 @@ class OdeModel:
     frozen
         Parameters that cannot be set, by name. Some of them are in no vector.
     events
-        ``None`` for a model without events.
+        Held values, and actions at events.
     loops
         Iterated algebraic loops.
     constraints
@@ -288,16 +294,16 @@ class OdeModel:
     experiment: ExperimentDefaults = ExperimentDefaults()
     library_version: str = ""
     frozen: Mapping[str, FrozenParameter] = field(default_factory=dict)
-    events: Events | None = None
+    events: Events = Events()
     loops: Loops = Loops()
     constraints: Constraints = Constraints()
 
     @property
-    def held_count(self) -> int:
-        """Number of elements of ``c`` that are held between events."""
-        return self.events.held_count if self.events else 0
+    def suits_cvode(self) -> bool:
+        """Whether CVODE can integrate it: without events and constraints."""
+        return not (self.events.any or self.constraints.equations)
 
     @property
     def count_behind(self) -> int:
         """Number of elements of ``c`` after the calculated parameters."""
-        return self.held_count + self.loops.count
+        return self.events.held_count + self.loops.count

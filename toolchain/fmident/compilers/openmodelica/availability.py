@@ -150,14 +150,13 @@ def find_omc() -> str | None:
     return shutil.which("omc")
 
 
-def omc_folders(environment: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+def omc_folders(environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     """Return the existing folders that omc's ``loadModel`` searches.
 
     ``OPENMODELICALIBRARY`` replaces the usual ones: ``lib/omlibrary`` of the installation
     and ``~/.openmodelica/libraries``. omc does not read ``MODELICAPATH``.
     """
-    variables = os.environ if environment is None else environment
-    given = variables.get("OPENMODELICALIBRARY", "")
+    given = environment.get("OPENMODELICALIBRARY", "")
     if given:
         candidates = [Path(part).expanduser() for part in given.split(os.pathsep) if part]
     else:

@@ -363,7 +363,7 @@ class _Build:
         order = {"error": 0, "warning": 1, "note": 2}
         diagnostics = sorted(self.diagnostics, key=lambda d: order[d.severity])
         hint = None
-        if not self.plan.found:
+        if not self.plan.has_class:
             hint = missing_source(self.request.class_name, self.request.sources)
         elif not any(d.severity == "error" for d in diagnostics):
             tail = _log_tail(self.folder)
@@ -452,13 +452,12 @@ def build_environment(
     folder: Path,
     *,
     contained: bool,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> dict[str, str]:
     """Return the environment variables of a build; those already set are kept.
 
     ccache ignores paths below `folder`; it is not available if omc is `contained`.
     """
-    given = os.environ if environment is None else environment
     wanted = {"CMAKE_BUILD_PARALLEL_LEVEL": str(options.jobs or processors())}
     ccache = None if contained or options.object_cache is False else shutil.which("ccache")
     if ccache is None and options.object_cache is True:
@@ -474,7 +473,7 @@ def build_environment(
             "CCACHE_NOHASHDIR": "true",  # the debug information may name another build's folder
         }
     explicit = {"CMAKE_BUILD_PARALLEL_LEVEL"} if options.jobs else set()
-    return {n: v for n, v in wanted.items() if n in explicit or not given.get(n)}
+    return {n: v for n, v in wanted.items() if n in explicit or not environment.get(n)}
 
 
 def omc_platforms(names: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:

@@ -19,13 +19,13 @@ CLASS_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 class LoadPlan:
     """What omc must load: files including all dependencies, libraries first.
 
-    `missing` are libraries not among the sources, with the requested version; `found` says
+    `missing` are libraries not among the sources, with the requested version; `has_class` says
     whether the class's top-level package is among them.
     """
 
     files: tuple[Path, ...]
     missing: Mapping[str, str] = field(default_factory=dict)
-    found: bool = True
+    has_class: bool = True
 
 
 def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:

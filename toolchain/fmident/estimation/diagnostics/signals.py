@@ -243,7 +243,7 @@ class _Model:
         residuals = self.residuals(delays, point)
         for _ in range(_ROUNDS):
             columns = np.column_stack([self._shifted(delays), self._slopes(delays)])
-            step = _least_squares(columns, -residuals)
+            step = scaled_least_squares(columns, -residuals)
             improved = dict(delays)
             least = float(residuals @ residuals)
             for share in (1.0, 0.5, 0.25, 0.125):
@@ -276,7 +276,7 @@ class _Model:
         for number, place in enumerate(places):
             column = everything[:, self.p.size + number]
             others = np.delete(everything, self.p.size + number, axis=1)
-            own = column - others @ _least_squares(others, column)
+            own = column - others @ scaled_least_squares(others, column)
             length = float(np.linalg.norm(own))
             tiny = 1e-8 * float(np.linalg.norm(column))
             noise = float(np.sqrt(np.mean(residuals[self.layout.rows_of(*place)] ** 2)))
@@ -323,7 +323,7 @@ def _significant(model: _Model, fit: _Fit, place: Place) -> bool:
     return abs(delay) > _SIGNIFICANT * error and abs(delay) > _VISIBLE * model.step(place)
 
 
-def _least_squares(columns: F64, values: F64) -> F64:
+def scaled_least_squares(columns: F64, values: F64) -> F64:
     """Return the least-squares solution, regardless of the scaling of the columns."""
     norms = np.linalg.norm(columns, axis=0)
     safe = np.where(norms > 0.0, norms, 1.0)

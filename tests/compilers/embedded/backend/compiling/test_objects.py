@@ -123,14 +123,14 @@ def test_a_full_disk_leaves_nothing_behind(
 
 
 def test_units_of_one_model_only_are_not_kept(tmp_path: Path, cache: Path) -> None:
-    compiled(tmp_path / "1", replace(UNIT, kept=False), a_c="int a;")
+    compiled(tmp_path / "1", replace(UNIT, cached=False), a_c="int a;")
     assert list(cache.iterdir()) == []
 
 
 def test_the_oldest_objects_go(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "MOST_KEPT", 3)
+    monkeypatch.setattr(compiling, "MOST_CACHED", 3)
     for k in range(5):
         compiled(tmp_path / str(k), UNIT, a_c=f"int a{k};")
         newest = max(cache.iterdir(), key=lambda file: file.stat().st_mtime_ns)

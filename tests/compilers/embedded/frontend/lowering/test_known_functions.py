@@ -172,7 +172,6 @@ def test_the_first_true_element_chooses_a_value(tmp_path: Path) -> None:
         "  Integer i = Modelica.Math.BooleanVectors.firstTrueIndex(b);\n"
         "  Real v[3] = {7, 8, 9};\n  output Real y = if i == 0 then -1 else v[i];\nend M;\n",
     ).model
-    assert model.events is not None
     assert [v.name for v in model.events.variables] == ["b[1]", "b[2]", "b[3]", "i"]
     held = np.zeros(model.output_values.size_in(4)[0])
 
@@ -229,7 +228,6 @@ def test_chebyshev_filters(tmp_path: Path, order: int, ripple: float) -> None:
         "  (r, a, b) = Modelica.Blocks.Continuous.Internal.Filter.base.ChebyshevI("
         f"{order}, A, true);\nequation\n  der(x) = -x*(sum(r) + sum(a) + sum(b));\nend M;\n",
     ).model
-    assert model.events is not None
     assert [p.name for p in model.parameters] == ["A"]
     held = np.zeros(model.rhs.size_in(4)[0])
     starts = np.array(model.events.starts(0.0, [1.0], [], [ripple], held)).ravel()

@@ -33,7 +33,7 @@ from fmident.compilers.embedded.backend.derivatives import (
     total_along,
     with_jacobian,
 )
-from fmident.compilers.embedded.backend.layout import Layout, declarations
+from fmident.compilers.embedded.backend.layout import FmuLayout, declarations
 from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel, Version
 
 _TYPES = ("Real", "Integer", "Boolean")
@@ -97,7 +97,7 @@ _LINEAR = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_TWICE, c
 
 def generate(
     model: OdeModel,
-    layout: Layout,
+    layout: FmuLayout,
     *,
     guid: str,
     tolerance: float,
@@ -198,8 +198,7 @@ _ONE_MODEL = """\
 def needs_cvode(model: OdeModel, integrator: str) -> bool:
     """Return whether CVODE may be chosen for the model, so that it must be linked."""
     large = len(model.states) > LARGEST_ROSENBROCK
-    smooth = not (model.events or model.constraints.equations)
-    chosen = integrator == "cvode" or (integrator == "auto" and large and smooth)
+    chosen = integrator == "cvode" or (integrator == "auto" and large and model.suits_cvode)
     return bool(model.states) and chosen
 
 
@@ -207,7 +206,7 @@ def _kind(model: OdeModel, integrator: str, version: Version) -> str:
     """Return the macros that runtime files compiled once per kind of model depend on."""
     kinds = {
         "STATES": bool(model.states),
-        "EVENTS": model.events is not None,
+        "EVENTS": model.events.any,
         "ITERATIONS": bool(model.loops.all),
         "CONSTRAINED": bool(model.constraints.equations),
         "CVODE": needs_cvode(model, integrator),
@@ -225,10 +224,7 @@ def _sizes(
     cost = {function.name(): _cost(function) for function in functions}
     sizes = {
         "INTEGRATOR": INTEGRATORS.index(integrator),
-        # CVODE knows neither events nor constraints.
-        "LARGEST_ROSENBROCK": (
-            len(model.states) if model.events or model.constraints.equations else LARGEST_ROSENBROCK
-        ),
+        "LARGEST_ROSENBROCK": (LARGEST_ROSENBROCK if model.suits_cvode else len(model.states)),
         "CONSTRAINTS": len(model.constraints.equations),
         "JACOBIAN_ELEMENTS": len(derivatives.of_rates.rows),
         "COST_RHS": cost["fmident_rhs"],
@@ -306,7 +302,7 @@ def _loops(model: OdeModel) -> list[str]:
 
 def _data(
     model: OdeModel,
-    layout: Layout,
+    layout: FmuLayout,
     derivatives: ModelDerivatives,
     guid: str,
     tolerance: float,
@@ -332,12 +328,9 @@ def _data(
             _strings("fmident_assert_messages", (a.message for a in model.asserts)),
             integers(
                 "fmident_discrete_types",
-                (
-                    _TYPES.index(v.type_name)
-                    for v in (model.events.variables if model.events else ())
-                ),
+                (_TYPES.index(v.type_name) for v in model.events.variables),
             ),
-            _strings("fmident_relations", model.events.relations if model.events else ()),
+            _strings("fmident_relations", model.events.relations),
             _flags("fmident_relation_matters", relations_that_matter(model)),
             _flags("fmident_assert_is_error", (a.level == "error" for a in model.asserts)),
             *_loops(model),
@@ -352,7 +345,7 @@ def event_functions(model: OdeModel) -> list[Function]:
     The last one returns the event indicators and their time derivatives, given those of x
     and u.
     """
-    if model.events is None:
+    if not model.events.any:
         return []
     functions = [combined(f"fmident_{name}", getattr(model.events, name)) for name in _NAMES]
     arguments = model.rhs.sx_in()
@@ -366,7 +359,7 @@ def event_functions(model: OdeModel) -> list[Function]:
 def relations_that_matter(model: OdeModel) -> list[bool]:
     """Return for each relation whether anything besides discrete variables depends on it."""
     events = model.events
-    if events is None:
+    if not events.any:
         return []
     functions = [
         model.rhs,
@@ -389,15 +382,15 @@ def event_sizes(model: OdeModel) -> Mapping[str, int]:
     """Return the macros of ``model_sizes.h`` that count held values."""
     events = model.events
     return {
-        "NH": model.held_count,
-        "NR": len(events.relations) if events else 0,
-        "NS": events.sample_count if events else 0,
-        "ND": events.discrete_count if events else 0,
-        "NDV": len(events.variables) if events else 0,
+        "NH": events.held_count,
+        "NR": len(events.relations),
+        "NS": events.sample_count,
+        "ND": events.discrete_count,
+        "NDV": len(events.variables),
     }
 
 
-def fmi3_code(model: OdeModel, layout: Layout) -> dict[str, str]:
+def fmi3_code(model: OdeModel, layout: FmuLayout) -> dict[str, str]:
     """Return the C files specific to FMI 3.0, name to text."""
     sizes = [0] * len(layout.names)
     for one in declarations(layout.variables):
@@ -416,7 +409,7 @@ def fmi3_code(model: OdeModel, layout: Layout) -> dict[str, str]:
     }
 
 
-def _along_time(name: str, model: OdeModel, layout: Layout | None) -> Function:
+def _along_time(name: str, model: OdeModel, layout: FmuLayout | None) -> Function:
     """Return the time derivatives of states, outputs and state derivatives, knowns fixed.
 
     States vary in initialization mode only, for which `layout` says which are calculated.

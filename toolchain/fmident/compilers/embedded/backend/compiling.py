@@ -158,8 +158,8 @@ _VARIABLES = ("CPATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH", "SD
 """Variables that decide what a C compiler does."""
 
 
-MOST_KEPT = 400
-"""Objects that are kept; older ones are removed."""
+MOST_CACHED = 400
+"""Objects in the cache; older ones are removed."""
 
 _DIGEST = hashlib.sha256().digest_size
 _INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
@@ -276,7 +276,7 @@ def _units(sources: Mapping[str, str], optimization: int) -> list[Unit]:
             continue
         options = _OF_LONG if name in long and optimization == 2 else (f"-O{optimization}",)
         if name in _OF_ONE_MODEL:
-            units.append(Unit(name, options, kept=name not in long and name != DATA_FILE))
+            units.append(Unit(name, options, cached=name not in long and name != DATA_FILE))
         else:
             units.append(Unit(name, (*options, "-DFMIDENT_ANY_MODEL"), not_read=(SIZES_FILE,)))
     return units
@@ -337,13 +337,13 @@ def _run(folder: Path, environment: Mapping[str, str], command: Sequence[str]) -
 class Unit:
     """One call of the C compiler.
 
-    `options` apply to this file only. `kept` says whether to cache the object, and
+    `options` apply to this file only. `cached` says whether to cache the object, and
     `not_read` names headers whose ``#include`` is inactive with these options.
     """
 
     source: str
     options: tuple[str, ...]
-    kept: bool = True
+    cached: bool = True
     not_read: tuple[str, ...] = ()
 
     @property
@@ -362,7 +362,7 @@ def make_objects(
     object.
     """
     cache = cache_folder("objects")
-    keys = {unit: _key(unit, folder, identity) for unit in units if unit.kept}
+    keys = {unit: _key(unit, folder, identity) for unit in units if unit.cached}
     missing = [
         u for u in units if not (cache and u in keys and _fetch(cache, keys[u], folder / u.object))
     ]
@@ -373,7 +373,7 @@ def make_objects(
     if cache:
         for unit in missing:
             if unit in keys:
-                _keep(cache, keys[unit], (folder / unit.object).read_bytes())
+                _store(cache, keys[unit], (folder / unit.object).read_bytes())
 
 
 def _key(unit: Unit, folder: Path, identity: bytes) -> str:
@@ -412,13 +412,13 @@ def _fetch(cache: Path, key: str, target: Path) -> bool:
     return True
 
 
-def _keep(cache: Path, key: str, content: bytes) -> None:
+def _store(cache: Path, key: str, content: bytes) -> None:
     """Add an object to the cache, unless there is no space for it."""
     with contextlib.suppress(OSError):
         with whole_file(cache / key) as stream:
             stream.write(hashlib.sha256(content).digest() + content)
         files = sorted(cache.iterdir(), key=lambda file: file.stat().st_mtime)
-        for file in files[: max(0, len(files) - MOST_KEPT)]:
+        for file in files[: max(0, len(files) - MOST_CACHED)]:
             file.unlink(missing_ok=True)
 
 

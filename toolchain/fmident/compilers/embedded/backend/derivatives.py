@@ -42,7 +42,7 @@ def direction(
     symbols = {
         name: ca.SX.sym(f"s{name}", argument.numel())
         for name, argument in zip("txupc", arguments, strict=True)
-    } | {"h": ca.SX.sym("sh", model.held_count)}
+    } | {"h": ca.SX.sym("sh", model.events.held_count)}
     moving = [symbols[name] for name in names]
     still = [ca.SX(argument.numel(), 1) for argument in arguments]
     if time is not None:
@@ -52,9 +52,9 @@ def direction(
     if "p" in names:
         sc = along(ca.vec(model.calculated_parameters(p)), [p], [symbols["p"]])
         sc = ca.vertcat(sc, ca.SX(model.count_behind, 1))
-    if "h" in names and model.held_count:
+    if "h" in names and model.events.held_count:
         first = len(model.calculated)
-        sc[first : first + model.held_count] = symbols["h"]
+        sc[first : first + model.events.held_count] = symbols["h"]
     return moving, [*seeds, sc]
 
 
@@ -195,7 +195,7 @@ class ModelDerivatives:
         """Event functions along ``(sx, sp, sc, st, su)``; empty without events."""
         model = self._model
         events = model.events
-        if events is None:
+        if not events.any:
             return []
         plain = tuple(model.rhs.sx_in())
         t, _, u, p, c = plain
@@ -226,7 +226,7 @@ class ModelDerivatives:
         `modes` are further arguments, constant unless they are among `more`.
         """
         t, x, u, p, c = arguments
-        known = len(self._model.calculated) + self._model.held_count
+        known = len(self._model.calculated) + self._model.events.held_count
         directions = [x, p, c[:known], *([t, u] if moving else []), *more]
         seeds = [ca.SX.sym(f"s{k}", v.numel()) for k, v in enumerate(directions)]
         sx, sp, sc, *rest = seeds
@@ -436,7 +436,7 @@ class PlacedLoop:
 
 def placed(model: OdeModel) -> Iterator[PlacedLoop]:
     """Yield all loops, the initial ones last."""
-    first = len(model.calculated) + model.held_count
+    first = len(model.calculated) + model.events.held_count
     inverse = first + model.loops.unknowns
     for loop in model.loops.all:
         yield PlacedLoop(loop, first, inverse)

@@ -20,8 +20,8 @@ import casadi as ca
 from fmident.compilers.embedded.backend.layout import (
     TIME,
     Declaration,
+    FmuLayout,
     FmuVariable,
-    Layout,
     declarations,
 )
 from fmident.compilers.embedded.model import OdeModel, Version
@@ -42,7 +42,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def write_description(
     model: OdeModel,
-    layout: Layout,
+    layout: FmuLayout,
     version: Version,
     *,
     guid: str,
@@ -228,7 +228,7 @@ def _of_type(
             }
 
 
-def _contents_2(model: OdeModel, layout: Layout) -> list[Element]:
+def _contents_2(model: OdeModel, layout: FmuLayout) -> list[Element]:
     """Return ``ModelVariables`` and ``ModelStructure`` of FMI 2.0."""
     index = {v.name: i for i, v in enumerate(layout.variables, start=1)}
     moved = states_moved_at_events(model)
@@ -264,7 +264,7 @@ def _joined(numbers: Iterable[int]) -> str:
     return " ".join(str(k) for k in sorted(numbers))
 
 
-def _contents_3(model: OdeModel, layout: Layout) -> list[Element]:
+def _contents_3(model: OdeModel, layout: FmuLayout) -> list[Element]:
     """Return ``ModelVariables`` and ``ModelStructure`` of FMI 3.0."""
     if TIME in layout.references:
         raise CompilationError(
@@ -396,7 +396,7 @@ def offers_model_exchange(model: OdeModel) -> bool:
 
 def indicator_count(model: OdeModel) -> int:
     """Return the number of event indicators: one for each relation."""
-    return len(model.events.relations) if model.events and offers_model_exchange(model) else 0
+    return len(model.events.relations) if offers_model_exchange(model) else 0
 
 
 def needs_completed_steps(model: OdeModel) -> bool:
@@ -406,7 +406,7 @@ def needs_completed_steps(model: OdeModel) -> bool:
 
 def states_moved_at_events(model: OdeModel) -> frozenset[str]:
     """Return the names of states that an event may change."""
-    if model.events is None:
+    if not model.events.any:
         return frozenset()
     arguments = model.events.update.sx_in()
     after = ca.vec(model.events.update.call(arguments)[1])

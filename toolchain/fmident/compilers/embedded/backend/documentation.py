@@ -52,9 +52,8 @@ def page(model: OdeModel) -> str:
     lines += _table("Parameters", model.parameters, has_values=True)
     lines += _frozen(model)
     lines += _table("Inputs", model.inputs)
-    discrete = model.events.variables if model.events else ()
-    names = model.events.outputs if model.events else frozenset()
-    lines += _table("Outputs", [*model.outputs, *(v for v in discrete if v.name in names)])
+    discrete = (v for v in model.events.variables if v.name in model.events.outputs)
+    lines += _table("Outputs", [*model.outputs, *discrete])
     lines += _table("States", [v for v in model.states if v.kind == "state"])
     if model.library_version:
         version = f"{model.name.split('.')[0]} {model.library_version}"

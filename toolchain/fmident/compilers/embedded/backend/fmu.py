@@ -92,8 +92,8 @@ def build_fmu(
     content. `progress` is called with one line before long steps. Raises `CompilationError`
     if tools are missing or the C compiler fails; the C source is then kept.
     """
-    if (model.events or model.constraints.equations) and integrator == "cvode":
-        what = "events" if model.events else "states that are bound to each other"
+    if integrator == "cvode" and not model.suits_cvode:
+        what = "events" if model.events.any else "states that are bound to each other"
         raise CompilationError(
             f"'{model.name}' has {what}, which the integrator 'cvode' does not see",
             hint="leave the option 'integrator' out, or use 'explicit' or 'rosenbrock'",

@@ -61,7 +61,7 @@ class Structure:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FmuLayout:
     """All variables of the FMU, ordered by value reference, and their dependencies.
 
     `names` are by value reference; an output that is a state has two. `settable_states`
@@ -131,9 +131,8 @@ def _structure(
 
     derivatives = followed(model.derivatives, model.rhs, model.derivative_dependencies)
     outputs = followed(model.outputs, model.output_values, model.output_dependencies)
-    if model.events:
-        outputs |= dict.fromkeys(model.events.outputs, always.union(*states, *inputs))
-        initial |= dict.fromkeys(model.events.outputs, known)
+    outputs |= dict.fromkeys(model.events.outputs, always.union(*states, *inputs))
+    initial |= dict.fromkeys(model.events.outputs, known)
     return Structure(outputs, derivatives, initial)
 
 
@@ -165,7 +164,7 @@ def _parameter_default(variable: ScalarVariable) -> float:
     return variable.start
 
 
-def make_layout(model: OdeModel) -> Layout:
+def make_layout(model: OdeModel) -> FmuLayout:
     """Assign value references and FMI attributes."""
     c0, x0 = _start_values(model)
     calculated = [
@@ -182,9 +181,7 @@ def make_layout(model: OdeModel) -> Layout:
     references: dict[str, int] = {}
     names: list[str] = []
     state_names = {v.name for v in model.states}
-    output_names = {v.name for v in model.outputs}
-    if model.events:
-        output_names |= model.events.outputs
+    output_names = model.events.outputs.union(v.name for v in model.outputs)
     for kind, group in _groups(model).items():
         starts: Sequence[float | None] = [v.start for v in group]
         if kind == "state":
@@ -205,7 +202,7 @@ def make_layout(model: OdeModel) -> Layout:
             variables.append(
                 FmuVariable(variable, len(names) - 1, *attributes, derivative_of=derivative_of)
             )
-    return Layout(
+    return FmuLayout(
         variables=tuple(variables),
         references=references,
         names=tuple(names),
@@ -225,7 +222,7 @@ def _groups(model: OdeModel) -> dict[Kind, tuple[ScalarVariable, ...]]:
         "parameter": model.parameters,
         "calculated": model.calculated,
         "local": model.locals,
-        "discrete": model.events.variables if model.events else (),
+        "discrete": model.events.variables,
     }
 
 

@@ -299,7 +299,7 @@ def _check_closed(model: OdeModel) -> None:
         model.local_values,
         model.assert_values,
         *(loop.residual for loop in model.loops.all),
-        *((model.events.update, model.events.starts, model.events.live) if model.events else ()),
+        *((events.update, events.starts, events.live) if (events := model.events).any else ()),
     ):
         if function.has_free():
             raise Refusal(
@@ -527,14 +527,14 @@ class EventFunctions:
         lowering: Lowering,
         describe: Callable[[Discrete], ScalarVariable],
         flat: sx.FlatModel,
-    ) -> EventModel | None:
-        """Return the event functions, or ``None`` if there are no events.
+    ) -> EventModel:
+        """Return the event functions.
 
         `full` are the columns of t, x, u, p and c with held values; `describe` returns the
         description of a discrete variable.
         """
         if not self.events.any:
-            return None
+            return EventModel()
         solution = self.at_events
         values = substitution([solution.formulas[d.name] for d in self.discretes])
         at_event = self._at_event(values)

@@ -67,8 +67,8 @@ class UnitChecker:
     def __init__(self, flat: sx.FlatModel) -> None:
         self._flat = flat
         self._units: dict[str, Dimension] = {TIME: Dimension(SECOND)}
-        self._found: list[Refusal] = []
-        self._functions = FunctionUnits(flat.functions, self._found)
+        self._remarks_on_equation: list[Refusal] = []
+        self._functions = FunctionUnits(flat.functions, self._remarks_on_equation)
         self.remarks: list[tuple[str, str, sx.Span]] = []
         self.mismatches: list[Refusal] = []
         self.unreadable: list[tuple[str, str, sx.Span]] = []
@@ -143,15 +143,17 @@ class UnitChecker:
     def _analysis(self, text: str, span: sx.Span) -> Iterator[DimensionalAnalysis]:
         """Yield the analysis of an equation; record its contradictions and remarks."""
         try:
-            yield DimensionalAnalysis(self._units, self._functions, text, self._found)
+            yield DimensionalAnalysis(self._units, self._functions, text, self._remarks_on_equation)
         except Refusal as refusal:
             place = refusal.span if span == sx.NOWHERE else span
             finding = Refusal(refusal.rule, refusal.message, place, refusal.hint)
-            (self._found if place.source in self._flat.libraries else self.mismatches).append(
-                finding
-            )
-        self.remarks.extend((r.rule, r.message, span) for r in self._found)
-        self._found.clear()
+            (
+                self._remarks_on_equation
+                if place.source in self._flat.libraries
+                else self.mismatches
+            ).append(finding)
+        self.remarks.extend((r.rule, r.message, span) for r in self._remarks_on_equation)
+        self._remarks_on_equation.clear()
 
 
 class FunctionUnits:
@@ -388,7 +390,7 @@ class DimensionalAnalysis:
         assert b.unit is not None
         both = a.declared and b.declared
         if not compatible(a.unit, b.unit):
-            self._found(
+            self._report(
                 both,
                 f"units do not match in '{self.text}': '{expression_text(left)}' is in "
                 f"{_shown(a.unit)} and '{expression_text(right)}' in {_shown(b.unit)}",
@@ -398,7 +400,7 @@ class DimensionalAnalysis:
             return b if b.declared else a if a.declared else UNKNOWN
         scaled = a.scaled or b.scaled
         if not scaled and not _same_size(a.unit, b.unit):
-            self._found(
+            self._report(
                 both,
                 f"units differ in size in '{self.text}': '{expression_text(left)}' is in "
                 f"{_shown(a.unit)} and '{expression_text(right)}' in {_shown(b.unit)}; Modelica "
@@ -407,7 +409,7 @@ class DimensionalAnalysis:
             )
         return Dimension(a.unit, scaled=scaled, declared=a.declared or b.declared)
 
-    def _found(self, declared: bool, message: str, hint: str) -> None:
+    def _report(self, declared: bool, message: str, hint: str) -> None:
         """Refuse a contradiction of declared units; record any other one as a remark."""
         finding = Refusal("unit-mismatch", message, hint=hint)
         if declared:
@@ -519,7 +521,7 @@ class DimensionalAnalysis:
         if argument.open or argument.scaled or argument.unit is None:
             return
         if argument.unit.dimensionless and not _same_size(argument.unit, DIMENSIONLESS):
-            self._found(
+            self._report(
                 argument.declared,
                 f"units do not match in '{self.text}': the argument of '{node.name}', "
                 f"'{expression_text(node.arguments[0])}', is in {_shown(argument.unit)}; it must "
@@ -527,7 +529,7 @@ class DimensionalAnalysis:
                 "write the factor into the equation, such as pi/180",
             )
         if not argument.unit.dimensionless:
-            self._found(
+            self._report(
                 argument.declared,
                 f"units do not match in '{self.text}': the argument of '{node.name}', "
                 f"'{expression_text(node.arguments[0])}', is in {_shown(argument.unit)} instead of "
