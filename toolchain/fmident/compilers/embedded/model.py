@@ -38,6 +38,9 @@ Version = Literal["2.0", "3.0"]
 VERSIONS: tuple[Version, ...] = get_args(Version)
 """Of FMI, of which FMUs can be."""
 
+MEMORY_BYTES = 4 * 10**9
+"""Memory that rumoca may take, and each process of the C compiler."""
+
 INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
 """What integrates the states of an FMU, in the order of the runtime's ``integrator.h``."""
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
-from fmident.compilers.embedded.model import Version
+from fmident.compilers.embedded.model import MEMORY_BYTES, Version
 from fmident.compilers.platforms import Platform, this_platform
 from fmident.errors import Code, CompilationError, advice_on
 from fmident.files import whole_file
@@ -126,13 +126,10 @@ def platform_of(library: bytes) -> str | None:
 
 RUNTIME = Path(__file__).resolve().parents[1] / "runtime"
 
-# Results must be the same bits everywhere: no fused multiply-add, no relaxed arithmetic.
-# That mathematical functions need not set errno changes no result.
-MEMORY_BYTES = 4 * 10**9
-"""What a process of the C compiler may take."""
-
 TIME_LIMIT_S = 1800.0
 
+# Results must be the same bits everywhere: no fused multiply-add, no relaxed arithmetic.
+# That mathematical functions need not set errno changes no result.
 _COMMON_FLAGS = ("-std=c11", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
 _EXTENSIONS = ("fmidentSetSensitivityVariables", "fmidentGetSensitivities")
 

@@ -20,9 +20,6 @@ LARGEST = 200_000
 MOST_PASSES = 1_000_000
 """Passes of all loops of functions, array constructors and equations together."""
 
-MEMORY_BYTES = 4 * 10**9
-"""What rumoca and the C compiler may take, each."""
-
 _HINT = "make it smaller: a model of ordinary size has some thousand equations"
 
 

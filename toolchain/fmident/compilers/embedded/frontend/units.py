@@ -40,19 +40,8 @@ DIMENSIONLESS_FUNCTIONS = frozenset(
     {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log10"}
 )
 SAME_UNIT_FUNCTIONS = frozenset(
-    {
-        "abs",
-        "noEvent",
-        "sum",
-        "transpose",
-        "skew",
-        "diagonal",
-        "symmetric",
-        "scalar",
-        "vector",
-        "matrix",
-        "fill",
-    }
+    {"abs", "noEvent", "sum", "transpose", "skew", "diagonal", "symmetric"}
+    | {"scalar", "vector", "matrix", "fill"}
 )
 
 

@@ -78,32 +78,29 @@ _HALF_POWER = 10 ** (-3 / 20)
 """The amplitude of -3 dB."""
 
 
-@dataclass(frozen=True)
-class Given:
-    """Constructor arguments of a table's external object, in the order of the C functions."""
-
-    kind: Kind
-    file: Value
-    name: Value
-    cells: Value
-    columns: Value
-    smoothness: Value
-    extrapolation: Value
-    start: Scalar = 0.0
-    shift: Scalar = 0.0
-    time_events: Value = 1
-
-
-def table_of(given: Given, call: sx.Call, caller: Lowering) -> TableValue:
-    """Return a table after the library's checks."""
-    if given.file not in NO_NAME or given.name not in NO_NAME:
+def table_of(
+    kind: Kind,
+    file: Value,
+    name: Value,
+    cells: Value,
+    columns: Value,
+    smoothness: Value,
+    extrapolation: Value,
+    call: sx.Call,
+    caller: Lowering,
+    *,
+    start: Scalar = 0.0,
+    shift: Scalar = 0.0,
+    time_events: Value = 1,
+) -> TableValue:
+    """Return a table, from the arguments of the library's C functions, after its checks."""
+    if file not in NO_NAME or name not in NO_NAME:
         raise Refusal(
             "unsupported-table-file",
             "a table that is in a file",
             call.span,
             f"write its values into the parameter 'table'; or {OPENMODELICA}",
         )
-    cells = given.cells
     if not isinstance(cells, np.ndarray) or cells.ndim != 2:
         raise Refusal("shape-mismatch", "the values of a table are not a matrix", call.span, "")
     rows, width = cells.shape
@@ -115,28 +112,19 @@ def table_of(given: Given, call: sx.Call, caller: Lowering) -> TableValue:
         )
     if rows < 1 or width < 2:
         raise Refusal(
-            "value", f"a {_WORDS[given.kind]} of {rows} x {width} values", call.span, "enlarge it"
+            "value", f"a {_WORDS[kind]} of {rows} x {width} values", call.span, "enlarge it"
         )
-    columns = [_whole(c, call) for c in v.flat(given.columns)]
-    if any(not 1 <= c <= width for c in columns):
+    places = tuple(_whole(c, call) for c in v.flat(columns))
+    if any(not 1 <= c <= width for c in places):
         raise Refusal(
             "value",
-            f"'columns' of a table of {width} columns is {columns}",
+            f"'columns' of a table of {width} columns is {list(places)}",
             call.span,
             f"give numbers from 2 to {width}",
         )
-    smoothness, extrapolation = _whole(given.smoothness, call), _whole(given.extrapolation, call)
-    table = TableValue(
-        given.kind,
-        cells,
-        tuple(columns),
-        smoothness,
-        extrapolation,
-        given.start,
-        given.shift,
-        _whole(given.time_events, call),
-    )
-    if smoothness not in (LINEAR, CONSTANT, *CURVES) or not 1 <= extrapolation <= 4:
+    settings = (_whole(smoothness, call), _whole(extrapolation, call))
+    table = TableValue(kind, cells, places, *settings, start, shift, _whole(time_events, call))
+    if table.smoothness not in (LINEAR, CONSTANT, *CURVES) or not 1 <= table.extrapolation <= 4:
         raise Refusal("value", "a smoothness or extrapolation that the library does not have")
     _check_order(table, call, caller)
     return table
@@ -337,18 +325,15 @@ CURVES: Mapping[int, Callable[[Sequence[Scalar], list[Scalar]], list[Scalar]]] =
 def _time_table(call: sx.Call, given: Sequence[Value], caller: Lowering) -> Value:
     file, name, cells, _, _, start, columns, _, smoothness, extrapolation, *rest = given
     shift, events = (rest[0], rest[1]) if len(rest) > 1 else (start, 1)
-    return table_of(
-        Given("time", file, name, cells, columns, smoothness, extrapolation, start, shift, events),
-        call,
-        caller,
-    )
+    given_table = (file, name, cells, columns, smoothness, extrapolation)
+    times = {"start": start, "shift": shift, "time_events": events}
+    return table_of("time", *given_table, call, caller, **times)
 
 
 def _table_1d(call: sx.Call, given: Sequence[Value], caller: Lowering) -> Value:
     file, name, cells, _, _, columns, _, smoothness, extrapolation, *_ = given
-    return table_of(
-        Given("one", file, name, cells, columns, smoothness, extrapolation), call, caller
-    )
+    given_table = (file, name, cells, columns, smoothness, extrapolation)
+    return table_of("one", *given_table, call, caller)
 
 
 def _table(value: Value, kind: str, call: sx.Call) -> TableValue:

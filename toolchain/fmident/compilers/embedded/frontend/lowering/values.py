@@ -56,22 +56,13 @@ Key: TypeAlias = tuple[int | list[int], ...]
 
 
 _JUMPING = frozenset(
-    {
-        ca.OP_SIGN,
-        ca.OP_FLOOR,
-        ca.OP_CEIL,
-        ca.OP_FMOD,
-        ca.OP_REMAINDER,
-        ca.OP_COPYSIGN,
-        ca.OP_LT,
-        ca.OP_LE,
-        ca.OP_EQ,
-        ca.OP_NE,
-        ca.OP_NOT,
-        ca.OP_AND,
-        ca.OP_OR,
-    }
+    getattr(ca, f"OP_{name}")
+    for name in (
+        *("SIGN", "FLOOR", "CEIL", "FMOD", "REMAINDER", "COPYSIGN"),
+        *("LT", "LE", "EQ", "NE", "NOT", "AND", "OR"),
+    )
 )
+"""Operations of CasADi whose results jump."""
 
 
 class Enumerator(int):

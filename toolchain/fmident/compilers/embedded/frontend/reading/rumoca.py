@@ -27,7 +27,8 @@ from fmident.compilers.embedded.frontend.reading.rewrites import (
 )
 from fmident.compilers.embedded.frontend.reading.scan_check import involved
 from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span
-from fmident.compilers.embedded.frontend.refusal import MEMORY_BYTES, NO_ALGORITHM, OPENMODELICA
+from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, OPENMODELICA
+from fmident.compilers.embedded.model import MEMORY_BYTES
 from fmident.compilers.embedded.standard_library import (
     HOW_TO_GET_IT,
     STANDARD_LIBRARY,
