@@ -53,6 +53,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 _COMPILING = ("compilers", "cli", "dask", "examples", "fmu", "modelica", "testing", "validation")
 """Folders whose tests compile models, run FMUs or start processes: not in the quick subset."""
+_COMPILING_FOLDERS = {Path(__file__).parent / name for name in _COMPILING}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave these folders out of the quick subset: to import their tests takes half its start."""
+    if "not slow" not in config.getoption("markexpr").split(" and "):
+        return None
+    return True if collection_path in _COMPILING_FOLDERS else None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -124,8 +132,12 @@ def embedded_compiler() -> Compiler:
 
 @pytest.fixture(scope="session")
 def build_fmu(embedded_compiler: Compiler) -> BuildFmu:
-    """Return a function from a class of this repository's library to its FMU."""
+    """Return a function from a class of this repository's library to its FMU.
 
+    It looks through the whole library, which takes half a second: once for each class.
+    """
+
+    @functools.cache
     def build(class_name: str) -> Path:
         return library_fmu(
             embedded_compiler, class_name, find_library(class_name, [LIBRARY.parent]).sources
