@@ -12,13 +12,13 @@ from fmident.options import OptionError
 E = TypeVar("E", bound=FmidentError | OptionError)
 
 
-def refused(code: Code, kind: type[E], *, match: str | None = None) -> pytest.RaisesExc[E]:
+def refused(code: Code | str, kind: type[E], *, match: str | None = None) -> pytest.RaisesExc[E]:
     """Expect an error in a block, as ``pytest.raises`` does.
 
     Parameters
     ----------
     code, kind
-        Code and class of the error.
+        Code, which may be the rule of a finding, and class of the error.
     match
         What its text must contain, as a regular expression: what was wrong and where, such as a
         name, rather than how it is said.

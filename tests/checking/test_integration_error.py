@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import pandas as pd
 import pytest
 
 import fmident
-from fmident.compilers.base import BuildRequest, Compiler
+from fmident.compilers.base import Compiler
 from fmident.errors import ProblemError
+
+from ..kept import library_fmu
 
 pytestmark = pytest.mark.slow  # an FMU is built
 
@@ -55,8 +58,8 @@ def test_a_parameter_that_changes_nothing_but_steps_acts_nowhere(
 ) -> None:
     """Where all is fast the steps follow b, and x moves by its integration error."""
     (tmp_path / "Beside.mo").write_text(SOURCE)
-    request = BuildRequest("Beside", (tmp_path / "Beside.mo",), tmp_path / "Beside.fmu")
-    embedded_compiler.build(request)
+    fmu = library_fmu(embedded_compiler, "Beside", (tmp_path / "Beside.mo",))
+    shutil.copy(fmu, tmp_path / "Beside.fmu")
     times = np.linspace(0.0, 8.0, 801)
     x = 1.5 * np.exp(-times) + 0.5 * (np.sin(times) - np.cos(times))
     pd.DataFrame({"time": times, "x": x}).to_csv(tmp_path / "e.csv", index=False)

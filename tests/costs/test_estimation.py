@@ -77,8 +77,9 @@ OPTIMISERS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_every_optimiser_can_use_every_cost(name: str) -> None:
+    """One of each kind: `test_the_truth_is_found` has their options, of cma-es, too."""
     estimator = load_plugins().estimators.get(name)
-    for cost in COSTS:
+    for cost in {type(cost): cost for cost in COSTS}.values():
         asked = problem(cost)
         with Evaluator(asked, PythonExecutor(asked, oscillator)) as evaluator:
             found = run_estimation(asked, evaluator, estimator(), OPTIMISERS[name])
@@ -103,9 +104,7 @@ def test_a_parameter_that_the_cost_does_not_see_is_told() -> None:
     estimator = load_plugins().estimators.get("least-squares")()
     with (
         Evaluator(asked, PythonExecutor(asked, model)) as evaluator,
-        pytest.raises(
-            ProblemError, match="the cost 'squares-and-maxima' does not change with 'gain'"
-        ),
+        refused("parameter-without-influence", ProblemError, match="'squares-and-maxima'.*'gain'"),
     ):
         run_estimation(asked, evaluator, estimator)
 

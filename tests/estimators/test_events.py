@@ -14,6 +14,8 @@ from fmident.problem.model import Parameter
 from fmident.report.verdict import verdict
 from fmident_estimators.least_squares.estimator import LeastSquares
 
+from ..models import decay
+
 Bounds = dict[str, tuple[float, float]]
 Model = Callable[..., dict[str, np.ndarray]]
 
@@ -150,10 +152,6 @@ def test_the_result_says_which_samples_events_pass_and_how_they_were_treated() -
     assert "compares samples near an event with the branch" in note
 
 
-def decay(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
-    return {"y": a * np.exp(-k * times)}
-
-
 def inverse(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
     """Coulomb and viscous friction of a motion that is measured."""
     speed = np.sin(3.0 * times + 0.1)
@@ -210,6 +208,7 @@ def test_the_memory_of_a_search_past_events_grows_with_the_samples_and_not_their
     assert most < 0.5 * times.size**2 * times.itemsize
 
 
+@pytest.mark.each_time("soft_l1")
 @pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy"])
 def test_a_robust_loss_has_no_interval_on_a_jump_either(loss: str) -> None:
     times = np.linspace(0.0, 10.0, 200)

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident.compilers.base import BuildRequest, Compiler
+from fmident.compilers.base import Compiler
 from fmident.errors import Code, FmuError
 from fmident.fmu import SimulationSetup, open_fmu, read_description, with_ramps
 from fmident.fmu.setup import InputRamps
 
+from ..kept import library_fmu
 from ..refused import refused
 
 SOURCE = """
@@ -58,8 +59,8 @@ def ramped(embedded_compiler: Compiler, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("ramped")
     source = folder / "Ramped.mo"
     source.write_text(SOURCE, encoding="utf-8")
-    embedded_compiler.build(BuildRequest("Ramped", (source,), folder / "plain.fmu"))
-    return annotated(folder / "plain.fmu", folder / "Ramped.fmu", "reference")
+    plain = library_fmu(embedded_compiler, "Ramped", (source,))
+    return annotated(plain, folder / "Ramped.fmu", "reference")
 
 
 def test_only_the_users_input_is_shown(ramped: Path) -> None:

@@ -138,31 +138,28 @@ def test_a_slow_simulation_is_given_up_between_two_steps(
         assert (report.timeouts, report.crashes) == (1, 0)
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        (faults.DISCARD, "no convergence at 1"),
-        (faults.ERROR, "singular at 1"),
-        (faults.FATAL, "out of everything"),
-        (faults.NAN, "nan"),
-        (faults.INF, "inf"),
-    ],
-)
 @pytest.mark.parametrize("executor_kind", [InProcessExecutor, ProcessExecutor])
 def test_what_the_fmu_reports_is_passed_on(
     fmu: Path,
     reference: list[Simulated],
-    kind: int,
-    words: str,
     executor_kind: type[InProcessExecutor] | type[ProcessExecutor],
+    subtests: pytest.Subtests,
 ) -> None:
     with executor_kind(make_problem(fmu)) as executor:
-        found = executor.run_all([*GOOD, task(1.0, kind=float(kind)), *GOOD])
-        lost = failure(found.pop(10))
-        assert words in lost.message
-        assert lost.time == pytest.approx(1.0, abs=0.11)
-        assert same(found, [*reference, *reference])
-        assert executor.report().crashes == 0
+        for kind, words in (
+            (faults.DISCARD, "no convergence at 1"),
+            (faults.ERROR, "singular at 1"),
+            (faults.FATAL, "out of everything"),
+            (faults.NAN, "nan"),
+            (faults.INF, "inf"),
+        ):
+            with subtests.test(words):
+                found = executor.run_all([*GOOD, task(1.0, kind=float(kind)), *GOOD])
+                lost = failure(found.pop(10))
+                assert words in lost.message
+                assert lost.time == pytest.approx(1.0, abs=0.11)
+                assert same(found, [*reference, *reference])
+                assert executor.report().crashes == 0
 
 
 def test_a_leak_renews_the_worker(
@@ -369,7 +366,7 @@ def test_an_fmu_that_refuses_to_be_instantiated(faulty: BuildFaults) -> None:
 def test_a_crash_at_the_end_of_the_worker_disturbs_nobody(faulty: BuildFaults) -> None:
     path = faulty("CRASH_ON_FREE")
     with ProcessExecutor(make_problem(path, renew_after=3)) as executor:
-        found = executor.run_all(GOOD)
+        found = executor.run_all(GOOD[:4])
         assert all(hasattr(o, "shape") for o in found)
         # That of the trial of the reset; each simulation has a process of its own then.
         assert executor.report().crashes == 1

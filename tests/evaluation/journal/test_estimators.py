@@ -56,6 +56,11 @@ def plain(result: EstimationResult) -> dict[str, Any]:
     }
 
 
+@pytest.mark.each_time(  # of sensitivities those of the one estimator that asks for them
+    "sensitivities-least-squares-costs",
+    "sensitivities-least-squares-outputs",
+    *(f"differences-{name}-{kept}" for name in OPTIONS for kept in ("costs", "outputs")),
+)
 @pytest.mark.parametrize("thrifty", [0, 1 << 40], ids=["costs", "outputs"])
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("sensitive", [False, True], ids=["differences", "sensitivities"])

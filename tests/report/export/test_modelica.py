@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmident.compilers.base import BuildRequest, Compiler
+from fmident.compilers.base import Compiler
 from fmident.errors import Code, EstimationError
 from fmident.estimation.result import BaseParameter, EstimationResult, Factor
 from fmident.fmu import ModelDescription, SimulationSetup, open_fmu, read_description
 from fmident.report.export import exported_values, modifier, record
 
+from ...kept import library_fmu
 from ...refused import refused
 from .conftest import estimate
 
@@ -64,9 +65,7 @@ def plants(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def plant(plants: Path, embedded_compiler: Compiler) -> ModelDescription:
     """Return the description of the plant's FMU."""
-    target = plants.parent / "plant.fmu"
-    embedded_compiler.build(BuildRequest("Plants.Plant", (plants,), target))
-    return read_description(target)
+    return read_description(library_fmu(embedded_compiler, "Plants.Plant", (plants,)))
 
 
 @pytest.fixture
@@ -91,9 +90,7 @@ def build(
 ) -> Path:
     file = folder / f"{class_name}.mo"
     file.write_text(source)
-    target = folder / f"{class_name}.fmu"
-    compiler.build(BuildRequest(class_name, (file, *sources), target))
-    return target
+    return library_fmu(compiler, class_name, (file, *sources))
 
 
 def without_declaration(text: str) -> str:
@@ -151,7 +148,10 @@ def test_embedded_compiler_takes_the_record(
     with open_fmu(fmu) as opened, opened.simulator() as simulator:
         found = simulator.simulate(setup)
     start = SimulationSetup(times, output_names=("y",), start_values=VALUES)
-    with open_fmu(plants.parent / "plant.fmu") as opened, opened.simulator() as simulator:
+    with (
+        open_fmu(library_fmu(embedded_compiler, "Plants.Plant", (plants,))) as opened,
+        opened.simulator() as simulator,
+    ):
         expected = simulator.simulate(start)
     np.testing.assert_allclose(found, expected, rtol=1e-15)
 

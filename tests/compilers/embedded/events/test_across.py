@@ -13,7 +13,7 @@ from fmpy import extract, instantiate_fmu, read_model_description
 from scipy.linalg import expm
 
 from fmident.arrays import F64
-from fmident.compilers.base import BuildRequest, Compiler
+from fmident.compilers.base import Compiler
 from fmident.compilers.embedded.backend.codegen import generate
 from fmident.compilers.embedded.backend.compiling import (
     all_sources,
@@ -270,10 +270,8 @@ def test_period_of_samples(across: Compiled, tolerance: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("integrator", ["explicit", "rosenbrock"])
-def test_each_integrator(embedded_compiler: Compiler, tmp_path: Path, integrator: str) -> None:
-    path = tmp_path / "stick.fmu"
-    options: dict[str, object] = {"integrator": integrator}
-    embedded_compiler.build(BuildRequest("Across.StickSlip", (SOURCE,), path, options=options))
+def test_each_integrator(embedded_compiler: Compiler, integrator: str) -> None:
+    path = library_fmu(embedded_compiler, "Across.StickSlip", (SOURCE,), integrator=integrator)
     values = {"k": 4.0, "Fs": 1.5, "Fc": 0.6, "belt": 0.3}
     check(path, np.linspace(0.0, 14.0, 203), ["x", "v"], values, stick_slip, 1e-6)
 
