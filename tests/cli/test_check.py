@@ -139,11 +139,12 @@ def test_plugins_have_a_say(study: Study) -> None:
     class Opinion:
         @hookimpl
         def fmident_check_problem(self, problem: object) -> list[Diagnostic]:
-            return [Diagnostic("error", "this plugin objects", hint="do something else")]
+            return [Diagnostic("error", "this plugin objects", rule="opinion")]
 
     host = load_plugins()
     host.add((Origin("opinion"), Opinion))
     report = fmident.check(fmident.load_problem("problem.toml"), host=host, quick=True)
+    assert [f.code for f in report.of("error")] == ["opinion"]
     assert report.headline == "Cannot be estimated: this plugin objects."
 
 

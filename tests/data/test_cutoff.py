@@ -70,4 +70,5 @@ def test_notes_say_what_was_chosen() -> None:
     noisy = motion(1.5) + 1e-3 * np.random.default_rng(0).normal(size=TIMES.size)
     table = Table(Path("x.csv"), {"q": noisy}, {"q": None}, np.arange(TIMES.size))
     _, (note,) = prepare(table, TIMES, Preparation(("q",), Automatic(), {"qd": "q"}))
-    assert "Hz is chosen" in note.message
+    assert note.message.startswith("'q': ")
+    assert float(note.message.rsplit(" ", 1)[1]) == pytest.approx(1e-3, rel=0.1)  # the noise

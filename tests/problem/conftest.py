@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fmident.errors import FmidentError
 from fmident.fmu import ModelDescription, read_description
 from fmident.problem import Problem, load_problem
 from fmident.problem.reading.file import Plugins
@@ -125,13 +126,12 @@ def case(tmp_path: Path, fmu: Path) -> Case:
 
 
 @pytest.fixture
-def message(case: Case) -> Callable[..., str]:
-    """Return what the user is told of a problem with one change."""
-    from fmident.errors import FmidentError
+def error(case: Case) -> Callable[..., FmidentError]:
+    """Return the error of a problem with one change."""
 
-    def tell(old: str = "", new: str = "") -> str:
+    def load(old: str = "", new: str = "") -> FmidentError:
         with pytest.raises(FmidentError) as caught:
             case.load(old, new)
-        return str(caught.value)
+        return caught.value
 
-    return tell
+    return load

@@ -158,29 +158,39 @@ def test_a_lognormal_quantity_is_positive(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("distribution", "keys", "code", "said"),
     [
-        ('{ distribution = "cauchy", mean = 1, sd = 1 }', "must be"),
-        ('{ distribution = "normal", mean = 2.0 }', "needs the key 'sd'"),
-        ('{ distribution = "normal", mean = 2.0, sd = 0.0 }', "needs an sd above 0"),
-        ('{ distribution = "normal", mean = 2.0, sd = 0.1, max = 3 }', "takes no 'max'"),
-        ('{ distribution = "uniform", mean = 2.0, sd = 0.1 }', "takes no 'mean'"),
-        ('{ distribution = "uniform", min = 2.0, max = 1.0 }', "'min' must be below 'max'"),
-        ('{ distribution = "uniform", min = 1.0, max = 3.0 }', "go beyond its prior"),
-        ('{ distribution = "lognormal", mean = -2.0, sd = 1.0 }', "its mean must be positive"),
-        ('{ distribution = "normal", mean = 20.0, sd = 1.0 }', "centre outside of the bounds"),
-        ('"normal"', "must be a table"),
+        ("cauchy", "mean = 1, sd = 1", Code.NOT_A_CHOICE, "must be"),
+        ("normal", "mean = 2.0", Code.MISSING_KEY, "needs the key 'sd'"),
+        ("normal", "mean = 2.0, sd = 0.0", Code.INVALID_PROBLEM, "needs an sd above 0"),
+        ("normal", "mean = 2.0, sd = 0.1, max = 3", Code.UNKNOWN_KEY, "takes no 'max'"),
+        ("uniform", "mean = 2.0, sd = 0.1", Code.UNKNOWN_KEY, "takes no 'mean'"),
+        ("uniform", "min = 2.0, max = 1.0", Code.INVALID_PROBLEM, "'min' must be below 'max'"),
+        ("uniform", "min = 1.0, max = 3.0", Code.INVALID_PROBLEM, "go beyond its prior"),
+        ("lognormal", "mean = -2.0, sd = 1.0", Code.INVALID_PROBLEM, "its mean must be positive"),
+        ("normal", "mean = 20.0, sd = 1.0", Code.INVALID_PROBLEM, "outside of the bounds"),
     ],
 )
 def test_a_prior_that_makes_no_sense_is_refused(
-    message: Callable[..., str], text: str, said: str
+    error: Callable[..., FmidentError], distribution: str, keys: str, code: Code, said: str
 ) -> None:
-    assert said in message(M, with_prior(text))
+    caught = error(M, with_prior(f'{{ distribution = "{distribution}", {keys} }}'))
+    assert caught.code == code
+    assert said in caught.message
 
 
-def test_a_fixed_parameter_has_no_prior(message: Callable[..., str]) -> None:
+def test_a_prior_is_a_table(error: Callable[..., FmidentError]) -> None:
+    caught = error(M, with_prior('"normal"'))
+    assert caught.code == Code.WRONG_TYPE
+    assert "'prior'" in caught.message
+
+
+def test_a_fixed_parameter_has_no_prior(error: Callable[..., FmidentError]) -> None:
     text = with_prior('{ distribution = "normal", mean = 2.0, sd = 0.1 }', "\nfixed = true")
-    assert "is fixed, so that its prior has no say" in message(M, text)
+    caught = error(M, text)
+    assert caught.code == Code.INVALID_PROBLEM
+    assert caught.location is not None
+    assert caught.location.line == 8
 
 
 def test_a_temperature_in_degrees_is_not_lognormal() -> None:
@@ -203,12 +213,15 @@ def test_a_dependent_parameter_may_have_a_prior(case: Case) -> None:
     np.testing.assert_allclose(priors.slopes(np.array([2.5, 300.0])), [[-9.6, 0.08]])
 
 
-def test_a_dependent_parameter_cannot_be_uniform(message: Callable[..., str]) -> None:
+def test_a_dependent_parameter_cannot_be_uniform(error: Callable[..., FmidentError]) -> None:
     text = (
         '[parameters.ratio]\nexpression = "k/m"\n'
         'prior = { distribution = "uniform", min = 1.0, max = 5.0 }\n\n[parameters.k]'
     )
-    assert "cannot be uniform" in message("[parameters.k]", text)
+    caught = error("[parameters.k]", text)
+    assert caught.code == Code.INVALID_PROBLEM
+    assert caught.location is not None
+    assert caught.location.line == 10
 
 
 def test_from_python_and_back(case: Case) -> None:
@@ -259,10 +272,13 @@ def test_a_problem_made_of_its_parts_is_checked_too(
         validate_problem(made, model)
 
 
-def test_the_bounds_of_a_stage_keep_to_the_prior(message: Callable[..., str]) -> None:
+def test_the_bounds_of_a_stage_keep_to_the_prior(error: Callable[..., FmidentError]) -> None:
     stage = (
         '[[stages]]\nname = "one"\n[stages.parameters.m]\nbounds = [0.2, 3.0]\n\n[[experiments]]'
     )
     text = f"{PROBLEM_WITH_UNIFORM}\n\n[parameters.k]\ninitial = 300.0\n\n{stage}"
     old = f"{M}\n\n[parameters.k]\ninitial = 300.0\n\n[[experiments]]"
-    assert "go beyond its prior" in message(old, text)
+    caught = error(old, text)
+    assert caught.code == Code.INVALID_PROBLEM
+    assert caught.location is not None
+    assert caught.location.line == 13

@@ -231,7 +231,8 @@ def test_without_states_there_are_no_ramps(build: Build, session: str, tmp_path:
 
 def test_ramps_asked_for_where_there_are_none(build: Build, session: str) -> None:
     error = failure(build, "Wrapper", session, ramp_inputs=True)
-    assert "there is no Real input" in error.message
+    assert error.code == Code.COMPILATION_FAILED
+    assert "no Real input" in error.message
 
 
 def test_ramps_that_cannot_be_built(

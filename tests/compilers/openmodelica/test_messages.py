@@ -90,9 +90,10 @@ def test_records_come_newest_first() -> None:
 
 
 def test_umlauts_survive_ompython() -> None:
-    mangled = "Variable größe not found".encode().decode("latin-1")
+    text = "Variable größe not found"
+    mangled = text.encode().decode("latin-1")
     (message,) = parse_raised(f"01: [translation:error:5] [/a/B.mo:false:4:3:4:9] {mangled}")
-    assert message.text == "Variable größe not found"
+    assert message.text == text
 
 
 def test_files_here_are_shown_as_the_user_types_them(

@@ -249,7 +249,7 @@ def test_unknown_ompython_is_told(tmp_path: Path) -> None:
     class Other:
         pass
 
-    with pytest.raises(CompilationError, match="not known to fmident"):
+    with refused(Code.COMPILATION_FAILED, CompilationError, match="OMPython"):
         OMPythonSession(lambda _: Other(), [], tmp_path, Deadline(1))
 
 
