@@ -34,54 +34,67 @@ def read(path: Path) -> Any:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
-def test_workflows_have_jobs_with_the_least_rights(path: Path) -> None:
-    workflow = read(path)
-    assert workflow["permissions"] == {"contents": "read"}
-    assert workflow[True]  # 'on', as YAML 1.1 reads it
-    for job in workflow["jobs"].values():
-        assert not str(job["runs-on"]).endswith("-latest")  # a machine that stays what it is
-        needed = job.get("needs", [])
-        assert {*([needed] if isinstance(needed, str) else needed)} <= set(workflow["jobs"])
-        assert 0 < job["timeout-minutes"] <= 120
-        for step in job["steps"]:
-            assert ("run" in step) != ("uses" in step)
-    assert set(workflow["concurrency"]) == {"group", "cancel-in-progress"}
+def test_workflows_have_jobs_with_the_least_rights(subtests: pytest.Subtests) -> None:
+    for path in WORKFLOWS:
+        with subtests.test(path.name):
+            workflow = read(path)
+            assert workflow["permissions"] == {"contents": "read"}
+            assert workflow[True]  # 'on', as YAML 1.1 reads it
+            for job in workflow["jobs"].values():
+                # A machine that stays what it is.
+                assert not str(job["runs-on"]).endswith("-latest")
+                needed = job.get("needs", [])
+                assert {*([needed] if isinstance(needed, str) else needed)} <= set(workflow["jobs"])
+                assert 0 < job["timeout-minutes"] <= 120
+                for step in job["steps"]:
+                    assert ("run" in step) != ("uses" in step)
+            assert set(workflow["concurrency"]) == {"group", "cancel-in-progress"}
 
 
-@pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda p: p.name)
-def test_actions_are_pinned_by_commit(path: Path) -> None:
-    used = re.findall(r"\buses: (?!\./)(.+)", path.read_text(encoding="utf-8"))
-    pinned = [re.fullmatch(r"([\w./-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+", name) for name in used]
-    assert None not in pinned, used
-    commits = {m[1]: m[2] for m in pinned if m}
-    assert all(m[2] == commits[m[1]] for m in pinned if m)
+def test_actions_are_pinned_by_commit(subtests: pytest.Subtests) -> None:
+    for path in [*WORKFLOWS, ACTION]:
+        with subtests.test(path.name):
+            used = re.findall(r"\buses: (?!\./)(.+)", path.read_text(encoding="utf-8"))
+            pinned = [
+                re.fullmatch(r"([\w./-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+", name) for name in used
+            ]
+            assert None not in pinned, used
+            commits = {m[1]: m[2] for m in pinned if m}
+            assert all(m[2] == commits[m[1]] for m in pinned if m)
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.name)
-def test_issue_templates(path: Path) -> None:
-    template = read(path)
-    if path.name == "config.yml":
-        assert all({"name", "url", "about"} == set(link) for link in template["contact_links"])
-        return
-    assert {"name", "description", "body"} <= set(template)
-    fields = [field["id"] for field in template["body"]]
-    assert len(fields) == len(set(fields))
-    assert any(field.get("validations", {}).get("required") for field in template["body"])
+def test_issue_templates(subtests: pytest.Subtests) -> None:
+    for path in TEMPLATES:
+        with subtests.test(path.name):
+            template = read(path)
+            if path.name == "config.yml":
+                assert all(
+                    {"name", "url", "about"} == set(link) for link in template["contact_links"]
+                )
+                continue
+            assert {"name", "description", "body"} <= set(template)
+            fields = [field["id"] for field in template["body"]]
+            assert len(fields) == len(set(fields))
+            assert any(field.get("validations", {}).get("required") for field in template["body"])
 
 
-@pytest.mark.parametrize("hook", read(HOOKS), ids=lambda h: h["id"])
-def test_hooks_call_commands_that_there_are(hook: dict[str, Any]) -> None:
-    program, *words = shlex.split(hook["entry"])
-    assert program == "fmident"
-    assert hook["language"] == "python"
-    build_parser()[0].parse_args(
-        words if hook.get("pass_filenames") is False else [*words, "x.fmu"]
-    )
-    files = re.compile(hook["files"])
-    wanted = ("a/x.fmu",) if hook["id"] == "fmident-validate" else ("a/x.mo", "fmus/catalog.toml")
-    assert all(files.search(name) for name in wanted)
-    assert not files.search("x.md")
+def test_hooks_call_commands_that_there_are(subtests: pytest.Subtests) -> None:
+    for hook in read(HOOKS):
+        with subtests.test(hook["id"]):
+            program, *words = shlex.split(hook["entry"])
+            assert program == "fmident"
+            assert hook["language"] == "python"
+            build_parser()[0].parse_args(
+                words if hook.get("pass_filenames") is False else [*words, "x.fmu"]
+            )
+            files = re.compile(hook["files"])
+            wanted = (
+                ("a/x.fmu",)
+                if hook["id"] == "fmident-validate"
+                else ("a/x.mo", "fmus/catalog.toml")
+            )
+            assert all(files.search(name) for name in wanted)
+            assert not files.search("x.md")
 
 
 def test_documentation_names_hooks_and_inputs_that_there_are() -> None:

@@ -44,13 +44,14 @@ def texts() -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in TEXTS}
 
 
-@pytest.mark.parametrize("pattern", NOT_BUT, ids=list(NOT_BUT.values()))
-def test_words_of_the_style_guide(pattern: str) -> None:
-    search = re.compile(pattern, re.MULTILINE)
-    found = [
-        f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
-        for path, text in texts().items()
-        if pattern != STANDS or path.suffix in (".py", ".md")
-        for match in search.finditer(text)
-    ]
-    assert not found, f"write {NOT_BUT[pattern]!r}:\n" + "\n".join(found)
+def test_words_of_the_style_guide(subtests: pytest.Subtests) -> None:
+    for pattern in NOT_BUT:
+        with subtests.test(NOT_BUT[pattern]):
+            search = re.compile(pattern, re.MULTILINE)
+            found = [
+                f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
+                for path, text in texts().items()
+                if pattern != STANDS or path.suffix in (".py", ".md")
+                for match in search.finditer(text)
+            ]
+            assert not found, f"write {NOT_BUT[pattern]!r}:\n" + "\n".join(found)

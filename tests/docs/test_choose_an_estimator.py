@@ -20,8 +20,9 @@ def test_the_table_has_each_once_and_no_other() -> None:
     assert sorted(rows) == sorted(ESTIMATORS)
 
 
-@pytest.mark.parametrize("name", sorted(ESTIMATORS))
-def test_the_list_and_the_picture_lead_to_it(name: str) -> None:
-    questions = PAGE[: PAGE.index("\n| estimator")]
-    assert f"`{name}`" in questions
-    assert re.search(rf"[\"\\n ]{name}\b", PICTURE)
+def test_the_list_and_the_picture_lead_to_it(subtests: pytest.Subtests) -> None:
+    for name in sorted(ESTIMATORS):
+        with subtests.test(name):
+            questions = PAGE[: PAGE.index("\n| estimator")]
+            assert f"`{name}`" in questions
+            assert re.search(rf"[\"\\n ]{name}\b", PICTURE)

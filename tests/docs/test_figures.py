@@ -30,28 +30,30 @@ def figures() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("file", FIGURES, ids=lambda f: f.parent.name)
-def test_the_readme_has_the_figures_of_its_file(figures: ModuleType, file: Path) -> None:
-    text = file.with_name("README.md").read_text(encoding="utf-8")
-    content = dict(figures.examples())[file.with_name("README.md")]
-    assert figures.updated(text, content) == text, "python ci/figures.py writes the tables"
-    assert figures.lost_facts(text, content) == []
-    marks = re.findall(r"<!-- figures\.json: (.*?) -->", text)
-    assert sorted(marks) == sorted(content["tables"])
+def test_the_readme_has_the_figures_of_its_file(
+    figures: ModuleType, subtests: pytest.Subtests
+) -> None:
+    for file in FIGURES:
+        with subtests.test(file.parent.name):
+            text = file.with_name("README.md").read_text(encoding="utf-8")
+            content = dict(figures.examples())[file.with_name("README.md")]
+            assert figures.updated(text, content) == text, "python ci/figures.py writes the tables"
+            assert figures.lost_facts(text, content) == []
+            marks = re.findall(r"<!-- figures\.json: (.*?) -->", text)
+            assert sorted(marks) == sorted(content["tables"])
 
 
-@pytest.mark.parametrize(
-    "readme", [r for r in READMES if r.parent.name not in BY_HAND], ids=lambda r: r.parent.name
-)
-def test_tables_of_measured_figures_say_where_they_come_from(readme: Path) -> None:
+def test_tables_of_measured_figures_say_where_they_come_from(subtests: pytest.Subtests) -> None:
     """A table with decimal numbers has a mark, or ``<!-- given -->``: inputs, figures of others.
 
     Or ``<!-- earlier -->``: measured before its command wrote a file; goes with the next full run.
     """
-    for above, table in TABLE.findall(readme.read_text(encoding="utf-8")):
-        measured = re.search(r"\d\.\d|\de-\d", table)
-        marks = ("<!-- figures.json: ", "<!-- given", "<!-- earlier")
-        assert not measured or above.startswith(marks), table
+    for readme in [r for r in READMES if r.parent.name not in BY_HAND]:
+        with subtests.test(readme.parent.name):
+            for above, table in TABLE.findall(readme.read_text(encoding="utf-8")):
+                measured = re.search(r"\d\.\d|\de-\d", table)
+                marks = ("<!-- figures.json: ", "<!-- given", "<!-- earlier")
+                assert not measured or above.startswith(marks), table
 
 
 def test_figures_of_another_revision_differ_by_numbers_and_not_by_times(

@@ -12,12 +12,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOLDERS = [DOCS / name for name in ("tutorials", "how-to", "reference", "explanation")]
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
-def test_the_list_of_a_folder_has_every_page(folder: Path) -> None:
-    text = (folder / "index.md").read_text(encoding="utf-8")
-    listed = text.split("```{toctree}")[0]
-    pages = {p.name for p in folder.glob("*.md")} - {"index.md"}
-    assert {name for name in pages if f"]({name})" not in listed} == set()
+def test_the_list_of_a_folder_has_every_page(subtests: pytest.Subtests) -> None:
+    for folder in FOLDERS:
+        with subtests.test(folder.name):
+            text = (folder / "index.md").read_text(encoding="utf-8")
+            listed = text.split("```{toctree}")[0]
+            pages = {p.name for p in folder.glob("*.md")} - {"index.md"}
+            assert {name for name in pages if f"]({name})" not in listed} == set()
 
 
 def test_old_addresses_lead_to_pages() -> None:
@@ -28,10 +29,12 @@ def test_old_addresses_lead_to_pages() -> None:
     assert [source for source in moved if (DOCS / source).exists()] == []
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=lambda p: p.stem)
-def test_pictures_say_in_words_what_they_show(page: Path) -> None:
-    for words in re.findall(r"!\[(.*?)\]\(\.\./pictures/", page.read_text(encoding="utf-8")):
-        assert len(words.split()) > 5
+def test_pictures_say_in_words_what_they_show(subtests: pytest.Subtests) -> None:
+    for page in sorted((DOCS / "how-to").glob("*.md")):
+        with subtests.test(page.stem):
+            text = page.read_text(encoding="utf-8")
+            for words in re.findall(r"!\[(.*?)\]\(\.\./pictures/", text):
+                assert len(words.split()) > 5
 
 
 def test_every_extra_is_explained() -> None:

@@ -52,13 +52,14 @@ def inside(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_what_a_page_leaves_out_is_on_another(name: str) -> None:
-    for member in MODULES[name]:
-        here = getattr(module(name), member)
-        others = [module(m) for m in MODULES if m != name and member not in MODULES[m]]
-        others.append(fmident)
-        assert any(getattr(other, member, None) is here for other in others), member
+def test_what_a_page_leaves_out_is_on_another(subtests: pytest.Subtests) -> None:
+    for name in sorted(MODULES):
+        with subtests.test(name):
+            for member in MODULES[name]:
+                here = getattr(module(name), member)
+                others = [module(m) for m in MODULES if m != name and member not in MODULES[m]]
+                others.append(fmident)
+                assert any(getattr(other, member, None) is here for other in others), member
 
 
 def test_nothing_is_on_two_pages() -> None:

@@ -34,27 +34,24 @@ HOOKS = {
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "hooks.md"
 
 
-@pytest.mark.parametrize("name", HOOKS)
-def test_hook_is_documented_with_its_signature(name: str) -> None:
-    arguments = ", ".join(inspect.signature(HOOKS[name]).parameters)
-    assert f"### `{name}({arguments})`" in DOCUMENT.read_text(encoding="utf-8")
+def test_each_hook_and_no_other_is_documented_with_its_signature() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    signatures = {
+        f"{name}({', '.join(inspect.signature(hook).parameters)})" for name, hook in HOOKS.items()
+    }
+    assert sorted(re.findall(r"^### `(\w+.*)`$", text, re.MULTILINE)) == sorted(signatures)
 
 
-def test_no_hook_is_documented_that_does_not_exist() -> None:
-    documented = re.findall(r"^### `(\w+)", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(documented) == sorted(HOOKS)
+def test_hook_has_docstring_that_explains_each_argument(subtests: pytest.Subtests) -> None:
+    for name in HOOKS:
+        with subtests.test(name):
+            docstring = inspect.getdoc(HOOKS[name]) or ""
+            for argument in inspect.signature(HOOKS[name]).parameters:
+                assert re.search(rf"^{argument}\n    \S", docstring, re.MULTILINE), argument
 
 
-@pytest.mark.parametrize("name", HOOKS)
-def test_hook_has_docstring_that_explains_each_argument(name: str) -> None:
-    docstring = inspect.getdoc(HOOKS[name]) or ""
-    for argument in inspect.signature(HOOKS[name]).parameters:
-        assert re.search(rf"^{argument}\n    \S", docstring, re.MULTILINE), argument
-
-
-@pytest.mark.parametrize("name", HOOKS)
-def test_hook_has_a_test(name: str) -> None:
-    assert f"test_{name}" in globals()
+def test_every_hook_has_a_test() -> None:
+    assert {f"test_{name}" for name in HOOKS} <= set(globals())
 
 
 def load(make_plugin: MakePlugin, *sources: str) -> Host:
@@ -195,11 +192,11 @@ def test_fmident_check_problem(make_plugin: MakePlugin) -> None:
     from fmident.errors import Diagnostic
     @hookimpl
     def fmident_check_problem(problem):
-        return [Diagnostic("warning", "{who} looked at " + problem.name)]
+        return [Diagnostic("warning", problem.name, rule="{who}")]
     """
     host = load(make_plugin, source.format(who="first"), source.format(who="second"))
-    messages = [d.message for d in host.check_problem(PROBLEM)]
-    assert messages == ["first looked at the problem", "second looked at the problem"]
+    found = [(d.rule, d.message) for d in host.check_problem(PROBLEM)]
+    assert found == [("first", PROBLEM.name), ("second", PROBLEM.name)]
 
 
 def test_fmident_check_problem_that_answers_nonsense(make_plugin: MakePlugin) -> None:

@@ -48,9 +48,8 @@ def test_every_table_has_a_section() -> None:
     assert titles == keys_of(ProblemTables)
 
 
-@pytest.mark.parametrize(
-    ("titles", "kinds", "elsewhere"),
-    [
+def test_a_section_has_the_keys_of_its_table(subtests: pytest.Subtests) -> None:
+    for titles, kinds, elsewhere in [
         (["`[model]`"], [ModelTable], set()),
         (["`[parameters.NAME]`"], [ParameterTable], set()),
         (["`[[experiments]]`"], [ExperimentTable], set()),
@@ -58,27 +57,24 @@ def test_every_table_has_a_section() -> None:
         (["Filters and derivatives", "Outliers and exclusions"], [PrepareTable, Hampel], set()),
         (["`[[stages]]`"], [StageTable], set()),
         (["Data files"], [Layout], set()),
-    ],
-)
-def test_a_section_has_the_keys_of_its_table(
-    titles: list[str], kinds: list[type], elsewhere: set[str]
-) -> None:
-    assert rows_of(*titles).keys() == keys_of(*kinds) - elsewhere
+    ]:
+        with subtests.test(titles[0]):
+            assert rows_of(*titles).keys() == keys_of(*kinds) - elsewhere
 
 
-@pytest.mark.parametrize(
-    ("title", "key", "kind"),
-    [
+def test_a_row_has_the_keys_of_its_table(subtests: pytest.Subtests) -> None:
+    for title, key, kind in [
         ("`[parameters.NAME]`", "prior", PriorTable),
         ("`[[experiments]]`", "inputs", InputTable),
         ("Outputs", "noise", NoiseTable),
         ("Outputs", "decimate", Decimation),
         ("`[[stages]]`", "parameters", StartTable),
-    ],
-)
-def test_a_row_has_the_keys_of_its_table(title: str, key: str, kind: type) -> None:
-    codes = re.findall(r"`([^`]+)`", rows_of(title)[key])
-    named = {re.split(r"\W+", word.strip(" {}"))[0] for code in codes for word in code.split(",")}
-    in_braces = re.findall(r"[{,] *(\w+)", " ".join(c for c in codes if c.startswith("{")))
-    assert keys_of(kind) <= named
-    assert set(in_braces) <= keys_of(kind)
+    ]:
+        with subtests.test(key):
+            codes = re.findall(r"`([^`]+)`", rows_of(title)[key])
+            named = {
+                re.split(r"\W+", word.strip(" {}"))[0] for code in codes for word in code.split(",")
+            }
+            in_braces = re.findall(r"[{,] *(\w+)", " ".join(c for c in codes if c.startswith("{")))
+            assert keys_of(kind) <= named
+            assert set(in_braces) <= keys_of(kind)
