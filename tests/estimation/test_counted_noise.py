@@ -20,21 +20,19 @@ from fmident.report.export import exported_values, header
 from fmident.report.result_json import FILE_NAME, as_json, read_result
 from fmident.report.verdict import verdict
 
+from ..models import decay
+
 TIMES = np.arange(400) * 0.01
 TRUTH = (1.0, 0.7)
 
 
-def model(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
-    return {"y": a * np.exp(-k * times)}
-
-
 def run(noise: np.ndarray, sigma: float | None = None) -> EstimationResult:
-    measured = model(TIMES, {}, *TRUTH)["y"] + noise
+    measured = decay(TIMES, {}, *TRUTH)["y"] + noise
     given = {} if sigma is None else {"sigma": sigma}
     parameters = [Parameter("a", 1.2, variable="a"), Parameter("k", 0.4, variable="k")]
     problem = python_problem({"y": measured}, TIMES, parameters, **given)
     estimator = load_plugins().estimators.get("least-squares")()
-    with Evaluator(problem, PythonExecutor(problem, model)) as evaluator:
+    with Evaluator(problem, PythonExecutor(problem, decay)) as evaluator:
         return run_estimation(problem, evaluator, estimator)
 
 
@@ -118,7 +116,7 @@ def test_a_stored_result_is_read_again(found: EstimationResult, tmp_path: Path) 
 @pytest.mark.parametrize("kind", ["tone", "steps"])
 def test_tones_and_steps_are_said_everywhere(kind: str, tmp_path: Path) -> None:
     white = 0.003 * np.random.default_rng(3).standard_normal(TIMES.size)
-    clean = model(TIMES, {}, *TRUTH)["y"]
+    clean = decay(TIMES, {}, *TRUTH)["y"]
     noise = white + 0.02 * np.sin(2.0 * np.pi * 12.5 * TIMES + 0.5)
     words = "A tone of 12.5 Hz in 'y' (0.02) makes "
     if kind == "steps":
@@ -169,7 +167,7 @@ def test_hum_in_common_of_two_outputs_is_one_wave(
     white = 0.003 * np.random.default_rng(3).standard_normal((2, TIMES.size))
     angle = 2.0 * np.pi * 12.5 * TIMES + 0.5
     hum = np.array([0.02 * np.sin(angle), 0.03 * np.sin(angle + 0.8)])
-    right = model(TIMES, {}, *TRUTH)["y"]
+    right = decay(TIMES, {}, *TRUTH)["y"]
     measured = {"y": right + hum[0] + white[0], "z": right + hum[1] + white[1]}
     measured["z"][:20] = np.nan  # begins later: its phase counts from there
     result = estimated(measured, choice)

@@ -17,14 +17,11 @@ from fmident.problem.model import Parameter, Problem
 from fmident_estimators.least_squares.estimator import LeastSquares, starting_points
 from fmident_estimators.losses import Loss
 
+from ..models import decay
 from ..refused import refused
 
 Run = Callable[..., EstimationResult]
 Make = Callable[..., Problem]
-
-
-def decay(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
-    return {"y": a * np.exp(-k * times)}
 
 
 def free(

@@ -11,11 +11,9 @@ from fmident.evaluation import Evaluator, PythonExecutor, SimulationTask, python
 from fmident.problem.model import EvaluationSettings, Parameter, Problem
 from fmident_estimators.least_squares.estimator import LeastSquares
 
+from ..models import decay
+
 TIMES = np.linspace(0.0, 2.0, 41)
-
-
-def decay(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
-    return {"y": a * np.exp(-k * times)}
 
 
 class Recording(PythonExecutor):

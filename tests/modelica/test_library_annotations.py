@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import diagrams
@@ -18,17 +17,12 @@ from drawing.classes import (
 from drawing.library import read_library
 from drawing.painter import placement
 from drawing.tree import Call, Class, Component
+from libraries import STANDARD, libraries
 from machines import LIBRARY
 
-STANDARD = LIBRARY.parent / "MechanismsMSL"
 GREY = (128.0, 128.0, 128.0)
 """Of the names of signals in icons."""
 SHOWN = ("model", "block", "function", "package", "class", "connector")
-
-
-@cache
-def libraries() -> Libraries:
-    return Libraries([read_library(LIBRARY), read_library(STANDARD)])
 
 
 def classes(*kinds: str) -> list[Class]:

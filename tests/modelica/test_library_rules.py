@@ -7,17 +7,14 @@ classes are held by what their source says.
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 import rumoca
-from drawing.classes import Libraries
-from drawing.library import read_library
 from drawing.tree import Call, Component
+from libraries import STANDARD, libraries
 from machines import LIBRARY
 
-STANDARD = LIBRARY.parent / "MechanismsMSL"
 FILES = sorted(LIBRARY.rglob("*.mo"))
 STANDARD_FILES = sorted(STANDARD.rglob("*.mo"))
 ALL_FILES = FILES + STANDARD_FILES
@@ -63,11 +60,6 @@ def loaded() -> dict[str, rumoca.Model]:
     return {
         qualified(f): session.load(str(LIBRARY / "package.mo"), model=qualified(f)) for f in MODELS
     }
-
-
-@cache
-def libraries() -> Libraries:
-    return Libraries([read_library(LIBRARY), read_library(STANDARD)])
 
 
 def components(file: Path) -> dict[str, Component]:

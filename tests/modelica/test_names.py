@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 
 import pytest
-from drawing.classes import Libraries
-from drawing.library import read_library
 from drawing.tree import Call, Class, Component
+from libraries import libraries
 from machines import LIBRARY, Workshop
 
 from fmident.errors import FmuError
 
-STANDARD = LIBRARY.parent / "MechanismsMSL"
 NAMES = {
     r"Coulomb friction force": r"coulombForce",
     r"Coulomb friction torque": r"coulombTorque",
@@ -45,11 +42,6 @@ ONE_LIBRARY_ONLY = {
     "qd_start": "in MechanismsMSL the axis starts at rest at 0",
     "loadSpeedWidth": "inherited, without influence",
 }
-
-
-@cache
-def libraries() -> Libraries:
-    return Libraries([read_library(LIBRARY), read_library(STANDARD)])
 
 
 def classes() -> list[Class]:

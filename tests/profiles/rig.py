@@ -19,8 +19,12 @@ Model = Callable[..., Mapping[str, F64]]
 TIMES = np.linspace(0.0, 1.0, 30)
 
 
-def parameter(name: str, initial: float = 1.0, *bounds: float, **more: object) -> Parameter:
-    return Parameter(name, initial, *bounds, **{"variable": name} | more)  # type: ignore[arg-type]
+def line(times: F64, inputs: object, a: float, b: float, c: float) -> dict[str, F64]:
+    return {"y": a + b * times + c * times**2}
+
+
+def noisy(truth: F64, sigma: float, seed: int = 0) -> F64:
+    return truth + sigma * np.random.default_rng(seed).standard_normal(truth.size)
 
 
 def problem_of(

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .rig import parameter, problem_of, profiles
+from ..models import decay, parameter
+from .rig import problem_of, profiles
 
 FEW = np.linspace(0.0, 1.0, 8)
 TRUTH = (1.5, 3.0)
-
-
-def decay(times, inputs, a, k):
-    return {"y": a * np.exp(-k * times)}
 
 
 def shares(known, draws):

@@ -15,22 +15,11 @@ from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.plugins import load_plugins
 from fmident.profiles import run_profiles
 
-from .rig import TIMES, by_name, crossing, parameter, problem_of, profiles, two_runs
+from ..models import decay, parameter
+from .rig import TIMES, by_name, crossing, line, noisy, problem_of, profiles, two_runs
 
 STATED = 1e-3
 """Accuracy of the ends that is promised by default, in distances from the estimate."""
-
-
-def line(times, inputs, a, b, c):
-    return {"y": a + b * times + c * times**2}
-
-
-def decay(times, inputs, a, k):
-    return {"y": a * np.exp(-k * times)}
-
-
-def noisy(truth, sigma, seed=0):
-    return truth + sigma * np.random.default_rng(seed).standard_normal(truth.size)
 
 
 @pytest.mark.parametrize("sigma", [0.1, None])

@@ -8,26 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fmident.errors import ProblemError
+from fmident.errors import Code, ProblemError
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor
 from fmident.profiles import JointRegion, run_profiles
 from fmident.profiles.thresholds import Counted, JointThreshold
 from fmident.report.profiles import PROFILES
 
-from .rig import TIMES, parameter, problem_of, profiles
-
-
-def line(times, inputs, a, b, c):
-    return {"y": a + b * times + c * times**2}
-
-
-def decay(times, inputs, a, k):
-    return {"y": a * np.exp(-k * times)}
-
-
-def noisy(truth, sigma, seed=0):
-    return truth + sigma * np.random.default_rng(seed).standard_normal(truth.size)
+from ..models import decay, parameter
+from ..refused import refused
+from .rig import TIMES, line, noisy, problem_of, profiles
 
 
 def region(problem, model, pair, **options) -> JointRegion:
@@ -283,15 +273,15 @@ def test_a_bound_cuts_the_region():
 
 
 @pytest.mark.parametrize(
-    ("pair", "message"),
+    ("pair", "code", "names"),
     [
-        (("a", "a"), "two different names"),
-        (("a", "zz"), "no free parameter 'zz'"),
+        (("a", "a"), Code.INVALID_PROBLEM, "a, a"),
+        (("a", "zz"), Code.UNKNOWN_NAME, "'zz'"),
     ],
 )
-def test_pairs_are_checked(pair, message):
+def test_pairs_are_checked(pair, code, names):
     problem = problem_of(noisy(TIMES, 0.1), [parameter(n) for n in "abc"], 0.1)
-    with pytest.raises(ProblemError, match=message):
+    with refused(code, ProblemError, match=names):
         profiles(problem, line, pairs=[pair])
 
 

@@ -12,8 +12,9 @@ from fmident.evaluation import PythonExecutor
 from fmident.problem.model import Parameter
 from fmident.profiles import run_profiles
 
+from ..models import parameter
 from ..refused import refused
-from .rig import TIMES, by_name, parameter, problem_of, profiles
+from .rig import TIMES, by_name, problem_of, profiles
 from .test_intervals import decay, decay_data, noisy
 
 

@@ -10,8 +10,10 @@ import numpy as np
 
 from fmident.data.experiment import Experiment, Measurement
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
-from fmident.problem.model import Parameter, Problem
+from fmident.problem.model import Problem
 from fmident.resampling import BootstrapOptions, BootstrapResult, run_bootstrap
+
+from ..models import parameter
 
 F64 = np.ndarray
 TIMES = np.linspace(0.0, 1.0, 60)
@@ -27,18 +29,10 @@ LINE_SLOPES = {
 }
 
 
-def decay(times: F64, inputs: Mapping[str, F64], a: float, k: float) -> dict[str, F64]:
-    return {"y": a * np.exp(-k * times)}
-
-
 DECAY_SLOPES = {
     "a": lambda times, inputs, a, k: {"y": np.exp(-k * times)},
     "k": lambda times, inputs, a, k: {"y": -a * times * np.exp(-k * times)},
 }
-
-
-def parameter(name: str, initial: float = 1.0, *bounds: float, **more: Any) -> Parameter:
-    return Parameter(name, initial, *bounds, **{"variable": name} | more)
 
 
 def straight(measured: F64, sigma: float | None = None, times: F64 = TIMES) -> Problem:

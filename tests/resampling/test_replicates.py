@@ -17,6 +17,7 @@ from fmident.problem.model import Prior, Problem
 from fmident.resampling import BootstrapOptions, BootstrapResult, run_bootstrap
 from fmident.resampling.schemes import Parametric, Residual, panels_of
 
+from ..models import decay, parameter
 from ..refused import refused
 from .rig import (
     DECAY_SLOPES,
@@ -24,9 +25,7 @@ from .rig import (
     TIMES,
     autoregressive,
     bootstrapped,
-    decay,
     line,
-    parameter,
     straight,
     with_experiments,
 )

@@ -6,21 +6,14 @@ import numpy as np
 import pytest
 
 from fmident.statistics.identifiability import analyse_rank, format_combination
-from fmident.statistics.intervals import FeasibleSet
 from fmident.statistics.local_model import LocalModel
+
+from .held import held_at
 
 
 @pytest.fixture
 def basis() -> np.ndarray:
     return np.random.default_rng(3).normal(size=(200, 4))
-
-
-def held_at(number: int, count: int = 2) -> dict[str, object]:
-    """Return what holds one of `count` parameters on a bound."""
-    row = np.zeros((1, count))
-    row[0, number] = 1.0
-    limits = FeasibleSet(np.empty((0, count)), row, np.zeros(1))
-    return {"feasible": limits, "holding": np.array([True])}
 
 
 def statistics(jacobian: np.ndarray, names: list[str], **kwargs: object):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fmident.statistics.intervals import FeasibleSet
 from fmident.statistics.local_model import LocalModel
 from fmident.statistics.sequential import HeldValues, SequentialCovariance
+
+from .held import held_at
 
 RNG = np.random.default_rng(5)
 M1, M2 = 30, 25
@@ -21,14 +22,6 @@ def statistics(
 ) -> LocalModel:
     names = [f"p{j}" for j in range(jacobian.shape[1])]
     return LocalModel(names, np.ones(len(names)), jacobian, residuals, sigma_known=known, **options)
-
-
-def held_at(number: int, count: int = 2) -> dict[str, object]:
-    """Return what holds one of `count` parameters on a bound."""
-    row = np.zeros((1, count))
-    row[0, number] = 1.0
-    limits = FeasibleSet(np.empty((0, count)), row, np.zeros(1))
-    return {"feasible": limits, "holding": np.array([True])}
 
 
 def held(names: tuple[str, ...], jacobian: np.ndarray) -> HeldValues:

@@ -14,11 +14,9 @@ from fmident.problem.model import EvaluationSettings, Parameter, Problem
 from fmident_costs import FrequencyDomain
 from fmident_estimators.least_squares.estimator import LeastSquares
 
+from ...models import decay
+
 TIMES = np.linspace(0.0, 2.0, 401)
-
-
-def decay(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
-    return {"y": a * np.exp(-k * times)}
 
 
 def exact_decay(a: float, k: float, sigma: float) -> np.ndarray:

@@ -12,6 +12,8 @@ from fmident.evaluation.derivatives.differences import Neighbourhood
 from fmident.evaluation.derivatives.verification import Judgement, Ladder
 from fmident.problem.model import EvaluationSettings, Parameter
 
+from ...models import decay
+
 WIDE = np.full(2, np.inf)
 
 
@@ -173,10 +175,6 @@ def evaluator_of(model: Callable[..., dict], derivatives: dict | None = None) ->
         evaluation=EvaluationSettings(check=False, tolerance=1e-6 if derivatives else None),
     )
     return Evaluator(problem, PythonExecutor(problem, model, derivatives or {}))
-
-
-def decay(times: np.ndarray, inputs: object, a: float, k: float) -> dict[str, np.ndarray]:
-    return {"y": a * np.exp(-k * times)}
 
 
 P = np.array([2.0, 1.5])
