@@ -55,12 +55,15 @@ def annotated(fmu: Path, target: Path, reference: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def ramped(embedded_compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("ramped")
-    source = folder / "Ramped.mo"
+def plain(embedded_compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = tmp_path_factory.mktemp("plain") / "Ramped.mo"
     source.write_text(SOURCE, encoding="utf-8")
-    plain = library_fmu(embedded_compiler, "Ramped", (source,))
-    return annotated(plain, folder / "Ramped.fmu", "reference")
+    return library_fmu(embedded_compiler, "Ramped", (source,))
+
+
+@pytest.fixture(scope="module")
+def ramped(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return annotated(plain, tmp_path_factory.mktemp("ramped") / "Ramped.fmu", "reference")
 
 
 def test_only_the_users_input_is_shown(ramped: Path) -> None:
@@ -108,7 +111,7 @@ def test_slopes_and_instants_of_a_setup() -> None:
     assert found.inputs.tolist() == [[1.0, 0.0, 0.0], [2.0, 2.0, 0.5], [-1.0, -2.0, 2.0]]
 
 
-def test_an_annotation_that_does_not_fit_is_refused(ramped: Path, tmp_path: Path) -> None:
-    broken = annotated(ramped.with_name("plain.fmu"), tmp_path / "broken.fmu", "missing")
+def test_an_annotation_that_does_not_fit_is_refused(plain: Path, tmp_path: Path) -> None:
+    broken = annotated(plain, tmp_path / "broken.fmu", "missing")
     with refused(Code.UNUSABLE_FMU, FmuError, match="'missing'"):
         read_description(broken)
