@@ -31,7 +31,7 @@ FEWEST_SAMPLES = 8
 """Trajectories or base points below which there are no indices."""
 
 _NEGLIGIBLE = 0.01
-"""Part of the variance of each output below which a parameter can as well be fixed."""
+"""Part of the variance of each output below which a parameter has a negligible effect."""
 
 _ONLY = 0.1
 """Relative error above which a parameter is determined badly."""
@@ -363,7 +363,7 @@ class CheckReport:
     simulation_noise
         Root mean square per whitened residual; NaN where unknown.
     derivatives
-        Where they come from, in words; empty where there are none.
+        Their origin in words; empty without derivatives.
     simulations, seconds
         Runs of the FMU, and the wall time, that the check took.
     quick

@@ -83,7 +83,7 @@ class Sensitivities:
         return [int(j) for j in self.statistics.local.moving]
 
     def at(self, p: F64) -> PointSensitivity:
-        """Return what a comparison with other points needs."""
+        """Return the sensitivities at `p`, for a comparison with other points."""
         rank = self.statistics.identifiability.rank
         return PointSensitivity(p, self.statistics.local.rows, self.column_errors, rank)
 
@@ -453,7 +453,7 @@ def tolerance_findings(subject: SimulatedSubject) -> Iterator[Finding]:
             tolerance,
             f"{what} exact enough at this tolerance: the derivatives were simulated"
             f" with {check.tightened:g}",
-            "set evaluation.tolerance to that if the search does not get on",
+            "set evaluation.tolerance to that if the search makes no progress",
         )
     withheld = known.statistics.identifiability.withheld
     if withheld:

@@ -1,4 +1,4 @@
-"""The folder of the cache: what builds and reports keep for the next ones."""
+"""Folder of the cache, which outlives builds and reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the branches for POSIX systems and Windows share."""
+"""Types and functions that the modules for POSIX systems and Windows share."""
 
 from __future__ import annotations
 

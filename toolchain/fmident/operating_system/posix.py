@@ -31,10 +31,10 @@ from fmident.operating_system.contract import ChildProcess, TakenError, end_with
 assert sys.platform != "win32", "this branch is for POSIX"  # mypy leaves it out for Windows
 
 ENDED_FOR_PROCESSOR_TIME = (-signal.SIGXCPU,)
-"""How a process ends that :func:`limit_processor_time` has stopped."""
+"""Exit codes of a process that :func:`limit_processor_time` has stopped."""
 
 ENDED_FOR_WANT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV)
-"""How a process may end that gets no more memory and does not see to that."""
+"""Exit codes of a process that ran out of memory and did not handle that."""
 
 _PIPE_BYTES = 1 << 20
 _F_SETSIG = 10  # of Linux, and missing in the module fcntl before Python 3.12

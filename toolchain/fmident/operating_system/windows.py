@@ -47,7 +47,7 @@ _QUOTA, _ENDED = 1816, 0xE0000001
 Windows asks for."""
 
 ENDED_FOR_PROCESSOR_TIME = (_QUOTA,)
-"""How a process ends that :func:`limit_processor_time` has stopped."""
+"""Exit codes of a process that :func:`limit_processor_time` has stopped."""
 
 _ACCESS_VIOLATION = 0xC0000005
 _CRASHES = {
@@ -67,7 +67,7 @@ _CRASHES = {
 _NO_MEMORY = 0xC0000017  # STATUS_NO_MEMORY
 
 ENDED_FOR_WANT_OF_MEMORY = (_NO_MEMORY, 0xC00000FD, 0xC0000409, 0xC0000005)
-"""How a process may end that gets no more memory and does not see to that."""
+"""Exit codes of a process that ran out of memory and did not handle that."""
 
 _BINARY: int = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 """Files as they are, not inherited by children."""
@@ -95,7 +95,7 @@ NO_ERROR_BOXES = 0x1 | 0x2 | 0x8000
 
 
 _LOCK_AT = 1 << 20
-"""Where a byte is locked: beyond all content, since Windows does not let others read it."""
+"""Offset of the locked byte: beyond all content, since Windows lets nobody else read it."""
 
 _POLL = 0.0005
 """Seconds between looks at pipes: Windows cannot wait for anonymous ones."""

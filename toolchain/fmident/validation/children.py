@@ -141,7 +141,7 @@ class _Children:
 
 @dataclass(frozen=True)
 class _Lost:
-    """How a child was lost: it crashed, unless it `hung`."""
+    """End of a child without an answer: a crash, unless it `hung`."""
 
     detail: str
     seconds: float

@@ -36,13 +36,13 @@ TypeName = Literal["Real", "Integer", "Boolean"]
 
 Version = Literal["2.0", "3.0"]
 VERSIONS: tuple[Version, ...] = get_args(Version)
-"""Of FMI, of which FMUs can be."""
+"""Versions of FMI for which FMUs can be built."""
 
 MEMORY_BYTES = 4 * 10**9
 """Memory that rumoca may take, and each process of the C compiler."""
 
 INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
-"""What integrates the states of an FMU, in the order of the runtime's ``integrator.h``."""
+"""Integrators of an FMU's states, in the order of the runtime's ``integrator.h``."""
 
 
 @dataclass(frozen=True)

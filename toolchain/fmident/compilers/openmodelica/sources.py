@@ -17,7 +17,7 @@ CLASS_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 @dataclass(frozen=True)
 class LoadPlan:
-    """What omc must load: files including all dependencies, libraries first.
+    """Files that omc must load, with all dependencies, libraries first.
 
     `missing` are libraries not among the sources, with the requested version; `has_class` says
     whether the class's top-level package is among them.

@@ -122,7 +122,7 @@ def _effects(bench: Bench, experiment: Experiment, names: Sequence[str]) -> dict
         except SimulationError:
             continue  # the run without the change has succeeded above
         if effect.failure is not None:
-            effects[name] = math.inf  # it was made use of
+            effects[name] = math.inf  # the value was used: it made the simulation fail
         elif effect.changed:
             effects[name] = max(change / spans[n] for n, change in effect.largest.items())
     return effects

@@ -43,7 +43,7 @@ _SAME_IN_LANES = 6
 """Arguments of the functions with lanes that come before the seeds."""
 
 LARGEST_ROSENBROCK = 100
-"""Number of states up to which factors of a full Jacobian in each step are worth it."""
+"""Largest number of states for which a full Jacobian is factored in each step."""
 
 ELEMENTARY = """\
 #include <math.h>
@@ -58,7 +58,7 @@ _NAMES = ("live", "samples", "starts", "update")
 
 
 LANES = 8
-"""As in the runtime's lanes.h."""
+"""Numbers in one block, as in the runtime's lanes.h."""
 
 _OPERATORS = {
     ca.OP_ASSIGN: "{0}",

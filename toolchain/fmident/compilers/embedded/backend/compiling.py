@@ -44,7 +44,7 @@ _ELF_MACHINES = {62: "x86_64-linux", 183: "aarch64-linux"}
 _PE_MACHINES = {0x8664: "x86_64-windows"}
 _MACH_O_PROCESSORS = {0x01000007: "x86_64-darwin", 0x0100000C: "aarch64-darwin"}
 _ALIGNMENT = 14
-"""Of each file, as a power of two: pages of 16 KiB."""
+"""Alignment of each file, as a power of two: pages of 16 KiB."""
 
 
 SIZES_FILE = "model_sizes.h"
@@ -136,18 +136,18 @@ _EXTENSIONS = ("fmidentSetSensitivityVariables", "fmidentGetSensitivities")
 _QUIET_FLAGS = ("-w",)  # the runtime is tested with -Wall
 
 _LONG_FILES = ("lanes.c", FMI3_FILE)
-"""Files of the runtime that the model's functions are in."""
+"""Files of the runtime that include the model's functions."""
 
 _OF_ONE_MODEL = {
     *(DATA_FILE, FUNCTIONS_FILE, *_LONG_FILES),
     *("constraints.c", "evaluate.c", "explicit.c", "integrator.c", "loops.c", "rosenbrock.c"),
 }
-"""Files that are compiled for each model: its own, and those whose loops over states are worth it.
+"""Files that are compiled for each model: its own, and those with loops over the states.
 
 The others are compiled once on a machine."""
 
 _OF_LONG = ("-O1", "-fexpensive-optimizations")
-"""What these are compiled with in place of -O2, which takes half as much longer and is not faster.
+"""Options for long files instead of -O2, which takes half as long again for no faster code.
 
 Without the second option, gcc leaves wide registers in a state in which scalar code is slow."""
 

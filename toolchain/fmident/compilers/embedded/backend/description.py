@@ -30,12 +30,12 @@ from fmident.fmu.model_description.description import FrozenParameter
 from fmident.units import BASE_SYMBOLS, Unit, compatible, parse_unit
 
 GUID_PLACEHOLDER = "{guid-of-the-content-comes-here}"
-"""What stands for the GUID while the content that it is a hash of is collected."""
+"""Placeholder of the GUID, which is a hash of the content, until all content is collected."""
 
 INDICATORS = "eventIndicators"
 
 _TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean"}
-"""Of FMI 3.0."""
+"""Names of the types in FMI 3.0."""
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -49,7 +49,7 @@ _TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file can hold
 
 
 _NO_FUSED_MULTIPLY_ADD = "-ffp-contract=off"
-"""Where a processor can multiply and add in one, gcc lets it, which rounds otherwise."""
+"""Keeps gcc from fusing a multiplication with an addition, which rounds differently."""
 
 
 DATE_VARIABLE = "SOURCE_DATE_EPOCH"

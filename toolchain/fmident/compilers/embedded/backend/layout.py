@@ -1,4 +1,4 @@
-"""What the FMU shows of a model: value references, FMI attributes, dependencies.
+"""Variables of an FMU: value references, FMI attributes, dependencies.
 
 Value references are consecutive, in the order of :func:`_groups`, by which
 the C runtime knows them, too (``runtime/model.h``).
@@ -50,7 +50,7 @@ class FmuVariable:
 
 @dataclass(frozen=True)
 class Structure:
-    """What outputs and derivatives depend on, and what initialization mode computes from what.
+    """Dependencies of outputs and derivatives, and of the unknowns of initialization mode.
 
     Dependencies are names of states, inputs and parameters, and :data:`TIME`.
     """

@@ -36,7 +36,7 @@ PACKED = Path(__file__).resolve().parents[1] / f"sundials-{VERSION}.zip"
 """Place of the sources in the wheel."""
 
 SHA256 = "e8321b3a67ac2a1b117dfef3796d394361ef4d50f57a6eda4f6072d620fe8dab"
-"""Of all files that are used: see :func:`checksum`."""
+"""Checksum of all files that are used, see :func:`checksum`."""
 
 LICENCES = ("LICENSE", "NOTICE")
 

@@ -249,7 +249,7 @@ class _FixedStart(ScalarEquation):
 
     name: str = ""
     because: str = ""
-    """Why it is not a state, where it could have been one."""
+    """Reason why a variable under ``der`` is not a state; empty for others."""
 
 
 def _called(pair: ScalarEquation) -> str:

@@ -310,7 +310,7 @@ def _unit(element: Element) -> str:
 
 @dataclass(frozen=True)
 class Dimension:
-    """What is known of the unit of an expression; a `unit` of ``None`` fits everything.
+    """Unit of an expression, as far as it is known; a `unit` of ``None`` fits everything.
 
     `pure` is made of literals and dimensionless values, and fits everything in a sum;
     `scaled` has a literal factor that may stand for a quantity. `declared` contains a

@@ -82,7 +82,7 @@ class _Section(Body):
         self._scope = scope
         self._result = result
         self._condition: sx.Expression | None = None
-        """Of the ``when`` that is run."""
+        """Condition of the ``when`` that is run."""
 
     def statement(self, statement: sx.Statement) -> None:
         """Run one statement."""

@@ -1,4 +1,4 @@
-"""What lowering looks up and collects: names, assertions, and values held between events.
+"""State of the lowering: scopes of names, assertions, and values held between events.
 
 Between two events a relation keeps its value of the last one, so that the equations are
 smooth. Its symbol stands for that value; its current value is stored separately.
@@ -233,7 +233,7 @@ class AssertValue:
 
 @dataclass
 class LoweringState:
-    """What lowering collects besides values; `passes` counts loop iterations."""
+    """Assertions and events collected during lowering; `passes` counts loop iterations."""
 
     enumerators: Mapping[str, int] = field(default_factory=dict)
     time_invariant: frozenset[int] = frozenset()

@@ -65,7 +65,7 @@ class Names:
         self._members: dict[tuple[str, str], str | None] = {}
         self._imports: dict[str, tuple[Import, ...]] = {}
         self.used: dict[str, list[ClassText]] = {}
-        """What :func:`~.scan_check.involved` has found, by class."""
+        """Results of :func:`~.scan_check.involved`, by class."""
 
     @property
     def trees(self) -> tuple[SourceTree, ...]:
