@@ -19,7 +19,7 @@ All functions are ``casadi.Function`` objects of SX expressions with these vecto
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -43,6 +43,13 @@ MEMORY_BYTES = 4 * 10**9
 
 INTEGRATORS = ("auto", "explicit", "rosenbrock", "cvode")
 """Integrators of an FMU's states, in the order of the runtime's ``integrator.h``."""
+
+
+def instructions(function: Function) -> Iterator[tuple[int, int, list[int], list[int]]]:
+    """Yield number, operation, sources and targets of each instruction of an SX function."""
+    for k in range(function.n_instructions()):
+        sources, targets = function.instruction_input(k), function.instruction_output(k)
+        yield k, function.instruction_id(k), sources, targets
 
 
 @dataclass(frozen=True)

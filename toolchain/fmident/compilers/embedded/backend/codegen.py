@@ -34,7 +34,13 @@ from fmident.compilers.embedded.backend.derivatives import (
     with_jacobian,
 )
 from fmident.compilers.embedded.backend.layout import FmuLayout, declarations
-from fmident.compilers.embedded.model import INTEGRATORS, Function, OdeModel, Version
+from fmident.compilers.embedded.model import (
+    INTEGRATORS,
+    Function,
+    OdeModel,
+    Version,
+    instructions,
+)
 
 _TYPES = ("Real", "Integer", "Boolean")
 """In the order of the runtime's ``model.h``."""
@@ -184,8 +190,8 @@ _COSTLY = 12
 
 def _cost(function: Function) -> int:
     """Return the number of operations of a function, calls included, in multiplications."""
-    kinds = [function.instruction_id(k) for k in range(function.n_instructions())]
-    return 10 + sum(0 if k in _FREE else 1 if k in _CHEAP else _COSTLY for k in kinds)
+    operations = [function.instruction_id(k) for k in range(function.n_instructions())]
+    return 10 + sum(0 if k in _FREE else 1 if k in _CHEAP else _COSTLY for k in operations)
 
 
 _ONE_MODEL = """\
@@ -451,9 +457,7 @@ def scalar_code(function: Function) -> str:
     names = [""] * max(function.sz_w(), 1)
     starts = [function.sparsity_out(k).find() for k in range(function.n_out())]
     lines = []
-    for k in range(function.n_instructions()):
-        operation = function.instruction_id(k)
-        sources, targets = function.instruction_input(k), function.instruction_output(k)
+    for k, operation, sources, targets in instructions(function):
         if operation == ca.OP_OUTPUT:
             result, element = targets
             test = f"if (r{result}) " if result else ""
@@ -499,9 +503,7 @@ def linear_code(function: Function, scalars: int) -> str:
     vectors: set[str] = set()
     reciprocals: set[str] = set()
     starts = {k: function.sparsity_out(k).find() for k in range(function.n_out())}
-    for k in range(function.n_instructions()):
-        operation = function.instruction_id(k)
-        sources, targets = function.instruction_input(k), function.instruction_output(k)
+    for k, operation, sources, targets in instructions(function):
         if operation == ca.OP_OUTPUT:
             result, element = targets
             value = names[sources[0]]

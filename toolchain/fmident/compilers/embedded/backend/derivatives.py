@@ -19,7 +19,7 @@ from typing import Any
 
 import casadi as ca
 
-from fmident.compilers.embedded.model import Function, Loop, OdeModel
+from fmident.compilers.embedded.model import Function, Loop, OdeModel, instructions
 
 
 def along(value: ca.SX, arguments: Sequence[ca.SX], seeds: Sequence[ca.SX]) -> ca.SX:
@@ -367,9 +367,7 @@ def find_switches(function: Function) -> Switches:
     modes: list[ca.SX] = []
     indicators: list[ca.SX] = []
     values: list[ca.SX] = []
-    for k in range(whole.n_instructions()):
-        operation = whole.instruction_id(k)
-        sources, targets = whole.instruction_input(k), whole.instruction_output(k)
+    for k, operation, sources, targets in instructions(whole):
         if operation == ca.OP_OUTPUT:
             result[targets[1]] = switched[sources[0]]
             continue

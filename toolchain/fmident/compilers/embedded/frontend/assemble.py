@@ -80,7 +80,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     state = LoweringState(enumerators=flat.enumerators)
     inliner = FunctionInliner(flat.functions, flat.records)
     parameters = ParameterTable(flat, inliner, state)
-    scope = ModelScope(flat, parameters.model_values(), state.events, assigned_at_events(flat))
+    scope = ModelScope(flat, parameters.model_values, state.events, assigned_at_events(flat))
     lowering = Lowering(scope, inliner, state)
     equations = lower_equations(flat, lowering)
     initial = lower_initial_equations(flat, lowering) + lower_initial_algorithms(flat, lowering)

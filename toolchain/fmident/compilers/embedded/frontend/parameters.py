@@ -32,8 +32,9 @@ class ParameterTable(Scope):
     """Values of all parameters and constants of a flat model.
 
     `settable` and `calculated` are in the order of the vectors ``p`` and ``c``; `c_values`
-    are expressions of ``c`` in ``p``. `frozen` says why a parameter cannot be set, by name;
-    `notes` are on parameters fixed at compile time.
+    are expressions of ``c`` in ``p``. `model_values` are parameters and constants as used in
+    equations: numbers, elements of ``p`` and of ``c``. `frozen` says why a parameter cannot be
+    set, by name; `notes` are on parameters fixed at compile time.
     """
 
     def __init__(self, flat: sx.FlatModel, inliner: FunctionInliner, state: LoweringState) -> None:
@@ -41,7 +42,7 @@ class ParameterTable(Scope):
         self._state = state
         self._lowering = Lowering(self, inliner, state, no_event=True)
         self._values: dict[str, Value] = {}
-        self._model_values: dict[str, Value] = {}
+        self.model_values: dict[str, Value] = {}
         self._active: list[str] = []
         self._settable_names: set[str] = set()
         self.settable: list[ScalarVariable] = []
@@ -53,7 +54,7 @@ class ParameterTable(Scope):
         self.notes: list[str] = []
         for variable in flat.variables.values():
             if variable.variability in ("parameter", "constant"):
-                self._model_values[variable.name] = self._publish(variable)
+                self.model_values[variable.name] = self._publish(variable)
 
     # -- scope of bindings --------------------------------------------------------------
 
@@ -279,10 +280,6 @@ class ParameterTable(Scope):
                 self._state.time_invariant |= {symbol.element_hash()}
             result.append(scalar if known else symbol)
         return shaped(result, variable.shape)
-
-    def model_values(self) -> Mapping[str, Value]:
-        """Return parameters and constants as used in equations: numbers, ``p`` and ``c``."""
-        return self._model_values
 
     def defaults(self) -> dict[int, float]:
         """Return the defaults of settable and calculated parameters by symbol hash."""

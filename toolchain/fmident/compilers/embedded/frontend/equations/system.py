@@ -256,10 +256,7 @@ def _scalars(equation: sx.Equation, lowering: Lowering) -> list[ScalarEquation]:
         pairs.append((value, v.elementwise(lambda _: 0, value)))
     else:
         pairs.append((lowering.evaluate(equation.left), lowering.evaluate(equation.right)))
-    result: list[ScalarEquation] = []
-    for left, right in pairs:
-        result.extend(_paired(left, right, text, equation.span))
-    return result
+    return [q for left, right in pairs for q in _paired(left, right, text, equation.span)]
 
 
 def _paired(left: Value, right: Value, text: str, span: sx.Span) -> list[ScalarEquation]:
@@ -276,10 +273,8 @@ def _paired(left: Value, right: Value, text: str, span: sx.Span) -> list[ScalarE
     if isinstance(left, v.RecordValue) and isinstance(right, v.RecordValue):
         if left.fields.keys() != right.fields.keys():
             raise Refusal("type-error", f"two different records in: {text}", span, "")
-        result: list[ScalarEquation] = []
-        for name, value in left.fields.items():
-            result.extend(_paired(value, right.fields[name], text, span))
-        return result
+        fields = ((value, right.fields[name]) for name, value in left.fields.items())
+        return [q for a, b in fields for q in _paired(a, b, text, span)]
     scalars = list(zip(v.flat(left), v.flat(right), strict=True))
     for pair in scalars:
         if any(isinstance(s, str) for s in pair):

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, check_size
+from fmident.compilers.embedded.model import instructions
 
 SX: TypeAlias = Any
 """A 1x1 ``casadi.SX`` (CasADi ships no types)."""
@@ -458,9 +459,7 @@ def jumps_with(expressions: Sequence[Scalar], symbols: Sequence[SX]) -> list[fro
     # Bits of the symbols on which a value depends, and of those with which it jumps.
     used: dict[int, tuple[int, int]] = {}
     results = [0] * len(expressions)
-    for k in range(function.n_instructions()):
-        operation = function.instruction_id(k)
-        inputs, outputs = function.instruction_input(k), function.instruction_output(k)
+    for _, operation, inputs, outputs in instructions(function):
         if operation == ca.OP_INPUT:
             used[outputs[0]] = (1 << inputs[1], 0)
         elif operation == ca.OP_OUTPUT:

@@ -58,30 +58,28 @@ def _clauses(words: list[str], first: int, last: int) -> Iterator[Import]:
 
 
 class Names:
-    """Finds classes by the names used in other classes; `trees` are searched in order."""
+    """Finds classes by the names used in other classes.
+
+    The sources `trees` are searched in order, with the user's own first.
+    """
 
     def __init__(self, trees: Sequence[SourceTree]) -> None:
-        self._trees = tuple(trees)
+        self.trees = tuple(trees)
         self._members: dict[tuple[str, str], str | None] = {}
         self._imports: dict[str, tuple[Import, ...]] = {}
         self.used: dict[str, list[ClassText]] = {}
         """Results of :func:`~.scan_check.involved`, by class."""
 
-    @property
-    def trees(self) -> tuple[SourceTree, ...]:
-        """The sources, with the user's own first."""
-        return self._trees
-
     def find(self, name: str) -> ClassText | None:
         """Return the class with a given full name."""
-        for tree in self._trees:
+        for tree in self.trees:
             if name in tree.classes:
                 return tree.classes[name]
         return None
 
     def text(self, file: Path) -> str:
         """Return the text of a file of the sources."""
-        return next(t.classes.text(file) for t in self._trees if file in t.files)
+        return next(t.classes.text(file) for t in self.trees if file in t.files)
 
     def resolve(self, parts: Sequence[str], item: ClassText) -> str | None:
         """Return the full name of the class `parts` in `item`, or of the one that contains it."""
