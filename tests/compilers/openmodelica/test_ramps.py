@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 import pytest
 
-from fmident.compilers.openmodelica.result import check_fmu, deliver, read_tree
+from fmident.compilers.openmodelica.result import check_fmu, deliver, read_root
 from fmident.compilers.openmodelica.wrapper import (
     EXPORT,
     RAMP,
@@ -190,13 +190,13 @@ def test_an_interface_that_changes_is_refused() -> None:
 def wrap(name: str, folder: Path) -> tuple[Path, Path]:
     """Build a class plain and with ramps; return both FMUs."""
     plain = library_fmu(EMBEDDED.EmbeddedCompiler(), name, (MECHANISMS,))
-    plan = plan_ramps(read_tree(plain))
+    plan = plan_ramps(read_root(plain))
     assert isinstance(plan, RampPlan)
     source = folder / f"{RAMP}.mo"
-    source.write_text(ramp_text(name, plan, default_experiment(read_tree(plain)), ""))
+    source.write_text(ramp_text(name, plan, default_experiment(read_root(plain)), ""))
     inner = library_fmu(EMBEDDED.EmbeddedCompiler(), RAMP, (source, MECHANISMS))
     ramped = folder / "ramped.fmu"
-    deliver(inner, ramped, hide_wrapper(read_tree(inner), read_tree(plain), plan), b"{}")
+    deliver(inner, ramped, hide_wrapper(read_root(inner), read_root(plain), plan), b"{}")
     return plain, ramped
 
 

@@ -51,7 +51,7 @@ from fmident.compilers.openmodelica.result import (
     frozen_note,
     integration_notes,
     read_model,
-    read_tree,
+    read_root,
 )
 from fmident.compilers.openmodelica.sessions import (
     Deadline,
@@ -155,7 +155,7 @@ class _Build:
             base = wrapper.EXPORT
         progress(f"{name}: OpenModelica exports the FMU")
         fmu = self.export(base, "plain")
-        description = read_tree(fmu)
+        description = read_root(fmu)
         if base == wrapper.EXPORT:
             description.set("modelName", self.request.class_name)
         rewritten = description
@@ -318,7 +318,7 @@ class _Build:
         experiment = wrapper.default_experiment(plain)
         self.load_text(wrapper.RAMP, wrapper.ramp_text(base, plan, experiment, comment))
         fmu = self.export(wrapper.RAMP, "ramps")
-        return fmu, wrapper.hide_wrapper(read_tree(fmu), plain, plan)
+        return fmu, wrapper.hide_wrapper(read_root(fmu), plain, plan)
 
     def check(self, fmu: Path, plain: Element) -> None:
         """Check the resulting FMU."""

@@ -29,8 +29,8 @@ _LITERAL = (
 )
 
 
-def read_tree(fmu: Path) -> Element:
-    """Return the root of an FMU's description."""
+def read_root(fmu: Path) -> Element:
+    """Return the root element of an FMU's description."""
     try:
         return ElementTree.fromstring(_read(fmu, DESCRIPTION))
     except ElementTree.ParseError as error:

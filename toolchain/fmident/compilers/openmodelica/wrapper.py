@@ -37,6 +37,7 @@ from typing import Literal
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from fmident.compilers.openmodelica.messages import quoted
 from fmident.errors import CompilationError
 from fmident.fmu.model_description.variables import structured_name
 
@@ -135,9 +136,8 @@ def default_experiment(description: Element) -> Experiment:
 def export_text(class_name: str, modification: str, experiment: Experiment, comment: str) -> str:
     """Return a wrapper that changes only experiment and modifiers."""
     modified = f"({modification})" if modification.strip() else ""
-    quoted = comment.replace("\\", "\\\\").replace('"', '\\"')
     return (
-        f'model {EXPORT} "{quoted}"\n'
+        f"model {EXPORT} {quoted(comment)}\n"
         f"  extends {class_name}{modified};\n"
         f"  {experiment.annotation}\n"
         f"end {EXPORT};\n"
@@ -146,7 +146,6 @@ def export_text(class_name: str, modification: str, experiment: Experiment, comm
 
 def ramp_text(base: str, plan: RampPlan, experiment: Experiment, comment: str) -> str:
     """Return the wrapper that turns the Real inputs of the class `base` into ramps."""
-    quoted = comment.replace("\\", "\\\\").replace('"', '\\"')
     count = len(plan.ramps)
     starts = ", ".join(signal.start or "0.0" for signal in plan.ramps)
     declarations = [
@@ -169,7 +168,7 @@ def ramp_text(base: str, plan: RampPlan, experiment: Experiment, comment: str) -
             sides = [f"{COMPONENT}.{signal.name}", f"{array}[{k}]"]
             left, right = sides if causality == "input" else reversed(sides)
             equations.append(f"{left} = {right};")
-    lines = [f'model {RAMP} "{quoted}"']
+    lines = [f"model {RAMP} {quoted(comment)}"]
     lines += [f"  {line}" for line in declarations]
     lines += ["equation"]
     lines += [f"  {line}" for line in equations]
