@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +39,9 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
     "build configurations": ("", "2.4.10"),
     "external dependencies": ("", "2.4.2, 2.5.1.1"),
 }
-"""Sections of FMI 2.0.5 and FMI 3.0.2 on each rule, empty if a version does not have it. What the
-rules demand says ``docs/reference/fmi-rules.md``. What breaks one is a finding; see
-:attr:`Broken.wrong` for what is a failure."""
+"""Sections of FMI 2.0.5 and FMI 3.0.2 on each rule, empty if a version does not have it;
+``docs/reference/fmi-rules.md`` describes the rules. A violation is a finding, or a failure if it is
+:attr:`Broken.wrong`."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def check_rules(path: Path) -> Check:
         description = fmpy.read_model_description(str(path), validate=False)
         major = int(description.fmiMajorVersion)
         broken = [*_variables(description, major), *_files(path, description, major)]
-    except Exception as error:  # whatever FMPy cannot read, it says itself in its own check
+    except Exception as error:  # FMPy reports errors of reading in its own check
         return Check(NAME, "skipped", f"the rules cannot be checked: {error}")
     seconds = time.perf_counter() - began
     if not broken:
@@ -83,10 +84,10 @@ def check_rules(path: Path) -> Check:
 
 
 def _texts(broken: list[Broken], major: int) -> Iterator[str]:
-    counts: dict[tuple[str, bool], int] = {}
+    counts: Counter[tuple[str, bool]] = Counter()
     for item in broken:
         key = (item.rule, item.wrong)
-        counts[key] = counts.get(key, 0) + 1
+        counts[key] += 1
         if counts[key] <= _MOST:
             yield " ".join(item.text(major).split())
     for (rule, _), count in counts.items():

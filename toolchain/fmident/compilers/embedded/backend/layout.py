@@ -150,9 +150,7 @@ def _start_values(model: OdeModel) -> tuple[list[float], list[float]]:
     calculated = ca.DM(model.calculated_parameters(p))
     c = ca.vertcat(calculated, ca.DM.zeros(model.count_behind))
     x = ca.DM(model.initial_states(model.experiment.start_time, u, p, c))
-    return [float(e) for e in ca.densify(calculated).nonzeros()], [
-        float(e) for e in ca.densify(x).nonzeros()
-    ]
+    return calculated.full().ravel().tolist(), x.full().ravel().tolist()
 
 
 def _parameter_default(variable: ScalarVariable) -> float:
