@@ -390,11 +390,10 @@ def test_moving_events_leave_the_effort_open(check: Check) -> None:
 
 
 def test_findings_of_plugins_are_shown(check: Check, problem: Problem) -> None:
-    report = check(
-        problem, earlier=[Finding("other", "error", "the plugin objects", hint="do this")]
-    )
-    assert [d.hint for d in report.of("error")] == ["do this"]
-    assert "the plugin objects" in report.headline
+    objection = Finding("opinion", "error", "the plugin objects", hint="do this")
+    report = check(problem, earlier=[objection])
+    assert report.of("error") == (objection,)
+    assert objection.text in report.headline
 
 
 def test_the_report_is_plain_json(check: Check) -> None:

@@ -38,13 +38,15 @@ def test_failures_are_counted_in_a_note(run: Any, model: Any) -> None:
 
 
 def test_notes_of_the_estimator_come_once(run: Any) -> None:
+    text = "mind this"
+
     def search(problem, evaluator, monitor):
-        monitor.note("mind this")
-        monitor.note("mind this")
+        for _ in range(2):
+            monitor.note(text)
         return answer(problem, evaluator, monitor)
 
     (said,) = (f for f in run(search).findings if f.code == "search")
-    assert said.text == "mind this"
+    assert said.text == text
 
 
 def test_coloured_residuals_are_noted(run: Any) -> None:

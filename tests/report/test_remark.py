@@ -31,8 +31,6 @@ def _judged(**names: tuple[str, ...]) -> Identifiability:
 def test_a_parameter_next_to_a_jump_is_not_called_unidentifiable() -> None:
     for reason in ("jumps", "undecided", "withheld"):
         assert remark(_WITHOUT, _judged(**{reason: ("T",)})) == "no interval"
-
-
-def test_a_parameter_that_the_data_do_not_determine_is() -> None:
+    # One that the data do not determine is.
     assert remark(_WITHOUT, _judged(jumps=("C",))) == "not identifiable"
     assert remark(_WITHOUT, _judged()) == "not identifiable"

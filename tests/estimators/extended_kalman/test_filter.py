@@ -199,7 +199,7 @@ def test_a_parameter_that_sets_a_state_is_refused() -> None:
         both = dataclasses.replace(
             problem, parameters=(*problem.parameters, start), experiments=(bare,)
         )
-        with pytest.raises(ProblemError, match="sets 'x_start', which the filter sets") as caught:
+        with refused(Code.INVALID_PROBLEM, ProblemError, match="'x_start'") as caught:
             track(both, decay, **STATES)
         assert "initial_error.x" in caught.value.hint
 
