@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from fmident.cli import main
-from fmident.evaluation import SimulationFailure, SimulationTask
+from fmident.evaluation import (
+    Executor,
+    InProcessExecutor,
+    SimulationFailure,
+    SimulationTask,
+)
 from fmident.evaluation.journal import Journal, RecordedExecutor
 from fmident.evaluation.journal.keys import SimulationKeys, file_digest
 from fmident.evaluation.tasks import Simulated
@@ -30,11 +35,13 @@ def test_an_interrupted_batch_goes_on_from_the_journal(tmp_path: Path) -> None:
     if compiler() is None:
         pytest.skip("no C compiler")
     fmu = build(Fixture("trouble.c", TROUBLE, categories=CATEGORIES), tmp_path)
-    problem = make_problem(fmu, workers=2, timeout=30.0)
+    problem = make_problem(fmu, workers=1, timeout=30.0)
     tasks = [SimulationTask(1, {"a": 1.0, "kind": CRASH}), *slow_tasks(40, 0.05)]
     keys = SimulationKeys(problem, file_digest(problem.fmu))
 
-    def executed(journal: Journal, *, stop_after: int) -> tuple[list[Simulated], RecordedExecutor]:
+    def executed(
+        journal: Journal, own: Executor, *, stop_after: int
+    ) -> tuple[list[Simulated], RecordedExecutor]:
         told: list[int] = []
 
         def done(index: int, _: Simulated) -> None:
@@ -42,16 +49,16 @@ def test_an_interrupted_batch_goes_on_from_the_journal(tmp_path: Path) -> None:
             if len(told) == stop_after:
                 threading.Thread(target=_thread.interrupt_main).start()
 
-        with RecordedExecutor(DaskExecutor(problem), keys, journal) as executor:
+        with RecordedExecutor(own, keys, journal) as executor:
             assert isinstance(executor, RecordedExecutor)
             return run_heard(executor, tasks, done), executor
 
     journal = Journal(tmp_path / "journal")
     with pytest.raises(KeyboardInterrupt):
-        executed(journal, stop_after=10)
+        executed(journal, DaskExecutor(problem), stop_after=10)
     journal.close()
     journal = Journal(tmp_path / "journal")
-    found, executor = executed(journal, stop_after=0)
+    found, executor = executed(journal, DaskExecutor(problem), stop_after=0)
     journal.close()
     assert 10 <= executor.served.restored < len(tasks)
     assert executor.served.restored + executor.served.simulated == len(tasks)
@@ -59,7 +66,7 @@ def test_an_interrupted_batch_goes_on_from_the_journal(tmp_path: Path) -> None:
     assert_same(found[1:], inline(problem, tasks[1:]))
     # All is known now: another kind of executor has nothing to do.
     journal = Journal(tmp_path / "journal")
-    again, executor = executed(journal, stop_after=0)
+    again, executor = executed(journal, InProcessExecutor(problem), stop_after=0)
     journal.close()
     assert executor.served.simulated == 0
     assert_same(again, found)
@@ -67,7 +74,7 @@ def test_an_interrupted_batch_goes_on_from_the_journal(tmp_path: Path) -> None:
 
 def test_an_estimation_with_dask_goes_on_without(fmu: Path, tmp_path: Path) -> None:
     study = str(write_study(tmp_path, fmu))
-    dask = ["--set", "evaluation.executor=dask", "--set", "evaluation.workers=2"]
+    dask = ["--set", "evaluation.executor=dask", "--set", "evaluation.workers=1"]
     limited = [*dask, "--set", "estimator.max_iterations=1"]
     assert main(["estimate", study, "-o", str(tmp_path / "whole"), "-q"]) == 0
     assert main(["estimate", study, "-o", str(tmp_path / "out"), "-q", *limited]) == 0

@@ -38,26 +38,18 @@ def fmu_of(study: ModuleType, embedded_compiler: Compiler) -> Callable[[str], Pa
 @pytest.mark.each_time("tank")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_parameters_are_found(
+def test_parameters_are_found_with_the_standard_errors_of_the_exact_jacobian(
     study: ModuleType, fmu_of: Callable[[str], Path], tmp_path: Path, name: str
 ) -> None:
-    result = fmident.estimate(study.load(name, tmp_path, fmu_of(name)))
+    """That by differences of simulations with a tolerance of 1e-11."""
+    machine, fmu = study.generate.MACHINES[name], fmu_of(name)
+    result = fmident.estimate(study.load(name, tmp_path, fmu))
     assert result.converged()
     assert result.derivatives_by == "exact sensitivities of the FMU"
-    for parameter, truth in study.generate.MACHINES[name].truth.items():
+    for parameter, truth in machine.truth.items():
         found = result.parameters.loc[parameter]
         assert abs(found["value"] - truth) < 3.5 * found["standard_error"]
         assert found["standard_error"] < 0.03 * truth
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_standard_errors_are_those_of_the_exact_jacobian(
-    study: ModuleType, fmu_of: Callable[[str], Path], tmp_path: Path, name: str
-) -> None:
-    """At the truth, and by differences of simulations with a tolerance of 1e-11."""
-    machine, fmu = study.generate.MACHINES[name], fmu_of(name)
-    result = fmident.estimate(study.load(name, tmp_path, fmu))
     sigma = np.array([sigma for _, sigma in machine.outputs.values()])
     values = result.parameters["value"].to_dict()
     columns = []

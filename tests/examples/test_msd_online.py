@@ -63,8 +63,7 @@ def test_the_filter_as_the_paper_writes_it_is_slower(study) -> None:
         assert written > least * study.time_to_stay(study.kalman(y, u, 10.0))
 
 
-@pytest.mark.each_time("kalman-bucy.toml-0.1")
-@pytest.mark.slow
+@pytest.mark.nightly  # tests/golden runs kalman-bucy.toml each time
 @pytest.mark.parametrize(
     ("name", "above"),
     [("problem.toml", 0.05), ("kalman-bucy.toml", 0.1), ("extended-kalman.toml", 0.05)],

@@ -162,7 +162,7 @@ def record_of(folder: Path, name: str, code: int) -> dict[str, Any]:
     "across-events/tank.toml",
     "msd-online/kalman-bucy.toml",
     "pt2/problem.toml",
-    "friction/stribeck.toml",
+    "friction/coulomb.toml",
     "lugre/stribeck-genetic.toml",
     "delta/problem.toml",
     "tripod/problem.toml",

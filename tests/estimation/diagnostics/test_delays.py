@@ -49,6 +49,7 @@ def estimated(measured: dict[str, np.ndarray], sigma: float | None = 5e-3) -> Es
         return run_estimation(problem, evaluator, estimator)
 
 
+@pytest.mark.each_time("0.005-3.0", "None--3.0", "None-0.4")
 @pytest.mark.parametrize("samples", [3.0, -3.0, 0.4])
 @pytest.mark.parametrize("sigma", [5e-3, None])
 def test_a_delay_is_named_with_its_uncertainty(samples: float, sigma: float | None) -> None:

@@ -123,6 +123,7 @@ def test_what_runs_does_not_jump(name: str) -> None:
     assert not jumps(INPUTS[name]).any()
 
 
+@pytest.mark.each_time("steps-0.01", "multisine-None")
 @pytest.mark.parametrize(
     ("name", "sigma"),
     [("steps", 0.01), ("switched", None), ("noise", None), ("sine", 0.01), ("multisine", None)],
@@ -231,6 +232,7 @@ def test_check_says_it_before_the_run(
     assert [d.severity for d in of_it] == found
 
 
+@pytest.mark.each_time("steps-0.4", "switched-4.0")
 @pytest.mark.parametrize("factor", [0.4, 1.2, 4.0])
 @pytest.mark.parametrize("name", ["steps", "switched"])
 def test_check_says_what_the_estimate_gains(
