@@ -18,7 +18,7 @@ import pytest
 
 import fmident
 from fmident.api.problems import loaded
-from fmident.api.run import Analysis, JournalledRun, Run, perform
+from fmident.api.run import Analysis, JournalledRun, RunContext, perform
 from fmident.cli import main
 from fmident.cli.commands import COMMANDS
 from fmident.cli.usage import Option, analysis
@@ -39,12 +39,14 @@ class Scan(Analysis[list[float]]):
 
     marker: ClassVar[str] = "scan.json"
 
-    def run(self, problem: Problem, run: Run) -> list[float]:
-        with Evaluator(problem, run.executors()(problem)) as evaluator:
+    def run(self, problem: Problem, context: RunContext) -> list[float]:
+        with Evaluator(problem, context.executors()(problem)) as evaluator:
             start = np.array([q.initial for q in problem.free])
             return [evaluator.cost(start * [factor, 1.0, 1.0]) for factor in np.linspace(1, 2, 9)]
 
-    def write(self, result: list[float], problem: Problem, folder: Path, run: Run) -> tuple[()]:
+    def write(
+        self, result: list[float], problem: Problem, folder: Path, context: RunContext
+    ) -> tuple[()]:
         (folder / self.marker).write_text(json.dumps({"status": "converged", "costs": result}))
         return ()
 
@@ -173,7 +175,9 @@ def test_in_python_a_result_that_can_be_written_nowhere_is_returned(
     said: list[Diagnostic] = []
     monkeypatch.setattr(Scan, "write", full)
     problem = fmident.load_problem(study.problem, overrides={"evaluation.executor": "inline"})
-    run = JournalledRun(Scan(), study.folder / "out", Run(loaded(None, said.extend), said.extend))
+    run = JournalledRun(
+        Scan(), study.folder / "out", RunContext(loaded(None, said.extend), said.extend)
+    )
     assert len(run.execute(problem)) == 9
     assert said[-1].severity == "error"
     assert "No space left" in said[-1].message

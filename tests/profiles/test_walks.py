@@ -256,7 +256,7 @@ def test_vanishing_residuals_say_nothing_of_unknown_noise():
 def test_the_public_name():
     import fmident
 
-    assert fmident.profile.__module__ == "fmident.api.uncertainty"
+    assert fmident.profile.__module__ == "fmident.api.profiles"
     assert run_profiles.__doc__
 
 

@@ -16,14 +16,16 @@ from fmident._version import __version__
 from fmident.views import register
 
 if TYPE_CHECKING:
+    from fmident.api.bootstraps import bootstrap
     from fmident.api.builds import build_class
-    from fmident.api.checks import check, design
+    from fmident.api.checks import check
     from fmident.api.cross_validations import cross_validate
+    from fmident.api.designs import design
     from fmident.api.estimates import estimate
     from fmident.api.predictions import predict
     from fmident.api.problems import load_problem
+    from fmident.api.profiles import profile
     from fmident.api.results import compare, load_result
-    from fmident.api.uncertainty import bootstrap, profile
     from fmident.checking import CheckReport
     from fmident.cross_validation import CrossValidation
     from fmident.errors import FmidentError
@@ -77,19 +79,19 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "ProfileResult": "profiles",
         "SimulationSetup": "fmu",
         "Simulator": "fmu",
-        "bootstrap": "api.uncertainty",
+        "bootstrap": "api.bootstraps",
         "build_class": "api.builds",
         "check": "api.checks",
         "compare": "api.results",
         "cross_validate": "api.cross_validations",
-        "design": "api.checks",
+        "design": "api.designs",
         "estimate": "api.estimates",
         "load_plugins": "plugins",
         "load_problem": "api.problems",
         "load_result": "api.results",
         "open_fmu": "fmu",
         "predict": "api.predictions",
-        "profile": "api.uncertainty",
+        "profile": "api.profiles",
     },
 )
 

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Unpack
 
-from fmident.api.problems import keeping_constraints, loaded, plugins_of, warn
-from fmident.api.run import Analysis, Run, Surroundings, perform, with_arguments
-from fmident.checking import CheckReport, GlobalMethod, check_problem, in_stages
-from fmident.designing import (
-    Design,
-    DesignTask,
-    SineDesign,
-    SineSettings,
-    design_excitation,
-    design_sine,
-    load_design,
+from fmident.api.problems import keeping_constraints
+from fmident.api.run import (
+    SIMULATIONS_DONE,
+    Analysis,
+    AnalysisArguments,
+    RunContext,
+    perform,
+    with_arguments,
 )
+from fmident.checking import CheckReport, GlobalMethod, check_problem, in_stages
 from fmident.errors import EstimationError, FmuError
 from fmident.estimation.checks import estimator_options, suited
 from fmident.evaluation import Evaluator, make_executor
@@ -34,13 +32,15 @@ class Checking(Analysis[CheckReport]):
     quick: bool = False
     global_method: GlobalMethod | None = None
 
-    def run(self, problem: Problem, run: Run) -> CheckReport:
+    def run(self, problem: Problem, context: RunContext) -> CheckReport:
         """Check the problem, or each of its stages."""
-        findings = [Finding.of(d) for d in run.host.check_problem(problem)]
+        findings = [Finding.of(d) for d in context.host.check_problem(problem)]
         if not problem.stages:
-            return self._one(problem, run, findings, ("estimator",))
+            return self._one(problem, context, findings, ("estimator",))
         reports = [
-            self._one(s.problem, run, [] if number else findings, ("stages", number, "estimator"))
+            self._one(
+                s.problem, context, [] if number else findings, ("stages", number, "estimator")
+            )
             for number, s in enumerate(problem.stages)
         ]
         return in_stages([s.name for s in problem.stages], reports)
@@ -48,18 +48,18 @@ class Checking(Analysis[CheckReport]):
     def _one(
         self,
         problem: Problem,
-        run: Run,
+        context: RunContext,
         findings: Sequence[Finding],
         table: tuple[str | int, ...],
     ) -> CheckReport:
         """Check a problem, or a stage of one whose estimator is in `table`."""
-        estimator = run.host.estimators.get(problem.estimator.name)()
-        problem = suited(problem, estimator, keeping_constraints(run.host))
-        crash = _crash(problem, run)
-        kinds = run.host.executors.by_name
-        with make_executor(problem, kinds, warn=run.warn) as executor:
+        estimator = context.host.estimators.get(problem.estimator.name)()
+        problem = suited(problem, estimator, keeping_constraints(context.host))
+        crash = _crash(problem, context)
+        kinds = context.host.executors.by_name
+        with make_executor(problem, kinds, warn=context.warn) as executor:
             evaluator = Evaluator(problem, executor)
-            evaluator.activities.listener = run.listener
+            evaluator.activities.listener = context.listener
             return check_problem(
                 evaluator,
                 description=read_description(problem.fmu),
@@ -72,10 +72,10 @@ class Checking(Analysis[CheckReport]):
             )
 
 
-def _crash(problem: Problem, run: Run) -> Finding | None:
+def _crash(problem: Problem, context: RunContext) -> Finding | None:
     """Return a finding if the FMU's code crashes its process, else ``None``."""
     try:
-        run.try_out(problem)
+        context.try_out(problem)
     except EstimationError:
         return None  # an ordinary failure, which the check meets again and describes
     except FmuError as error:
@@ -85,16 +85,13 @@ def _crash(problem: Problem, run: Run) -> Finding | None:
     return None
 
 
-_SIMULATIONS = "what is done, how many of its simulations are, and how many it takes as a rule"
-
-
-@with_arguments(Surroundings, listener=_SIMULATIONS)
+@with_arguments(AnalysisArguments, listener=SIMULATIONS_DONE)
 def check(
     problem: Problem | str | Path,
     *,
     quick: bool = False,
     global_method: GlobalMethod | Literal["sobol", "morris"] | None = None,
-    **run: Unpack[Surroundings],
+    **run: Unpack[AnalysisArguments],
 ) -> CheckReport:
     """Look at a problem before it is estimated: whether it can be, how well, in which time.
 
@@ -125,51 +122,3 @@ def check(
     if isinstance(global_method, str):
         global_method = GlobalMethod(global_method)
     return perform(Checking(quick, global_method), problem, **run)
-
-
-@dataclass(frozen=True)
-class Designing(Analysis["Design | SineDesign"]):
-    """The design of a motion, or of a sine."""
-
-    task: DesignTask
-
-    def run(self, problem: Problem, run: Run) -> Design | SineDesign:
-        """Search the motion."""
-        task = self.task
-        kinds = run.host.executors.by_name
-        executor = make_executor(problem, kinds, warn=run.warn)
-        with Evaluator(problem, executor) as evaluator:
-            evaluator.activities.listener = run.listener
-            if isinstance(task.settings, SineSettings):
-                return design_sine(evaluator, task.sigmas, task.settings)
-            return design_excitation(evaluator, task.axes, task.sigmas, task.settings)
-
-
-@with_arguments(Surroundings, listener=_SIMULATIONS)
-def design(path: str | Path, **run: Unpack[Surroundings]) -> tuple[DesignTask, Design | SineDesign]:
-    """Find the motion that a design file asks for.
-
-    Parameters
-    ----------
-    path
-        The TOML file.
-    **run
-        Arguments of every analysis, such as `progress`.
-
-    Returns
-    -------
-    task
-        What was asked for.
-    design
-        The motion, or the sine, and what it promises.
-
-    Raises
-    ------
-    fmident.errors.FmidentError
-        Anything that is wrong in the file or the FMU; parameters that no motion tells apart.
-    """
-    report = run.setdefault("report", warn)
-    host = run["host"] = loaded(run.get("host"), report)
-    task = load_design(path, plugins=plugins_of(host, report))
-    report(task.problem.notes)
-    return task, perform(Designing(task), task.problem, **run)

@@ -17,7 +17,7 @@ import numpy as np
 
 from fmident.api.estimates import Estimation
 from fmident.api.problems import file_of, problem_of
-from fmident.api.run import Analysis, Run, RunArguments, perform, with_arguments
+from fmident.api.run import Analysis, RunArguments, RunContext, perform, with_arguments
 from fmident.arrays import F64
 from fmident.cross_validation import (
     CrossValidation,
@@ -57,7 +57,7 @@ class CrossValidating(Analysis[CrossValidation]):
     marker: ClassVar[str] = CROSS_VALIDATION.marker
 
     def prepared(
-        self, subject: Any, run: Run, overrides: Mapping[str, object] | None = None
+        self, subject: Any, context: RunContext, overrides: Mapping[str, object] | None = None
     ) -> tuple[Self, Problem]:
         """Take one problem, several files, or several problems by name."""
         if isinstance(subject, Mapping):
@@ -67,10 +67,12 @@ class CrossValidating(Analysis[CrossValidation]):
             named = dict(zip(_names(given), given, strict=True))
         if not named:
             raise EstimationError("there is no problem to cross-validate", hint="give one or more")
-        models = {n: problem_of(p, run.host, run.report, overrides) for n, p in named.items()}
+        models = {
+            n: problem_of(p, context.host, context.report, overrides) for n, p in named.items()
+        }
         return dataclasses.replace(self, models=models), next(iter(models.values()))
 
-    def run(self, problem: Problem, run: Run) -> CrossValidation:
+    def run(self, problem: Problem, context: RunContext) -> CrossValidation:
         """Estimate and predict fold by fold."""
         if not 0.0 <= self.gap < float("inf"):
             raise EstimationError(
@@ -85,7 +87,7 @@ class CrossValidating(Analysis[CrossValidation]):
             refuse_unpredictable(other, way, folds)
             for fold in folds:  # before the first estimation: that may take long
                 fold_problem(other, fold, way, self.gap)
-        fits, interrupted = _Fits(run), False
+        fits, interrupted = _Fits(context), False
         models: list[ModelFolds] = []
         try:
             for name, other in named.items():
@@ -118,7 +120,7 @@ class CrossValidating(Analysis[CrossValidation]):
         }
 
     def write(
-        self, result: CrossValidation, problem: Problem, folder: Path, run: Run
+        self, result: CrossValidation, problem: Problem, folder: Path, context: RunContext
     ) -> Iterable[Diagnostic]:
         """Write tables, figures and the page."""
         write_cross_validation(result, self.models, folder)
@@ -199,13 +201,13 @@ def _names(models: Sequence[Problem | str | Path]) -> list[str]:
 class _Fits:
     """Estimates of models and folds, and the simulations that they have taken."""
 
-    run: Run
+    context: RunContext
     simulations: int = 0
 
     def full(self, name: str, problem: Problem) -> EstimationResult:
         """Return the estimate from all samples."""
-        self.run.tell(name, "all samples")
-        result = self._estimate(problem, self.run)
+        self.context.tell(name, "all samples")
+        result = self._estimate(problem, self.context)
         if result.status == "failed":
             raise EstimationError(
                 f"'{name}' cannot be fitted to all samples: {result.message}",
@@ -215,16 +217,16 @@ class _Fits:
 
     def fold(self, name: str, problem: Problem, fold: Fold, without: Problem) -> FoldResult:
         """Return what the estimate of the problem without a fold predicts of it."""
-        self.run.tell(name, f"without {fold.name}")
-        silent = dataclasses.replace(self.run, report=lambda _: None)
+        self.context.tell(name, f"without {fold.name}")
+        silent = dataclasses.replace(self.context, report=lambda _: None)
         try:
             return fold_result(problem, fold, self._estimate(without, silent))
         except FmidentError as error:  # what the others predict must not be lost
             return FoldResult(fold, (), failure=error.message)
 
-    def _estimate(self, problem: Problem, run: Run) -> EstimationResult:
+    def _estimate(self, problem: Problem, context: RunContext) -> EstimationResult:
         """Return an estimation result; raises `KeyboardInterrupt` if it was interrupted."""
-        result = Estimation().run(problem, run)
+        result = Estimation().run(problem, context)
         self.simulations += result.simulations
         if result.status == "interrupted" or (problem.validation and result.validation is None):
             raise KeyboardInterrupt

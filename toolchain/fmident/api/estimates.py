@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
 
-import numpy as np
-
-from fmident.api.problems import Report, ask_plugins, file_of, keeping_constraints, problem_of
-from fmident.api.run import Analysis, Result, Run, RunArguments, perform, with_arguments
+from fmident.api.problems import Report, ask_plugins, keeping_constraints
+from fmident.api.run import Analysis, RunArguments, RunContext, perform, with_arguments
 from fmident.arrays import F64
 from fmident.checking import data_findings, quick_findings, refuse, start_findings
-from fmident.errors import Code, Diagnostic, EstimationError, ProblemError
+from fmident.errors import Diagnostic
 from fmident.estimation.checks import check_initial_simulation, suited
 from fmident.estimation.comparisons import InputSignal
-from fmident.estimation.diagnostics.noise import asks_for_noise
 from fmident.estimation.fits import validated
 from fmident.estimation.monitor import ActivityObserver, Observer
 from fmident.estimation.result import EstimationResult
@@ -33,13 +30,12 @@ from fmident.plugins import Host
 from fmident.plugins import Run as PluginRun
 from fmident.plugins.host import PluginObserver
 from fmident.plugins.registry import Origin, Registration
-from fmident.problem.constraints import simplified
 from fmident.problem.model import Problem
 from fmident.problem.settings_keys import as_written
 from fmident.report.estimate import ESTIMATE
 from fmident.report.export import export_reporters
 from fmident.report.folder import write_reports
-from fmident.report.result_json import FILE_NAME, read_result
+from fmident.report.result_json import FILE_NAME
 from fmident.words import counted
 
 if TYPE_CHECKING:
@@ -47,10 +43,6 @@ if TYPE_CHECKING:
     from fmident.resampling import BootstrapResult
 
 AnyResult = TypeVar("AnyResult", EstimationResult, "ProfileResult", "BootstrapResult")
-
-_SAME_COST = 1e-3
-"""Difference between the cost here and in the result, relative to it, that is no accident."""
-
 
 _ADVICE = {
     "plateau": "no limit ended this run, so that --resume would lead to the same end: start from"
@@ -87,28 +79,28 @@ class Estimation(Analysis[EstimationResult]):
     linear_intervals: bool = False
     marker: ClassVar[str] = FILE_NAME
 
-    def run(self, problem: Problem, run: Run) -> EstimationResult:
+    def run(self, problem: Problem, context: RunContext) -> EstimationResult:
         """Estimate, and predict the experiments for validation."""
-        host = run.host
+        host = context.host
         estimator = host.estimators.get(problem.estimator.name)()
         if not problem.stages:
             problem = suited(problem, estimator, keeping_constraints(host))
-        ask_plugins(problem, host, run.report)
+        ask_plugins(problem, host, context.report)
         names = [s.problem.estimator.name for s in problem.stages] or [problem.estimator.name]
         for_plugins = PluginRun(problem, ", ".join(dict.fromkeys(names)))
-        plugin_observer = PluginObserver(host, for_plugins, run.warn)
-        observed = dataclasses.replace(run, observers=(*run.observers, plugin_observer))
+        plugin_observer = PluginObserver(host, for_plugins, context.warn)
+        observed = dataclasses.replace(context, observers=(*context.observers, plugin_observer))
         description = read_description(problem.fmu)
-        executors = run.executors()
+        executors = context.executors()
         identity = FmuIdentity(
             description.name, description.guid, description.generation_tool, problem.fmu
         )
         if problem.stages:
-            check = _checks_of_stages(problem, host, run.report)
+            check = _checks_of_stages(problem, host, context.report)
             plugin_observer.started()
             result, report = _estimate_in_stages(problem, observed, identity, executors, check)
         else:
-            with run.evaluator(problem, executors) as (evaluator, executor):
+            with context.evaluator(problem, executors) as (evaluator, executor):
                 check_initial_simulation(problem, evaluator)
                 findings = quick_findings(
                     problem,
@@ -117,7 +109,7 @@ class Estimation(Analysis[EstimationResult]):
                     inert_allowed=estimator.accepts_inert_parameters,
                 )
                 refuse(findings)
-                run.report([f.diagnostic for f in findings if f.severity == "warning"])
+                context.report([f.diagnostic for f in findings if f.severity == "warning"])
                 plugin_observer.started()
                 result = run_estimation(
                     problem,
@@ -139,15 +131,15 @@ class Estimation(Analysis[EstimationResult]):
         return result
 
     def write(
-        self, result: EstimationResult, problem: Problem, folder: Path, run: Run
+        self, result: EstimationResult, problem: Problem, folder: Path, context: RunContext
     ) -> Iterable[Diagnostic]:
         """Let the reporters write."""
         here = Origin("(command line)")
         reporters = [
-            *run.host.reporters,
+            *context.host.reporters,
             *(Registration(n, k, k.summary, here) for n, k in export_reporters(self.export)),
         ]
-        sections, failed = run.host.report_sections(result, problem)
+        sections, failed = context.host.report_sections(result, problem)
         return [*failed, *write_reports(result, problem, folder, reporters, sections)]
 
     def announcement(self, problem: Problem) -> str:
@@ -206,7 +198,7 @@ def estimate(
 
 def _estimate_in_stages(
     problem: Problem,
-    run: Run,
+    context: RunContext,
     identity: FmuIdentity,
     make: Callable[[Problem], Executor],
     check_start: Callable[[Problem, Evaluator], None],
@@ -216,15 +208,15 @@ def _estimate_in_stages(
         executors: list[Executor] = []
 
         def executor_of(asked: Problem) -> Executor:
-            run.try_out(asked)
+            context.try_out(asked)
             executors.append(opened.enter_context(make(asked)))
             return executors[-1]
 
         result = run_stages(
             problem,
             executor_of,
-            lambda name: run.host.estimators.get(name)(),
-            run.observers,
+            lambda name: context.host.estimators.get(name)(),
+            context.observers,
             identity,
             check_start,
         )
@@ -306,141 +298,6 @@ def input_signals(problem: Problem, description: ModelDescription) -> tuple[Inpu
         for experiment in (*problem.experiments, *problem.validation)
         for name, values in experiment.inputs.items()
     )
-
-
-@dataclass(frozen=True)
-class OfEstimate(Analysis[Result]):
-    """An analysis that begins from an estimate: given, in a folder, or found first."""
-
-    result: EstimationResult | str | Path | None = None
-
-    def prepared(
-        self, subject: Any, run: Run, overrides: Mapping[str, object] | None = None
-    ) -> tuple[Self, Problem]:
-        """Take the estimate of the folder that is given as the problem, if there is one."""
-        analysis = self
-        if self.result is None and isinstance(subject, str | Path):
-            folder = file_of(subject).parent
-            if file_of(subject) != Path(subject) and (folder / FILE_NAME).is_file():
-                analysis = dataclasses.replace(self, result=folder)
-        return analysis, problem_of(subject, run.host, run.report, overrides)
-
-    def announcement(self, problem: Problem) -> str:
-        """Return that the problem is estimated first, if it is."""
-        if self.result is not None:
-            return ""
-        return "no --result is given: the problem is estimated first"
-
-
-def estimated(
-    problem: Problem, result: EstimationResult | str | Path | None, run: Run, *, what: str
-) -> EstimationResult:
-    """Return the estimate that `what` begins from: as given, read from its folder, or found now.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        The estimation failed.
-    KeyboardInterrupt
-        It was interrupted.
-    """
-    if isinstance(result, EstimationResult):
-        return result
-    if result is not None:
-        return read_result(Path(result)).result
-    # What begins from it takes its values, and has intervals of its own.
-    estimate = Estimation(linear_intervals=True).run(problem, run)
-    if estimate.status == "interrupted":
-        raise KeyboardInterrupt
-    if estimate.status == "failed":
-        raise EstimationError(
-            f"there is no estimate to begin {what} from: {estimate.message}",
-            hint="'fmident check' shows why an estimation fails",
-        )
-    return estimate
-
-
-def without_constraints(problem: Problem, what: str) -> Problem:
-    """Return the problem with bounds and dependent parameters instead of its constraints.
-
-    `what` names the analysis that does not support constraints. Raises `ProblemError` if a
-    constraint remains.
-    """
-    if not problem.constraints:
-        return problem
-    simplified_problem = simplified(problem)
-    if simplified_problem.constraints:
-        raise ProblemError(
-            f"{what} do not keep the constraint {simplified_problem.constraints[0]}",
-            location=problem.where(),
-            hint=f"the intervals of 'fmident estimate' end where constraints do; {what} need"
-            " linear equalities or linear inequalities in one parameter",
-            code=Code.NOT_SUPPORTED,
-        )
-    return simplified_problem
-
-
-def not_converged(result: EstimationResult, what: str) -> list[Finding]:
-    """Return a note where the estimate that `what` begin from has not converged."""
-    if result.status == "converged":
-        return []
-    text = f"The estimation that {what} begin from has not converged ({result.status})."
-    return [finding("not-converged", text)]
-
-
-def start_of(problem: Problem, result: EstimationResult) -> F64:
-    """Return the estimate as a point of the problem, shape (n,).
-
-    Raises `ProblemError` if the result lacks a parameter, or has it outside its bounds.
-    """
-    source = problem.where()
-    values = result.values
-    for q in problem.free:
-        if q.name not in values:
-            raise ProblemError(
-                f"the result has no value of the parameter '{q.name}'",
-                location=source,
-                hint="it is one of another problem: estimate this one, or leave --result out",
-            )
-        slack = 1e-9 * max(abs(values[q.name]), np.finfo(np.float64).tiny)
-        if not q.lower - slack <= values[q.name] <= q.upper + slack:
-            raise ProblemError(
-                f"the result has {q.name} = {values[q.name]:g}, outside of the bounds "
-                f"[{q.lower:g}, {q.upper:g}]",
-                location=source,
-                hint="the bounds have changed since: estimate again, or leave --result out",
-            )
-    return np.array([values[q.name] for q in problem.free], dtype=np.float64)
-
-
-def changed_since(
-    problem: Problem, result: EstimationResult, cost: float, before: float
-) -> list[Finding]:
-    """Return a note if a result no longer belongs to this problem.
-
-    `cost` is that of the problem at the estimate, and `before` that stored in the result. The cost
-    of a result with a model of the noise is that of the innovations: it is not compared.
-    """
-    if (
-        asks_for_noise(problem)
-        or result.cost != problem.cost.name
-        or not np.isfinite(cost)
-        or abs(cost - before) <= max(_SAME_COST * abs(before), 1e-6)
-    ):
-        return []
-    return [
-        finding(
-            "result-outdated",
-            f"The cost at the estimate is {cost:.6g}, but {before:.6g} in its result: the data, "
-            "the FMU or the problem have changed since.",
-        )
-    ]
-
-
-def loss_of(result: EstimationResult) -> str:
-    """Return the loss that a result minimised; ``"linear"`` is least squares."""
-    options = result.settings.get("options", {})
-    return str(options.get("loss", "linear")) if isinstance(options, Mapping) else "linear"
 
 
 def activity_of(observers: Sequence[Observer]) -> Callable[[str, int, int], None] | None:

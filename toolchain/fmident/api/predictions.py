@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 
-from fmident.api.estimates import OfEstimate, estimated, start_of
+from fmident.api.given_estimates import OfEstimate, estimated, start_of
 from fmident.api.problems import PROBLEM, Report, load_problem
 from fmident.api.results import load_result
-from fmident.api.run import FolderArguments, Run, perform, with_arguments
+from fmident.api.run import FolderArguments, RunContext, perform, with_arguments
 from fmident.arrays import F64
 from fmident.data import Layout, csv_of, read_table
 from fmident.data.experiment import Experiment
@@ -54,7 +54,7 @@ class Predicting(OfEstimate[Prediction]):
     journalled: ClassVar[bool] = False
 
     def prepared(
-        self, subject: Any, run: Run, overrides: Mapping[str, object] | None = None
+        self, subject: Any, context: RunContext, overrides: Mapping[str, object] | None = None
     ) -> tuple[Self, Problem]:
         """Take the estimate, and the problem with the new data."""
         problem, data = self.problem, self.data
@@ -73,17 +73,17 @@ class Predicting(OfEstimate[Prediction]):
                 )
         else:
             problem = subject if problem is None else problem
-            estimate = estimated(subject, None, run, what="the prediction")
-        whole = problem_with(problem, files, self.like, overrides, run.host, run.report)
+            estimate = estimated(subject, None, context, what="the prediction")
+        whole = problem_with(problem, files, self.like, overrides, context.host, context.report)
         return dataclasses.replace(self, result=estimate, settings=settings), whole
 
     def announcement(self, problem: Problem) -> str:
         """Return nothing."""
         return ""
 
-    def run(self, problem: Problem, run: Run) -> Prediction:
+    def run(self, problem: Problem, context: RunContext) -> Prediction:
         """Predict the experiments for validation, and those that were fitted."""
-        estimate = estimated(problem, self.result, run, what="the prediction")
+        estimate = estimated(problem, self.result, context, what="the prediction")
         place = problem.where()
         if not 0.0 < self.level < 1.0:
             raise ProblemError(f"a confidence level lies between 0 and 1, not {self.level:g}")
@@ -102,16 +102,16 @@ class Predicting(OfEstimate[Prediction]):
             )
         start = start_of(problem, estimate)
         uncertainty = _uncertainty(problem, estimate, self.bootstrap, linearised=self.linearised)
-        run.try_out(dataclasses.replace(problem, constraints=(), stages=()))
+        context.try_out(dataclasses.replace(problem, constraints=(), stages=()))
         prediction = predict_experiments(
             problem,
             problem.validation,
             start,
             uncertainty,
-            run.executors(),
+            context.executors(),
             level=self.level,
             fitted=self.fitted,
-            listener=run.tell,
+            listener=context.tell,
         )
         return dataclasses.replace(prediction, settings=self.settings)
 

@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class Surroundings(TypedDict, total=False):
+class AnalysisArguments(TypedDict, total=False):
     """Arguments of every analysis; :func:`perform` says what they are."""
 
     host: Host | None
@@ -43,7 +43,7 @@ class Surroundings(TypedDict, total=False):
     listener: Callable[..., None] | None
 
 
-class FolderArguments(Surroundings, total=False):
+class FolderArguments(AnalysisArguments, total=False):
     """Arguments of every analysis that writes a result folder."""
 
     folder: str | Path | None
@@ -79,8 +79,12 @@ def with_arguments(arguments: Any, *, listener: str) -> Callable[[_Function], _F
     return show
 
 
+SIMULATIONS_DONE = "what is done, how many simulations of it have ended, and how many it takes"
+"""What listeners of a check and of a design receive."""
+
+
 @dataclass(frozen=True)
-class Run:
+class RunContext:
     """What surrounds an analysis while it computes; fields as of :class:`RunArguments`."""
 
     host: Host
@@ -144,17 +148,17 @@ class Analysis(ABC, Generic[Result]):
     journalled: ClassVar[bool] = True
 
     def prepared(
-        self, subject: Any, run: Run, overrides: Mapping[str, object] | None = None
+        self, subject: Any, context: RunContext, overrides: Mapping[str, object] | None = None
     ) -> tuple[Self, Problem]:
         """Return the analysis with all that it needs of its subject, and the problem.
 
         `subject` is a problem, its file, or the folder of a result of it; `overrides` are of keys
         of the problem file.
         """
-        return self, problem_of(subject, run.host, run.report, overrides)
+        return self, problem_of(subject, context.host, context.report, overrides)
 
     @abstractmethod
-    def run(self, problem: Problem, run: Run) -> Result:
+    def run(self, problem: Problem, context: RunContext) -> Result:
         """Compute the result; executors made by `run` lose nothing.
 
         After Ctrl-C it returns what there is, with the status ``"interrupted"``, or raises
@@ -177,7 +181,7 @@ class Analysis(ABC, Generic[Result]):
         return "converged" if status == "complete" else status
 
     def write(
-        self, result: Result, problem: Problem, folder: Path, run: Run
+        self, result: Result, problem: Problem, folder: Path, context: RunContext
     ) -> Iterable[Diagnostic]:
         """Write the files of a result, `marker` among them; return what went wrong.
 
@@ -207,14 +211,16 @@ class Analysis(ABC, Generic[Result]):
         """Show what the listener receives."""
         watch.activity(*state)
 
-    def watched(self, run: Run, watch: Watch) -> Run:
+    def watched(self, context: RunContext, watch: Watch) -> RunContext:
         """Return the same run, which `watch` shows, too."""
 
         def listener(*state: Any) -> None:
             self.show(watch, *state)
-            run.tell(*state)
+            context.tell(*state)
 
-        return dataclasses.replace(run, observers=(watch, *run.observers), listener=listener)
+        return dataclasses.replace(
+            context, observers=(watch, *context.observers), listener=listener
+        )
 
 
 def perform(
@@ -266,14 +272,14 @@ def perform(
     """
     if resume and folder is None:
         raise ValueError("resume needs the result folder of the run that was interrupted")
-    run = Run(loaded(host, report), report, observers, listener, workspace)
+    context = RunContext(loaded(host, report), report, observers, listener, workspace)
     with contextlib.ExitStack() as stack:
         if progress:
-            run = analysis.watched(run, stack.enter_context(watching()))
+            context = analysis.watched(context, stack.enter_context(watching()))
         if folder is None:
-            ready, problem = analysis.prepared(subject, run, overrides)
-            return ready.run(problem, run)
-        whole = JournalledRun(analysis, Path(folder), run, resume=resume, replace=replace)
+            ready, problem = analysis.prepared(subject, context, overrides)
+            return ready.run(problem, context)
+        whole = JournalledRun(analysis, Path(folder), context, resume=resume, replace=replace)
         return whole.execute(whole.prepared(subject, overrides))
 
 
@@ -285,7 +291,7 @@ class JournalledRun(Generic[Result]):
 
     Parameters
     ----------
-    analysis, run
+    analysis, context
         What is done, and what surrounds it.
     folder
         Where the result folder is written, unless the disk has no room there. An earlier result is
@@ -307,7 +313,7 @@ class JournalledRun(Generic[Result]):
         self,
         analysis: Analysis[Result],
         folder: Path,
-        run: Run,
+        context: RunContext,
         *,
         resume: bool = False,
         replace: bool = False,
@@ -321,13 +327,13 @@ class JournalledRun(Generic[Result]):
         self.resumed = resume
         self.resumable = False
         """Whether another run can go on from here; known when the workspace is closed."""
-        self._around = run
+        self._context = context
         self._replace = replace
-        self._report = run.report if report is None else report
+        self._report = context.report if report is None else report
 
     def prepared(self, subject: Any, overrides: Mapping[str, object] | None = None) -> Problem:
         """Prepare the analysis of a subject, and return the problem."""
-        self.analysis, problem = self.analysis.prepared(subject, self._around, overrides)
+        self.analysis, problem = self.analysis.prepared(subject, self._context, overrides)
         return problem
 
     def execute(self, problem: Problem) -> Result:
@@ -380,7 +386,7 @@ class JournalledRun(Generic[Result]):
 
     def run(self, problem: Problem, workspace: Workspace | None) -> Result:
         """Do the work; from now on the journal survives an error."""
-        result = self.analysis.run(problem, dataclasses.replace(self._around, workspace=workspace))
+        result = self.analysis.run(problem, dataclasses.replace(self._context, workspace=workspace))
         if workspace is not None:
             workspace.keep()
         return result
@@ -391,7 +397,7 @@ class JournalledRun(Generic[Result]):
         unfinished = self.resumed and folders.holds_unfinished(self.folder, marker)
 
         def fill(work: Path) -> Sequence[Diagnostic]:
-            return tuple(self.analysis.write(result, problem, work, self._around))
+            return tuple(self.analysis.write(result, problem, work, self._context))
 
         placed = folders.place_folder(
             self.folder,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fmident.api.run import Analysis, JournalledRun, Run
+from fmident.api.run import Analysis, JournalledRun, RunContext
 from fmident.cli.arguments import overrides_of, plugins_of
 from fmident.cli.commands import COMMANDS
 from fmident.cli.console import say, tell, width
@@ -50,9 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
             if line := analysis.line(*state):
                 tell(line)
 
-        context = analysis.watched(Run(host, tell, listener=listener), watch)
+        context = analysis.watched(RunContext(host, tell, listener=listener), watch)
     else:
-        context = Run(host, lambda findings: tell(d for d in findings if d.severity != "note"))
+        context = RunContext(
+            host, lambda findings: tell(d for d in findings if d.severity != "note")
+        )
     subject, folder = _subject(arguments), _folder(arguments)
     resume = bool(getattr(arguments, "resume", False))
     run = JournalledRun(

@@ -192,7 +192,7 @@ as data, or be a reference.""",
     ),
     "design": Command(
         "data",
-        "check:run_design",
+        "design:run",
         "find a motion that distinguishes the parameters",
         """\
   fmident design design.toml -o excitation.csv
@@ -342,7 +342,7 @@ more parameters every pair is drawn.""",
     ),
     "profile": analysis(
         "after",
-        "uncertainty:Profiling",
+        "profiles:Profiling",
         "how far can each parameter go, when all others make up for it?",
         """\
   fmident profile problem.toml
@@ -381,7 +381,7 @@ pictures tau.png and cost.png.""",
     ),
     "bootstrap": analysis(
         "after",
-        "uncertainty:Bootstrapping",
+        "bootstraps:Bootstrapping",
         "how far do estimates of replicated data scatter?",
         """\
   fmident bootstrap problem.toml --result results/problem

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fmident.api.problems import load_problem
-from fmident.api.run import Run
+from fmident.api.run import RunContext
 from fmident.cli.arguments import (
     assignments,
     overrides_of,
@@ -43,8 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     estimates = None
     if arguments.result is not None:
         estimates = read_result(arguments.result).result.values
-    around = Run(host, tell)
-    with watching(notebook=False) as watch, around.evaluator(problem) as (evaluator, _):
+    context = RunContext(host, tell)
+    with watching(notebook=False) as watch, context.evaluator(problem) as (evaluator, _):
         evaluator.activities.listener = watch.activity
         maps = [
             cost_map(evaluator, pair, grid=arguments.grid, through=estimates, ranges=ranges)

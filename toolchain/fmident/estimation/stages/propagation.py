@@ -24,7 +24,7 @@ from fmident.estimation.result import (
     StageUncertainty,
     combination_of,
 )
-from fmident.estimation.run import Run
+from fmident.estimation.run import ResultWithStatistics
 from fmident.evaluation import Evaluator, Executor
 from fmident.evaluation.activity import Listener
 from fmident.evaluation.derivatives.differences import StepSizes
@@ -115,7 +115,7 @@ class Propagation:
         number: int,
         stage: Stage,
         problem: Problem,
-        run: Run,
+        run: ResultWithStatistics,
         evaluator: Evaluator,
         executor: Executor,
         listener: Listener | None = None,
@@ -188,7 +188,7 @@ class Propagation:
         return Carried(uncertainty, jacobians, reason, interrupted, blurred, counts_noise)
 
     def _with_noise(
-        self, number: int, problem: Problem, run: Run, values: HeldValues
+        self, number: int, problem: Problem, run: ResultWithStatistics, values: HeldValues
     ) -> LocalModel:
         """Return the linearisation of a stage with its noise alone.
 
@@ -293,7 +293,7 @@ def _errors(names: Sequence[str], model: LocalModel, *, counts_noise: bool) -> d
 def held_derivatives(
     problem: Problem,
     executor: Executor,
-    run: Run,
+    run: ResultWithStatistics,
     names: Sequence[str],
     *,
     starts: Mapping[str, float],

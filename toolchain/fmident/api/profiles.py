@@ -1,9 +1,8 @@
-"""Profiles and the bootstrap of an estimate, as analyses."""
+"""Profiles of the likelihood: the analysis and its function."""
 
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +10,18 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from fmident.api.estimates import (
+from fmident.api.estimates import activity_of, with_executor
+from fmident.api.given_estimates import (
     OfEstimate,
-    activity_of,
     changed_since,
     estimated,
     loss_of,
     not_converged,
     start_of,
-    with_executor,
     without_constraints,
 )
-from fmident.api.run import Run, RunArguments, perform, with_arguments
-from fmident.errors import Code, ProblemError, unknown_name
+from fmident.api.run import RunArguments, RunContext, perform, with_arguments
+from fmident.errors import ProblemError, unknown_name
 from fmident.estimation.diagnostics.noise import asks_for_noise
 from fmident.estimation.result import EstimationResult, StageUncertainty
 from fmident.findings import Finding, finding
@@ -33,17 +31,7 @@ from fmident.profiles import ProfileResult, compared_with, run_profiles
 from fmident.profiles.joint_walks import check_profile, chosen_in_pairs, chosen_parameters
 from fmident.profiles.thresholds import Counted
 from fmident.progress.watch import Watch
-from fmident.report.bootstrap import BOOTSTRAP
 from fmident.report.profiles import PROFILES
-from fmident.resampling import (
-    BootstrapOptions,
-    BootstrapParameter,
-    BootstrapResult,
-    Method,
-    Weights,
-    check_bootstrap,
-    run_bootstrap,
-)
 from fmident.statistics.distributions import student_freedom
 
 
@@ -59,7 +47,7 @@ class Profiling(OfEstimate["ProfileResult"]):
     contents = PROFILES
     marker: ClassVar[str] = PROFILES.marker
 
-    def run(self, problem: Problem, run: Run) -> ProfileResult:
+    def run(self, problem: Problem, context: RunContext) -> ProfileResult:
         """Estimate if needed, and profile."""
         stage, pairs, parameters = _stage(problem, self.stage), self.pairs, self.parameters
         if parameters is None and pairs:
@@ -69,12 +57,12 @@ class Profiling(OfEstimate["ProfileResult"]):
         chosen_parameters(part, parameters)  # before the estimation: that may take long
         chosen_in_pairs(part, pairs)
         check_profile(part, self.level, self.accuracy)
-        estimate = estimated(problem, self.result, run, what="the profiles")
+        estimate = estimated(problem, self.result, context, what="the profiles")
         part = _part(problem, stage, estimate.values)
         start = start_of(part, estimate)
         counted = None if stage is None else _counted(part, stage, estimate)
-        with run.evaluator(part) as (evaluator, executor):
-            evaluator.activities.listener = activity_of(run.observers)
+        with context.evaluator(part) as (evaluator, executor):
+            evaluator.activities.listener = activity_of(context.observers)
             cost = float("nan") if asks_for_noise(part) else evaluator.cost(start)
             profiles = run_profiles(
                 part,
@@ -86,7 +74,7 @@ class Profiling(OfEstimate["ProfileResult"]):
                 accuracy=self.accuracy,
                 counted=counted,
                 orders=None if estimate.noise is None else estimate.noise.model_orders,
-                listener=run.tell,
+                listener=context.tell,
             )
             about = executor.report()
         profiles, differing = compared_with(profiles, _standard_errors(part, estimate))
@@ -316,142 +304,3 @@ def _standard_errors(problem: Problem, result: EstimationResult) -> dict[str, fl
             name: error for name, error in result.noise.white_errors.items() if name in errors
         }
     return {q.name: errors[q.name] for q in problem.free if q.name in errors}
-
-
-@dataclass(frozen=True)
-class Bootstrapping(OfEstimate[BootstrapResult], BootstrapOptions):
-    """A bootstrap of a problem."""
-
-    contents = BOOTSTRAP
-    marker: ClassVar[str] = BOOTSTRAP.marker
-
-    def run(self, problem: Problem, run: Run) -> BootstrapResult:
-        """Estimate if needed, and fit the replicates."""
-        _refuse(problem)
-        part = without_constraints(problem, "replicates")
-        check_bootstrap(part, self)  # before the estimation: that may take long
-        estimate = estimated(problem, self.result, run, what="the replicates")
-        _refuse(problem, estimate)
-        start = start_of(part, estimate)
-        with run.evaluator(part) as (evaluator, executor):
-            cost = float("nan") if asks_for_noise(part) else evaluator.cost(start)
-            orders = None if estimate.noise is None else estimate.noise.model_orders
-            result = run_bootstrap(part, evaluator, start, self, run.tell, orders)
-            about = executor.report()
-        notes = not_converged(estimate, "the replicates")
-        notes += changed_since(part, estimate, cost, estimate.cost_final)
-        parameters = tuple(_beside(p, estimate) for p in result.estimates)
-        return with_executor(dataclasses.replace(result, estimates=parameters), part, about, notes)
-
-    def show(self, watch: Watch, *state: Any) -> None:
-        """Show how many replicates have ended."""
-        watch.work("replicates", *state)
-
-
-@with_arguments(RunArguments, listener="the number of replicates that have ended, and of all")
-def bootstrap(
-    problem: Problem | str | Path,
-    result: EstimationResult | str | Path | None = None,
-    *,
-    replicates: int = 500,
-    method: Method | None = None,
-    weights: Weights = "rademacher",
-    block_length: int | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    count: int | None = None,
-    **run: Unpack[RunArguments],
-) -> BootstrapResult:
-    """Fit replicates of the data, and return what their estimates say of the uncertainty.
-
-    A replicate is what the estimate predicts, with resampled residuals or new noise. Each is fitted
-    by least squares from the estimate, with exact sensitivities where the FMU offers them.
-
-    Parameters
-    ----------
-    problem
-        From :func:`fmident.load_problem`, or built in Python; a problem file, or the folder of a
-        result; without stages.
-    result
-        An estimate of it, or the folder of one; that of the folder given as the problem, else it is
-        estimated first.
-    replicates
-        How many.
-    method
-        ``"residual"``: residuals drawn with replacement, for independent noise; ``"wild"``:
-        residuals with random signs, for noise whose size varies; ``"block"``: blocks of
-        neighbouring residuals, for correlated noise; ``"parametric"``: new normal noise, of an
-        autoregression where the residuals are not white. By default as tests of the residuals say.
-    weights
-        Factors of the wild bootstrap: ``"rademacher"`` or ``"mammen"``.
-    block_length
-        Of the blocks, in samples; automatic by default (Politis and White 2004).
-    level
-        Probability of the intervals and bands.
-    seed
-        Of the random numbers: the same seed gives the same replicates.
-    count
-        The former name of `replicates`.
-    **run
-        Arguments of every analysis, such as `progress`, `folder` and `resume`.
-
-    Returns
-    -------
-    fmident.resampling.BootstrapResult
-        Also when the run was interrupted with Ctrl-C: with the replicates so far.
-
-    Raises
-    ------
-    fmident.errors.FmidentError
-        The problem cannot be estimated or bootstrapped; a result that is not one of this problem.
-    """
-    if count is not None:
-        warnings.warn("'count' is called 'replicates'", DeprecationWarning, stacklevel=2)
-        replicates = count
-    analysis = Bootstrapping(
-        result=result,
-        replicates=replicates,
-        method=method,
-        weights=weights,
-        block_length=block_length,
-        level=level,
-        seed=seed,
-    )
-    return perform(analysis, problem, **run)
-
-
-def _refuse(problem: Problem, result: EstimationResult | None = None) -> None:
-    """Raise `ProblemError` for what replicates do not repeat: of the problem, or of a result."""
-    loss = "linear" if result is None else loss_of(result)
-    if problem.stages:
-        message = (
-            "a problem with stages cannot be bootstrapped: every replicate would have to go "
-            "through all of them"
-        )
-        hint = (
-            "bootstrap a problem that searches all parameters at once, begun at this result; "
-            "the intervals of stages count what the stages before leave uncertain"
-        )
-    elif loss != "linear":
-        message = (
-            f"the estimate minimises the robust loss '{loss}', and replicates are fitted by least "
-            "squares: their spread would be that of another estimate"
-        )
-        hint = (
-            "estimate with --set estimator.loss=linear, after excluding outliers "
-            "([experiments.prepare]); the intervals of the robust estimate count its loss"
-        )
-    else:
-        return
-    where = (problem.where("stages") if problem.stages else None) or problem.where()
-    raise ProblemError(message, location=where, hint=hint, code=Code.NOT_SUPPORTED)
-
-
-def _beside(parameter: BootstrapParameter, result: EstimationResult) -> BootstrapParameter:
-    """Return a parameter with the interval of the result."""
-    for e in result.estimates:
-        if e.name == parameter.name:
-            return dataclasses.replace(
-                parameter, result_error=e.standard_error, result_interval=e.interval_95
-            )
-    return parameter
