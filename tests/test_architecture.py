@@ -30,7 +30,7 @@ EXAMPLE = ROOT / "plugins" / "example"
 
 LAYERS = (
     "_version", "words", "_lazy", "views", "_child", "_compiling", "operating_system", "arrays",
-    "context_managers", "_json", "errors", "findings", "files", "_known_fmus",
+    "context_managers", "_json", "errors", "findings", "files", "_fmu_suggestions",
     "plugin_code", "options", "units", "toml_file", "fmu", "compilers", "data", "catalog",
     "problem", "evaluation", "statistics", "estimation", "designing", "prediction",
     "profiles", "resampling",

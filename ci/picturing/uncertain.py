@@ -104,7 +104,7 @@ def bootstrap(figure: Figure, colours: Palette) -> None:
     left, right = figure.subplots(1, 2)
     asked = problem(frame(0.4, 0.01, sigma=2e-3), sigma=2e-3)
     result = fmident.estimate(asked)
-    found = fmident.bootstrap(asked, result, count=1000)
+    found = fmident.bootstrap(asked, result, replicates=1000)
     columns = {name: found.replicates[:, j] for j, name in enumerate(found.names)}
     dots(left, columns["m"], columns["d"], colours.measured, most=300, size=2.2)
     both = [[found.names.index(n)] for n in ("m", "d")]

@@ -87,7 +87,6 @@ def test_everything_is_read(folder: Path) -> None:
     assert axis.file == "axis.fmu"
     assert axis.compilers == ("embedded",)
     assert (axis.smoke.stop, axis.smoke.samples) == (2.0, 11)
-    assert catalog.entry("Lib.Axis") is axis
     assert catalog.entry_of_fmu("Lib.Robot", Path("any.fmu")) is robot
     assert catalog.entry_of_fmu("other", Path("x/axis.fmu")) is axis
     assert catalog.entry_of_fmu("other", Path("other.fmu")) is None
@@ -168,11 +167,6 @@ def test_fmus_of_other_tools_have_no_class(tmp_path: Path) -> None:
     assert fan.interface == Interface({}, {"n": "rad/s"}, {})
     assert catalog.entry_of_fmu("A pump, tried", tmp_path / "there" / "pump.fmu") is pump
     assert catalog.entry_of_fmu("", tmp_path / "other" / "pump.fmu") is None
-
-
-def test_unknown_class_names_the_nearest(folder: Path) -> None:
-    with refused(Code.UNKNOWN_NAME, CatalogError, match=r"'Lib\.Robot'"):
-        read_catalog(folder / "catalog.toml").entry("Lib.Robt")
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_a_new_kind_of_run_is_interrupted_and_resumed(
     assert main([*words, "-o", "out", "--force", "--no-plugin", "openmodelica"]) == 130
     told = capsys.readouterr().err
     assert (
-        "to go on from here: fmident scan problem.toml --set evaluation.executor=inline -o out "
+        "to resume: fmident scan problem.toml --set evaluation.executor=inline -o out "
         "--no-plugin openmodelica --resume\n"
     ) in told
     assert (study.folder / ".out.run").exists()

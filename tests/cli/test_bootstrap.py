@@ -86,7 +86,7 @@ def test_an_interrupted_run_is_resumed(
         assert bootstrapped(study, *words) == 130
     said = capsys.readouterr()
     assert "Interrupted: " in said.out
-    assert "to go on from here: fmident bootstrap" in said.err
+    assert "to resume: fmident bootstrap" in said.err
     half = content(study)
     assert half["status"] == "interrupted"
     assert 20 <= half["replicates"] < 100

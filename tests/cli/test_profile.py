@@ -136,7 +136,7 @@ def test_an_interrupted_run_is_resumed(
         patch.setattr(InProcessExecutor, "_run_one", pressed)
         assert profiled(study, *words) == 130
     said = capsys.readouterr()
-    assert "to go on from here: fmident profile" in said.err
+    assert "to resume: fmident profile" in said.err
     assert "--resume" in said.err
     half = content(study)
     assert half["status"] == "interrupted"
@@ -162,7 +162,7 @@ def test_an_interrupt_while_the_result_is_written(
     with monkeypatch.context() as patch:
         patch.setattr("fmident.report.contents.Contents.render", pressed)
         assert profiled(study, *words) == 130
-    assert "to go on from here: fmident profile" in capsys.readouterr().err
+    assert "to resume: fmident profile" in capsys.readouterr().err
     assert (study.folder / "out" / "profiles.json").read_bytes() == first
     # What stands there is complete, so it is kept.
     assert profiled(study, *words, "--resume") == 0

@@ -358,7 +358,7 @@ def test_control_c_while_the_result_is_written(
     with monkeypatch.context() as patch:
         patch.setattr("fmident.report.folder.place_folder", pressed)
         assert main(["estimate", "problem.toml", "-o", "out", "-q"]) == 130
-    assert "to go on from here: fmident estimate problem.toml -o out" in capsys.readouterr().err
+    assert "to resume: fmident estimate problem.toml -o out" in capsys.readouterr().err
     assert main(["estimate", "problem.toml", "-o", "out", "-q", "--resume"]) == 0
     served = numbers(study.folder / "out")["served"]
     assert served["simulated"] == 0
@@ -396,7 +396,7 @@ def test_a_higher_limit_is_advised_where_a_limit_ended_the_run(
     assert main(["estimate", "problem.toml", "-o", "out"]) == 0
     said = capsys.readouterr().err
     assert advice in said
-    assert ("to go on from here" in said) == higher
+    assert ("to resume" in said) == higher
     assert numbers(study.folder / "out")["ended_by"] == ended_by
 
 

@@ -51,7 +51,7 @@ class Code(StrEnum):
     USAGE = "usage", "A command line that cannot be understood."
 
     NOT_TOML = "not-toml", "A file is not TOML."
-    UNKNOWN_KEY = "unknown-key", "A table has a key, or something an option, that is not known."
+    UNKNOWN_KEY = "unknown-key", "A table has an unknown key, or a plugin an unknown option."
     MISSING_KEY = "missing-key", "A table lacks a key."
     WRONG_TYPE = "wrong-type", "A value is of another type than its key or variable needs."
     NOT_A_CHOICE = "not-a-choice", "A word is not one of those that the key allows."
@@ -92,7 +92,7 @@ class Code(StrEnum):
 
     ESTIMATION_FAILED = "estimation-failed", "An estimation cannot start or cannot go on."
     NO_DERIVATIVE = "no-derivative", "Every simulation near a point fails: it has no Jacobian."
-    EXECUTOR_LOST = "executor-lost", "What runs the simulations is gone; a run can be resumed."
+    EXECUTOR_LOST = "executor-lost", "The executor was lost, such as a cluster; resume the run."
     FOLDER_IN_USE = "folder-in-use", "Another run is at work on the result folder."
     NOTHING_TO_RESUME = "nothing-to-resume", "There is no unfinished run that can be resumed."
     OTHER_PROBLEM = "other-problem", "The unfinished run is of another problem."

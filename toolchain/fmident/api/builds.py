@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fmident._known_fmus import CATALOG, FOLDER, known_classes, similar
+from fmident._fmu_suggestions import CATALOG, FOLDER, known_classes, similar
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.checked import is_about_output

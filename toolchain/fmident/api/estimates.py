@@ -19,7 +19,7 @@ from fmident.estimation.comparisons import InputSignal
 from fmident.estimation.fits import validated
 from fmident.estimation.monitor import ActivityObserver, Observer
 from fmident.estimation.result import EstimationResult
-from fmident.estimation.run import FmuIdentity, run_estimation, without_profiles
+from fmident.estimation.run import FmuIdentity, run_with_statistics, without_profiles
 from fmident.estimation.stages.sequence import run_stages
 from fmident.evaluation import Evaluator, Executor, ExecutorReport
 from fmident.evaluation.solver_error import interfaces_disagree
@@ -111,14 +111,14 @@ class Estimation(Analysis[EstimationResult]):
                 refuse(findings)
                 context.report([f.diagnostic for f in findings if f.severity == "warning"])
                 plugin_observer.started()
-                result = run_estimation(
+                result = run_with_statistics(
                     problem,
                     evaluator,
                     estimator,
                     observers=observed.observers,
                     fmu=identity,
                     profiles=without_profiles if self.linear_intervals else _with_profiles,
-                )
+                ).result
                 report = executor.report()
         doubts = [finding("engine", f"{text}.") for text in interfaces_disagree(problem)]
         result = dataclasses.replace(

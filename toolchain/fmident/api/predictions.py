@@ -280,25 +280,9 @@ def problem_with(
     """
     if like is not None and not files:
         raise ProblemError("--like says which experiment new data are like: give them with --data")
-    if isinstance(problem, Problem):
-        if not files and not overrides:
-            return problem
-        if problem.source is None:
-            raise ProblemError(
-                "new data are read as the problem file says, and this problem has none",
-                hint="write it with problem.to_toml, and predict from that file",
-                code=Code.NOT_SUPPORTED,
-            )
-        path, text = problem.source, problem.file.text
-    else:
-        path = Path(problem)
-        if not path.is_file():
-            raise EstimationError(
-                f"'{path.parent}' has no {PROBLEM}, which says what was estimated",
-                hint="predict from a folder that 'fmident estimate' wrote for a problem file",
-                code=Code.UNKNOWN_NAME,
-            )
-        text = read_problem_file(path)
+    if isinstance(problem, Problem) and not files and not overrides:
+        return problem
+    path, text = _file_of(problem)
     if not files:
         return load_problem(path, host=host, overrides=overrides, report=report, text=text)
     before = text
@@ -326,6 +310,26 @@ def problem_with(
         file=dataclasses.replace(whole.file, text=before),
         validation=tuple(_not_measured(e, missing.get(e.name, set())) for e in whole.validation),
     )
+
+
+def _file_of(problem: Problem | str | Path) -> tuple[Path, str]:
+    """Return the file of a problem, and its text; raises `FmidentError` if there is none."""
+    if isinstance(problem, Problem):
+        if problem.source is None:
+            raise ProblemError(
+                "new data are read as the problem file says, and this problem has none",
+                hint="write it with problem.to_toml, and predict from that file",
+                code=Code.NOT_SUPPORTED,
+            )
+        return problem.source, problem.file.text
+    path = Path(problem)
+    if not path.is_file():
+        raise EstimationError(
+            f"'{path.parent}' has no {PROBLEM}, which says what was estimated",
+            hint="predict from a folder that 'fmident estimate' wrote for a problem file",
+            code=Code.UNKNOWN_NAME,
+        )
+    return path, read_problem_file(path)
 
 
 def _unused(name: str, names: Sequence[str]) -> str:

@@ -301,7 +301,7 @@ class JournalledRun(Generic[Result]):
     replace
         Delete an earlier result, and the journal of an unfinished run, instead of keeping them.
     report
-        Takes what is said of folder and journal; by default who takes all else.
+        Receives the messages on folder and journal; by default that of `context`.
 
     Raises
     ------

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
+from fmident._fmu_suggestions import CATALOG, nearest_catalog
 from fmident.arrays import F64
 from fmident.compilers.platforms import platform_names
 from fmident.errors import (
@@ -28,7 +29,6 @@ from fmident.units import parse_unit
 
 T = TypeVar("T")
 
-FILE_NAME = "catalog.toml"
 
 _MOST = 1_000_000
 """Instants and refinements; more would not fit into memory."""
@@ -45,12 +45,10 @@ def find_catalog(start: Path) -> Path:
 
     Raises `CatalogError` if there is none.
     """
-    for folder in (start.resolve(), *start.resolve().parents):
-        for place in (folder / "fmus" / FILE_NAME, folder / FILE_NAME):
-            if place.is_file():
-                return place
+    if (place := nearest_catalog(start)) is not None:
+        return place
     raise CatalogError(
-        f"there is no 'fmus/{FILE_NAME}' here or in a folder above",
+        f"there is no 'fmus/{CATALOG}' here or in a folder above",
         hint="name the catalogue with --catalog",
         code=Code.UNKNOWN_NAME,
     )
@@ -64,7 +62,7 @@ def read_catalog(path: str | Path) -> Catalog:
     """
     path = Path(path)
     try:
-        text = read_text(path, "catalogue", FILE_NAME, CatalogError)
+        text = read_text(path, "catalogue", CATALOG, CatalogError)
     except OSError as error:
         raise CatalogError(
             f"the catalogue '{path}' cannot be read: {error.strerror}", code=Code.UNUSABLE_FILE
@@ -480,16 +478,6 @@ class Catalog:
     def built(self) -> tuple[Entry, ...]:
         """The entries that are built from a class."""
         return tuple(e for e in self.entries if not e.foreign)
-
-    def entry(self, class_name: str) -> Entry:
-        """Return the entry of a class, or raise `CatalogError` with similar names."""
-        for entry in self.built:
-            if entry.class_name == class_name:
-                return entry
-        raise CatalogError(
-            f"'{self.path}' has no entry for the class '{class_name}'",
-            **unknown_name(class_name, [e.class_name for e in self.built], "class"),
-        )
 
     def entry_of_fmu(self, model_name: str, file: Path) -> Entry | None:
         """Return the entry of an FMU, found by its model name or file name."""

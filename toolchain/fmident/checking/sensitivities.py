@@ -17,6 +17,7 @@ from fmident.estimation.diagnostics.combinations import tested_combinations
 from fmident.estimation.diagnostics.parameters import base_parameters, dependent_uncertainty
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.evaluation import JacobianError
+from fmident.evaluation.derivatives.verification import tightened_note
 from fmident.findings import Finding
 from fmident.problem.cost import TimeDomain
 from fmident.problem.priors import Priors
@@ -445,14 +446,11 @@ def tolerance_findings(subject: SimulatedSubject) -> Iterator[Finding]:
             " tighter tolerance",
         )
     if check.tightened is not None:
-        what = "the sensitivities are not"
-        if not known.statistics.exact:
-            what = "no step of the finite differences is"
+        text = tightened_note(check.tightened, check.tolerance, exact=known.statistics.exact).text
         yield subject.note(
             "derivatives-tightened",
             tolerance,
-            f"{what} exact enough at this tolerance: the derivatives were simulated"
-            f" with {check.tightened:g}",
+            text[:1].lower() + text[1:],
             "set evaluation.tolerance to that if the search makes no progress",
         )
     withheld = known.statistics.identifiability.withheld

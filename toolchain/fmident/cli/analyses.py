@@ -168,4 +168,4 @@ def _how_to_go_on(arguments: argparse.Namespace, run: JournalledRun[Any]) -> str
     words = [word for word in arguments.words if word not in _NOT_AGAIN]
     end = words.index("--") if "--" in words else len(words)
     more = [*(["-o", str(run.folder)] if run.folder != run.asked else []), "--resume"]
-    return f"to go on from here: {shlex.join(['fmident', *words[:end], *more, *words[end:]])}"
+    return f"to resume: {shlex.join(['fmident', *words[:end], *more, *words[end:]])}"

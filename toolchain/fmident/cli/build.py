@@ -82,7 +82,7 @@ def _target(arguments: argparse.Namespace) -> tuple[str, tuple[Path, ...]]:
     tell(own.notes)
     if named is None:
         known = buildable_classes(own.sources[0], path)
-        # A file inside a package holds one model; one beside it may be 'within' it all the same.
+        # A file inside a package holds one model; but one beside it may be 'within' it as well.
         of_one_file = own.sources[0].is_dir() and path.suffix == ".mo" and len(known) == 1
         single = tuple(name.rpartition(".")[2] for name in known) == own.classes
         if len(known) != 1 or not (single or of_one_file):

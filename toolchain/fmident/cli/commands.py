@@ -238,7 +238,6 @@ Ends with 0 when the problem can be estimated, 1 when something makes that impos
             Option("--json FILE", "write the report as JSON, too"),
             override("evaluation.tolerance=1e-8"),
         ),
-        former={"--global": "--global-method"},
     ),
     "estimate": analysis(
         "estimate",
@@ -377,7 +376,6 @@ pictures tau.png and cost.png.""",
             Option("--stage NAME", "stage to profile, of a problem with stages; the last one"),
         ),
         suffix="-profiles",
-        former={"--pair": "--pairs"},
     ),
     "bootstrap": analysis(
         "after",
@@ -454,7 +452,6 @@ prediction.json, bands.csv, prediction.html and pictures.""",
         ),
         suffix="-prediction",
         resume=False,
-        former={"--new-only": "--no-fitted"},
     ),
     "cross-validate": analysis(
         "after",
@@ -541,9 +538,9 @@ others move along, so that it keeps its value.""",
   fmident validate --all --junit results.xml
   fmident validate pump.fmu --reference measured.csv --tube 1e-3
 
-An FMU that the catalogue knows (catalog.toml beside it, or --catalog) is held to what
-is said there. Columns of a reference are named like the FMU's variables, 'time [s]'
-first; inputs among them are fed, the others compared.
+An FMU of the catalogue (catalog.toml beside it, or --catalog) must agree with its entry there.
+Columns of a reference are named like the FMU's variables, 'time [s]' first; inputs among them
+are fed, the others compared.
 
 A check fails where results are wrong, or the FMU is not what the catalogue says. What is
 against the standard, or less exact than one would wish, is a finding; --strict fails on

@@ -75,7 +75,7 @@ def _show(page: Path) -> None:
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
-    """Print the tables."""
+    """Compare results, and print the tables."""
     if len(arguments.results) < 2:
         raise UsageError("one result cannot be compared", hint="name two or more result folders")
     comparison = compare_any(arguments.results)
@@ -85,7 +85,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 
 def run_export(arguments: argparse.Namespace) -> int:
-    """Write what was asked for."""
+    """Write the values of a result as Modelica text or as an SSV file."""
     form = arguments.modelica or (None if arguments.ssv else "modifier")
     if arguments.output is not None and form is None:
         raise UsageError("-o is for Modelica text", hint="add --modelica modifier or record")

@@ -34,7 +34,7 @@ _STEPS = 500
 _TOLERANCE, _TIGHTER = 1e-6, 0.01
 """Where the FMU states none; of it, to see what it leaves."""
 _INEXACT = 1e-3
-"""Error of the integration, relative to the range of an output, from which on it is reported."""
+"""Error of the integration, relative to the range of an output, above which it is reported."""
 _MOST_PANELS = 8
 
 
@@ -43,25 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         refuse_other_pictures(arguments.plot)
     values = {k: scalar(v) for k, v in assignments(arguments.set, "--set").items()}
-    named = assignments(arguments.inputs, "--inputs")
-    data = _read(arguments) if arguments.data is not None else None
     description = resized(read_description(arguments.fmu), values)
-    times = _regular_times(arguments, description) if data is None else data.times
-    inputs = _inputs(named, data, times, description)
-    outputs = tuple(arguments.outputs) or _all_outputs(description)
-    shared = [w for w in arguments.interpolation if "=" not in w]
-    single = assignments([w for w in arguments.interpolation if "=" in w], "--interpolation")
-    setup = SimulationSetup(
-        times=times,
-        input_names=tuple(inputs),
-        inputs=np.column_stack(list(inputs.values())) if inputs else None,
-        output_names=outputs,
-        start_values=values,
-        tolerance=arguments.tolerance,
-        substeps=arguments.substeps,
-        interpolation=cast("Interpolation", shared[-1] if shared else "auto"),
-        input_interpolation=cast("dict[str, Interpolation]", single),
-    )
+    setup = _setup(arguments, description, values)
+    instants = setup.times.size
     outcome = simulate_apart(arguments.fmu, setup, interface=arguments.interface)
     if outcome.failure is not None and outcome.failure.ended is not None:
         setup = _until_its_end(setup, outcome.failure)
@@ -75,18 +59,19 @@ def run(arguments: argparse.Namespace) -> int:
         if not len(result):
             raise outcome.failure
         tell(
-            f"{len(result)} of {times.size} instants were computed before the simulation failed,"
+            f"{len(result)} of {instants} instants were computed before the simulation failed,"
             f" up to t = {float(setup.times[len(result) - 1])!r} s"
         )
     elif arguments.tolerance is None:
         _compare_tolerances(arguments, setup, result, description)
-    trajectories = pd.DataFrame(result, columns=list(outputs))
+    trajectories = pd.DataFrame(result, columns=list(setup.output_names))
     trajectories = trajectories.drop(columns="time", errors="ignore")  # FMI 3.0's own variable
     trajectories.insert(0, "time", setup.times[: len(result)])
     units = {v.name: v.unit for v in description.variables}
     if arguments.output is not None:
         content = _written(trajectories, setup, values, units)
         save(arguments.output, lambda stream: stream.write(content))
+        inputs, outputs = setup.input_names, setup.output_names
         given = f" {counted(len(inputs), 'input')}," if inputs else ""
         say(
             f"{arguments.output}: {counted(len(trajectories), 'row')},{given}"
@@ -100,6 +85,31 @@ def run(arguments: argparse.Namespace) -> int:
     if outcome.failure is not None:
         raise outcome.failure
     return 0
+
+
+def _setup(
+    arguments: argparse.Namespace,
+    description: ModelDescription,
+    values: Mapping[str, float | int | bool | str],
+) -> SimulationSetup:
+    """Return what the options ask for, with the inputs of the data file, if there is one."""
+    named = assignments(arguments.inputs, "--inputs")
+    data = _read(arguments) if arguments.data is not None else None
+    times = _regular_times(arguments, description) if data is None else data.times
+    inputs = _inputs(named, data, times, description)
+    shared = [w for w in arguments.interpolation if "=" not in w]
+    single = assignments([w for w in arguments.interpolation if "=" in w], "--interpolation")
+    return SimulationSetup(
+        times=times,
+        input_names=tuple(inputs),
+        inputs=np.column_stack(list(inputs.values())) if inputs else None,
+        output_names=tuple(arguments.outputs) or _all_outputs(description),
+        start_values=values,
+        tolerance=arguments.tolerance,
+        substeps=arguments.substeps,
+        interpolation=cast("Interpolation", shared[-1] if shared else "auto"),
+        input_interpolation=cast("dict[str, Interpolation]", single),
+    )
 
 
 def _compare_tolerances(

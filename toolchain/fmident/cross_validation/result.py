@@ -131,7 +131,7 @@ class CrossValidation(Noted):
     """Result of a cross-validation.
 
     `way` says what was left out, and samples closer than `gap` to a block were not fitted either,
-    s. Fits and predictions took so many `simulations`, those read from a journal among them.
+    s. `simulations` counts those of fits and predictions, and those read from a journal.
     """
 
     contents: ClassVar[str] = "CROSS_VALIDATION"

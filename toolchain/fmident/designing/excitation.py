@@ -48,7 +48,7 @@ _ROUNDS = 3
 _AROUND = 9
 """Frequencies per round between the two neighbours of the best."""
 _INSIDE = 1e-3
-"""Relative distance kept from limits of outputs, which are looked at in the samples only."""
+"""Relative distance kept from limits of outputs, which are checked in the samples only."""
 
 
 Criterion = Literal["determinant", "condition"]

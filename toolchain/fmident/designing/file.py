@@ -80,26 +80,7 @@ def load_design(
         raise root.inner("outputs").error(
             "no output will be measured", hint="add OUTPUT = STANDARD DEVIATION to [outputs]"
         )
-    design = root.inner("design")
-    settings: DesignSettings | SineSettings
-    if tables.sine is not None:
-        section, record = root.inner("sine"), design.read(SineRecord)
-        _refuse_no_input(section, "input", tables.sine.input, description)
-        _refuse_unknown(section.inner("limits"), tables.sine.limits, description)
-        try:
-            settings = SineSettings(**vars(tables.sine), **vars(record))
-        except ProblemError as error:
-            raise section.at_key(error) from error
-        inputs = [settings.input]
-    else:
-        if not tables.axes:
-            raise root.error("nothing moves", hint="add a table [[axes]] for each axis")
-        for number, axis in enumerate(tables.axes):
-            for key in ("position", "speed", "acceleration"):
-                if (name := getattr(axis, key)) is not None:
-                    _refuse_no_input(root.inner("axes", number), key, name, description)
-        settings = design.read(DesignSettings)
-        inputs = [name for axis in tables.axes for name in axis.inputs if name is not None]
+    settings, inputs = _motion(root, tables, description)
     parameters, notes = read_parameters(tables.parameters, description, (), root)
     evaluation = read_evaluation(root.inner("evaluation"), plugins.executors)
     times = settings.times[:2]
@@ -125,6 +106,30 @@ def load_design(
         raise root.error("there is no free parameter to design for", "parameters")
     units = {name: description.variable(name).unit for name in inputs}
     return DesignTask(problem, tables.axes, sigmas, settings, units)
+
+
+def _motion(
+    root: Section, tables: _DesignTables, description: ModelDescription
+) -> tuple[DesignSettings | SineSettings, list[str]]:
+    """Return the settings of a sine, or of the axes, and the inputs that move."""
+    design = root.inner("design")
+    if tables.sine is not None:
+        section, record = root.inner("sine"), design.read(SineRecord)
+        _refuse_no_input(section, "input", tables.sine.input, description)
+        _refuse_unknown(section.inner("limits"), tables.sine.limits, description)
+        try:
+            sine = SineSettings(**vars(tables.sine), **vars(record))
+        except ProblemError as error:
+            raise section.at_key(error) from error
+        return sine, [sine.input]
+    if not tables.axes:
+        raise root.error("nothing moves", hint="add a table [[axes]] for each axis")
+    for number, axis in enumerate(tables.axes):
+        for key in ("position", "speed", "acceleration"):
+            if (name := getattr(axis, key)) is not None:
+                _refuse_no_input(root.inner("axes", number), key, name, description)
+    inputs = [name for axis in tables.axes for name in axis.inputs if name is not None]
+    return design.read(DesignSettings), inputs
 
 
 @dataclass(frozen=True, kw_only=True)

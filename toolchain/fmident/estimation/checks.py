@@ -31,6 +31,7 @@ from fmident.problem.cost import TimeDomain
 from fmident.problem.priors import Priors
 from fmident.problem.residuals import parameter_values_for, residual_layout
 from fmident.toml_file.section import Where, build_dataclass
+from fmident.words import quoted
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -131,7 +132,7 @@ def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParam
             points[row, j] = _moved(evaluator, problem.initial, int(j), relative)
         changed = evaluator.probe(points)
         # A failed simulation is NaN, which differs from everything: that is influence too.
-        suspects = suspects[_rms(changed - base) <= nothing]
+        suspects = suspects[_rms_of_rows(changed - base) <= nothing]
     return tuple(
         InertParameter(
             problem.free[j].name,
@@ -166,7 +167,7 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
     base = evaluator.residuals(problem.initial)
     swept = np.tile(problem.initial, (len(_SWEEP), 1))
     swept[:, index] = _range_of(evaluator, index, np.array(_SWEEP))
-    change = _rms(evaluator.probe(swept) - base)
+    change = _rms_of_rows(evaluator.probe(swept) - base)
     nearest = np.argsort(np.abs(swept[:, index] - problem.initial[index]))
     found = _beyond_error(evaluator, swept[nearest], change[nearest], nothing)
     if found is not None:
@@ -175,7 +176,7 @@ def _active_at(problem: Problem, evaluator: Evaluator, index: int, nothing: floa
     others = points.copy()
     others[:, index] = [_moved(evaluator, point, index, _SMALL) for point in points]
     first, second = np.split(evaluator.probe(np.vstack([points, others])), 2)
-    return _beyond_error(evaluator, points, _rms(first - second), nothing)
+    return _beyond_error(evaluator, points, _rms_of_rows(first - second), nothing)
 
 
 def _elsewhere(evaluator: Evaluator) -> F64:
@@ -207,7 +208,7 @@ def _beyond_error(evaluator: Evaluator, points: F64, changes: F64, nothing: floa
     return None
 
 
-def _rms(rows: F64) -> F64:
+def _rms_of_rows(rows: F64) -> F64:
     """Return the root mean square of each row; NaN where a simulation failed."""
     return np.asarray(np.sqrt(np.mean(rows**2, axis=1)))
 
@@ -410,8 +411,7 @@ def refuse_unsuited(
     priors = Priors.of(problem)
     if not priors.count:
         return
-    names = ", ".join(f"'{name}'" for name in priors.names)
-    has = f"{names} {'has a prior' if priors.count == 1 else 'have priors'}"
+    has = f"{quoted(priors.names)} {'has a prior' if priors.count == 1 else 'have priors'}"
     samples, free = residual_layout(problem).size, len(problem.free)
     code: Code | None = Code.NOT_SUPPORTED
     if not problem.cost.gives_intervals:
@@ -441,6 +441,14 @@ def refuse_unsuited(
         return
     place = problem.where("parameters", priors.names[0], "prior") or location
     raise ProblemError(f"{has}, but {why}", location=place, hint=hint, code=code)
+
+
+def fails_at_the_estimate(
+    evaluator: Evaluator, what: str = "the simulation", hint: str | None = None
+) -> EstimationError:
+    """Return the error that `what` fails where another analysis begins."""
+    hint = hint or "give the result folder of an estimation of this problem with --result"
+    return EstimationError(f"{what} fails at the estimate: {evaluator.last_failure}", hint=hint)
 
 
 def no_errors_note(problem: Problem) -> str:

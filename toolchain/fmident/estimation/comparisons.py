@@ -19,7 +19,7 @@ CONFLICT = 0.01
 
 DRIVEN = "What repeats with the motion may be what the model lacks"
 _WORTH_SAYING, _MOSTLY = 0.05, 0.6
-"""Parts of a variance from which on a wave is said, and from which on intervals are too wide."""
+"""Parts of a variance above which a wave is mentioned, and above which intervals are too wide."""
 
 _FEW_TELL = 0.8
 """Standard errors from slow sums of the scores that are smaller than this times those for white
@@ -215,7 +215,7 @@ class GatheredResiduals:
 
 
 _NOTICED = 0.5
-"""Standard errors by which a parameter moves from which on intervals cover visibly less."""
+"""Change of a parameter, in standard errors, above which intervals cover visibly less."""
 
 _CHANCE = 10.0
 """Evidence that chance may make."""
@@ -553,22 +553,9 @@ class CountedNoise:
     @property
     def summary(self) -> str:
         """Noise in standard errors and intervals, and by what factor: a sentence, no full stop."""
-        shared = listed(map(str, self.shared), _SHOWN)
         if self.modelled:
-            each = [
-                f"'{o.name}' an autoregression of order {o.order}"
-                if o.order
-                else f"'{o.name}' white noise"
-                for o in self.outputs
-            ]
-            left = [f"'{o.name}'" for o in self.outputs if o.p_innovations < _COLOURED]
-            each += [str(w) for w in self.waves]
-            text = f"the noise is estimated with the parameters: {', '.join(each)}"
-            if self.shared:
-                text += f"; outputs have noise in common ({shared})"
-            if left:
-                text += f"; what that leaves of {', '.join(left)} is still correlated"
-            return text
+            return self._modelled_summary
+        shared = listed(map(str, self.shared), _SHOWN)
         waves = {w.kind for w in self.waves}
         kinds = [
             *(["is correlated in time"] if self._smooth else []),
@@ -586,6 +573,30 @@ class CountedNoise:
         span = least if least == most else f"{least} to {most}"
         times = "the same as" if span == "1" else f"{span} times"
         text = f"{text}: they are {times} those for white noise of one size"
+        return text + self._contradiction + self._waves_counted
+
+    @property
+    def _modelled_summary(self) -> str:
+        """Noise that was estimated with the parameters."""
+        each = [
+            f"'{o.name}' an autoregression of order {o.order}"
+            if o.order
+            else f"'{o.name}' white noise"
+            for o in self.outputs
+        ]
+        left = [f"'{o.name}'" for o in self.outputs if o.p_innovations < _COLOURED]
+        each += [str(w) for w in self.waves]
+        text = f"the noise is estimated with the parameters: {', '.join(each)}"
+        if self.shared:
+            text += f"; outputs have noise in common ({listed(map(str, self.shared), _SHOWN)})"
+        if left:
+            text += f"; what that leaves of {', '.join(left)} is still correlated"
+        return text
+
+    @property
+    def _contradiction(self) -> str:
+        """That the residuals contradict any such noise; empty if they do not."""
+        text = ""
         if self.contradicted:
             text += (
                 ". Ordinary and generalised least squares differ by more than any such noise makes"
@@ -598,6 +609,12 @@ class CountedNoise:
                     " seen there: take the larger standard error, that for white noise, and a"
                     " profile"
                 )
+        return text
+
+    @property
+    def _waves_counted(self) -> str:
+        """Tones and steps that matter; empty without."""
+        text = ""
         each = [
             f"{w} make{'s' * (w.kind == 'tone')} {w.share:.0%} of the variance of {w.parameter}"
             for w in self.waves
@@ -609,8 +626,8 @@ class CountedNoise:
             text += f". {DRIVEN}"
         if any(w.share >= _MOSTLY for w in self.waves):
             text += (
-                ". What is mostly a wave of unknown phase has no tails: intervals hold the truth"
-                " more often than they say"
+                ". An error that is mostly a wave of unknown phase is bounded: intervals contain"
+                " the true value more often than their level says"
             )
         return text
 

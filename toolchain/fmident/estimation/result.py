@@ -519,7 +519,9 @@ class EstimationResult(Noted, Drawable):
         return summary_of(self.derivative_origins)
 
     def __repr__(self) -> str:
-        return f"<EstimationResult {self.status}: {_listed(self.values)}>"
+        values = [f"{n} = {v:.6g}" for n, v in list(self.values.items())[:_MOST_LISTED]]
+        more = ["..."] if len(self.values) > _MOST_LISTED else []
+        return f"<EstimationResult {self.status}: {', '.join([*values, *more])}>"
 
     def __str__(self) -> str:
         """Return status, parameters with their uncertainty, identifiability and notes."""
@@ -613,9 +615,3 @@ class EstimationResult(Noted, Drawable):
 
 
 _MOST_LISTED = 6
-
-
-def _listed(values: Mapping[str, float]) -> str:
-    """Return the first values in one line."""
-    words = [f"{name} = {value:.6g}" for name, value in list(values.items())[:_MOST_LISTED]]
-    return ", ".join([*words, *(["..."] if len(values) > _MOST_LISTED else [])])

@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, NoReturn, Protocol
 
-from fmident._known_fmus import advice
+from fmident._fmu_suggestions import advice
 from fmident.errors import Code, FmuError, Location, advice_on
 
 DESCRIPTION = "modelDescription.xml"

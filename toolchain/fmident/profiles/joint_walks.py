@@ -13,7 +13,8 @@ from itertools import compress
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import EstimationError, ProblemError, unknown_name
+from fmident.errors import ProblemError, unknown_name
+from fmident.estimation.checks import fails_at_the_estimate
 from fmident.estimation.diagnostics.noise import Prewhitened, check_noise, noise_of, with_noise_at
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator
@@ -384,10 +385,7 @@ def _optimum(
     landscape = Landscape(evaluator, sizes)
     state = landscape.at(p)
     if state is None:
-        raise EstimationError(
-            f"the simulation fails at the estimate: {evaluator.last_failure}",
-            hint="give the result folder of an estimation of this problem with --result",
-        )
+        raise fails_at_the_estimate(evaluator)
     samples = state.residuals.size - Priors.of(problem).count
     freedom = samples - p.size
     variance = 1.0 if problem.sigma_known else 2.0 * state.cost / max(freedom, 1)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from fmident.profiles import ProfileProgress
 
 _RECENT = 20.0
-"""The rate is that of so many seconds."""
+"""Period over which the rate is measured, s."""
 
 _SOON = 2.0
-"""Before so many seconds there is no rate."""
+"""Time before which there is no rate, s."""
 
 
 class RunState:

@@ -45,7 +45,7 @@ _OTHER = 1.1
 """Ratio of two standard errors that is worth saying."""
 
 _BIASED = 0.25
-"""Part of the standard error from which on a bias is (Efron and Tibshirani 1993, section 10.3)."""
+"""Bias, in standard errors, above which it is reported (Efron and Tibshirani 1993, 10.3)."""
 
 _METHODS = {
     "residual": "residuals drawn with replacement",

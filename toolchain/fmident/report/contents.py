@@ -17,6 +17,7 @@ from fmident._version import __version__
 from fmident.report.codec import Codec, Json, read_file, written_by
 from fmident.report.sections import Entry, Facts, Page, Part, Section, Summary, Text
 from fmident.report.terminal import WIDTH, result_text
+from fmident.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -227,6 +228,5 @@ def origin_of(result: Path) -> str:
         return ""
     experiments = [e for e in problem.get("experiments", ()) if isinstance(e, Mapping)]
     names = list(dict.fromkeys(Path(str(e["data"])).name for e in experiments if "data" in e))
-    more = [f"{len(names) - _MOST_FILES} more"] if len(names) > _MOST_FILES else []
-    files = ", ".join([*names[:_MOST_FILES], *more])
+    files = listed(names, _MOST_FILES)
     return f"{written.day} {written:%B %Y}" + (f" · data: {files}" if files else "")

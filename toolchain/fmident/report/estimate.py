@@ -42,6 +42,7 @@ from fmident.statistics.identifiability import collinearity_text
 from fmident.words import (
     duration,
     interval,
+    listed,
     percent,
     plain,
     probability,
@@ -543,8 +544,7 @@ def _fixing(number: int, step: FixingStep) -> list[str]:
     """Return one step of the ranking as text."""
     shifts = sorted(step.shifts.items(), key=lambda one: -abs(one[1]))
     texts = [f"{name} {10.0 * x:+.2g} %" for name, x in shifts if abs(x) >= _LEAST_SHIFT]
-    more = len(texts) - _MOST_SHIFTS
-    moved = ", ".join(texts[:_MOST_SHIFTS]) + (f" and {more} others" if more > 0 else "")
+    moved = listed(texts, _MOST_SHIFTS)
     before, after = collinearity_text(step.before), collinearity_text(step.after)
     return [str(number), step.name, before, after, moved]
 
@@ -698,9 +698,14 @@ def _summary(result: EstimationResult) -> Summary:
 
 
 ESTIMATE: Contents[EstimationResult] = Contents(
-    "Parameter estimation", "estimate", FILE_NAME, PAGE, CODEC,
-    lambda content, folder: with_signals(result_of(content), folder), _summary,
-    [
+    kicker="Parameter estimation",
+    command="estimate",
+    marker=FILE_NAME,
+    page=PAGE,
+    codec=CODEC,
+    load=lambda content, folder: with_signals(result_of(content), folder),
+    summary=_summary,
+    parts=[
         Part("Parameters", _parameters, brief=True),
         Part("Measured against simulated", _fits, brief=True, rest="fit.csv has them"),
         Part("Validation", _validation, brief=True, rest="validation.csv has them"),
@@ -726,10 +731,13 @@ ESTIMATE: Contents[EstimationResult] = Contents(
             brief=True,
         ),
     ],
-    lambda r: [r.estimator, f"{r.simulations} simulations", duration(r.seconds)],
-    _entries, tables_of, title=lambda result: result.fmu_name, keeps_model=False,
+    facts=lambda r: [r.estimator, f"{r.simulations} simulations", duration(r.seconds)],
+    entries=_entries,
+    tables=tables_of,
+    title=lambda result: result.fmu_name,
+    keeps_model=False,
     read_brief=lambda folder: read_result(folder).result,
-)  # fmt: skip
+)
 
 
 class JsonReporter(Reporter):

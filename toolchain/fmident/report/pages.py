@@ -19,6 +19,7 @@ from fmident.report.figures.files import drawable, write_files
 from fmident.report.prediction import PREDICTION
 from fmident.report.profiles import PROFILES
 from fmident.report.sections import Figure, Section
+from fmident.words import quoted
 
 ANALYSES: tuple[Contents[Any], ...] = (ESTIMATE, PROFILES, BOOTSTRAP, PREDICTION, CROSS_VALIDATION)
 """Contents that a result folder may have."""
@@ -106,9 +107,7 @@ def make_pictures(stored: StoredFolder, form: str, sections: Sequence[Section] =
 def _no_result_in(folder: Path) -> EstimationError:
     inside = sorted(p.parent for name in _KINDS for p in folder.glob(f"*/{name}"))
     if inside:
-        named = ", ".join(f"'{p}'" for p in inside[:_MOST_NAMED])
-        more = ", ..." if len(inside) > _MOST_NAMED else ""
-        hint = f"give one of the folders in it: {named}{more}"
+        hint = f"give one of the folders in it: {quoted(map(str, inside), _MOST_NAMED)}"
     else:
         hint = _WRITTEN_BY
     return EstimationError(

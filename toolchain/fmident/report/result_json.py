@@ -131,22 +131,22 @@ def _samples(content: Json) -> dict[tuple[str, str], int]:
 
 
 @dataclass(frozen=True)
-class _Experiment:
+class _ExperimentFits:
     """The outputs of one experiment."""
 
     name: str
     outputs: tuple[OutputFit, ...]
 
 
-def _experiments(fits: Sequence[OutputFit]) -> list[_Experiment]:
+def _experiments(fits: Sequence[OutputFit]) -> list[_ExperimentFits]:
     names = dict.fromkeys(f.experiment for f in fits)
-    return [_Experiment(n, tuple(f for f in fits if f.experiment == n)) for n in names]
+    return [_ExperimentFits(n, tuple(f for f in fits if f.experiment == n)) for n in names]
 
 
 def _fits(value: Any, place: str) -> tuple[OutputFit, ...]:
     return tuple(
         dataclasses.replace(fit, experiment=e.name)
-        for e in CODEC.load(tuple[_Experiment, ...], value, place)
+        for e in CODEC.load(tuple[_ExperimentFits, ...], value, place)
         for fit in e.outputs
     )
 
@@ -226,11 +226,6 @@ def _result(content: Json) -> Json:
     return {**content, "parameters": named, "findings": _stored_findings(content)}
 
 
-def _derivatives(content: Json) -> Json:
-    """Return it with the key that was another before version 0.2 was ready."""
-    return {"ignores_tolerance": content.get("heedless", False), **content}
-
-
 LAYOUTS: dict[type, Layout] = {
     EstimationResult: Layout(
         keys={
@@ -282,8 +277,8 @@ LAYOUTS: dict[type, Layout] = {
     Factor: Layout(forms={"power": Form(int, _whole)}),
     Identifiability: Layout(omitted={"determined": ()}),
     FixingStep: Layout(null={"before": math.inf, "after": math.inf}),
-    DerivativeCheck: Layout(null={"share": 0.0, "step_share": 0.0}, prepare=_derivatives),
-    _Experiment: Layout(by_name={"outputs": "name"}),
+    DerivativeCheck: Layout(null={"share": 0.0, "step_share": 0.0}),
+    _ExperimentFits: Layout(by_name={"outputs": "name"}),
     OutputFit: Layout(
         omitted={"experiment": "", **dict.fromkeys(
             ("times", "measured", "initial", "fitted", "sigma"), _NOTHING

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Grade = Literal["good", "doubtful", "bad"]
 
 STRONG_CORRELATION = 0.98
-"""Correlation from which on the data can hardly tell two parameters apart."""
+"""Correlation above which the data can hardly tell two parameters apart."""
 
 _EXPLAINED = 2.0
 """Residuals this many times the noise are no matter of a sigma that is slightly wrong."""
@@ -81,10 +81,6 @@ class Verdict:
     reasons: tuple[str, ...]
     more: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-
-    def of(self, code: str) -> Finding | None:
-        """Return the finding of a code, if there is one."""
-        return next((f for f in self.findings if f.code == code), None)
 
 
 def verdict(result: EstimationResult) -> Verdict:
@@ -461,7 +457,7 @@ def _correlation(result: EstimationResult) -> Iterator[Finding]:
 
 
 def _facts(result: EstimationResult) -> Iterator[Finding]:
-    """Yield what is said of every result."""
+    """Yield the findings that every result has."""
     judged, worst = result.identifiability, _worst(result)
     if judged is not None:
         words = _which_are_meant(result, judged.verdict)

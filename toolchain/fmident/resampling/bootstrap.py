@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.errors import EstimationError, ProblemError
+from fmident.estimation.checks import fails_at_the_estimate
 from fmident.estimation.diagnostics.constraints import parameters_at_bound
 from fmident.estimation.diagnostics.noise import (
     NoiseAsked,
@@ -281,10 +282,7 @@ def _estimate(
     p = np.clip(np.asarray(start, dtype=np.float64), problem.lower, problem.upper)
     residuals = evaluator.data_residuals(p)
     if not bool(np.isfinite(residuals).all()):
-        raise EstimationError(
-            f"the simulation fails at the estimate: {evaluator.last_failure}",
-            hint="give the result folder of an estimation of this problem with --result",
-        )
+        raise fails_at_the_estimate(evaluator)
     if residuals.size <= p.size:
         raise ProblemError(
             f"there are {residuals.size} samples for {p.size} parameters: no residuals are left to"

@@ -1,6 +1,7 @@
 """What is examined after the search: functions of a :class:`Fit`, the estimate and its problem.
 
-Those that yield findings are diagnostics; :mod:`fmident.estimation.run` has the table of all.
+Those that yield findings are diagnostics; the table of all is in
+:mod:`fmident.estimation.assessment`.
 """
 
 from __future__ import annotations

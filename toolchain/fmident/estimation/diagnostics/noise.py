@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.errors import Code, EstimationError, Location, ProblemError
+from fmident.errors import Code, Location, ProblemError
+from fmident.estimation.checks import fails_at_the_estimate
 from fmident.estimation.comparisons import (
     CountedNoise,
     CountedWave,
@@ -556,10 +557,7 @@ def with_noise_at(
     asked = NoiseAsked.of(problem)
     residuals = evaluator.data_residuals(p)
     if not bool(np.isfinite(residuals).all()):
-        raise EstimationError(
-            f"the simulation fails at the estimate: {evaluator.last_failure}",
-            hint="give the result folder of an estimation of this problem with --result",
-        )
+        raise fails_at_the_estimate(evaluator)
     known = orders or {}
     chosen = [known.get(o.name, w) for o, w in zip(asked.outputs, asked.orders, strict=True)]
     jacobian = evaluator.data_jacobian(p)

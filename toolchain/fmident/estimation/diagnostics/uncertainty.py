@@ -14,7 +14,7 @@ from fmident.estimation.diagnostics.constraints import Active, active_constraint
 from fmident.estimation.diagnostics.noise import noise_of
 from fmident.estimation.result import DerivativeCheck
 from fmident.evaluation import Evaluator
-from fmident.evaluation.derivatives.verification import Judgement
+from fmident.evaluation.derivatives.verification import Judgement, tightened_note
 from fmident.evaluation.solver_error import SolverError, solver_error
 from fmident.findings import Finding, finding
 from fmident.statistics.distributions import student_quantile
@@ -404,13 +404,7 @@ def inexact_derivatives(fit: Fit) -> Iterator[Finding]:
     """Note effects of the simulation tolerance on estimate and intervals."""
     check, identifiability = fit.statistics.derivatives, fit.statistics.identifiability
     if check.tightened is not None:
-        differences = "no step of the finite differences is"
-        what = "the sensitivities are not" if fit.statistics.exact else differences
-        yield finding(
-            "derivatives-tightened",
-            "The derivatives behind the intervals were simulated with the tolerance"
-            f" {check.tightened:g}: with {check.tolerance:g}, {what} exact enough",
-        )
+        yield tightened_note(check.tightened, check.tolerance, exact=fit.statistics.exact)
 
     def effect(shifts: Mapping[str, float], share: float) -> str:
         if not shifts:

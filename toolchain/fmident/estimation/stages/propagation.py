@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -86,6 +86,20 @@ class Carried:
         return 0 if self.uncertainty is None else self.uncertainty.simulations
 
 
+@dataclass(frozen=True, eq=False)
+class HeldEffect:
+    """Derivatives with respect to held parameters, and the simulations and Jacobians they took.
+
+    `reason` says why there are none, `interrupted` whether Ctrl-C is that.
+    """
+
+    values: HeldValues = field(default_factory=HeldValues)
+    simulations: int = 0
+    jacobians: int = 0
+    reason: str = ""
+    interrupted: bool = False
+
+
 class Propagation:
     """Follows a run in stages and propagates uncertainty from one to the next."""
 
@@ -140,38 +154,16 @@ class Propagation:
             return Carried(None)
         common = self._common.get(number, CommonSamples())
         countable = [n for n in held if self._chain.knows(n)]
-        values, simulations, jacobians = HeldValues(), 0, 0
-        reason, interrupted = "", False
+        effect = HeldEffect()
         bounds_only = not run.statistics.local.moving.size  # nothing has an interval
         if countable and stage.propagate and not bounds_only:
-            if run.result.status == "interrupted":
-                reason = "the run was interrupted"
-            else:
-                try:
-                    values, simulations, jacobians = held_derivatives(
-                        problem,
-                        executor,
-                        run,
-                        countable,
-                        starts=self._starts,
-                        sizes=evaluator.step_sizes,
-                        listener=listener,
-                    )
-                except FmidentError as error:  # what the stage found must not be lost
-                    reason = error.message
-                except KeyboardInterrupt:
-                    reason, interrupted = "the run was interrupted", True
+            effect = self._effect_of(countable, problem, run, evaluator, executor, listener)
+        values = effect.values
         blurred = self._blurred(values, run.statistics.local.noise)
         if countable and not values.names:
             self._apart.update(dict.fromkeys(free, number))
-        numbers, weights = common.numbers, run.residual_weights
-        if numbers is not None and weights is not None:
-            used = weights[: numbers.size] != 0.0
-            numbers = numbers[used]  # the others are left out of the statistics
         linear = self._with_noise(number, problem, run, values)
-        if linear.coloured is not None and linear.coloured.sums is not None:
-            numbers = None  # sums over samples, not samples
-        numbers = self._with_priors(problem, numbers, linear.samples)
+        numbers = self._numbers(problem, linear, common.numbers, run.residual_weights)
         self._chain.add(free, linear, values, numbers)
         counts_noise = linear.coloured is not None
         if not held:
@@ -183,9 +175,58 @@ class Propagation:
             shared_experiments=common.experiments if counted else (),
             taken_for_independent=common.altered if counted else (),
             conditional_errors=_errors(free, run.statistics.local, counts_noise=counts_noise),
-            simulations=simulations,
+            simulations=effect.simulations,
         )
-        return Carried(uncertainty, jacobians, reason, interrupted, blurred, counts_noise)
+        return Carried(
+            uncertainty,
+            effect.jacobians,
+            effect.reason,
+            effect.interrupted,
+            blurred,
+            counts_noise,
+        )
+
+    def _effect_of(
+        self,
+        names: Sequence[str],
+        problem: Problem,
+        run: ResultWithStatistics,
+        evaluator: Evaluator,
+        executor: Executor,
+        listener: Listener | None,
+    ) -> HeldEffect:
+        """Return the effect of the held parameters `names`, or why it is not known."""
+        if run.result.status == "interrupted":
+            return HeldEffect(reason="the run was interrupted")
+        try:
+            return held_derivatives(
+                problem,
+                executor,
+                run,
+                names,
+                starts=self._starts,
+                sizes=evaluator.step_sizes,
+                listener=listener,
+            )
+        except FmidentError as error:  # what the stage found must not be lost
+            return HeldEffect(reason=error.message)
+        except KeyboardInterrupt:
+            return HeldEffect(reason="the run was interrupted", interrupted=True)
+
+    def _numbers(
+        self,
+        problem: Problem,
+        linear: LocalModel,
+        numbers: npt.NDArray[np.int64] | None,
+        weights: F64 | None,
+    ) -> npt.NDArray[np.int64] | None:
+        """Return the numbers of the samples that count, and of priors; ``None`` if unknown."""
+        if numbers is not None and weights is not None:
+            used = weights[: numbers.size] != 0.0
+            numbers = numbers[used]  # the others are left out of the statistics
+        if linear.coloured is not None and linear.coloured.sums is not None:
+            numbers = None  # sums over samples, not samples
+        return self._with_priors(problem, numbers, linear.samples)
 
     def _with_noise(
         self, number: int, problem: Problem, run: ResultWithStatistics, values: HeldValues
@@ -299,8 +340,8 @@ def held_derivatives(
     starts: Mapping[str, float],
     sizes: StepSizes | None,
     listener: Listener | None,
-) -> tuple[HeldValues, int, int]:
-    """Return the held parameters `names` with derivatives, simulations and Jacobians that it took.
+) -> HeldEffect:
+    """Return the effect of the held parameters `names` on the residuals.
 
     It takes one simulation per parameter and experiment, and one more per experiment at the
     solution, with steps from the known noise of `sizes`; more if that has to be measured
@@ -337,7 +378,7 @@ def held_derivatives(
     jacobian = np.vstack([jacobian, noise_level * own.slopes(point)])
     columns = [order.index(name) for name in names]
     held = HeldValues(tuple(names), jacobian[:, columns], errors[columns])
-    return held, simulations, jacobians
+    return HeldEffect(held, simulations, jacobians)
 
 
 def _noise_and_step(sizes: StepSizes | None) -> tuple[float, float | None]:

@@ -87,12 +87,7 @@ def run_stages(
         staged, remarks = continued(stage, known)
         staged = suited(staged, estimator_of(staged.estimator.name))
         staged = dataclasses.replace(staged, preliminary=not propagation.wanted[number])
-        if stage.separate:
-            base, places = executor_of(staged), _indices(staged, staged)
-        else:
-            assert whole is not None
-            base, places = whole, _indices(problem, staged)
-        executor = SubsetExecutor(base, places)  # stays open when the evaluator is closed
+        executor = _executor_of_stage(problem, stage, staged, whole, executor_of)
         translator = Translation(
             names, stage.name, staged, values, [d.result for d in done], observers, began=began,
             stages=len(problem.stages),
@@ -156,9 +151,19 @@ def _ending(stage: Stage, error: FmidentError | KeyboardInterrupt) -> dict[str, 
     return {"status": "failed", "message": message, "ended_by": None}
 
 
-def _indices(problem: Problem, staged: Problem) -> list[int]:
+def _executor_of_stage(
+    problem: Problem,
+    stage: Stage,
+    staged: Problem,
+    whole: Executor | None,
+    executor_of: ExecutorOf,
+) -> SubsetExecutor:
+    """Return an executor of the stage's experiments, which is open when its evaluator is closed."""
+    if stage.separate:
+        return SubsetExecutor(executor_of(staged), range(len(staged.experiments)))
+    assert whole is not None
     place = {e.name: k for k, e in enumerate(problem.experiments)}
-    return [place[e.name] for e in staged.experiments]
+    return SubsetExecutor(whole, [place[e.name] for e in staged.experiments])
 
 
 def all_fits(
@@ -234,18 +239,7 @@ def combined(
 ) -> EstimationResult:
     """Return the combined result of all completed stages, with the fits of all experiments."""
     last = done[-1]
-    history: list[Iteration] = []
-    generations: list[Generation] = []
-    held = {q.name: q.initial for q in problem.parameters}
-    for k, one in enumerate(done):
-        before = [d.result for d in done[:k]]
-        whole = Translation(names, one.stage.name, one.problem, held, before)
-        history += [whole.translated(state) for state in one.result.history]
-        generations += [
-            Generation.of(whole.widened(g.points), g.costs, one.stage.name)
-            for g in one.result.generations
-        ]
-        held |= one.values
+    history, generations = _course(problem, names, done)
     # A constraint may let a parameter follow from others in one stage alone.
     always = {q.name for q in problem.parameters if q.expression is not None}
     final = {
@@ -275,8 +269,8 @@ def combined(
         simulations=sum(d.result.simulations for d in done),
         jacobians=sum(d.result.jacobians for d in done),
         seconds=seconds,
-        history=tuple(history),
-        generations=tuple(generations),
+        history=history,
+        generations=generations,
         fits=fits,
         findings=in_order(stage_notes(problem, names, done, propagation)),
         settings={
@@ -289,6 +283,25 @@ def combined(
         noise=_noise(done, {name: one for name, (one, _) in final.items()}),
         base_parameters=tuple(propagation.applied(b, values) for b in base),
     )
+
+
+def _course(
+    problem: Problem, names: Sequence[str], done: Sequence[StageRun]
+) -> tuple[tuple[Iteration, ...], tuple[Generation, ...]]:
+    """Return the iterations and generations of all stages, with the parameters of all."""
+    history: list[Iteration] = []
+    generations: list[Generation] = []
+    values = {q.name: q.initial for q in problem.parameters}
+    for k, one in enumerate(done):
+        before = [d.result for d in done[:k]]
+        whole = Translation(names, one.stage.name, one.problem, values, before)
+        history += [whole.translated(state) for state in one.result.history]
+        generations += [
+            Generation.of(whole.widened(g.points), g.costs, one.stage.name)
+            for g in one.result.generations
+        ]
+        values |= one.values
+    return tuple(history), tuple(generations)
 
 
 def _noise(done: Sequence[StageRun], last: Mapping[str, StageRun]) -> CountedNoise | None:

@@ -198,18 +198,24 @@ def verified_jacobian(
     own = derivatives.runs.tolerance
     if verified.tolerance is not None and own is not None:
         exact = derivatives.is_exact(point)
-        what = "the sensitivities are not" if exact else "no step of the finite differences is"
-        text = (
-            "The derivatives behind the intervals were simulated with the tolerance"
-            f" {verified.tolerance:g}: with {own:g}, {what} exact enough"
-        )
-        findings.append(finding("derivatives-tightened", text))
+        findings.append(tightened_note(verified.tolerance, own, exact=exact))
     errors = verified.errors.copy()
     last = derivatives.last_at(point)
     for crossing in () if last is None else last.crossings:
         moving = np.flatnonzero(directions[crossing.column])
         errors[np.ix_(crossing.rows[~crossing.resolved], moving)] = np.inf
     return replace(verified, errors=errors, findings=tuple(findings))
+
+
+def tightened_note(tolerance: float, own: float | None, *, exact: bool) -> Finding:
+    """Return the note that derivatives took a tighter `tolerance` than the problem's `own`."""
+    what = "the sensitivities are not" if exact else "no step of the finite differences is"
+    before = "the FMU's own" if own is None else f"{own:g}"
+    return finding(
+        "derivatives-tightened",
+        f"The derivatives behind the intervals were simulated with the tolerance {tolerance:g}:"
+        f" with {before}, {what} exact enough",
+    )
 
 
 class _Verification:

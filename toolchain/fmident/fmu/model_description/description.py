@@ -59,9 +59,8 @@ class Capabilities:
     can_get_and_set_state, can_handle_variable_step, only_once_per_process,
     needs_execution_tool, provides_directional_derivative
         As FMI defines them.
-    has_event_mode, can_return_early, provides_intermediate_update
-        FMI 3.0 Co-Simulation: events between steps, steps that end early, callbacks within
-        a step.
+    has_event_mode, provides_intermediate_update
+        FMI 3.0 Co-Simulation: events between steps, callbacks within a step.
     fixed_step
         FMI 3.0 Co-Simulation: fixed step of the FMU's own integrator, s, if specified.
     needs_completed_step
@@ -77,7 +76,6 @@ class Capabilities:
     needs_execution_tool: bool = False
     provides_directional_derivative: bool = False
     has_event_mode: bool = False
-    can_return_early: bool = False
     provides_intermediate_update: bool = False
     fixed_step: float | None = None
     needs_completed_step: bool = True

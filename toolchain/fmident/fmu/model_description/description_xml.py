@@ -540,7 +540,6 @@ class Reader3(Reader):
             "can_get_and_set_state": flag(element, "canGetAndSetFMUState"),
             "provides_directional_derivative": flag(element, "providesDirectionalDerivatives"),
             "has_event_mode": flag(element, "hasEventMode"),
-            "can_return_early": flag(element, "canReturnEarlyAfterIntermediateUpdate"),
             "provides_intermediate_update": intermediate,
             "fixed_step": None if fixed is None else self.number(fixed, "fixedInternalStepSize"),
             "needs_completed_step": flag(element, "needsCompletedIntegratorStep"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from fmident._known_fmus import advice
+from fmident._fmu_suggestions import advice
 from fmident.data import Reader
 from fmident.data.table import InMemory
 from fmident.errors import (

@@ -25,7 +25,7 @@ Values: TypeAlias = F64 | tuple[F64, ...]
 """A column, or several that are added in the browser."""
 
 Hover: TypeAlias = Sequence[tuple[str, str]]
-"""What is said of a mark under the pointer: words and the name of a column."""
+"""Text on a mark under the pointer: words and the name of a column."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ROW, _REST, _MOST = 24, 78, 60
 _BOUNDS = "#d8dce2"
 _FAR = 8.0
-"""What is so many times as far from the estimate as the median is cut off."""
+"""Distance from the estimate, as a multiple of the median, beyond which bars are cut off."""
 
 _LEAST_REACH, _LEAST_WIDE = 1e-7, 150.0
 """Percent that an axis shows at least: of intervals that have no width, and of bounds."""

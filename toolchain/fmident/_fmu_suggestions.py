@@ -1,4 +1,4 @@
-"""What a name without an FMU may have meant: the FMUs at hand, and those of the catalogue."""
+"""FMUs and classes to suggest for a name that has none: those in reach, those of the catalogue."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fmident.errors import nearest
+from fmident.words import listed
 
 FOLDER, CATALOG = "fmus", "catalog.toml"
 
@@ -28,28 +29,27 @@ def advice(path: Path, base: Path | None = None) -> str:
     base = Path() if base is None else base
     places = (path.parent, base, *_folders(base))
     there = {file.stem: file for place in places for file in _files(place)}
-    listed = {Path(file).stem: (name, file) for name, file in _listed(base)}
-    known = sorted({*there, *listed})
+    in_catalog = {Path(file).stem: (name, file) for name, file in _in_catalog(base)}
+    known = sorted({*there, *in_catalog})
     if not known:
         return "check the path, or build it with 'fmident build'"
 
     def shown(stem: str) -> str:
         if stem in there:
             return f"'{_relative(there[stem], base)}'"
-        name, file = listed[stem]
+        name, file = in_catalog[stem]
         return f"'{Path(file).name}' of the catalogue (fmident build {name})"
 
     close = similar(path.stem, known)
     if close:
         return "nearest FMU: " + ", ".join(shown(stem) for stem in close)
-    more = f", ... ({len(known)} in all)" if len(known) > _MOST else ""
-    return "there are: " + ", ".join(shown(stem) for stem in known[:_MOST]) + more
+    return f"there are: {listed(map(shown, known), _MOST)}"
 
 
 def known_classes(base: Path) -> list[str]:
     """Return the classes of the nearest catalogue, and the names of the FMUs in ``fmus/``."""
     built = (file.stem for place in _folders(base) for file in _files(place))
-    return sorted({*built, *(name for name, _ in _listed(base))})
+    return sorted({*built, *(name for name, _ in _in_catalog(base))})
 
 
 def similar(name: str, known: list[str]) -> list[str]:
@@ -76,17 +76,20 @@ def _files(folder: Path) -> Iterator[Path]:
         return
 
 
-def _listed(base: Path) -> Iterator[tuple[str, str]]:
-    """Yield classes and files of the nearest catalogue; of one that is wrong, what can be read."""
-    start = base.absolute()
-    for folder in (start, *start.parents):
+def nearest_catalog(start: Path) -> Path | None:
+    """Return the catalogue in a folder, in ``fmus/`` there, or in the nearest folder above."""
+    for folder in (start.resolve(), *start.resolve().parents):
         for place in (folder / FOLDER / CATALOG, folder / CATALOG):
             if place.is_file():
-                yield from _entries(place)
-                return
+                return place
+    return None
 
 
-def _entries(catalog: Path) -> Iterator[tuple[str, str]]:
+def _in_catalog(base: Path) -> Iterator[tuple[str, str]]:
+    """Yield classes and files of the nearest catalogue; of one that is wrong, what can be read."""
+    catalog = nearest_catalog(base)
+    if catalog is None:
+        return
     try:
         content = tomllib.loads(catalog.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
