@@ -107,8 +107,8 @@ def _variables(description: Any, major: int) -> Iterator[Broken]:
                     if other.causality in ("input", "independent") or other in states:
                         continue
                     message = (
-                        f"{what}, '{unknown.variable.name}', has a dependency on '{other.name}',"
-                        f" which is of causality '{other.causality}' and not a state"
+                        f"{what}, '{unknown.variable.name}', is declared to depend on"
+                        f" '{other.name}', of causality '{other.causality}' and not a state"
                     )
                     yield Broken("dependencies", message, unknown.sourceline)
     for unknowns in (description.outputs, description.derivatives, description.initialUnknowns):
