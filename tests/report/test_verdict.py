@@ -15,8 +15,8 @@ from fmident.estimation.result import (
     StageResult,
     StageUncertainty,
 )
-from fmident.findings import Finding, finding
-from fmident.report.verdict import Verdict, correlated_pairs, verdict
+from fmident.findings import finding
+from fmident.report.verdict import correlated_pairs, verdict
 from fmident.statistics.identifiability import Identifiability
 from fmident.statistics.local_model import LocalModel
 
@@ -33,12 +33,8 @@ def codes(result: EstimationResult) -> list[str]:
     return [f.code for f in verdict(result).findings if f.severity != "note"]
 
 
-def finding_of(judged: Verdict, code: str) -> Finding | None:
-    return next((f for f in judged.findings if f.code == code), None)
-
-
 def hint(result: EstimationResult, code: str) -> str:
-    found = finding_of(verdict(result), code)
+    found = verdict(result).of(code)
     assert found is not None
     return found.hint
 
@@ -83,7 +79,7 @@ def test_bad_when_it_failed_or_has_no_cost(make_result: MakeResult) -> None:
 @pytest.mark.parametrize("ended_by", [None, "limit", "plateau", "jump", "stuck"])
 def test_what_ended_the_run_without_convergence(ended_by: Any, make_result: MakeResult) -> None:
     judged = verdict(make_result(status="limit", ended_by=ended_by))
-    found = finding_of(judged, "not-converged")
+    found = judged.of("not-converged")
     assert judged.grade == "doubtful"
     assert found is not None
     assert judged.headline == f"{found.text}."
@@ -267,7 +263,7 @@ def test_no_word_of_intervals_where_there_are_none(make_result: MakeResult) -> N
         identifiability=None,
     )
     assert "intervals" not in verdict(bare).headline
-    cost = finding_of(verdict(bare), "cost")
+    cost = verdict(bare).of("cost")
     assert cost is not None
     assert "'smoothed-spectrum'" in cost.text
 
@@ -324,7 +320,7 @@ def test_a_parameter_that_depends_on_what_no_data_determine_is_not_determined(
 def test_how_the_cost_changed(
     make_result: MakeResult, before: float, after: float, change: str
 ) -> None:
-    found = finding_of(verdict(make_result(cost_initial=before, cost_final=after)), "cost")
+    found = verdict(make_result(cost_initial=before, cost_final=after)).of("cost")
     assert found is not None
     assert change in found.text
 
@@ -381,7 +377,7 @@ def test_says_which_parameters_are_identifiable_beside_one_on_its_bound(
             standard_error=float("nan"),
         )
     )
-    about = finding_of(found, "identifiability")
+    about = found.of("identifiability")
     assert about is not None
     assert about.text.startswith("The other 2 parameters")
     assert about.sentence in found.reasons
@@ -403,12 +399,12 @@ def test_identifiable_is_not_said_alone_of_numbers_without_meaning(make_result: 
     """Rank says whether the data determine a parameter, its interval how well."""
     result = with_first(make_result(), value=5.0, initial=3.0, standard_error=19.0)
     assert result.estimates[0].poorly_determined
-    about = finding_of(verdict(result), "identifiability")
+    about = verdict(result).of("identifiability")
     assert about is not None
     assert about.text.endswith(f"but {result.estimates[0].name} only to worse than its value")
     better = with_first(result, standard_error=4.0)
     assert not better.estimates[0].poorly_determined
-    known = finding_of(verdict(better), "identifiability")
+    known = verdict(better).of("identifiability")
     assert known is not None
     assert "worse" not in known.text
 
@@ -428,10 +424,10 @@ def test_an_unknown_rank_is_not_said_of_the_others_beside_a_bound(make_result: M
     result = with_first(make_result(), at_bound=True, held=True, standard_error=float("nan"))
     assert result.identifiability is not None
     judged = replace(result.identifiability, verdict="The rank cannot be judged")
-    known = finding_of(verdict(replace(result, identifiability=judged)), "identifiability")
+    known = verdict(replace(result, identifiability=judged)).of("identifiability")
     assert known is not None
     assert known.text.startswith("The other")
     jumps = replace(judged, rank_known=False)
-    unknown = finding_of(verdict(replace(result, identifiability=jumps)), "identifiability")
+    unknown = verdict(replace(result, identifiability=jumps)).of("identifiability")
     assert unknown is not None
     assert unknown.text == "The rank cannot be judged"

@@ -82,6 +82,10 @@ class Verdict:
     more: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
+    def of(self, code: str) -> Finding | None:
+        """Return the finding of a code, if there is one."""
+        return next((f for f in self.findings if f.code == code), None)
+
 
 def verdict(result: EstimationResult) -> Verdict:
     """Judge a result by its findings.
